@@ -152,7 +152,17 @@ arithmetic!(Monotonic);
 /// assert_eq!(clock.now(), begin + 500);
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Clock(Option<Arc<Fixed>>);
+pub struct Clock(Source);
+
+#[derive(Clone, Debug, Default)]
+enum Source {
+    /// The operating system.
+    #[default]
+    System,
+    /// The operating system, corrected by the milliseconds by which a shared clock is ahead of it.
+    Shared(Arc<AtomicI64>),
+    Fixed(Arc<Fixed>),
+}
 
 /// A clock that tests set.
 #[derive(Debug)]
@@ -164,17 +174,22 @@ struct Fixed {
 impl Clock {
     /// The clock of the operating system.
     pub fn system() -> Self {
-        Self(None)
+        Self(Source::System)
+    }
+
+    /// Returns this clock or, if it is that of the operating system, one that is `ahead` milliseconds ahead of it.
+    pub(crate) fn corrected(&self, ahead: Arc<AtomicI64>) -> Self {
+        if let Source::System = self.0 { Self(Source::Shared(ahead)) } else { self.clone() }
     }
 
     /// Returns a clock that shows `now` until it is advanced or set. Its clones share the time.
     pub fn fixed(now: Timestamp) -> Self {
-        Self(Some(Arc::new(Fixed { now: AtomicI64::new(now.0), monotonic: AtomicI64::new(0) })))
+        Self(Source::Fixed(Arc::new(Fixed { now: AtomicI64::new(now.0), monotonic: AtomicI64::new(0) })))
     }
 
     /// Advances a fixed clock by `ms` milliseconds. Does nothing on the system clock.
     pub fn advance(&self, ms: i64) {
-        if let Some(fixed) = &self.0 {
+        if let Source::Fixed(fixed) = &self.0 {
             fixed.now.fetch_add(ms, Ordering::SeqCst);
             fixed.monotonic.fetch_add(ms.max(0), Ordering::SeqCst);
         }
@@ -183,7 +198,7 @@ impl Clock {
     /// Sets the date of a fixed clock forward by `ms` milliseconds, or back if negative, as an administrator or a time
     /// server sets a system clock. The monotonic time does not change.
     pub fn set_by(&self, ms: i64) {
-        if let Some(fixed) = &self.0 {
+        if let Source::Fixed(fixed) = &self.0 {
             fixed.now.fetch_add(ms, Ordering::SeqCst);
         }
     }
@@ -191,10 +206,12 @@ impl Clock {
     /// Returns the current time.
     #[expect(clippy::disallowed_methods, reason = "the only place that reads the system clock")]
     pub fn now(&self) -> Timestamp {
-        Timestamp(match &self.0 {
-            None => jiff::Timestamp::now().as_millisecond(),
-            Some(fixed) => fixed.now.load(Ordering::SeqCst),
-        })
+        let system = || Timestamp(jiff::Timestamp::now().as_millisecond());
+        match &self.0 {
+            Source::System => system(),
+            Source::Shared(ahead) => system() + ahead.load(Ordering::Relaxed),
+            Source::Fixed(fixed) => Timestamp(fixed.now.load(Ordering::SeqCst)),
+        }
     }
 
     /// Returns the current monotonic time, which never decreases and does not change when the date is set.
@@ -211,8 +228,10 @@ impl Clock {
     pub fn monotonic(&self) -> Monotonic {
         static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
         Monotonic(match &self.0 {
-            None => i64::try_from(BEGAN.elapsed().as_millis()).unwrap_or(i64::MAX),
-            Some(fixed) => fixed.monotonic.load(Ordering::SeqCst),
+            Source::System | Source::Shared(_) => {
+                i64::try_from(BEGAN.elapsed().as_millis()).unwrap_or(i64::MAX)
+            }
+            Source::Fixed(fixed) => fixed.monotonic.load(Ordering::SeqCst),
         })
     }
 }

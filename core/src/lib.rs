@@ -413,6 +413,7 @@ impl Builder {
         let Self { location, config, clock, verifier } = self;
         config.check()?;
         let store = Arc::new(Store::open(&location)?);
+        let clock = store.clock_ahead().map_or(clock.clone(), |ahead| clock.corrected(ahead));
         let stem = location.stem();
         post::heat::set_half_life(&store, config.feed.popular_half_life_days, clock.now())?;
         let keys = match &location {

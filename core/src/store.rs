@@ -66,7 +66,7 @@
 //! revision of the last commit.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use prometheus::Histogram;
@@ -479,6 +479,12 @@ impl Store {
     /// The reason why writes fail.
     pub(crate) fn writable(&self) -> Result<(), StoreError> {
         self.engine.writable()
+    }
+
+    /// Returns the milliseconds by which the clock that all processes of the database share is ahead of that of this machine,
+    /// as they are measured from time to time; `None` if they share that of this machine.
+    pub(crate) fn clock_ahead(&self) -> Option<Arc<AtomicI64>> {
+        self.engine.clock_ahead()
     }
 
     /// Returns the number of commits that have failed since the store was opened.

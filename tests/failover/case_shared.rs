@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::load::{Kind, Load, compare};
+use crate::server::faketime;
 use crate::world::World;
 use crate::{Outcome, Scale, seconds};
 
@@ -48,6 +49,34 @@ pub(crate) fn tokens_revoked(scale: Scale) -> Outcome {
         }
     }
     Outcome { measured: format!("{races} races"), faults }
+}
+
+/// The clocks of two servers differ by six seconds, and that of a third by ten minutes.
+pub(crate) fn clocks(_: Scale) -> Outcome {
+    let mut world = World::direct(1);
+    world.wait_until_ready();
+    if faketime().is_none() {
+        return Outcome { measured: "left out: there is no faketime".into(), faults: Vec::new() };
+    }
+    for ahead_s in [3, -3, 600] {
+        world.add_server_ahead(ahead_s);
+    }
+    let (mut faults, mut most) = (Vec::new(), 0.0_f64);
+    for (number, server) in world.servers.iter().enumerate() {
+        let (status, is_apart) = (server.anyone().get("/readyz").status, number == 3);
+        if status != if is_apart { 503 } else { 200 } {
+            faults.push(format!("server {number} answers {status} when asked whether it is ready"));
+        }
+        let _ =
+            world.member(0, number).post("/send_feedback", json!({ "type": "a", "post": "b" })).succeeded();
+        let sql = "SELECT extract(epoch FROM clock_timestamp()) - max(date) / 1000.0 FROM feedback";
+        let age: f64 = world.query(sql)[0].parse().unwrap();
+        most = most.max(age.abs());
+        if age.abs() > 1.0 {
+            faults.push(format!("what server {number} stores has a date {age:.1} s ago"));
+        }
+    }
+    Outcome { measured: format!("dates differ from the time of the primary by at most {most:.2} s"), faults }
 }
 
 /// Two administrators remove each other at the same time on two servers.

@@ -55,7 +55,7 @@ impl Scale {
 
 type Case = fn(Scale) -> Outcome;
 
-const CASES: [(&str, Case); 13] = [
+const CASES: [(&str, Case); 14] = [
     ("primary-killed", case_primary::killed),
     ("primary-restarted", case_primary::restarted),
     ("primary-suspended", case_primary::suspended),
@@ -66,6 +66,7 @@ const CASES: [(&str, Case); 13] = [
     ("server-killed", case_server::killed),
     ("server-suspended", case_server::suspended),
     ("tokens-revoked", case_shared::tokens_revoked),
+    ("clocks", case_shared::clocks),
     ("administrators", case_shared::administrators),
     ("feeds", case_shared::feeds),
     ("likes", case_shared::likes),

@@ -1,8 +1,9 @@
 //! Server processes on one database.
 
+use std::fs::DirEntry;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -18,15 +19,22 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a server, and waits until it listens. All servers of a folder share the key that signs tokens.
+    /// Starts a server whose clock is some seconds ahead of that of the machine, and waits until it listens. All servers of
+    /// a folder share the key that signs tokens.
     ///
     /// # Errors
     /// When it does not start: its log.
-    pub(crate) fn try_start(folder: &Path, url: &str) -> Result<Self, String> {
+    pub(crate) fn try_start(folder: &Path, url: &str, ahead_s: i64) -> Result<Self, String> {
         let mut serve = command();
         serve.current_dir(folder).env("PGPASSWORD", super::world::PASSWORD);
         serve.args(["--db", url, "serve", "--listen", "127.0.0.1:0", "--sign-up-limit", "off"]);
         serve.args(["--guest-write-limit", "off"]);
+        if ahead_s != 0 {
+            let library = faketime().expect("the case has looked for it");
+            serve.env("LD_PRELOAD", library).env("FAKETIME", format!("{ahead_s:+}s"));
+            // A monotonic clock is never set.
+            serve.env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        }
         let mut child = serve.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let log = Arc::<Mutex<Vec<u8>>>::default();
         let (mut errors, collected) = (child.stderr.take().unwrap(), Arc::clone(&log));
@@ -74,6 +82,13 @@ impl Server {
     pub(crate) fn log(&self) -> String {
         String::from_utf8_lossy(&self.log.lock().unwrap()).into_owned()
     }
+}
+
+/// Returns the library that changes the time of a process, of the package faketime, if it is installed.
+pub(crate) fn faketime() -> Option<PathBuf> {
+    let folders = std::fs::read_dir("/usr/lib").ok()?.filter_map(Result::ok);
+    let library = |folder: DirEntry| folder.path().join("faketime/libfaketimeMT.so.1");
+    folders.map(library).find(|library| library.exists())
 }
 
 impl Drop for Server {

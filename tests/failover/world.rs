@@ -112,7 +112,12 @@ impl World {
 
     /// Starts another server.
     pub(crate) fn add_server(&mut self) {
-        match Server::try_start(self.folder.path(), &self.url()) {
+        self.add_server_ahead(0);
+    }
+
+    /// Starts another server whose clock is some seconds ahead.
+    pub(crate) fn add_server_ahead(&mut self, ahead_s: i64) {
+        match Server::try_start(self.folder.path(), &self.url(), ahead_s) {
             Ok(server) => self.servers.push(server),
             Err(log) => panic!("the server did not start: {log}"),
         }

@@ -1,6 +1,8 @@
 //! What the store needs of a database engine: reading, committing, and the state of its database.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use super::effects::Effects;
@@ -20,6 +22,11 @@ pub(super) trait Engine: Send + Sync {
 
     /// Implements [`Store::writable`](super::Store::writable).
     fn writable(&self) -> Result<(), StoreError>;
+
+    /// Implements [`Store::clock_ahead`](super::Store::clock_ahead).
+    fn clock_ahead(&self) -> Option<Arc<AtomicI64>> {
+        None
+    }
 
     /// Implements [`Store::failures`](super::Store::failures).
     fn failures(&self) -> u64;

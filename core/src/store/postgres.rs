@@ -16,6 +16,7 @@ mod server;
 mod session;
 #[cfg(test)]
 mod tests;
+mod time;
 mod tls;
 mod tx;
 mod url;

@@ -109,6 +109,15 @@ pub enum ServerError {
         /// The cause.
         cause: String,
     },
+    /// The clocks of this machine and of the server differ too much.
+    #[error(
+        "the clock of the database server is {ahead_s} s ahead of the clock of this machine: synchronise both, for example \
+         with NTP"
+    )]
+    Clock {
+        /// The seconds by which the clock of the server is ahead; negative if it is behind.
+        ahead_s: i64,
+    },
     /// The server has too many connections.
     #[error(
         "the server has no free connection ({message}): raise its max_connections, or stop other programs"

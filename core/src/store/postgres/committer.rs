@@ -190,8 +190,11 @@ impl Committer for PgCommitter {
         if !error.is_temporary() {
             return Err(error);
         }
-        let begin = self.attempt;
-        let outage = self.outage.get_or_insert_with(|| Outage { since: begin, pause: PAUSE[0] });
+        // The watching thread ends an attempt without answers much earlier. So this process was suspended, and has not tried
+        // for as long as it seems.
+        let was_suspended = self.attempt.elapsed() >= RETRY_FOR;
+        let since = if was_suspended { Instant::now() } else { self.attempt };
+        let outage = self.outage.get_or_insert_with(|| Outage { since, pause: PAUSE[0] });
         if outage.since.elapsed() >= RETRY_FOR {
             self.has_refused = true;
             return Err(error);

@@ -1,6 +1,7 @@
 //! The store's engine over a database on a PostgreSQL server.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use super::super::engine::Engine;
@@ -88,6 +89,10 @@ impl Engine for PgEngine {
 
     fn writable(&self) -> Result<(), StoreError> {
         self.server.writable()
+    }
+
+    fn clock_ahead(&self) -> Option<Arc<AtomicI64>> {
+        Some(Arc::clone(self.server.time().ahead()))
     }
 
     fn failures(&self) -> u64 {

@@ -11,6 +11,7 @@ use tokio_postgres::error::Severity;
 use super::super::StoreError;
 use super::connect::{Connector, OnNotice, Purpose};
 use super::session::Session;
+use super::time::PrimaryTime;
 use super::wait::{ANSWER_MAX, Driver, Waiter, wait};
 use crate::cancel::CancelFlag;
 
@@ -39,6 +40,7 @@ pub(super) struct Server {
     generation: watch::Sender<u64>,
     /// The size of the database in bytes when it was last measured.
     bytes: AtomicU64,
+    time: PrimaryTime,
     // Declared last: the connections run on it.
     driver: Driver,
 }
@@ -70,6 +72,7 @@ impl Server {
             state: Mutex::default(),
             failures: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
+            time: PrimaryTime::default(),
             generation: watch::Sender::new(0),
             driver,
         }))
@@ -181,7 +184,13 @@ impl Server {
     /// Implements [`Store::writable`](crate::store::Store::writable).
     pub(super) fn writable(&self) -> Result<(), StoreError> {
         let state = self.state();
-        state.unreachable.as_ref().or(state.failing.as_ref()).map_or(Ok(()), |error| Err(error.clone()))
+        let failed = state.unreachable.as_ref().or(state.failing.as_ref());
+        failed.map_or_else(|| self.time.check(), |error| Err(error.clone()))
+    }
+
+    /// Returns the time of the primary.
+    pub(super) fn time(&self) -> &PrimaryTime {
+        &self.time
     }
 
     /// Returns the number of failed commits.

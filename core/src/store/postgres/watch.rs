@@ -45,7 +45,7 @@ impl ServerWatch {
             None => self.server.connect()?,
         };
         session.limit(LOOK_MAX);
-        let looked = look(&mut session, versions);
+        let looked = look(&mut session, versions).and_then(|()| self.server.time().look(&mut session));
         if session.is_silent() {
             self.server.abandon();
         }
