@@ -20,8 +20,8 @@ use crate::account::token::previous_file;
 pub use crate::cancel::CancelFlag;
 use crate::clock::Clock;
 use crate::files::{self, beside, key_file};
+pub use crate::step::Step;
 use crate::store::copy::Source;
-pub use crate::store::copy::Step;
 use crate::store::{SCHEMA_VERSION, StoreError};
 
 mod draft;

@@ -216,6 +216,27 @@ pub fn check(
     Ok(Checks { checks: run.checks })
 }
 
+/// Returns the results of the checks of the derived rows of a database whose schema is up to date.
+///
+/// # Errors
+/// When `stop` is requested.
+pub(crate) fn derived(
+    database: &dyn Inspected,
+    context: &Context<'_>,
+    stop: &CancelFlag,
+) -> Result<Vec<Check>> {
+    let mut checks = Vec::new();
+    for derived in &DERIVED {
+        let wrong = (derived.wrong)(database, context);
+        if stop.is_set() {
+            return Err(StoreError::Interrupted.into());
+        }
+        let check = wrong.map(|wrong| derived.result(&wrong));
+        checks.push(check.unwrap_or_else(|error| unreadable(derived.name, &error)));
+    }
+    Ok(checks)
+}
+
 /// A check of a database while it runs.
 struct Run<'r> {
     context: &'r Context<'r>,

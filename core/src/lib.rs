@@ -107,6 +107,7 @@
 //! | `demo` | fictitious data for demonstrations; needs the feature `demo` |
 //! | [`words`] | the word model: similar words |
 //! | [`backup`] | backups of the database, and restoring them |
+//! | [`copy`] | copies of the database to a new one, also between SQLite and PostgreSQL |
 //! | [`draft_file`] | files that are renamed when they are complete |
 //! | [`check`] | checks of a database, and repair of derived rows |
 //!
@@ -145,6 +146,7 @@ pub mod check;
 mod client;
 pub mod clock;
 pub mod config;
+pub mod copy;
 #[cfg(feature = "demo")]
 pub mod demo;
 pub mod draft_file;
@@ -166,6 +168,7 @@ pub mod post;
 pub mod profile;
 pub mod search;
 pub mod stats;
+mod step;
 mod store;
 #[cfg(test)]
 mod testing;

@@ -77,6 +77,7 @@ use engine::{Committer, Engine};
 use postgres::PgEngine;
 use sqlite::SqliteEngine;
 
+pub(crate) mod bulk;
 mod counts;
 mod deferred;
 mod dialect;

@@ -207,9 +207,31 @@ pub(crate) fn wrong_index(database: &dyn Inspected) -> Result<Vec<String>> {
     Ok(keys.iter().map(|key| format!("post number {}", key.as_i64())).collect())
 }
 
+/// Returns the number of posts.
+pub(crate) fn number(database: &dyn Inspected) -> Result<u64> {
+    Ok(database.read(|tx| sql::counts(tx))?.1.unsigned_abs())
+}
+
+/// Marks all posts as changed for caches.
+pub(crate) fn all_changed(tx: &mut dyn Tx) -> Result<(), StoreError> {
+    change::add_all(tx)
+}
+
 /// Rebuilds the search index. Searches find fewer posts until it is complete.
 pub(crate) fn index(database: &dyn Inspected) -> Result<()> {
+    fill_index(database, &mut |_| Ok(()))
+}
+
+/// Does the same as [`index`], and calls `progress` with the number of posts so far.
+///
+/// # Errors
+/// The first error of `progress`, or when the store fails.
+pub(crate) fn fill_index(
+    database: &dyn Inspected,
+    progress: &mut dyn FnMut(u64) -> Result<(), StoreError>,
+) -> Result<()> {
     database.write(|tx| index::clear(tx))?;
+    let mut done = 0;
     let mut before = PostKey::MAX;
     loop {
         // Newest first, because most searches are for new posts.
@@ -221,12 +243,12 @@ pub(crate) fn index(database: &dyn Inspected) -> Result<()> {
             };
             let changes: Vec<_> = page.iter().map(update).collect();
             index::write(tx, &changes)?;
-            Ok::<_, StoreError>(page.last().map(|post| post.key))
+            Ok::<_, StoreError>(page.last().map(|post| (post.key, page.len() as u64)))
         })?;
-        match next {
-            Some(last) => before = last,
-            None => return Ok(()),
-        }
+        let Some((last, posts)) = next else { return Ok(()) };
+        before = last;
+        done += posts;
+        progress(done)?;
     }
 }
 

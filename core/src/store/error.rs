@@ -30,6 +30,17 @@ pub enum StoreError {
         /// The newest version that this program supports.
         known: i64,
     },
+    /// The database was written by an older program, and this operation does not update it.
+    #[error(
+        "the database has schema version {found}, and this operation needs {known}: start this program with it once, \
+         which updates it"
+    )]
+    Older {
+        /// The version of the database.
+        found: i64,
+        /// The version of this program.
+        known: i64,
+    },
     /// The time zone in the settings differs from the one in which the database counts days.
     #[error(
         "the database counts days in the time zone {counted} and cannot change to {asked}: remove the timezone setting, \
@@ -134,7 +145,7 @@ impl StoreError {
     }
 
     /// An error that callers need not match on.
-    pub(super) fn other(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+    pub(crate) fn other(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::Other(Arc::from(cause.into()))
     }
 }

@@ -3,6 +3,7 @@
 //! Each store has a thread on which its connections run, a writing connection, connections for reading, and one that looks
 //! for the commits of other servers. All servers of a database are equal.
 
+mod bulk;
 mod committer;
 mod connect;
 mod engine;
@@ -24,5 +25,6 @@ mod value;
 mod wait;
 mod watch;
 
+pub(crate) use bulk::{ServerSnapshot, ServerTarget};
 pub(super) use engine::PgEngine;
 pub(crate) use inspect::InspectedServer;

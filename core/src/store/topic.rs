@@ -23,7 +23,7 @@ pub(crate) enum Topic {
 
 impl Topic {
     /// All topics in the order of their numbers.
-    pub(super) const ALL: [Self; 7] =
+    pub(crate) const ALL: [Self; 7] =
         [Self::Posts, Self::Notices, Self::Counts, Self::History, Self::Terms, Self::Members, Self::Feedback];
 
     /// Returns the topic's name in the database, which must not change.

@@ -68,6 +68,15 @@ pub enum ServerError {
         /// The name of the database.
         database: String,
     },
+    /// A copy to the database was interrupted, or is not finished yet.
+    #[error(
+        "the database {database:?} is an incomplete copy: wait for the end of tidings store copy, or run it again, which \
+         begins anew"
+    )]
+    Incomplete {
+        /// The name of the database.
+        database: String,
+    },
     /// The user lacks a right.
     #[error("{message}: let the owner of the database run: {grant}")]
     Denied {

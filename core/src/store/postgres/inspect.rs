@@ -40,7 +40,9 @@ impl InspectedServer {
             Err(StoreError::Server(ServerError::NoPrimary { .. })) => server.connect_for(Purpose::Read),
             connected => connected,
         };
-        Self::with(server, session?, stop)
+        let mut session = session?;
+        migrate::existing(&mut session)?;
+        Self::with(server, session, stop)
     }
 
     /// Opens the existing database of a URL for repair, and updates an older schema. Reads end when `stop` is requested.
@@ -49,16 +51,31 @@ impl InspectedServer {
     /// The errors of [`InspectedServer::open`]; when there is no primary; when the schema is newer than the program's.
     pub(crate) fn open_for_repair(url: &PostgresUrl, stop: &CancelFlag) -> Result<Self, StoreError> {
         let server = Server::new(Connector::new(url)?)?;
-        let inspected = Self::with(Arc::clone(&server), server.connect()?, stop)?;
         let mut session = server.connect()?;
+        migrate::existing(&mut session)?;
         migrate::migrate(&mut session)?;
+        Self::writing(server, session, stop)
+    }
+
+    /// Opens the incomplete database of a URL, whose schema is up to date, for the program that fills it.
+    ///
+    /// # Errors
+    /// When there is no primary.
+    pub(crate) fn open_incomplete(url: &PostgresUrl, stop: &CancelFlag) -> Result<Self, StoreError> {
+        let server = Server::new(Connector::new(url)?)?;
+        let session = server.connect()?;
+        Self::writing(server, session, stop)
+    }
+
+    fn writing(server: Arc<Server>, session: Session, stop: &CancelFlag) -> Result<Self, StoreError> {
+        let inspected = Self::with(Arc::clone(&server), server.connect()?, stop)?;
         let committer = PgCommitter::start(server, session)?;
         Ok(Self { committer: RefCell::new(Some(committer)), ..inspected })
     }
 
     fn with(server: Arc<Server>, mut session: Session, stop: &CancelFlag) -> Result<Self, StoreError> {
         session.allow_long_statements()?;
-        let schema = migrate::existing(&mut session)?;
+        let schema = migrate::existing_or_incomplete(&mut session)?;
         let interrupts = server.interrupts(&session, stop);
         Ok(Self {
             session: RefCell::new(session),

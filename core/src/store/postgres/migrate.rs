@@ -14,11 +14,21 @@ const VERSION: i64 = MIGRATIONS.len() as i64;
 /// The key of the lock that a program holds while it updates the schema: "tdngsche" as a number.
 const LOCK: i64 = 0x7464_6e67_7363_6865;
 
+/// The table of a database that a copy has not finished. Its existence is all that it says.
+pub(super) const INCOMPLETE: &str = "incomplete_copy";
+
 /// Creates the schema if there is none, and updates an older one.
 ///
 /// # Errors
-/// When the database has tables of another program, or a schema that this program does not understand.
+/// When the database has tables of another program, or a schema that this program does not understand; when it is
+/// incomplete.
 pub(super) fn migrate(session: &mut Session) -> Result<(), StoreError> {
+    refuse_incomplete(session)?;
+    migrate_incomplete(session)
+}
+
+/// Does the same as [`migrate`] for a database that may be incomplete.
+pub(super) fn migrate_incomplete(session: &mut Session) -> Result<(), StoreError> {
     if version(session)? < VERSION {
         // Two servers that start at the same time: the second one waits, and finds the new schema.
         session.control(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCK})"))?;
@@ -70,11 +80,30 @@ fn has_tables(session: &mut Session) -> Result<bool, StoreError> {
     Ok(first::<i64>(session, sql)?.unwrap_or_default() > 0)
 }
 
+/// Returns whether a copy to the database was begun and not finished.
+pub(super) fn is_incomplete(session: &mut Session) -> Result<bool, StoreError> {
+    Ok(first(session, &format!("SELECT to_regclass('{INCOMPLETE}') IS NOT NULL"))? == Some(true))
+}
+
+fn refuse_incomplete(session: &mut Session) -> Result<(), StoreError> {
+    if !is_incomplete(session)? {
+        return Ok(());
+    }
+    let database = first(session, "SELECT current_database()")?.unwrap_or_default();
+    Err(ServerError::Incomplete { database }.into())
+}
+
 /// Returns the schema of the database.
 ///
 /// # Errors
-/// When there is none.
+/// When there is none, or the database is incomplete.
 pub(super) fn existing(session: &mut Session) -> Result<Schema, StoreError> {
+    refuse_incomplete(session)?;
+    existing_or_incomplete(session)
+}
+
+/// Does the same as [`existing`] for a database that may be incomplete.
+pub(super) fn existing_or_incomplete(session: &mut Session) -> Result<Schema, StoreError> {
     if let Some(schema) = Schema::find(session)? {
         return Ok(schema);
     }

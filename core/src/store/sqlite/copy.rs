@@ -14,26 +14,13 @@ use super::open::open_unchanged;
 use super::{APPLICATION_ID, StoreError, Tx};
 use crate::cancel::CancelFlag;
 use crate::files;
+use crate::step::Step;
 
 /// Pages in the first step of a copy: 1 MiB. The size of later steps is adjusted to [`STEP_TIME`], within [`STEPS`].
 const STEP: i32 = 256;
 const STEPS: RangeInclusive<i32> = 16..=4_096;
 /// Target duration of a step, and maximum pause after it, which leaves the disk to other processes.
 const STEP_TIME: Duration = Duration::from_millis(10);
-
-/// The progress of a copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Copying the pages.
-    Copying {
-        /// Bytes copied so far.
-        done: u64,
-        /// Bytes of the whole database.
-        of: u64,
-    },
-    /// Reading the finished copy to check it.
-    Checking,
-}
 
 /// A snapshot of a database, for reading.
 pub(crate) struct Source {

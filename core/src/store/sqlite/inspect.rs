@@ -81,6 +81,16 @@ impl InspectedFile {
         Ok(Self(connection, Some(file)))
     }
 
+    /// Wraps a connection. `file` is the open file, which is closed after the connection.
+    pub(super) fn of_connection(connection: Connection, file: Arc<DatabaseFile>) -> Self {
+        Self(connection, Some(file))
+    }
+
+    /// Returns the connection.
+    pub(super) fn connection(&self) -> &Connection {
+        &self.0
+    }
+
     fn number(&self, pragma: &str) -> Result<i64, StoreError> {
         Ok(self.0.pragma_query_value(None, pragma, |row| row.get(0))?)
     }

@@ -1,0 +1,144 @@
+//! What a copy does with each table.
+
+use crate::store::bulk::Table;
+
+/// What a copy does with a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Treatment {
+    /// Its rows are copied. A new database has none.
+    Rows,
+    /// Its rows are copied, in place of those that a new database has.
+    Settings,
+    /// It is empty in the copy.
+    Empty,
+    /// The engine of the copy fills it.
+    Own,
+}
+
+/// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
+const TABLES: [(&str, Treatment); 38] = [
+    ("member", Treatment::Rows),
+    ("member_acts", Treatment::Rows),
+    ("removed_member", Treatment::Rows),
+    ("roster", Treatment::Rows),
+    ("notice", Treatment::Rows),
+    ("feedback", Treatment::Rows),
+    ("main_info", Treatment::Settings),
+    ("post", Treatment::Rows),
+    ("post_stats", Treatment::Rows),
+    ("label", Treatment::Rows),
+    ("category", Treatment::Rows),
+    ("removed_post", Treatment::Rows),
+    // The first start of a service sets it.
+    ("decay", Treatment::Settings),
+    ("settled_like", Treatment::Rows),
+    ("recent_like", Treatment::Rows),
+    ("viewed", Treatment::Rows),
+    ("searched", Treatment::Rows),
+    ("opened", Treatment::Rows),
+    ("moved_act", Treatment::Rows),
+    ("term", Treatment::Rows),
+    ("zone", Treatment::Settings),
+    ("day_count", Treatment::Rows),
+    ("total_count", Treatment::Settings),
+    ("visitor", Treatment::Rows),
+    // A key that must be destroyed at the end of its day may not stay in a copy. Guests of the day of the copy who come
+    // back count a second time.
+    ("day_key", Treatment::Empty),
+    ("request", Treatment::Rows),
+    // The key of the hashes in `request`.
+    ("path_key", Treatment::Settings),
+    ("log", Treatment::Rows),
+    // For caches, all of which load everything from a new database: its first revision changes every topic and all
+    // posts.
+    ("touched", Treatment::Empty),
+    ("post_change", Treatment::Empty),
+    // The first server on the copy records its key. Only PostgreSQL has this table.
+    ("token_key", Treatment::Empty),
+    // The search index is made again from the posts.
+    ("post_index", Treatment::Own),
+    ("post_index_size", Treatment::Own),
+    // The revisions of the copy continue after those of the source: see `Target::commit`.
+    ("revision", Treatment::Own),
+    ("revision_base", Treatment::Own),
+    ("lane", Treatment::Own),
+    ("schema_version", Treatment::Own),
+    ("incomplete_copy", Treatment::Own),
+];
+
+/// What a copy does with the tables of a source and a target.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// The tables whose rows are copied.
+    pub(super) copied: Vec<Table>,
+    /// The tables of the target from which rows are deleted first.
+    pub(super) emptied: Vec<&'static str>,
+    /// The tables of the target that must have no rows.
+    pub(super) unused: Vec<&'static str>,
+}
+
+impl Plan {
+    /// Plans a copy.
+    ///
+    /// # Errors
+    /// When a table is unknown, or the engines have different columns for a table; the message says which.
+    pub(super) fn new(source: &[Table], target: &[Table]) -> Result<Self, String> {
+        let is_known = |table: &Table| TABLES.iter().any(|(name, _)| *name == table.name);
+        if let Some(unknown) = source.iter().chain(target).find(|table| !is_known(table)) {
+            return Err(format!("the table {} does not belong to tidings", unknown.name));
+        }
+        let in_target = |name: &str| target.iter().find(|table| table.name == name);
+        let mut plan = Self { copied: Vec::new(), emptied: Vec::new(), unused: Vec::new() };
+        for (name, treatment) in TABLES {
+            if treatment == Treatment::Empty && in_target(name).is_some() {
+                plan.emptied.push(name);
+            }
+            if !matches!(treatment, Treatment::Rows | Treatment::Settings) {
+                continue;
+            }
+            let table = source.iter().find(|table| table.name == name);
+            let (Some(table), Some(other)) = (table, in_target(name)) else {
+                return Err(format!("there is no table {name}"));
+            };
+            let is_shared = |column| other.columns.contains(column);
+            if table.columns.len() != other.columns.len() || !table.columns.iter().all(is_shared) {
+                return Err(format!("the table {name} has different columns"));
+            }
+            plan.emptied.push(name);
+            if treatment == Treatment::Rows {
+                plan.unused.push(name);
+            }
+            plan.copied.push(table.clone());
+        }
+        Ok(plan)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::bulk::{Column, Kind};
+
+    /// Returns the tables that are copied, with one column.
+    fn tables() -> Vec<Table> {
+        let column = Column { name: "key".into(), kind: Kind::Integer };
+        let copied =
+            TABLES.iter().filter(|(_, treatment)| matches!(treatment, Treatment::Rows | Treatment::Settings));
+        copied.map(|(name, _)| Table { name: (*name).into(), columns: vec![column.clone()] }).collect()
+    }
+
+    #[test]
+    fn a_table_that_is_unknown_missing_or_different_is_an_error() {
+        let all = tables();
+        assert_eq!(Plan::new(&all, &all).unwrap().copied, all);
+        let without_first = &all[1..];
+        assert_eq!(Plan::new(&all, without_first).unwrap_err(), "there is no table member");
+        assert_eq!(Plan::new(without_first, &all).unwrap_err(), "there is no table member");
+        let unknown = Table { name: "later".into(), ..all[0].clone() };
+        let more = [&all[..], &[unknown]].concat();
+        assert_eq!(Plan::new(&more, &all).unwrap_err(), "the table later does not belong to tidings");
+        let mut other = all.clone();
+        other[2].columns[0].kind = Kind::Text;
+        assert_eq!(Plan::new(&all, &other).unwrap_err(), "the table removed_member has different columns");
+    }
+}
