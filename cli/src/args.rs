@@ -5,7 +5,7 @@ use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcom
 use crate::global::{Color, Global, color};
 use crate::{
     act, admin, analysis, backup, bench, blacklist, check, demo, describe, feed, feedback, init, member,
-    notice, post, roster, search, settings, tui, words,
+    notice, post, roster, search, settings, store, tui, words,
 };
 
 /// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, in one SQLite file.
@@ -94,6 +94,9 @@ pub(crate) enum Command {
     /// Replace the database with a backup, keeping the old database
     #[command(after_help = "Example: tidings restore /backups/tidings-2026-11-20.db")]
     Restore(backup::Restore),
+    /// Copy whole databases, also between SQLite and PostgreSQL
+    #[command(subcommand)]
+    Store(store::Store),
     /// Check the integrity of the database, its files and its disk
     #[command(after_help = "Examples:\n  tidings check\n  tidings check --repair --yes")]
     Check(check::Check),

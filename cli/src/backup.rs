@@ -1,14 +1,14 @@
 //! `tidings backup` and `tidings restore`: copy the database, and replace it with a copy.
 
 use std::fs;
-use std::io::{ErrorKind, IsTerminal as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use indicatif::HumanBytes;
 use tidings_core::StoreError;
-use tidings_core::backup::{self, BackupError, Report, Step};
+use tidings_core::backup::{self, BackupError, Report};
 use tidings_core::clock::Clock;
 use tidings_tui::number::number;
 
@@ -18,6 +18,7 @@ use crate::global::Global;
 use crate::interrupt;
 use crate::output::Output;
 use crate::session::{confirm, operator};
+use crate::steps::StepBar;
 
 #[derive(Debug, Args)]
 pub(crate) struct Backup {
@@ -37,7 +38,7 @@ pub(crate) struct Restore {
 pub(crate) fn run(global: &Global, Backup { file }: &Backup) -> Result<ExitCode, Failure> {
     let operator = operator(global)?;
     let database = database::file_of(global, "backup", "pg_dump or pg_basebackup")?;
-    let (out, bar) = (Output::new(global), Bar::new());
+    let (out, bar) = (Output::new(global), StepBar::new());
     let stop = interrupt::stop()?;
     let done = backup::backup(operator, &database, file, &mut |step| bar.show(step), &stop);
     bar.clear();
@@ -51,7 +52,7 @@ pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Resul
     let out = Output::new(global);
     let replace = question(&database, file);
     confirm(&out, *yes, &replace)?;
-    let (stop, bar) = (interrupt::stop()?, Bar::new());
+    let (stop, bar) = (interrupt::stop()?, StepBar::new());
     let done =
         backup::restore(operator, &database, file, &Clock::system(), &mut |step| bar.show(step), &stop);
     bar.clear();
@@ -126,35 +127,4 @@ fn explained(error: &BackupError, work: Work) -> Failure {
         (BackupError::Store { .. }, _) => "check whether the disk is full or broken",
     };
     Failure::system(format!("{error}: {advice}"))
-}
-
-/// The progress bar, hidden unless standard error is a terminal.
-struct Bar(ProgressBar);
-
-impl Bar {
-    fn new() -> Self {
-        if !std::io::stderr().is_terminal() {
-            return Self(ProgressBar::hidden());
-        }
-        let style = ProgressStyle::with_template("{msg} {wide_bar} {bytes} of {total_bytes}, {elapsed}");
-        let style = style.expect("the template is well-formed");
-        Self(ProgressBar::new(0).with_style(style).with_message("copying"))
-    }
-
-    fn show(&self, step: Step) {
-        match step {
-            Step::Copying { done, of } => {
-                self.0.set_length(of);
-                self.0.set_position(done);
-            }
-            Step::Checking => {
-                self.0.set_message("checking");
-                self.0.tick();
-            }
-        }
-    }
-
-    fn clear(self) {
-        self.0.finish_and_clear();
-    }
 }

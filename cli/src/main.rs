@@ -38,6 +38,8 @@ mod search;
 mod serve;
 mod session;
 mod settings;
+mod steps;
+mod store;
 mod tui;
 mod whole_file;
 mod words;
@@ -91,6 +93,7 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Bench(command) => bench::run(&Session::open(global)?, &command),
         Command::Backup(args) => backup::run(global, &args),
         Command::Restore(args) => backup::restore(global, &args),
+        Command::Store(command) => store::run(global, &command),
         Command::Check(args) => check::run(global, &args),
         Command::Config(settings) => config::run(global, *settings),
         Command::Completions(args) => describe::completions(&args, Cli::command()),

@@ -69,6 +69,7 @@ pub fn of_store(error: &StoreError) -> String {
         StoreError::Overloaded | StoreError::Conflict(_) => BUSY.to_owned(),
         // The messages of these errors already contain the advice.
         StoreError::Newer { .. }
+        | StoreError::Older { .. }
         | StoreError::Zone { .. }
         | StoreError::Replaced { saves: true, .. }
         | StoreError::Server(_)
@@ -113,6 +114,7 @@ mod tests {
             StoreError::Dangling,
             StoreError::Overloaded,
             StoreError::Newer { found: 9, known: 4 },
+            StoreError::Older { found: 3, known: 4 },
             StoreError::Zone { counted: "Asia/Seoul".into(), asked: "UTC".into() },
             StoreError::Foreign,
             StoreError::Damaged("malformed".into()),

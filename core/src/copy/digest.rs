@@ -110,7 +110,11 @@ mod tests {
             (text("1"), Arg::Integer(1)),
             (Arg::Real(f64::INFINITY), Arg::Real(f64::MAX)),
         ] {
-            assert_eq!(difference(&[[one, Arg::Null]], &[[other, Arg::Null]]), column("a"), "{one:?} {other:?}");
+            assert_eq!(
+                difference(&[[one, Arg::Null]], &[[other, Arg::Null]]),
+                column("a"),
+                "{one:?} {other:?}"
+            );
         }
         assert_eq!(difference(&[[text("ab"), text("c")]], &[[text("a"), text("bc")]]), column("a"));
         assert_eq!(difference(&[[Arg::Real(0.0); 2]], &[[Arg::Real(-0.0); 2]]), None);

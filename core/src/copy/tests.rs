@@ -56,8 +56,7 @@ impl Places {
         let location = self.file(name);
         let sample = include_str!("../../../tests/data/rust-blog.jsonl");
         let go_on = &mut |_| ControlFlow::Continue(());
-        let report =
-            post::import(&open_at(&location), &Caller::Operator, sample.as_bytes(), go_on).unwrap();
+        let report = post::import(&open_at(&location), &Caller::Operator, sample.as_bytes(), go_on).unwrap();
         assert_eq!(report.errors, []);
         location
     }
@@ -96,7 +95,8 @@ fn odd_rows(table: &Table, insert: &mut OnRow<'_>) -> Result<(), StoreError> {
     let rows = if table.columns[0].name == "one" { 1 } else { 4 };
     let long = "Wie? \u{1f980}\n".repeat(200_000);
     for row in 0..rows {
-        let cells: Vec<Arg<'_>> = table.columns.iter().map(|column| odd_cell(table, column, row, &long)).collect();
+        let cells: Vec<Arg<'_>> =
+            table.columns.iter().map(|column| odd_cell(table, column, row, &long)).collect();
         insert(&cells)?;
     }
     Ok(())
@@ -190,7 +190,10 @@ fn a_file_is_copied_with_its_keys_and_later_revisions() {
     let places = Places::new();
     let (source, copy) = (places.posts("a.db"), places.file("b.db"));
     // The greatest key is not given again.
-    run(&source, "INSERT INTO member (key, id, folded, password, generation, nickname, date) VALUES (70, 'a', 'a', '', 0, '', 0)");
+    run(
+        &source,
+        "INSERT INTO member (key, id, folded, password, generation, nickname, date) VALUES (70, 'a', 'a', '', 0, '', 0)",
+    );
     run(&source, "DELETE FROM member WHERE key = 70");
     let report = copied(&source, &copy).unwrap();
     assert!(report.rows > 100 && report.failed.is_empty() && report.replaced == 0, "{report:?}");

@@ -60,11 +60,8 @@ impl Transfer<'_> {
         let (of_source, of_target) = (CopyError::store(self.from), CopyError::store(self.to));
         let tables = source.tables().map_err(&of_source)?;
         let plan = Plan::new(&tables, &target.tables().map_err(&of_target)?);
-        let plan = plan.map_err(|fault| CopyError::Schema {
-            from: self.from.clone(),
-            to: self.to.clone(),
-            fault,
-        })?;
+        let plan =
+            plan.map_err(|fault| CopyError::Schema { from: self.from.clone(), to: self.to.clone(), fault })?;
         if let Some(table) = target.first_with_rows(&plan.unused).map_err(&of_target)? {
             return Err(CopyError::Occupied { to: self.to.clone(), table });
         }
@@ -189,7 +186,9 @@ impl Transfer<'_> {
 /// Returns the error of a table that cannot be copied to `to`.
 fn of_table(to: &Location, table: &Table, cause: StoreError) -> CopyError {
     match cause {
-        StoreError::Full | StoreError::Disconnected(_) | StoreError::Interrupted => CopyError::store(to)(cause),
+        StoreError::Full | StoreError::Disconnected(_) | StoreError::Interrupted => {
+            CopyError::store(to)(cause)
+        }
         cause => CopyError::Table { to: to.clone(), table: table.name.clone(), cause },
     }
 }

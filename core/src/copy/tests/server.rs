@@ -69,8 +69,11 @@ fn revisions_and_keys_of_a_copy_continue_after_those_of_its_source() {
 fn a_nul_is_replaced_and_counted() {
     let Some(mut places) = places() else { return };
     let (source, server) = (places.posts("a.db"), places.server());
-    run(&source, "INSERT INTO main_info (one, info_1, info_2) VALUES (1, 'a' || char(0) || char(0), char(0)) ON CONFLICT (one) \
-                  DO UPDATE SET info_1 = excluded.info_1, info_2 = excluded.info_2");
+    run(
+        &source,
+        "INSERT INTO main_info (one, info_1, info_2) VALUES (1, 'a' || char(0) || char(0), char(0)) ON CONFLICT (one) \
+                  DO UPDATE SET info_1 = excluded.info_1, info_2 = excluded.info_2",
+    );
     assert_eq!(copied(&source, &server).unwrap().replaced, 2);
     let texts = "SELECT count(*) FROM main_info WHERE info_1 = 'a\u{fffd}\u{fffd}' AND info_2 = '\u{fffd}'";
     assert_eq!(number(&server, texts), 1);

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::super::bulk::{COLUMNS_MAX, Column, Kind, LastKey, OnRow, Snapshot, Table, Target, add_column, quoted};
+use super::super::bulk::{
+    COLUMNS_MAX, Column, Kind, LastKey, OnRow, Snapshot, Table, Target, add_column, quoted,
+};
 use super::super::inspect::Inspected;
 use super::super::{Arg, ServerError, StoreError};
 use super::InspectedServer;
@@ -100,7 +102,8 @@ impl Snapshot for ServerSnapshot {
 
     fn revision(&mut self) -> Result<i64, StoreError> {
         // Every transaction that the snapshot sees has left its revision in its lane.
-        let sql = "SELECT greatest(max(l.revision), max(b.base), 0) FROM revision_base b LEFT JOIN lane l ON true";
+        let sql =
+            "SELECT greatest(max(l.revision), max(b.base), 0) FROM revision_base b LEFT JOIN lane l ON true";
         Ok(self.0.number(sql)?.unwrap_or_default())
     }
 

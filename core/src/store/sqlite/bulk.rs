@@ -70,7 +70,9 @@ impl Snapshot for FileSnapshot {
                     ValueRef::Null => Arg::Null,
                     ValueRef::Integer(value) => Arg::Integer(value),
                     ValueRef::Real(value) => Arg::Real(value),
-                    ValueRef::Text(text) => Arg::Text(str::from_utf8(text).map_err(|_| damaged(table, place))?),
+                    ValueRef::Text(text) => {
+                        Arg::Text(str::from_utf8(text).map_err(|_| damaged(table, place))?)
+                    }
                     ValueRef::Blob(_) => return Err(damaged(table, place)),
                 };
             }
@@ -218,9 +220,7 @@ impl Target for FileTarget {
     fn faults(&mut self) -> Result<Vec<String>, StoreError> {
         let mut faults = integrity(self.connection())?;
         let dangling = self.file.dangling()?;
-        faults.extend(
-            dangling.iter().map(|(table, rows)| format!("{rows} rows of {table} refer to no row")),
-        );
+        faults.extend(dangling.iter().map(|(table, rows)| format!("{rows} rows of {table} refer to no row")));
         Ok(faults)
     }
 }

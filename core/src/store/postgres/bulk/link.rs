@@ -39,7 +39,11 @@ pub(super) type TextRow = Vec<Option<String>>;
 
 impl Link {
     /// Connects to a server that serves the purpose. Statements end when `stop` is requested.
-    pub(super) fn open(connector: &Connector, purpose: Purpose, stop: &CancelFlag) -> Result<Self, StoreError> {
+    pub(super) fn open(
+        connector: &Connector,
+        purpose: Purpose,
+        stop: &CancelFlag,
+    ) -> Result<Self, StoreError> {
         let driver = Driver::start()?;
         let on_notice: OnNotice =
             Arc::new(|notice| tracing::debug!("the database server says: {}", notice.message()));

@@ -1,0 +1,104 @@
+//! `tidings store`: databases as a whole.
+
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use tidings_core::check::{Check, Context};
+use tidings_core::copy::{self, CopyError, Report};
+use tidings_core::{Location, StoreError};
+use tidings_tui::advice::of_store;
+use tidings_tui::number::number;
+
+use crate::failure::Failure;
+use crate::global::Global;
+use crate::interrupt;
+use crate::output::{Output, Page};
+use crate::session::operator;
+use crate::settings::Settings;
+use crate::steps::StepBar;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Store {
+    /// Copy a database to a new one, also between SQLite and PostgreSQL, and verify the copy
+    #[command(after_help = "Example: tidings store copy campus.db postgres://tidings@db.example.org/campus")]
+    Copy {
+        /// The database to copy; servers and commands can use it meanwhile
+        #[arg(value_name = "FROM")]
+        from: Location,
+        /// The new database: a file that does not exist, or an empty database of a PostgreSQL server
+        #[arg(value_name = "TO")]
+        to: Location,
+    },
+}
+
+pub(crate) fn run(global: &Global, Store::Copy { from, to }: &Store) -> Result<ExitCode, Failure> {
+    let operator = operator(global)?;
+    let out = Output::new(global);
+    let settings = Settings::default().complete(global.config.as_deref())?;
+    let config = settings.core_with(&["popular-like-weight"])?;
+    let context = Context { like_weight: config.feed.like_weight, ..Context::default() };
+    let (stop, bar) = (interrupt::stop()?, StepBar::new());
+    let done = copy::copy(operator, from, to, &context, &mut |step| bar.show(step), &stop);
+    bar.clear();
+    let report = done.map_err(|error| explained(&error))?;
+    out.answer(&report, |page| show(page, from, to, &report))
+}
+
+fn show(page: &mut Page, from: &Location, to: &Location, report: &Report) {
+    page.line(format!("{to} is a copy of {from}: {} rows, verified.", number(report.rows)));
+    page.line("");
+    notes(page, report);
+    page.line("A database does not contain the key that signs tokens: copy the key file too, or all members have to sign in");
+    page.line("again.");
+}
+
+/// Adds what is notable about a copy.
+pub(crate) fn notes(page: &mut Page, report: &Report) {
+    if report.replaced > 0 {
+        let texts = number(report.replaced);
+        page.line(format!(
+            "PostgreSQL cannot store the character U+0000: it was replaced by U+FFFD in {texts} texts."
+        ));
+    }
+    for Check { name, detail, .. } in &report.failed {
+        let name = name.replace('_', " ");
+        page.line(format!("As in the source, the {name} are wrong: {detail}: tidings check --repair"));
+    }
+}
+
+/// Returns the failure with advice on what to do about it.
+pub(crate) fn explained(error: &CopyError) -> Failure {
+    let advice = match error {
+        CopyError::Interrupted => return Failure::interrupted("interrupted: there is no new database"),
+        CopyError::Same(_) => return Failure::usage(format!("{error}: name another database")),
+        CopyError::InUse(_) => return Failure::in_use(format!("{error}: wait until it has ended")),
+        CopyError::Missing(_) => "name another database",
+        CopyError::Exists(_) => "name a file that does not exist",
+        CopyError::Occupied { .. } => "name an empty database, which createdb makes",
+        CopyError::Schema { .. } => {
+            "name a schema without other tables, by options=-csearch_path%3DNAME in the URL"
+        }
+        CopyError::Table { .. } => "tidings check says more about the source",
+        CopyError::Different { .. } => {
+            "stop other programs that write to the new database, check its disk, and copy again"
+        }
+        CopyError::Damaged { .. } => "check the disk, and tidings check the source; then copy again",
+        CopyError::File { cause, .. } => match cause.kind() {
+            ErrorKind::NotFound => "make the directory first",
+            _ => "check its permissions, and whether the disk is full",
+        },
+        CopyError::Store { location, cause } => return store_failed(location, cause),
+    };
+    Failure::system(format!("{error}: {advice}"))
+}
+
+fn store_failed(location: &Location, cause: &StoreError) -> Failure {
+    let advice = match cause {
+        StoreError::Full => "the disk is full: make room, and copy again".to_owned(),
+        StoreError::Disconnected(_) => format!("{cause}: copy again when the server answers"),
+        StoreError::Foreign => "the file is not a tidings database: name another one".to_owned(),
+        cause => of_store(cause),
+    };
+    Failure::system(format!("{location}: {advice}"))
+}
