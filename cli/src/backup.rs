@@ -7,9 +7,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 use indicatif::HumanBytes;
-use tidings_core::StoreError;
 use tidings_core::backup::{self, BackupError, Report};
 use tidings_core::clock::Clock;
+use tidings_core::{Location, StoreError};
 use tidings_tui::number::number;
 
 use crate::database;
@@ -19,6 +19,7 @@ use crate::interrupt;
 use crate::output::Output;
 use crate::session::{confirm, operator};
 use crate::steps::StepBar;
+use crate::store;
 
 #[derive(Debug, Args)]
 pub(crate) struct Backup {
@@ -37,7 +38,7 @@ pub(crate) struct Restore {
 
 pub(crate) fn run(global: &Global, Backup { file }: &Backup) -> Result<ExitCode, Failure> {
     let operator = operator(global)?;
-    let database = database::file_of(global, "backup", "pg_dump or pg_basebackup")?;
+    let database = database::named(global)?;
     let (out, bar) = (Output::new(global), StepBar::new());
     let stop = interrupt::stop()?;
     let done = backup::backup(operator, &database, file, &mut |step| bar.show(step), &stop);
@@ -48,7 +49,7 @@ pub(crate) fn run(global: &Global, Backup { file }: &Backup) -> Result<ExitCode,
 
 pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Result<ExitCode, Failure> {
     let operator = operator(global)?;
-    let database = database::file_of(global, "restore", "pg_restore or psql")?;
+    let database = database::named(global)?;
     let out = Output::new(global);
     let replace = question(&database, file);
     confirm(&out, *yes, &replace)?;
@@ -58,22 +59,30 @@ pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Resul
     bar.clear();
     let restored = done.map_err(|error| explained(&error, Work::Restore))?;
     out.answer(&restored, |page| {
-        let (database, file) = (database.display(), file.display());
+        let file = file.display();
         page.line(format!("{database} was restored from {file}: {}.", figures(&restored.report)));
-        match &restored.previous {
-            Some(previous) => page.line(format!(
+        if let Some(copied) = &restored.copied {
+            store::notes(page, copied);
+        }
+        match (&restored.previous, &restored.copied) {
+            (Some(previous), _) => page.line(format!(
                 "The previous database is kept as {}. All members have to sign in again.",
                 previous.display()
             )),
-            None => page.line("There was no database before. All members have to sign in again."),
+            (None, Some(_)) => page.line("All members have to sign in again."),
+            (None, None) => page.line("There was no database before. All members have to sign in again."),
         }
     })
 }
 
 /// Returns a description of what the restore will do, for the confirmation question.
-fn question(database: &Path, file: &Path) -> String {
+fn question(database: &Location, file: &Path) -> String {
+    let new = file.display();
+    let Some(database) = database.file() else {
+        return format!("fill the empty database {database} with {new}, and sign all members out");
+    };
     let size = |path: &Path| fs::metadata(path).map(|about| HumanBytes(about.len()).to_string());
-    let (old, new) = (database.display(), file.display());
+    let old = database.display();
     match (size(database), size(file)) {
         (Ok(old_size), Ok(new_size)) => format!(
             "put {new} ({new_size}) in the place of the database {old} ({old_size}), which is kept, and sign \
@@ -97,6 +106,7 @@ enum Work {
 /// Returns the failure with advice on what to do about it.
 fn explained(error: &BackupError, work: Work) -> Failure {
     let advice = match (error, work) {
+        (BackupError::Copy(error), _) => return store::explained(error),
         (BackupError::Newer { .. }, _) => return Failure::system(error.to_string()),
         (BackupError::Interrupted, _) => return Failure::interrupted("interrupted: nothing was changed"),
         (BackupError::Itself(_), _) => return Failure::usage(format!("{error}: name another file")),

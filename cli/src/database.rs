@@ -1,10 +1,8 @@
 //! The database: finding it and opening it.
 
-use std::path::PathBuf;
-
 use tidings_core::{Builder, Location, Tidings};
 
-use crate::failure::{Failure, cannot_open, needs_file, no_database};
+use crate::failure::{Failure, cannot_open, no_database};
 use crate::global::Global;
 use crate::output;
 use crate::settings::Settings;
@@ -40,25 +38,13 @@ fn builder(location: &Location, settings: &Settings) -> Result<Builder, Failure>
     Ok(Tidings::builder(location).config(settings.core()?))
 }
 
-/// Returns the path of the database, for a command that works on an SQLite file and needs no other setting.
+/// Returns the location of the database, for a command that needs no other setting.
 ///
 /// # Errors
-/// A usage failure if the database is not a file.
-pub(crate) fn file_of(global: &Global, command: &str, instead: &str) -> Result<PathBuf, Failure> {
+/// When the TOML file is invalid.
+pub(crate) fn named(global: &Global) -> Result<Location, Failure> {
     let settings = Settings::default().complete(global.config.as_deref())?;
-    file(&location(global, &settings), command, instead)
-}
-
-/// Returns the path of an SQLite file, for a command that works on one. `instead` says what to do with a database of a
-/// server.
-///
-/// # Errors
-/// A usage failure if the database is not a file.
-pub(crate) fn file(location: &Location, command: &str, instead: &str) -> Result<PathBuf, Failure> {
-    match location {
-        Location::File(path) => Ok(path.clone()),
-        Location::Postgres(url) => Err(needs_file(command, url, instead)),
-    }
+    Ok(location(global, &settings))
 }
 
 /// Returns the location of the database: from the flag or the variable, otherwise from the TOML file, otherwise the

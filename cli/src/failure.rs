@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use tidings_core::location::PostgresUrl;
 use tidings_core::{Error, Location, StoreError, answer};
 use tidings_tui::advice::advice;
 use tidings_tui::escape;
@@ -111,14 +110,6 @@ pub(crate) fn no_database(path: &Path) -> Failure {
     let path = path.display().to_string();
     let path = escape::line(&path);
     Failure::system(format!("there is no database {path}: name it with --db, or create it with tidings init"))
-}
-
-/// Returns the failure of a command that works on an SQLite file, when the database is on a server. `instead` names
-/// programs that do the same there.
-pub(crate) fn needs_file(command: &str, url: &PostgresUrl, instead: &str) -> Failure {
-    Failure::usage(format!(
-        "tidings {command} works on an SQLite file, and the database is {url}: use {instead}"
-    ))
 }
 
 /// Returns the failure to open the database at `location`.

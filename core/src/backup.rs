@@ -4,8 +4,10 @@
 //! its destination, checked, and renamed, so the destination is always complete: the old file or the new one. A backup
 //! is a normal database in one file, readable only by its owner. It does not include the key that signs tokens.
 //!
+//! A backup of a database on a PostgreSQL server is the same kind of file, which [`crate::copy`] writes and verifies.
+//!
 //! A restore replaces the whole database with a checked copy of a backup and keeps the old database under another name.
-//! No process may have the database open: SQLite holds locks on the file while a connection is open, and the system
+//! On a server, it fills a database without rows. No process may have the file open: SQLite holds locks on the file while a connection is open, and the system
 //! releases them when the process ends in any way. A restore ends all tokens, because tokens that were revoked after the
 //! backup would otherwise be valid again.
 
@@ -15,11 +17,13 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::account::Operator;
 use crate::account::token::previous_file;
+use crate::account::{self, Operator};
 pub use crate::cancel::CancelFlag;
 use crate::clock::Clock;
+use crate::copy::{self, CopyError};
 use crate::files::{self, beside, key_file};
+use crate::location::Location;
 pub use crate::step::Step;
 use crate::store::copy::Source;
 use crate::store::{SCHEMA_VERSION, StoreError};
@@ -29,7 +33,7 @@ mod swap;
 #[cfg(test)]
 mod tests;
 
-use draft::draft;
+use draft::{Draft, draft};
 
 /// The size of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -49,6 +53,9 @@ pub struct Restored {
     /// The new path of the old database; `None` when there was none.
     #[serde(skip)]
     pub previous: Option<PathBuf>,
+    /// What restoring to a server reported; `None` for a file.
+    #[serde(skip)]
+    pub copied: Option<copy::Report>,
 }
 
 /// The error of a failed backup or restore, which has changed nothing.
@@ -116,6 +123,9 @@ pub enum BackupError {
         /// The cause.
         cause: StoreError,
     },
+    /// A database on a server could not be copied to a file, or a file to a server.
+    #[error(transparent)]
+    Copy(#[from] CopyError),
 }
 
 type Result<T, E = BackupError> = std::result::Result<T, E>;
@@ -136,42 +146,54 @@ impl BackupError {
     }
 }
 
-/// Copies the database at `database` to `to`. Other processes may read and write it during the copy.
+/// Copies the database at `database` to the file `to`. Other processes may read and write it during the copy.
 ///
 /// An earlier backup at `to` is replaced atomically by the complete new one; any other file is left unchanged.
 /// `progress` is called with the progress.
 ///
 /// # Errors
-/// When there is no database or too little space; when a file that is not a backup is at `to`; when the disk fails; when
-/// the copy differs from the database; when `stop` is requested. On error the file at `to` is unchanged.
+/// When there is no database or too little space; when a file that is not a backup is at `to`; when the disk or the
+/// server fails; when the copy differs from the database; when `stop` is requested. On error the file at `to` is
+/// unchanged.
 pub fn backup(
     _: Operator,
-    database: &Path,
+    database: &Location,
     to: &Path,
     progress: &mut dyn FnMut(Step),
     stop: &CancelFlag,
 ) -> Result<Report> {
-    let source = open(database)?;
-    let to = files::resolved(to).map_err(BackupError::file(to))?;
-    replaceable(database, &to)?;
-    let draft = draft(&to, source, database, progress, stop)?;
+    let draft = match database {
+        Location::File(database) => {
+            let source = open(database)?;
+            let to = resolved(to)?;
+            replaceable(database, &to)?;
+            draft(&to, source, database, progress, stop)?
+        }
+        Location::Postgres(_) => {
+            let to = resolved(to)?;
+            replaceable(&database.stem(), &to)?;
+            remove_strays(&to);
+            Draft::copied(copy::draft(database, &to, progress, stop)?)
+        }
+    };
     let report = draft.finished()?;
-    draft.becomes(&to)?;
+    draft.becomes(&resolved(to)?)?;
     Ok(report)
 }
 
-/// Replaces the database at `database` with a copy of the backup at `from`, and keeps the old database under a name with
-/// the time.
+/// Replaces the database at `database` with a copy of the backup at `from`. Keeps an old database file under a name with
+/// the time; a database on a server must have no rows.
 ///
 /// The copy is checked first; the backup itself does not change. The schema of an older backup is updated when the
-/// database is next opened. `progress` is called with the progress.
+/// database file is next opened; it cannot be restored to a server. `progress` is called with the progress.
 ///
 /// # Errors
-/// When `from` is damaged, not a tidings database, or newer than this program; when a process has the database open; when
-/// there is too little space or the disk fails; when `stop` is requested. On error the database is unchanged.
+/// When `from` is damaged, not a tidings database, or newer than this program; when a process has the database file
+/// open; when there is too little space or the disk or the server fails; when `stop` is requested. On error the database
+/// file is unchanged, and the database on a server is empty or marked as incomplete.
 pub fn restore(
     operator: Operator,
-    database: &Path,
+    database: &Location,
     from: &Path,
     clock: &Clock,
     progress: &mut dyn FnMut(Step),
@@ -182,7 +204,18 @@ pub fn restore(
     if found > SCHEMA_VERSION {
         return Err(BackupError::Newer { path: from.to_owned(), found });
     }
-    let database = &files::resolved(database).map_err(BackupError::file(database))?;
+    let database = match database {
+        Location::File(database) => &resolved(database)?,
+        Location::Postgres(_) => {
+            let bytes = source.bytes().map_err(BackupError::store(from))?;
+            drop(source);
+            // Tokens that were revoked after the backup would otherwise be valid again.
+            let revoke: copy::Last<'_> = &|tx| account::revoke_everybodys_tokens(tx, operator);
+            let copied = copy::restore(from, database, revoke, progress, stop)?;
+            let report = Report { rows: copied.rows, bytes };
+            return Ok(Restored { report, previous: None, copied: Some(copied) });
+        }
+    };
     if files_of(database).iter().any(|file| same(file, from)) {
         return Err(BackupError::Itself(from.to_owned()));
     }
@@ -194,7 +227,11 @@ pub fn restore(
     let draft = draft(database, source, from, progress, stop)?;
     let report = draft.finished()?;
     let previous = swap::replace(operator, database, draft, clock)?;
-    Ok(Restored { report, previous })
+    Ok(Restored { report, previous, copied: None })
+}
+
+fn resolved(path: &Path) -> Result<PathBuf> {
+    files::resolved(path).map_err(BackupError::file(path))
 }
 
 /// Removes incomplete copies that killed restores have left next to the database. A later backup or restore does the

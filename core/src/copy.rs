@@ -182,11 +182,14 @@ pub fn copy(
     }
 }
 
+/// What changes a verified copy before it becomes a database.
+pub(crate) type Last<'l> = &'l dyn Fn(&mut dyn Tx) -> Result<(), StoreError>;
+
 /// Copies a database file to an empty database on a server, and then runs `last` in a transaction.
 pub(crate) fn restore(
     from: &Path,
     to: &Location,
-    last: &dyn Fn(&mut dyn Tx) -> Result<(), StoreError>,
+    last: Last<'_>,
     progress: &mut dyn FnMut(Step),
     stop: &CancelFlag,
 ) -> Result<Report> {

@@ -137,7 +137,7 @@ pub fn database(bytes: &[u8], directory: &Path) -> bool {
     let stop = backup::CancelFlag::default();
     let operator = account::Caller::Operator.operator().expect("the caller is the operator");
     let _ = check::check(operator, &file, &check::Context::default(), &mut |_| (), &stop);
-    let copied = backup::backup(operator, &file, &copy, &mut |_| (), &stop).is_ok();
+    let copied = backup::backup(operator, &file.clone().into(), &copy, &mut |_| (), &stop).is_ok();
     for end in ["", "-wal", "-shm", "-journal"] {
         let _ = std::fs::remove_file(directory.join(format!("given.db{end}")));
     }

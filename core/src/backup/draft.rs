@@ -6,6 +6,7 @@ use std::path::Path;
 use tempfile::TempPath;
 
 use super::{BackupError, CancelFlag, Report, Result, Step, is_ours};
+use crate::copy;
 use crate::draft_file;
 use crate::files::{self, directory};
 use crate::store::copy::{Copied, Source};
@@ -59,6 +60,12 @@ pub(super) fn remove_strays(directory: &Path) {
 }
 
 impl Draft {
+    /// Wraps a verified copy of a database on a server.
+    pub(super) fn copied(draft: copy::Draft) -> Self {
+        let copy::Draft { path, report, lock } = draft;
+        Self { path, rows: report.rows, _lock: lock }
+    }
+
     /// Syncs the file to disk and returns its size.
     pub(super) fn finished(&self) -> Result<Report> {
         let failed = BackupError::file(&self.path);

@@ -15,11 +15,11 @@ use crate::testing::{NOW, Service, operator, service};
 fn nothing(_: Step) {}
 
 fn copy(database: &Path, to: &Path) -> Result<Report> {
-    backup(operator(), database, to, &mut nothing, &CancelFlag::default())
+    backup(operator(), &database.into(), to, &mut nothing, &CancelFlag::default())
 }
 
 fn put(database: &Path, from: &Path) -> Result<Restored> {
-    restore(operator(), database, from, &Clock::fixed(NOW), &mut nothing, &CancelFlag::default())
+    restore(operator(), &database.into(), from, &Clock::fixed(NOW), &mut nothing, &CancelFlag::default())
 }
 
 fn notice(tidings: &Tidings, title: &str) {
@@ -76,7 +76,7 @@ fn a_backup_is_one_snapshot_of_a_database_that_is_written_meanwhile() {
             let before = written.load(Ordering::Relaxed);
             let report = backup(
                 operator(),
-                &service.path(),
+                &service.path().into(),
                 &file,
                 &mut |step| steps.push(step),
                 &CancelFlag::default(),
@@ -154,7 +154,7 @@ fn a_failed_backup_leaves_the_older_one_and_no_other_file() {
     let (dir, database, file) = closed();
     let before = fs::read(&file).unwrap();
     let stop = CancelFlag::default();
-    let stopped = backup(operator(), &database, &file, &mut |_| stop.set(), &stop);
+    let stopped = backup(operator(), &database.clone().into(), &file, &mut |_| stop.set(), &stop);
     assert!(matches!(stopped, Err(BackupError::Interrupted)), "{stopped:?}");
     let none = copy(&dir.folder().join("none.db"), &file);
     assert!(matches!(none, Err(BackupError::Missing(_))), "{none:?}");

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::digest::{Difference, Digest};
 use super::plan::Plan;
-use super::{CancelFlag, CopyError, Location, Report, Result, Step};
+use super::{CancelFlag, CopyError, Last, Location, Report, Result, Step};
 use crate::check::{self, Context};
 use crate::error::Error;
 use crate::post::recount as posts;
@@ -21,8 +21,7 @@ pub(super) struct Transfer<'t> {
     pub(super) context: &'t Context<'t>,
     pub(super) progress: &'t mut dyn FnMut(Step),
     pub(super) stop: &'t CancelFlag,
-    /// Changes the verified copy before it becomes a database.
-    pub(super) last: Option<&'t dyn Fn(&mut dyn Tx) -> Result<(), StoreError>>,
+    pub(super) last: Option<Last<'t>>,
 }
 
 /// Counts the rows of a step.
