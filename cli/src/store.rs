@@ -97,6 +97,9 @@ fn store_failed(location: &Location, cause: &StoreError) -> Failure {
     let advice = match cause {
         StoreError::Full => "the disk is full: make room, and copy again".to_owned(),
         StoreError::Disconnected(_) => format!("{cause}: copy again when the server answers"),
+        StoreError::Other(_) if location.file().is_some() => {
+            format!("{cause}: check whether the disk is full or broken")
+        }
         StoreError::Foreign => "the file is not a tidings database: name another one".to_owned(),
         cause => of_store(cause),
     };

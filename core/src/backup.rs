@@ -173,7 +173,7 @@ pub fn backup(
             let to = resolved(to)?;
             replaceable(&database.stem(), &to)?;
             remove_strays(&to);
-            Draft::copied(copy::draft(database, &to, progress, stop)?)
+            Draft::copied(copy::draft(database, &to, progress, stop)?)?
         }
     };
     let report = draft.finished()?;
@@ -207,12 +207,13 @@ pub fn restore(
     let database = match database {
         Location::File(database) => &resolved(database)?,
         Location::Postgres(_) => {
-            let bytes = source.bytes().map_err(BackupError::store(from))?;
+            let failed = BackupError::store(from);
+            let report =
+                Report { rows: source.rows().map_err(&failed)?, bytes: source.bytes().map_err(&failed)? };
             drop(source);
             // Tokens that were revoked after the backup would otherwise be valid again.
             let revoke: copy::Last<'_> = &|tx| account::revoke_everybodys_tokens(tx, operator);
             let copied = copy::restore(from, database, revoke, progress, stop)?;
-            let report = Report { rows: copied.rows, bytes };
             return Ok(Restored { report, previous: None, copied: Some(copied) });
         }
     };

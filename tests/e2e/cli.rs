@@ -20,6 +20,7 @@ mod odd;
 mod page;
 mod pipe;
 mod screen;
+mod store;
 
 /// Runs a command in this directory, on the database in it.
 fn tidings(directory: &Path, args: &[&str], input: &str) -> Output {

@@ -144,6 +144,11 @@ impl Server {
         &self.database
     }
 
+    /// Returns the value of the flag `--db`: the path of the file, or the URL.
+    pub fn location(&self) -> &OsStr {
+        &self.location
+    }
+
     /// Returns the path of a file that belongs to the database, such as its key: its name is that of the database and
     /// `end`.
     ///

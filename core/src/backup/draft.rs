@@ -61,9 +61,11 @@ pub(super) fn remove_strays(directory: &Path) {
 
 impl Draft {
     /// Wraps a verified copy of a database on a server.
-    pub(super) fn copied(draft: copy::Draft) -> Self {
-        let copy::Draft { path, report, lock } = draft;
-        Self { path, rows: report.rows, _lock: lock }
+    pub(super) fn copied(draft: copy::Draft) -> Result<Self> {
+        let copy::Draft { path, lock, .. } = draft;
+        let rows = Source::open(&path).and_then(|source| source.rows());
+        let rows = rows.map_err(BackupError::store(&path))?;
+        Ok(Self { path, rows, _lock: lock })
     }
 
     /// Syncs the file to disk and returns its size.

@@ -87,7 +87,6 @@ fn partial_files(directory: &Path) -> usize {
 
 #[test]
 fn a_backup_taken_during_writes_is_whole_and_blocks_none() {
-    only_on_sqlite!("backups are copies of the file");
     let server = Server::start();
     let admin = server.admin();
     let members: Vec<_> = (0..3).map(|n| server.member(&format!("member-{n}"))).collect();

@@ -93,25 +93,6 @@ fn a_password_is_masked_in_the_settings_the_help_and_the_messages() {
 }
 
 #[test]
-fn work_on_a_file_is_refused_with_what_does_it_on_a_server() {
-    let directory = tempfile::tempdir().unwrap();
-    let url = format!("postgres://ann:{SECRET}@db.example.org/campus");
-    for (command, instead) in
-        [(&["backup", "copy.db"][..], "pg_dump"), (&["restore", "copy.db", "--yes"], "pg_restore")]
-    {
-        let output = tidings(directory.path(), &[&["--db", &url], command].concat(), "");
-        assert_eq!(output.status, 2, "{output:?}");
-        let expected = format!(
-            "tidings: tidings {} works on an SQLite file, and the database is \
-             postgres://ann:***@db.example.org/campus: use {instead}",
-            command[0]
-        );
-        assert!(output.stderr.starts_with(&expected), "{output:?}");
-    }
-    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
-}
-
-#[test]
 fn a_path_that_only_contains_a_scheme_is_a_file() {
     let directory = tempfile::tempdir().unwrap();
     let _ = tidings(directory.path(), &["--db", "./postgres:a", "init"], "").succeeded();
