@@ -19,7 +19,6 @@ use serde::Serialize;
 use tempfile::TempPath;
 
 use crate::account::Operator;
-use crate::backup;
 pub use crate::cancel::CancelFlag;
 use crate::check::{Check, Context};
 use crate::draft_file;
@@ -243,15 +242,13 @@ impl Draft {
 
 /// Refuses a target file that exists, or that belongs to the source.
 fn refuse_occupied(from: &Location, to: &Path) -> Result<()> {
-    let location = || Location::File(to.to_owned());
-    if let Some(from) = from.file().filter(|from| backup::belongs(from, to)) {
-        return Err(CopyError::Same(Location::File(from.to_owned())));
+    if from.owns(to) {
+        return Err(CopyError::Same(from.clone()));
     }
     // A log without its database shows that a process has it open, or that it was lost.
     let occupied = [to.to_owned(), beside(to, "-wal"), beside(to, "-journal")];
     match occupied.iter().find(|file| fs::symlink_metadata(file).is_ok()) {
         Some(file) => Err(CopyError::Exists(Location::File(file.clone()))),
-        None if from.owns(to) => Err(CopyError::Exists(location())),
         None => Ok(()),
     }
 }

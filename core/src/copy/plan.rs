@@ -114,6 +114,12 @@ impl Plan {
     }
 }
 
+/// Returns the names of all tables.
+#[cfg(test)]
+pub(super) fn names() -> Vec<&'static str> {
+    TABLES.map(|(name, _)| name).to_vec()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -99,3 +99,20 @@ fn keys_of_days_and_data_of_caches_stay_behind() {
         assert_eq!(touched, 7);
     }
 }
+
+#[test]
+fn every_table_of_the_schemas_is_in_the_plan() {
+    let Some(mut places) = places() else { return };
+    let (file, server) = (places.file("a.db"), places.server());
+    let mut found = vec!["incomplete_copy".to_owned()];
+    for location in [&file, &server] {
+        drop(Store::open(location).unwrap());
+        let tables = open(location, &CancelFlag::default()).unwrap().tables().unwrap();
+        found.extend(tables.into_iter().map(|table| table.name));
+    }
+    found.sort();
+    found.dedup();
+    let mut planned = plan::names();
+    planned.sort_unstable();
+    assert_eq!(found, planned);
+}

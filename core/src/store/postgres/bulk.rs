@@ -223,7 +223,7 @@ impl Target for ServerTarget {
         self.link.run(&format!("CREATE TABLE IF NOT EXISTS {INCOMPLETE} (one bigint PRIMARY KEY)"))?;
         // The rows of an emptied table need no write-ahead log at `wal_level = minimal`, and can be frozen.
         let emptied: Vec<String> = emptied.iter().map(|table| quoted(table)).collect();
-        self.link.run(&format!("BEGIN; TRUNCATE {}", emptied.join(", ")))
+        self.link.run(&format!("BEGIN; TRUNCATE {} CASCADE", emptied.join(", ")))
     }
 
     fn insert(
