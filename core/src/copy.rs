@@ -85,10 +85,8 @@ pub enum CopyError {
         fault: String,
     },
     /// A row of the source cannot be inserted into the target, or a table cannot be read.
-    #[error("the table {table} cannot be copied to {to}: {cause}")]
+    #[error("the table {table} cannot be copied: {cause}")]
     Table {
-        /// The target.
-        to: Location,
         /// The table.
         table: String,
         /// The cause.
@@ -268,7 +266,8 @@ fn to_server(run: &mut Transfer<'_>) -> Result<Report> {
         Location::Postgres(from) => {
             let source = ServerSnapshot::open(from, run.stop).map_err(CopyError::store(run.from))?;
             let target = open_target()?;
-            if target.is_source(&source).map_err(CopyError::store(run.from))? {
+            // The program that fills it is this one.
+            if source.is_being_filled().map_err(CopyError::store(run.from))? {
                 return Err(CopyError::Same(run.from.clone()));
             }
             (Box::new(source), target)

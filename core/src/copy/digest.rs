@@ -4,6 +4,7 @@ use std::hash::Hasher as _;
 
 use siphasher::sip::SipHasher13;
 
+use crate::id::random;
 use crate::store::Arg;
 use crate::store::bulk::Table;
 
@@ -12,8 +13,10 @@ use crate::store::bulk::Table;
 /// The number of a column is the sum, over all rows, of a hash of the values of this column and of all columns before it.
 /// The sum does not depend on the order of the rows. The columns before it include the key, so that two values that
 /// change places change the digest.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Digest {
+    /// The key of the hashes, random so that nobody can choose values whose hashes are equal.
+    key: [u8; 16],
     rows: u64,
     columns: Vec<u64>,
 }
@@ -28,11 +31,25 @@ pub(super) enum Difference {
 }
 
 impl Digest {
+    /// Returns the digest of no rows.
+    pub(super) fn new() -> Self {
+        Self::with_key(random())
+    }
+
+    /// Returns the digest of no rows of a table that is compared with this one.
+    pub(super) fn counterpart(&self) -> Self {
+        Self::with_key(self.key)
+    }
+
+    fn with_key(key: [u8; 16]) -> Self {
+        Self { key, rows: 0, columns: Vec::new() }
+    }
+
     /// Adds a row.
     pub(super) fn add(&mut self, cells: &[Arg<'_>]) {
         self.rows += 1;
         self.columns.resize(cells.len(), 0);
-        let mut hasher = SipHasher13::new();
+        let mut hasher = SipHasher13::new_with_key(&self.key);
         for (cell, sum) in cells.iter().zip(&mut self.columns) {
             add(&mut hasher, *cell);
             *sum = sum.wrapping_add(hasher.finish());
@@ -77,9 +94,10 @@ mod tests {
     use super::*;
     use crate::store::bulk::{Column, Kind};
 
-    fn digest(rows: &[[Arg<'_>; 2]]) -> Digest {
-        let mut digest = Digest::default();
-        rows.iter().for_each(|row| digest.add(row));
+    fn with_rows(mut digest: Digest, rows: &[[Arg<'_>; 2]]) -> Digest {
+        for row in rows {
+            digest.add(row);
+        }
         digest
     }
 
@@ -89,7 +107,8 @@ mod tests {
     }
 
     fn difference(one: &[[Arg<'_>; 2]], other: &[[Arg<'_>; 2]]) -> Option<Difference> {
-        digest(one).difference(&digest(other), &table())
+        let one = with_rows(Digest::new(), one);
+        one.difference(&with_rows(one.counterpart(), other), &table())
     }
 
     #[test]

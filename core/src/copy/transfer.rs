@@ -102,7 +102,7 @@ impl Transfer<'_> {
         progress(0);
         let mut counter = Counter { done: 0, progress: &mut progress, stop: self.stop };
         for table in &plan.copied {
-            let mut digest = Digest::default();
+            let mut digest = Digest::new();
             let inserted = target.insert(table, &mut |insert| {
                 source.for_each(table, &mut |cells| {
                     counter.count()?;
@@ -142,7 +142,7 @@ impl Transfer<'_> {
         let mut counter = Counter { done: 0, progress: &mut progress, stop: self.stop };
         let mut stored = target.stored().map_err(&failed)?;
         for (table, expected) in plan.copied.iter().zip(digests) {
-            let mut digest = Digest::default();
+            let mut digest = expected.counterpart();
             let read = stored.for_each(table, &mut |cells| {
                 digest.add(cells);
                 counter.count()
@@ -188,7 +188,7 @@ fn of_table(to: &Location, table: &Table, cause: StoreError) -> CopyError {
         StoreError::Full | StoreError::Disconnected(_) | StoreError::Interrupted => {
             CopyError::store(to)(cause)
         }
-        cause => CopyError::Table { to: to.clone(), table: table.name.clone(), cause },
+        cause => CopyError::Table { table: table.name.clone(), cause },
     }
 }
 
@@ -203,7 +203,9 @@ struct Copied {
 
 /// Makes every cache load everything: a program may have a cache of an earlier database at the same place.
 fn first_revision(tx: &mut dyn Tx) -> Result<(), StoreError> {
-    Topic::ALL.into_iter().for_each(|topic| tx.touch(topic));
+    for topic in Topic::ALL {
+        tx.touch(topic);
+    }
     posts::all_changed(tx)
 }
 

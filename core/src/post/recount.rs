@@ -219,15 +219,24 @@ pub(crate) fn all_changed(tx: &mut dyn Tx) -> Result<(), StoreError> {
 
 /// Rebuilds the search index. Searches find fewer posts until it is complete.
 pub(crate) fn index(database: &dyn Inspected) -> Result<()> {
-    fill_index(database, &mut |_| Ok(()))
+    // Another process may have updated a post in the meantime, which inserts its entry.
+    rebuild_index(database, index::Change::Update, &mut |_| Ok(()))
 }
 
-/// Does the same as [`index`], and calls `progress` with the number of posts so far.
+/// Does the same as [`index`] while no other process writes, and calls `progress` with the number of posts so far.
 ///
 /// # Errors
 /// The first error of `progress`, or when the store fails.
 pub(crate) fn fill_index(
     database: &dyn Inspected,
+    progress: &mut dyn FnMut(u64) -> Result<(), StoreError>,
+) -> Result<()> {
+    rebuild_index(database, index::Change::Insert, progress)
+}
+
+fn rebuild_index(
+    database: &dyn Inspected,
+    change_of: fn(PostKey, Arc<TokenFields>) -> index::Change,
     progress: &mut dyn FnMut(u64) -> Result<(), StoreError>,
 ) -> Result<()> {
     database.write(|tx| index::clear(tx))?;
@@ -237,11 +246,8 @@ pub(crate) fn fill_index(
         // Newest first, because most searches are for new posts.
         let next = database.write(|tx| {
             let page = texts::page(tx, before)?;
-            // Another process may have updated a post in the meantime, which inserts its entry.
-            let update = |post: &Text| {
-                index::Change::Update(post.key, Arc::new(TokenFields::of(&post.title, &post.post)))
-            };
-            let changes: Vec<_> = page.iter().map(update).collect();
+            let tokens = |post: &Text| Arc::new(TokenFields::of(&post.title, &post.post));
+            let changes: Vec<_> = page.iter().map(|post| change_of(post.key, tokens(post))).collect();
             index::write(tx, &changes)?;
             Ok::<_, StoreError>(page.last().map(|post| (post.key, page.len() as u64)))
         })?;

@@ -82,7 +82,7 @@ fn a_changed_byte_in_a_file_is_detected() {
     let (source, copy) = (places.posts("a.db"), places.file("b.db"));
     let before = names(&places);
     let draft = || {
-        let name = names(&places).into_iter().find(|name| name.ends_with(".part")).unwrap();
+        let name = names(&places).into_iter().find(|name| name.contains(".part")).unwrap();
         places.file(&name)
     };
     let title = "UPDATE post SET title = replace(title, 'R', 'r') WHERE key = 3";

@@ -67,6 +67,15 @@ impl ServerSnapshot {
         Self::begin(Link::open(&connector, purpose, stop)?)
     }
 
+    /// Returns whether a program fills the database. Later programs do not until the snapshot ends.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    pub(crate) fn is_being_filled(&self) -> Result<bool, StoreError> {
+        // A lock belongs to a database. Two connections to different databases can have the same lock.
+        Ok(!has_locked(&self.0, Lock::Read)?)
+    }
+
     fn begin(link: Link) -> Result<Self, StoreError> {
         link.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
         // The snapshot is taken by the first statement.
@@ -160,15 +169,6 @@ impl ServerTarget {
         Ok(Self { connector, link, is_begun, inspected: None, url, stop, _server: server })
     }
 
-    /// Returns whether `snapshot` is one of the same database.
-    ///
-    /// # Errors
-    /// When the server does not answer.
-    pub(crate) fn is_source(&self, snapshot: &ServerSnapshot) -> Result<bool, StoreError> {
-        // Two connections to different databases can have the same lock.
-        Ok(!has_locked(&snapshot.0, Lock::Read)?)
-    }
-
     /// Declares the database complete, which any program may then use.
     ///
     /// # Errors
@@ -238,12 +238,11 @@ impl Target for ServerTarget {
         let (mut encoder, mut rows) = (Encoder::new(SEND_BYTES), 0_u64);
         let mut copy = None;
         feed(&mut |cells| {
-            let mut open = match copy.take() {
-                Some(open) => open,
-                None => {
-                    encoder.begin();
-                    self.link.copy_in(&sql)?
-                }
+            let mut open = if let Some(open) = copy.take() {
+                open
+            } else {
+                encoder.begin();
+                self.link.copy_in(&sql)?
             };
             encoder.row(table, cells)?;
             rows += 1;
