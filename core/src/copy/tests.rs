@@ -6,13 +6,14 @@ use tempfile::TempDir;
 use tidings_cluster::{Cluster, Database, is_installed};
 
 use super::*;
-use crate::Tidings;
 use crate::account::Caller;
 use crate::clock::Clock;
+use crate::config::{Config, Secret};
 use crate::post;
 use crate::store::bulk::{Column, Kind, OnRow, Table, Target as _};
 use crate::store::{Arg, Isolation, Store};
 use crate::testing::{NOW, operator};
+use crate::{Builder, Tidings};
 
 mod refused;
 #[cfg(feature = "postgres")]
@@ -118,8 +119,17 @@ fn odd_cell<'l>(table: &Table, column: &Column, row: usize, long: &'l str) -> Ar
     }
 }
 
+/// Returns the builder of a service that has its own key, and so creates no file for it.
+fn builder(location: &Location) -> Builder {
+    let config = Config {
+        token_key: Some(Secret(b"a key for tests, long enough for a signature".to_vec().into())),
+        ..Config::default()
+    };
+    Tidings::builder(location).config(config).clock(Clock::fixed(NOW))
+}
+
 fn open_at(location: &Location) -> Tidings {
-    Tidings::builder(location).clock(Clock::fixed(NOW)).open().unwrap()
+    builder(location).open().unwrap()
 }
 
 fn copied(from: &Location, to: &Location) -> Result<Report> {

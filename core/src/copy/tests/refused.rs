@@ -208,7 +208,7 @@ mod server {
         assert!(message.contains("not a tidings database"), "{message}");
         // Servers that were started on an empty database leave no rows.
         places.server[1].query("DROP TABLE song", &[]);
-        drop(Tidings::builder(&other).start().unwrap());
+        drop(builder(&other).start().unwrap());
         copied(&source, &other).unwrap();
         assert_equal(&source, &other);
     }
