@@ -237,6 +237,7 @@ fn a_full_disk_leaves_no_copy() {
 
 #[test]
 fn a_killed_or_interrupted_copy_never_looks_complete() {
+    const ROUNDS: u32 = 12;
     let Some(site) = Site::demo() else { return };
     let url = site.server.url();
     let exported = site.export("a.db");
@@ -245,14 +246,13 @@ fn a_killed_or_interrupted_copy_never_looks_complete() {
     let took = began.elapsed();
     let empty = Cluster::shared().expect("it is installed");
     let (mut ended, mut incomplete) = ([0, 0, 0], 0);
-    const ROUNDS: u32 = 12;
     for round in 0..ROUNDS {
         let target = empty.database();
         let to_server = round % 2 == 0;
         let (from, to) = if to_server { ("a.db", target.url()) } else { (url, "b.db") };
         let mut copy = spawn(site.command(&["store", "copy", from, to]));
-        let begun = Instant::now();
-        poll(&mut copy, || begun.elapsed() >= took * round / ROUNDS);
+        let spawned = Instant::now();
+        poll(&mut copy, || spawned.elapsed() >= took * round / ROUNDS);
         let signal = if round % 4 < 2 { Signal::KILL } else { Signal::INT };
         // The process may have ended by itself.
         let _ = kill_process(Pid::from_child(&copy), signal);
