@@ -67,6 +67,9 @@ pub(crate) fn clocks(_: Scale) -> Outcome {
         if status != if is_apart { 503 } else { 200 } {
             faults.push(format!("server {number} answers {status} when asked whether it is ready"));
         }
+        if server.log().contains("synchronise both") != is_apart {
+            faults.push(format!("server {number} does not say in its log whether it is ready"));
+        }
         let _ =
             world.member(0, number).post("/send_feedback", json!({ "type": "a", "post": "b" })).succeeded();
         let sql = "SELECT extract(epoch FROM clock_timestamp()) - max(date) / 1000.0 FROM feedback";

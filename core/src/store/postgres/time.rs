@@ -60,7 +60,13 @@ impl PrimaryTime {
         samples.truncate(SAMPLES - 1);
         samples.push_front(sample);
         if let Some(best) = samples.iter().min_by_key(|sample| sample.round_trip.abs()) {
+            let before = self.check();
             self.ahead.store(best.ahead, Ordering::Relaxed);
+            match (before, self.check()) {
+                (Ok(()), Err(error)) => tracing::error!("the server is not ready: {error}"),
+                (Err(_), Ok(())) => tracing::warn!("the clock agrees with that of the database server again"),
+                _ => {}
+            }
         }
     }
 
