@@ -51,18 +51,21 @@ fn revisions_and_keys_of_a_copy_continue_after_those_of_its_source() {
     let insert = "INSERT INTO post (id, url, host, title, img, topic, tag, keyword, date, token, post)
                   VALUES ('x', 'x', '', '', '', '[]', '[]', '', 0, '', '')";
     run(&server, insert);
-    assert_eq!(number(&server, "SELECT key FROM post WHERE id = 'x'"), 5_001);
+    // A transaction of a server that runs twice leaves a gap.
+    let post = number(&server, "SELECT key FROM post WHERE id = 'x'");
+    assert!((5_001..=5_002).contains(&post), "{post}");
     run(&server, "DELETE FROM post WHERE id = 'x'");
     // A table without rows begins at 1.
     let notice = "INSERT INTO notice (id, title, post, activation, date) VALUES ('x', '', '', 1, 0)";
     run(&server, notice);
-    assert_eq!(number(&server, "SELECT key FROM notice"), 1);
+    let first = number(&server, "SELECT key FROM notice");
+    assert!((1..=2).contains(&first), "{first}");
     copied(&server, &back).unwrap();
     assert!(write(&back) > last);
     run(&back, insert);
-    assert_eq!(number(&back, "SELECT key FROM post WHERE id = 'x'"), 5_002);
+    assert_eq!(number(&back, "SELECT key FROM post WHERE id = 'x'"), post + 1);
     run(&back, notice.replace("'x'", "'y'").leak());
-    assert_eq!(number(&back, "SELECT max(key) FROM notice"), 2);
+    assert_eq!(number(&back, "SELECT max(key) FROM notice"), first + 1);
 }
 
 #[test]
