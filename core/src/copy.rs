@@ -1,7 +1,7 @@
 //! Copies a database to a new one, on the same engine or the other.
 //!
 //! A copy has the rows of one snapshot of its source, which other processes may write meanwhile. Keys stay the same. The
-//! search index is made again. What belongs to the engine or to a running service is not copied: [`plan`] has each table
+//! search index is made again. What belongs to the engine or to a running service is not copied: `copy/plan.rs` has each table
 //! with the reason.
 //!
 //! After the rows, the search index and the revisions are written, the copy is verified: every row is read from it, and
