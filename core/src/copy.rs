@@ -1,8 +1,8 @@
 //! Copies a database to a new one, on the same engine or the other.
 //!
 //! A copy has the rows of one snapshot of its source, which other processes may write meanwhile. Keys stay the same. The
-//! search index is made again. What belongs to the engine or to a running service is not copied: `copy/plan.rs` has each table
-//! with the reason.
+//! search index is made again. What belongs to the engine or to a running service is not copied: `copy/plan.rs` has each
+//! table with the reason.
 //!
 //! After the rows, the search index and the revisions are written, the copy is verified: every row is read from it, and
 //! the number of the rows and a digest of each column of each table must be those of the source. Then follow the checks

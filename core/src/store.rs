@@ -95,6 +95,7 @@ mod sqlite;
 #[cfg(test)]
 mod tests;
 mod topic;
+mod tx;
 mod value;
 mod watch;
 mod writer;
@@ -110,133 +111,9 @@ pub use pending::PendingFuture;
 pub use sqlite::SCHEMA_VERSION;
 pub(crate) use sqlite::{copy, is_head_of_ours};
 pub(crate) use topic::{Topic, complete_version_in, version_in};
+pub(crate) use tx::{Tx, row_each, run_each};
 pub(crate) use value::{Arg, FromValue, Row, Value};
 pub(crate) use writer::Gathered;
-
-/// An open transaction, the only access that other modules have to the database.
-pub(crate) trait Tx {
-    /// Runs a statement and returns its rows.
-    ///
-    /// # Errors
-    /// When the statement fails, or does not take exactly these arguments.
-    fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError>;
-
-    /// Runs a statement and calls `each` with each of its rows, without an allocation for each row. A large result is
-    /// never in memory as a whole.
-    ///
-    /// # Errors
-    /// As [`Tx::rows`]; the first error of `each`.
-    fn for_each(
-        &mut self,
-        sql: &str,
-        args: &[Arg<'_>],
-        each: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        self.rows(sql, args)?.iter_mut().try_for_each(each)
-    }
-
-    /// Runs a statement that returns no rows; returns the number of rows that it changed.
-    ///
-    /// # Errors
-    /// As [`Tx::rows`].
-    fn run(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError>;
-
-    /// Runs a statement whose outcome the caller does not need, perhaps later: before any later statement. An error may be
-    /// that of a later statement or of the whole write instead.
-    ///
-    /// On a server it saves the time for the answer.
-    ///
-    /// # Errors
-    /// As [`Tx::rows`].
-    fn send(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<(), StoreError> {
-        self.run(sql, args).map(drop)
-    }
-
-    /// Runs a statement once for each list of `width` arguments, in their order, and returns the first row of each result.
-    /// [`row_each`] is easier to call.
-    ///
-    /// On a server it takes little more time than one run.
-    ///
-    /// # Errors
-    /// As [`Tx::rows`].
-    fn row_for_each(
-        &mut self,
-        sql: &str,
-        width: usize,
-        args: &[Arg<'_>],
-    ) -> Result<Vec<Option<Row>>, StoreError> {
-        args.chunks(width).map(|args| self.row(sql, args)).collect()
-    }
-
-    /// Does the same as [`Tx::row_for_each`] for a statement that returns no rows; returns how many rows each run changed.
-    /// [`run_each`] is easier to call.
-    ///
-    /// # Errors
-    /// As [`Tx::rows`].
-    fn run_for_each(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<Vec<u64>, StoreError> {
-        args.chunks(width).map(|args| self.run(sql, args)).collect()
-    }
-
-    /// Returns the SQL of the engine.
-    fn dialect(&self) -> Dialect;
-
-    /// Returns the revision of this transaction, which is greater than that of every transaction that began to write
-    /// before, in any process. It is 0 in a transaction that only reads.
-    fn revision(&self) -> i64;
-
-    /// Returns the horizon of this transaction: it sees every commit whose revision is at most this, and perhaps some
-    /// with greater revisions.
-    ///
-    /// # Errors
-    /// When the store fails.
-    fn horizon(&mut self) -> Result<i64, StoreError>;
-
-    /// Marks `topic` as changed by this transaction: caches of it become stale with the commit.
-    fn touch(&mut self, topic: Topic);
-
-    /// Adds `n` to the total of a counter and, if `day` is given, to that day.
-    ///
-    /// The store sums up all additions of a commit and writes each sum once.
-    fn count(&mut self, counter: i64, day: Option<i64>, n: i64);
-
-    /// Adds `n` to a day of a counter that has no total.
-    fn count_on(&mut self, counter: i64, day: i64, n: i64);
-
-    /// Runs a statement and returns its first row, if any.
-    fn row(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Option<Row>, StoreError> {
-        Ok(self.rows(sql, args)?.into_iter().next())
-    }
-
-    /// Runs a statement that always returns a row, and returns the first row.
-    fn one(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Row, StoreError> {
-        self.row(sql, args)?.ok_or_else(|| StoreError::other("the statement returned no row"))
-    }
-}
-
-/// Runs a statement once for each list of arguments, in their order, and returns the first row of each result.
-///
-/// # Errors
-/// As [`Tx::rows`].
-pub(crate) fn row_each<const WIDTH: usize>(
-    tx: &mut dyn Tx,
-    sql: &str,
-    args: &[[Arg<'_>; WIDTH]],
-) -> Result<Vec<Option<Row>>, StoreError> {
-    tx.row_for_each(sql, WIDTH, args.as_flattened())
-}
-
-/// Runs a statement that returns no rows once for each list of arguments, in their order, and returns how many rows each run
-/// changed.
-///
-/// # Errors
-/// As [`Tx::rows`].
-pub(crate) fn run_each<const WIDTH: usize>(
-    tx: &mut dyn Tx,
-    sql: &str,
-    args: &[[Arg<'_>; WIDTH]],
-) -> Result<Vec<u64>, StoreError> {
-    tx.run_for_each(sql, WIDTH, args.as_flattened())
-}
 
 /// The database. Dropping it writes everything that is queued, including deferred writes, and closes the file.
 pub(crate) struct Store {
