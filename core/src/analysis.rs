@@ -178,7 +178,8 @@ pub fn insert_device(tidings: &Tidings, device: &str) -> Pending<()> {
         _ => return Pending::given(Err(Error::BadRequest(DEVICE_RULE))),
     };
     let (calendar, now) = (Arc::clone(&tidings.analysis().calendar), tidings.now());
-    tidings.store().submit(Isolation::Alone, move |tx| Ok(calendar.count(tx, counter, now)?))
+    // This only counts.
+    tidings.store().submit(Isolation::Concurrent, move |tx| Ok(calendar.count(tx, counter, now)?))
 }
 
 /// Returns the name of the time zone in which days and hours are counted, for example `Asia/Seoul`.

@@ -110,7 +110,8 @@ pub(crate) fn opened_at(tidings: &Tidings, name: &str, at: Timestamp) -> Result<
 
 fn record(tidings: &Tidings, caller: &Caller, name: String, tags: Vec<String>, now: Timestamp) -> Result<()> {
     let identity = caller.identify(tidings);
-    tidings.store().write(Isolation::Alone, move |tx| {
+    // This adds an entry to a list. Pruning the list leaves out what another transaction prunes.
+    tidings.store().write(Isolation::Concurrent, move |tx| {
         if let Some(member) = identity.visitor(tx)? {
             history::open(tx, &member, &name, &tags, now)?;
         }

@@ -119,9 +119,10 @@ pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) ->
         match tidings.hasher().hash(Turn::new(Purpose::Rehash, client), pw) {
             // Has no effect if the password has changed since it was checked.
             Ok(password) => {
+                // This changes one row, unless work that ran alone has changed the password.
                 tidings
                     .store()
-                    .write(Isolation::Alone, move |tx| sql::set_password(tx, key, generation, &password))?;
+                    .write(Isolation::Locking, move |tx| sql::set_password(tx, key, generation, &password))?;
             }
             // The member is signed in nevertheless; their next sign-in tries to rehash again.
             Err(Error::Overloaded) => {}
@@ -291,8 +292,9 @@ struct New {
 
 fn insert(tidings: &Tidings, new: New) -> Result<AccessToken> {
     let (now, generation, id) = (tidings.now(), new_generation(), new.id.clone());
+    // This adds one row. If another transaction adds a member with the same id, it waits for the outcome.
     let inserted =
-        tidings.store().write(Isolation::Alone, move |tx| Ok(sql::insert(tx, &new, generation, now)?));
+        tidings.store().write(Isolation::Locking, move |tx| Ok(sql::insert(tx, &new, generation, now)?));
     match inserted {
         Err(Error::Store(StoreError::Duplicate)) => Err(Outcome::AlreadyId.into()),
         Err(error) => Err(error),

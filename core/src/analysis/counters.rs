@@ -78,11 +78,12 @@ impl Counts {
         self.single[counter as usize]
     }
 
-    fn set(&mut self, counter: i64, n: i64) {
+    /// Adds a row of a counter, of which each writer may have one.
+    fn add(&mut self, counter: i64, n: i64) {
         let index = |from: i64| usize::try_from(counter - from).unwrap_or(usize::MAX);
         // A newer version may have counters that this one does not know.
         if let Some(entry) = self.single.get_mut(index(0)).or(self.hours.get_mut(index(FIRST_HOUR))) {
-            *entry = n;
+            *entry += n;
         }
     }
 
@@ -100,7 +101,7 @@ impl Counts {
         for mut row in tx.rows(sql, &[day.into(), first.into(), last.into()])? {
             let hour = usize::try_from(row.take::<i64>(0)? - first).unwrap_or(HOURS);
             if let Some(entry) = hours.get_mut(hour) {
-                *entry = row.take(1)?;
+                *entry += row.take::<i64>(1)?;
             }
         }
         Ok(hours)
@@ -108,9 +109,8 @@ impl Counts {
 
     /// Reads a single counter of a day.
     pub(crate) fn single(tx: &mut dyn Tx, day: i64, counter: Counter) -> Result<i64, StoreError> {
-        let sql = "SELECT n FROM day_count WHERE day = $1 AND counter = $2";
-        let row = tx.row(sql, &[day.into(), (counter as i64).into()])?;
-        row.map_or(Ok(0), |mut row| row.take(0))
+        let sql = "SELECT coalesce(sum(n), 0) FROM day_count WHERE day = $1 AND counter = $2";
+        tx.one(sql, &[day.into(), (counter as i64).into()])?.take(0)
     }
 
     /// Reads the totals.
@@ -122,7 +122,7 @@ impl Counts {
         let arg = day.map(Into::into);
         let mut counts = Self::default();
         for mut row in tx.rows(sql, arg.as_slice())? {
-            counts.set(row.take(0)?, row.take(1)?);
+            counts.add(row.take(0)?, row.take(1)?);
         }
         Ok(counts)
     }
@@ -135,7 +135,6 @@ pub(crate) fn first_day(tx: &mut dyn Tx) -> Result<Option<i64>, StoreError> {
 
 /// Returns the highest number of visitors on one day.
 pub(crate) fn most_visitors(tx: &mut dyn Tx) -> Result<i64, StoreError> {
-    // The statement contains the number itself, as the partial index that answers it does.
-    let row = tx.row("SELECT n FROM day_count WHERE counter = 1 ORDER BY n DESC LIMIT 1", &[])?;
+    let row = tx.row(tx.dialect().most_visitors(), &[])?;
     row.map_or(Ok(0), |mut row| row.take(0))
 }

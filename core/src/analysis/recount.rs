@@ -63,7 +63,8 @@ mod sql {
     /// Returns days with the number of visitors missing from their counters.
     pub(super) fn days_with_fewer_visitors(tx: &mut dyn Tx) -> Result<Vec<(i64, i64)>, StoreError> {
         let sql = "SELECT v.day, v.n - coalesce(c.n, 0) FROM (SELECT day, count(*) AS n FROM visitor GROUP BY day) v
-                   LEFT JOIN day_count c ON c.day = v.day AND c.counter = $1
+                   LEFT JOIN (SELECT day, sum(n) AS n FROM day_count WHERE counter = $1 GROUP BY day) c
+                       ON c.day = v.day
                    WHERE v.n > coalesce(c.n, 0) ORDER BY v.day";
         let day = |mut row: Row| Ok((row.take(0)?, row.take(1)?));
         tx.rows(sql, &[(Counter::Visitor as i64).into()])?.into_iter().map(day).collect()
@@ -72,7 +73,7 @@ mod sql {
     /// Returns the number of visitors missing from the counter of a day; below 1 if none is.
     pub(super) fn missing_visitors(tx: &mut dyn Tx, day: i64) -> Result<i64, StoreError> {
         let sql = "SELECT (SELECT count(*) FROM visitor WHERE day = $1)
-                       - coalesce((SELECT n FROM day_count WHERE day = $1 AND counter = $2), 0)";
+                       - coalesce((SELECT sum(n) FROM day_count WHERE day = $1 AND counter = $2), 0)";
         tx.one(sql, &[day.into(), (Counter::Visitor as i64).into()])?.take(0)
     }
 

@@ -363,6 +363,7 @@ mod tests {
         fn touch(&mut self, _: Topic) {}
         fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}
         fn count_on(&mut self, _: i64, _: i64, _: i64) {}
+        fn run_at_commit(&mut self, _: &'static str, _: i64) {}
     }
 
     #[test]

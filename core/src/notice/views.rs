@@ -110,7 +110,8 @@ impl Flush {
 
 impl Deferred for Flush {
     fn isolation(&self) -> Isolation {
-        Isolation::Alone
+        // A view adds to the row of its notice, and all servers change them in the order of the ids.
+        Isolation::Locking
     }
 
     fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError> {
@@ -125,8 +126,13 @@ impl Deferred for Flush {
         let counts = counts.map(|(id, count)| (*id, count.counted.load(Ordering::Relaxed), count.flushed));
         let mut behind: Vec<_> = counts.filter(|(_, counted, flushed)| counted > flushed).collect();
         let start = behind.partition_point(|(id, ..)| Some(*id) < state.next);
-        behind.rotate_left(start);
-        for (id, counted, flushed) in behind {
+        // Those before come with the next flush, because all flushes change notices in one order.
+        let mut later = behind.split_off(start);
+        if later.is_empty() {
+            std::mem::swap(&mut behind, &mut later);
+        }
+        self.next = behind.first().map(|(id, ..)| *id);
+        for (id, counted, flushed) in later {
             if self.batch.len() >= LEAST && time.is_over() {
                 self.next = Some(id);
                 break;

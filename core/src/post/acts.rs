@@ -11,6 +11,7 @@ use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
 use crate::clock::Timestamp;
 use crate::error::{Error, Pending, Result};
+use crate::id::PostKey;
 use crate::profile::history;
 use crate::store::{Gathered, Isolation, Store, StoreError, Tx};
 
@@ -39,10 +40,16 @@ pub(super) enum Kind {
 
 impl Acts {
     /// Returns a queue of acts. A like weighs `like_weight` views for the popularity.
+    ///
+    /// Acts run beside those of other servers. The rows that both may change are locked in this order: the likes and views by
+    /// member and post, the posts by key, and at the commit the members by key. A like that another server adds at the same time
+    /// is waited for, so that one of both is new. A post is locked before its stats are read, so that none is lost; for as
+    /// short a time as possible, because everybody may like the same post.
     pub(crate) fn new(store: &Store, calendar: &Arc<Calendar>, like_weight: f64) -> Self {
         let (calendar, viewers) = (Arc::clone(calendar), Viewers::default());
-        Self(store.gathered(Isolation::Alone, move |tx, acts| {
-            let mut batch = Batch { calendar: &calendar, viewers: &viewers, like_weight, posts: Vec::new() };
+        Self(store.gathered(Isolation::Locking, move |tx, acts| {
+            let mut batch =
+                Batch { calendar: &calendar, viewers: &viewers, like_weight, changes: BTreeMap::new() };
             batch.run(tx, acts)
         }))
     }
@@ -58,20 +65,28 @@ struct Batch<'b> {
     calendar: &'b Calendar,
     viewers: &'b Viewers,
     like_weight: f64,
-    /// The posts of the acts.
-    posts: Vec<Post>,
+    /// What changes the stats of the posts.
+    changes: BTreeMap<PostKey, Vec<Change>>,
 }
 
-/// A post, with the time of the last act that changed it.
-struct Post {
-    stats: PostStats,
-    changed: Option<Timestamp>,
+/// A change of the stats of a post, by an act at the time `at`.
+struct Change {
+    at: Timestamp,
+    kind: ChangeKind,
 }
 
-/// A valid act: the member if there is one, and the index of the post.
+enum ChangeKind {
+    Like,
+    /// The like was given at this time.
+    Unlike(Timestamp),
+    /// Whether the view counts for the popularity.
+    View(bool),
+}
+
+/// A valid act: the member if there is one, and the post.
 struct Valid<'m, 'a> {
     member: Option<&'m Member<'m>>,
-    post: usize,
+    post: PostKey,
     at: Timestamp,
     kind: &'a mut Kind,
 }
@@ -80,9 +95,9 @@ impl Batch<'_> {
     fn run(&mut self, tx: &mut dyn Tx, acts: &mut [Act]) -> Result<Vec<Result<()>>, StoreError> {
         let identities: Vec<&Identity> = acts.iter().map(|act| &act.identity).collect();
         let members = Identity::visitors(tx, &identities)?;
-        let posts = self.read_posts(tx, acts)?;
+        let (keys, mut posts) = read_posts(tx, acts)?;
         let mut valid = Vec::with_capacity(acts.len());
-        let checked = acts.iter_mut().zip(&members).zip(posts).map(|((act, member), post)| {
+        let checked = acts.iter_mut().zip(&members).zip(keys).map(|((act, member), post)| {
             if member.is_none() && !matches!(act.kind, Kind::View { .. }) {
                 return Err(Error::BadToken);
             }
@@ -92,33 +107,21 @@ impl Batch<'_> {
         });
         let results = checked.collect();
         // Acts that wait at the same time may run in any order.
+        valid.sort_by_key(|act| (act.member.map(|member| member.key), act.post));
         self.like(tx, &valid)?;
         self.unlike(tx, &valid)?;
         self.view(tx, &mut valid)?;
-        self.write_posts(tx)?;
+        posts.retain(|stats| self.changes.contains_key(&stats.post));
+        self.change_posts(tx, posts)?;
         Ok(results)
-    }
-
-    /// Reads the stats of the posts of the acts. Returns the index of each act's post.
-    fn read_posts(&mut self, tx: &mut dyn Tx, acts: &[Act]) -> Result<Vec<Option<usize>>, StoreError> {
-        let mut index: BTreeMap<&str, Option<usize>> = acts.iter().map(|act| (&*act.post, None)).collect();
-        let ids: Vec<&str> = index.keys().copied().collect();
-        for (found, stats) in index.values_mut().zip(PostStats::of_ids(tx, &ids)?) {
-            if let Some(stats) = stats {
-                *found = Some(self.posts.len());
-                self.posts.push(Post { stats, changed: None });
-            }
-        }
-        Ok(acts.iter().map(|act| index[&*act.post]).collect())
     }
 
     fn like(&mut self, tx: &mut dyn Tx, acts: &[Valid<'_, '_>]) -> Result<(), StoreError> {
         let acts: Vec<_> = of_members(acts, |kind| matches!(kind, Kind::Like)).collect();
-        let likes: Vec<_> =
-            acts.iter().map(|(member, act)| (*member, self.posts[act.post].stats.post, act.at)).collect();
+        let likes: Vec<_> = acts.iter().map(|(member, act)| (*member, act.post, act.at)).collect();
         for ((_, act), is_new) in acts.into_iter().zip(history::like(tx, &likes)?) {
             if is_new {
-                self.posts[act.post].changed_at(act.at).like(self.like_weight, act.at);
+                self.change(act, ChangeKind::Like);
                 self.calendar.count(tx, Counter::Like, act.at)?;
             }
         }
@@ -127,11 +130,10 @@ impl Batch<'_> {
 
     fn unlike(&mut self, tx: &mut dyn Tx, acts: &[Valid<'_, '_>]) -> Result<(), StoreError> {
         let acts: Vec<_> = of_members(acts, |kind| matches!(kind, Kind::Unlike)).collect();
-        let likes: Vec<_> =
-            acts.iter().map(|(member, act)| (*member, self.posts[act.post].stats.post)).collect();
+        let likes: Vec<_> = acts.iter().map(|(member, act)| (*member, act.post)).collect();
         for ((_, act), liked) in acts.into_iter().zip(history::unlike(tx, &likes)?) {
             if let Some(liked) = liked {
-                self.posts[act.post].changed_at(act.at).unlike(self.like_weight, liked.min(act.at));
+                self.change(act, ChangeKind::Unlike(liked));
                 self.calendar.count(tx, Counter::Unlike, act.at)?;
             }
         }
@@ -140,8 +142,7 @@ impl Batch<'_> {
 
     fn view(&mut self, tx: &mut dyn Tx, acts: &mut [Valid<'_, '_>]) -> Result<(), StoreError> {
         let by_members = of_members(acts, |kind| matches!(kind, Kind::View { .. }));
-        let views: Vec<_> =
-            by_members.map(|(member, act)| (member, self.posts[act.post].stats.post, act.at)).collect();
+        let views: Vec<_> = by_members.map(|(member, act)| (member, act.post, act.at)).collect();
         history::view(tx, &views)?;
         for act in acts {
             let Kind::View { guest, counts } = &mut *act.kind else { continue };
@@ -150,33 +151,49 @@ impl Batch<'_> {
                 (None, Some(guest)) => Viewer::Guest(*guest),
                 (None, None) => Viewer::Operator,
             };
-            let post = &mut self.posts[act.post];
-            let counts = *counts.get_or_insert_with(|| self.viewers.counts(post.stats.post, viewer, act.at));
-            post.changed_at(act.at).view(counts.then_some(act.at));
+            let counts = *counts.get_or_insert_with(|| self.viewers.counts(act.post, viewer, act.at));
+            self.change(act, ChangeKind::View(counts));
             self.calendar.count(tx, Counter::View, act.at)?;
         }
         Ok(())
     }
 
-    /// Writes the stats of the posts that changed.
-    fn write_posts(&mut self, tx: &mut dyn Tx) -> Result<(), StoreError> {
+    fn change(&mut self, act: &Valid<'_, '_>, kind: ChangeKind) {
+        self.changes.entry(act.post).or_default().push(Change { at: act.at, kind });
+    }
+
+    /// Changes the stats of the posts, which are those with changes, and writes them.
+    fn change_posts(&self, tx: &mut dyn Tx, mut posts: Vec<PostStats>) -> Result<(), StoreError> {
         // In the order of the table, because that changes each of its pages only once.
-        self.posts.sort_unstable_by_key(|post| post.stats.post);
-        for Post { stats, changed } in self.posts.drain(..) {
-            if let Some(at) = changed {
-                stats.update(tx, self.like_weight, at)?;
+        posts.sort_unstable_by_key(|stats| stats.post);
+        for (mut stats, changes) in PostStats::lock(tx, posts)?.into_iter().zip(self.changes.values()) {
+            let mut last = None;
+            for Change { at, kind } in changes {
+                last = last.max(Some(*at));
+                match kind {
+                    ChangeKind::Like => stats.like(self.like_weight, *at),
+                    ChangeKind::Unlike(liked) => stats.unlike(self.like_weight, (*liked).min(*at)),
+                    ChangeKind::View(counts) => stats.view(counts.then_some(*at)),
+                }
+            }
+            if let Some(last) = last {
+                stats.update(tx, self.like_weight, last)?;
             }
         }
         Ok(())
     }
 }
 
-impl Post {
-    /// Returns the stats, which an act at this time changes.
-    fn changed_at(&mut self, at: Timestamp) -> &mut PostStats {
-        self.changed = self.changed.max(Some(at));
-        &mut self.stats
+/// Returns the key of the post of each act, and the stats of these posts.
+fn read_posts(tx: &mut dyn Tx, acts: &[Act]) -> Result<(Vec<Option<PostKey>>, Vec<PostStats>), StoreError> {
+    let mut keys: BTreeMap<&str, Option<PostKey>> = acts.iter().map(|act| (&*act.post, None)).collect();
+    let ids: Vec<&str> = keys.keys().copied().collect();
+    let mut posts = Vec::with_capacity(ids.len());
+    for (key, stats) in keys.values_mut().zip(PostStats::of_ids(tx, &ids)?) {
+        *key = stats.as_ref().map(|stats| stats.post);
+        posts.extend(stats);
     }
+    Ok((acts.iter().map(|act| keys[&*act.post]).collect(), posts))
 }
 
 /// Returns the acts of members that are of a kind.

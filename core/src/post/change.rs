@@ -16,6 +16,8 @@ const STAYING: i64 = 65_536;
 const PRUNE_EVERY: u64 = 1 << 12;
 /// The maximum number of changes that are deleted at once. It exceeds the number of changes between two deletions.
 const PRUNE_MAX: i64 = 8_192;
+/// The key of the lock of a transaction that deletes changes: "tdngprun" as a number.
+const PRUNE_LOCK: i64 = 0x7464_6e67_7072_756e;
 /// The number in place of a post in a row which says that all posts may have changed.
 const ALL: i64 = 0;
 
@@ -31,7 +33,7 @@ pub(crate) struct Ahead {
 pub(crate) fn add(tx: &mut dyn Tx, post: PostKey) -> Result<(), StoreError> {
     let (revision, post) = (tx.revision(), post.as_i64());
     insert(tx, revision, post)?;
-    if must_prune(revision, post) { prune(tx, STAYING) } else { Ok(()) }
+    if must_prune(revision, post) && may_prune(tx)? { prune(tx, STAYING) } else { Ok(()) }
 }
 
 /// Records that all posts may have changed: every cache loads all posts.
@@ -52,6 +54,11 @@ fn must_prune(revision: i64, post: i64) -> bool {
     // Fibonacci hashing: Knuth, *The Art of Computer Programming*, volume 3, section 6.4.
     let hash = (revision ^ post.rotate_left(32)).cast_unsigned().wrapping_mul(0x9E37_79B9_7F4A_7C15);
     hash >> (u64::BITS - PRUNE_EVERY.ilog2()) == 0
+}
+
+/// Returns whether no other transaction is deleting changes. A later one will delete what this one leaves.
+fn may_prune(tx: &mut dyn Tx) -> Result<bool, StoreError> {
+    tx.dialect().try_lock(PRUNE_LOCK).map_or(Ok(true), |sql| tx.one(&sql, &[])?.take(0))
 }
 
 /// Deletes the oldest changes, at most [`PRUNE_MAX`], so that the latest `staying` stay.

@@ -271,8 +271,7 @@ mod sql {
 
     /// Returns the counter of posts and the number of posts.
     pub(super) fn counts(tx: &mut dyn Tx) -> Result<(i64, i64), StoreError> {
-        let sql =
-            "SELECT coalesce((SELECT n FROM total_count WHERE counter = $1), 0), (SELECT count(*) FROM post)";
+        let sql = "SELECT coalesce((SELECT sum(n) FROM total_count WHERE counter = $1), 0), (SELECT count(*) FROM post)";
         let mut row = tx.one(sql, &[(Counter::Posts as i64).into()])?;
         Ok((row.take(0)?, row.take(1)?))
     }

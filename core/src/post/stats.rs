@@ -31,6 +31,12 @@ impl PostStats {
         sql::by_key(tx, key)
     }
 
+    /// Returns the stats of these posts as they are after all transactions that change them at the same time, which then wait for
+    /// this one. The posts are in the order of their keys.
+    pub(super) fn lock(tx: &mut dyn Tx, posts: Vec<Self>) -> Result<Vec<Self>, StoreError> {
+        if tx.dialect().is_concurrent() { sql::lock(tx, &posts) } else { Ok(posts) }
+    }
+
     /// Counts a view. If it counts for the popularity of the post, `heated_at` is the time of the view.
     pub(crate) fn view(&mut self, heated_at: Option<Timestamp>) {
         self.view += 1;
@@ -87,6 +93,17 @@ mod sql {
     pub(super) fn by_key(tx: &mut dyn Tx, key: PostKey) -> Result<Option<PostStats>, StoreError> {
         let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay) FROM post_stats WHERE post = $1";
         stats(tx, sql, key.into())
+    }
+
+    pub(super) fn lock(tx: &mut dyn Tx, posts: &[PostStats]) -> Result<Vec<PostStats>, StoreError> {
+        let sql = format!(
+            "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay) FROM post_stats WHERE post = $1 {}",
+            tx.dialect().for_update()
+        );
+        let args: Vec<_> = posts.iter().map(|stats| [stats.post.into()]).collect();
+        // Posts are removed by work that runs alone.
+        let missing = || StoreError::other("a post has no stats");
+        row_each(tx, &sql, &args)?.into_iter().map(|row| of_row(row.ok_or_else(missing)?)).collect()
     }
 
     fn stats(tx: &mut dyn Tx, sql: &str, post: Arg<'_>) -> Result<Option<PostStats>, StoreError> {

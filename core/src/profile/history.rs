@@ -129,14 +129,16 @@ pub(crate) struct Acts {
 }
 
 /// Records that the acts from which the member's interest is measured have changed.
-pub(crate) fn acted(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
+///
+/// Of two transactions at the same time, the one that commits last leaves its revision, which may be the smaller one. A
+/// transaction leaves its revision once, so equal revisions mean equal acts.
+pub(crate) fn acted(tx: &mut dyn Tx, member: &Member<'_>) {
     let sql = "INSERT INTO member_acts (member, revision) VALUES ($1, $2)
                ON CONFLICT (member) DO UPDATE SET revision = excluded.revision";
-    let revision = tx.revision();
-    tx.send(sql, &[member.key.into(), revision.into()])
+    tx.run_at_commit(sql, member.key.as_i64());
 }
 
-/// Returns the revision of the last change to the acts from which the member's interest is measured, or 0.
+/// Returns the revision that the last change to the acts from which the member's interest is measured has left, or 0.
 pub(crate) fn acts_revision(tx: &mut dyn Tx, member: &Member<'_>) -> Result<i64, StoreError> {
     let row = tx.row("SELECT revision FROM member_acts WHERE member = $1", &[member.key.into()])?;
     row.map_or(Ok(0), |mut row| row.take(0))
@@ -149,7 +151,9 @@ pub(crate) fn like(
 ) -> Result<Vec<bool>, StoreError> {
     let keys: Vec<_> = likes.iter().map(|(member, post, at)| (member.key, *post, *at)).collect();
     let new = likes::insert(tx, &keys)?;
-    all_acted(tx, likes.iter().zip(&new).filter(|(_, new)| **new).map(|((member, ..), _)| *member))?;
+    for ((member, ..), _) in likes.iter().zip(&new).filter(|(_, new)| **new) {
+        acted(tx, member);
+    }
     Ok(new)
 }
 
@@ -171,7 +175,8 @@ pub(crate) fn like_in_the_past(
     at: Timestamp,
 ) -> Result<(), StoreError> {
     likes::insert_past(tx, member.key, post, at)?;
-    acted(tx, member)
+    acted(tx, member);
+    Ok(())
 }
 
 /// Changes the date of a like.
@@ -182,7 +187,8 @@ pub(crate) fn date_like(
     at: Timestamp,
 ) -> Result<(), StoreError> {
     likes::date(tx, member.key, post, at)?;
-    acted(tx, member)
+    acted(tx, member);
+    Ok(())
 }
 
 /// Removes likes and returns their dates; `None` for that of a member who does not like the post.
@@ -192,8 +198,9 @@ pub(crate) fn unlike(
 ) -> Result<Vec<Option<Timestamp>>, StoreError> {
     let keys: Vec<_> = likes.iter().map(|(member, post)| (member.key, *post)).collect();
     let dates = likes::remove(tx, &keys)?;
-    let removed = likes.iter().zip(&dates).filter(|(_, date)| date.is_some());
-    all_acted(tx, removed.map(|((member, _), _)| *member))?;
+    for ((member, _), _) in likes.iter().zip(&dates).filter(|(_, date)| date.is_some()) {
+        acted(tx, member);
+    }
     Ok(dates)
 }
 
@@ -203,17 +210,10 @@ pub(crate) fn view(tx: &mut dyn Tx, views: &[(&Member<'_>, PostKey, Timestamp)])
                ON CONFLICT (member, post) DO UPDATE SET date = excluded.date WHERE viewed.date < excluded.date";
     for (member, post, now) in views {
         tx.send(sql, &[member.key.into(), (*post).into(), (*now).into()])?;
-        prune_sometimes(tx, "viewed", member)?;
+        acted(tx, member);
     }
-    all_acted(tx, views.iter().map(|(member, ..)| *member))
-}
-
-/// Calls [`acted`] once for each of the members.
-fn all_acted<'m>(tx: &mut dyn Tx, members: impl Iterator<Item = &'m Member<'m>>) -> Result<(), StoreError> {
-    let mut members: Vec<_> = members.collect();
-    members.sort_unstable_by_key(|member| member.key);
-    members.dedup_by_key(|member| member.key);
-    members.into_iter().try_for_each(|member| acted(tx, member))
+    // Afterwards, because this locks rows in another order.
+    views.iter().try_for_each(|(member, ..)| prune_sometimes(tx, "viewed", member))
 }
 
 /// Records a search.
@@ -229,7 +229,8 @@ pub(crate) fn search(
         "INSERT INTO searched (member, original, token, similar_words, date) VALUES ($1, $2, $3, $4, $5)";
     tx.run(sql, &[member.key.into(), original.into(), tokens.into(), similar.into(), now.into()])?;
     prune_sometimes(tx, "searched", member)?;
-    acted(tx, member)
+    acted(tx, member);
+    Ok(())
 }
 
 /// Records that a topic feed was opened, with the most common tags of its posts.
@@ -244,7 +245,8 @@ pub(crate) fn open(
     let sql = "INSERT INTO opened (member, newsfeed, tag, date) VALUES ($1, $2, $3, $4)";
     tx.run(sql, &[member.key.into(), newsfeed.into(), (&tags).into(), now.into()])?;
     prune_sometimes(tx, "opened", member)?;
-    acted(tx, member)
+    acted(tx, member);
+    Ok(())
 }
 
 /// Deletes the member's views, searches and opened newsfeeds.
@@ -268,12 +270,17 @@ pub(crate) fn trim_lists(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), Sto
 }
 
 fn trim(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<(), StoreError> {
-    let sql = format!(
-        "DELETE FROM {table} WHERE member = $1 AND date <
-         (SELECT date FROM {table} WHERE member = $1 ORDER BY date DESC LIMIT 1 OFFSET $2)"
-    );
-    tx.send(&sql, &[member.key.into(), (LIST_MAX - 1).into()])?;
-    Ok(())
+    let older = "WHERE member = $1 AND date <
+                 (SELECT date FROM {table} WHERE member = $1 ORDER BY date DESC LIMIT 1 OFFSET $2)";
+    let older = older.replace("{table}", table);
+    let sql = match tx.dialect().skip_locked() {
+        "" => format!("DELETE FROM {table} {older}"),
+        // Another transaction prunes the same list, or changes an entry, which is then none of the oldest.
+        skip => {
+            format!("DELETE FROM {table} WHERE ctid = ANY (ARRAY (SELECT ctid FROM {table} {older} {skip}))")
+        }
+    };
+    tx.send(&sql, &[member.key.into(), (LIST_MAX - 1).into()])
 }
 
 /// Returns a list of texts in the form in which it is stored.

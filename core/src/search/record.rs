@@ -39,7 +39,9 @@ pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &st
     // A guest has no list of searches.
     let listed = matches!(identity, Identity::Named { .. }).then(|| search.clone().listed(tidings));
     let calendar = Arc::clone(&tidings.analysis().calendar);
-    tidings.store().submit(Isolation::Alone, move |tx| {
+    // A search only adds rows: a term under the revision of the transaction, and an entry of a list. Pruning the list leaves out
+    // what another transaction prunes.
+    tidings.store().submit(Isolation::Concurrent, move |tx| {
         match identity.visitor(tx)? {
             Some(member) => {
                 search.count_term(tx, member.key.into(), now)?;

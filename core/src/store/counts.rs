@@ -47,17 +47,12 @@ impl Additions {
                 *sums.entry((counter, day)).or_insert(0) += n;
             }
         }
+        let (dialect, writer) = (tx.dialect(), tx.writer());
         for ((counter, day), n) in &sums {
             match day {
-                None => {
-                    let sql = "INSERT INTO total_count (counter, n) VALUES ($1, $2)
-                               ON CONFLICT (counter) DO UPDATE SET n = total_count.n + excluded.n";
-                    tx.send(sql, &[(*counter).into(), (*n).into()])?;
-                }
+                None => tx.send(&dialect.add_to_total(writer), &[(*counter).into(), (*n).into()])?,
                 Some(day) => {
-                    let sql = "INSERT INTO day_count (counter, day, n) VALUES ($1, $2, $3)
-                               ON CONFLICT (day, counter) DO UPDATE SET n = day_count.n + excluded.n";
-                    tx.send(sql, &[(*counter).into(), (*day).into(), (*n).into()])?;
+                    tx.send(&dialect.add_to_day(writer), &[(*counter).into(), (*day).into(), (*n).into()])?;
                 }
             }
         }

@@ -11,7 +11,6 @@ use super::{Isolation, StoreError, Tx};
 /// writes that callers wait for by at most one time slice, however much data it has collected.
 pub(crate) trait Deferred: Send + 'static {
     /// Returns whether other writes may run at the same time as this one.
-    #[expect(dead_code, reason = "SQLite has one writer")]
     fn isolation(&self) -> Isolation;
 
     /// Writes a part of the collected data. On `Err` the store rolls back this call.

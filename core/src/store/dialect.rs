@@ -3,6 +3,8 @@
 //! Statements use the SQL that all engines share. Where there is none, a statement gets the text from the [`Dialect`] of
 //! its transaction. The search index, of which the engines share nothing, has a file for each engine in `post/index/`.
 
+use std::borrow::Cow;
+
 /// The SQL of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
@@ -22,6 +24,87 @@ impl Dialect {
             #[cfg(feature = "postgres")]
             Self::Postgres => "strpos",
         }
+    }
+
+    /// Returns the statement that adds $2 to the total of the counter $1. On PostgreSQL each writer has a row of its own, so that
+    /// transactions do not wait for each other.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "SQLite needs none"))]
+    pub(super) fn add_to_total(self, writer: i64) -> Cow<'static, str> {
+        match self {
+            Self::Sqlite => "INSERT INTO total_count (counter, n) VALUES ($1, $2)
+                             ON CONFLICT (counter) DO UPDATE SET n = total_count.n + excluded.n"
+                .into(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres => format!(
+                "INSERT INTO total_count (counter, n, writer) VALUES ($1, $2, {writer})
+                 ON CONFLICT (counter, writer) DO UPDATE SET n = total_count.n + excluded.n"
+            )
+            .into(),
+        }
+    }
+
+    /// Returns the statement that adds $3 to the counter $1 of the day $2, as [`Dialect::add_to_total`] adds to a total.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "SQLite needs none"))]
+    pub(super) fn add_to_day(self, writer: i64) -> Cow<'static, str> {
+        match self {
+            Self::Sqlite => "INSERT INTO day_count (counter, day, n) VALUES ($1, $2, $3)
+                             ON CONFLICT (day, counter) DO UPDATE SET n = day_count.n + excluded.n"
+                .into(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres => format!(
+                "INSERT INTO day_count (counter, day, n, writer) VALUES ($1, $2, $3, {writer})
+                 ON CONFLICT (day, counter, writer) DO UPDATE SET n = day_count.n + excluded.n"
+            )
+            .into(),
+        }
+    }
+
+    /// Returns the statement whose row has the greatest number of visitors of a day, the counter 1. There is no row without a day.
+    ///
+    /// It contains the number of the counter, as the partial index that answers it does.
+    pub(crate) const fn most_visitors(self) -> &'static str {
+        match self {
+            Self::Sqlite => "SELECT n FROM day_count WHERE counter = 1 ORDER BY n DESC LIMIT 1",
+            #[cfg(feature = "postgres")]
+            Self::Postgres => {
+                "SELECT CAST(sum(n) AS bigint) FROM day_count WHERE counter = 1 GROUP BY day ORDER BY 1 DESC LIMIT 1"
+            }
+        }
+    }
+
+    /// Returns the end of a query that locks its rows until the end of the transaction.
+    /// Where one transaction writes at a time, it is empty.
+    pub(crate) const fn for_update(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            #[cfg(feature = "postgres")]
+            Self::Postgres => "FOR UPDATE",
+        }
+    }
+
+    /// Returns the end of a query that leaves out the rows that another transaction has locked, and locks the others.
+    pub(crate) const fn skip_locked(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            #[cfg(feature = "postgres")]
+            Self::Postgres => "FOR UPDATE SKIP LOCKED",
+        }
+    }
+
+    /// Returns the query that takes a lock until the end of the transaction, unless another transaction has it: its row has
+    /// whether it did. `None` where one transaction writes at a time.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "SQLite needs none"))]
+    pub(crate) fn try_lock(self, key: i64) -> Option<String> {
+        match self {
+            Self::Sqlite => None,
+            #[cfg(feature = "postgres")]
+            Self::Postgres => Some(format!("SELECT pg_try_advisory_xact_lock({key})")),
+        }
+    }
+
+    /// Returns whether several transactions can write at the same time.
+    pub(crate) const fn is_concurrent(self) -> bool {
+        !matches!(self, Self::Sqlite)
     }
 
     /// Returns the statement that records that the topic $1 changed at the revision $2.

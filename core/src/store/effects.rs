@@ -1,14 +1,24 @@
-//! What a commit writes in addition to the changes of the statements: counters and the versions of topics.
+//! What a commit writes in addition to the changes of the statements: what many transactions write, in an order that all of
+//! them keep.
 
 use super::counts::Additions;
 use super::topic;
 use super::{StoreError, Topic, Tx};
 
-/// The touched topics and the additions to counters of a transaction.
+/// The touched topics, the additions to counters and the last statements of a transaction.
 #[derive(Default)]
 pub(super) struct Effects {
     touched: Vec<Topic>,
     additions: Additions,
+    /// The statements of [`Tx::run_at_commit`] with their keys.
+    last: Vec<(&'static str, i64)>,
+}
+
+/// The additions and last statements of a transaction up to some moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    additions: usize,
+    last: usize,
 }
 
 impl Effects {
@@ -29,18 +39,31 @@ impl Effects {
         self.additions.add_on(counter, day, n);
     }
 
-    /// Returns the number of additions to counters so far.
-    pub(super) fn additions(&self) -> usize {
-        self.additions.len()
+    /// Implements [`Tx::run_at_commit`].
+    pub(super) fn run_at_commit(&mut self, sql: &'static str, key: i64) {
+        self.last.push((sql, key));
     }
 
-    /// Removes all but the first `len` additions to counters.
-    pub(super) fn truncate_additions(&mut self, len: usize) {
-        self.additions.truncate(len);
+    /// Returns what there is so far, except for the topics.
+    pub(super) fn extent(&self) -> Extent {
+        Extent { additions: self.additions.len(), last: self.last.len() }
     }
 
-    /// Writes the counters and the versions of topics, and returns the topics.
+    /// Removes what came after `extent`.
+    pub(super) fn truncate(&mut self, extent: Extent) {
+        self.additions.truncate(extent.additions);
+        self.last.truncate(extent.last);
+    }
+
+    /// Runs the last statements, writes the counters and the versions of topics, and returns the topics.
     pub(super) fn write(mut self, tx: &mut dyn Tx) -> Result<Vec<Topic>, StoreError> {
+        // All transactions lock the rows in this order.
+        self.last.sort_unstable();
+        self.last.dedup();
+        let revision = tx.revision();
+        for (sql, key) in &self.last {
+            tx.send(sql, &[(*key).into(), revision.into()])?;
+        }
         if std::mem::take(&mut self.additions).write(tx)? {
             self.touch(Topic::Counts);
         }

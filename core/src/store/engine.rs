@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use super::effects::Effects;
-use super::{StoreError, Topic, Tx};
+use super::{Isolation, StoreError, Topic, Tx};
 
 /// A database engine, except for its writing connection, which is the [`Committer`] of the writing thread.
 pub(super) trait Engine: Send + Sync {
@@ -54,11 +54,14 @@ pub(super) trait Committer: Send + 'static {
     /// Whether the queued writes are also refused when a transaction cannot begin, because each attempt may take long.
     const REFUSES_QUEUE: bool;
 
-    /// Begins a transaction, and takes its revision.
+    /// Whether there may be other writers, so that the [`Isolation`] of works matters.
+    const HAS_OTHERS: bool;
+
+    /// Begins a transaction for works with this isolation, and takes its revision.
     ///
     /// # Errors
     /// When no transaction can begin.
-    fn begin(&mut self) -> Result<Self::Tx<'_>, StoreError>;
+    fn begin(&mut self, isolation: Isolation) -> Result<Self::Tx<'_>, StoreError>;
 
     /// Checks that a commit that has succeeded is durable.
     ///
@@ -118,13 +121,13 @@ pub(super) trait WriteTx: Tx {
     where
         Self: Sized,
     {
-        let additions = self.effects().additions();
+        let extent = self.effects().extent();
         self.run("SAVEPOINT rehearsal", &[])?;
         // The caller runs the same work again, so it also panics again.
         let _ = catch_unwind(AssertUnwindSafe(|| work(self)));
         // An error is that of the work, and the rollback clears it.
         let _ = self.settle();
-        self.effects().truncate_additions(additions);
+        self.effects().truncate(extent);
         self.run("ROLLBACK TO rehearsal", &[])?;
         self.run("RELEASE rehearsal", &[]).map(drop)
     }

@@ -8,6 +8,7 @@ mod committer;
 mod connect;
 mod engine;
 mod error;
+mod horizon;
 mod inspect;
 mod lane;
 mod migrate;

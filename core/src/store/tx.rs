@@ -76,6 +76,10 @@ pub(crate) trait Tx {
     /// Returns the horizon of this transaction: it sees every commit whose revision is at most this, and perhaps some
     /// with greater revisions.
     ///
+    /// A transaction asks for it, or for the version of a topic, before anything else. Later it may be smaller than necessary: a
+    /// server does not tell afterwards which of the transactions that it did not see belonged to another database. A write has a
+    /// horizon only if it runs alone.
+    ///
     /// # Errors
     /// When the store fails.
     fn horizon(&mut self) -> Result<i64, StoreError>;
@@ -90,6 +94,16 @@ pub(crate) trait Tx {
 
     /// Adds `n` to a day of a counter that has no total.
     fn count_on(&mut self, counter: i64, day: i64, n: i64);
+
+    /// Runs a statement with the arguments `key` and [`Tx::revision`] when the transaction commits: once for each key, however
+    /// often it was asked for, and in the order of the keys, so that transactions that change the same rows wait for each
+    /// other only shortly and never in a circle.
+    fn run_at_commit(&mut self, sql: &'static str, key: i64);
+
+    /// Returns the number of the writer, which no other writer has at the same time; 0 where there is only one.
+    fn writer(&self) -> i64 {
+        0
+    }
 
     /// Runs a statement and returns its first row, if any.
     fn row(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Option<Row>, StoreError> {

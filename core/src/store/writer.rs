@@ -106,8 +106,8 @@ impl Writer {
     }
 
     pub(super) fn flush(&self) -> Pending<(), StoreError> {
-        // It changes nothing.
-        let (work, result) = work::queued(Isolation::Concurrent, |_| Ok(()), false);
+        // It changes nothing, and its transaction has to admit all deferred writes.
+        let (work, result) = work::queued(Isolation::Alone, |_| Ok(()), false);
         self.sent(Message::Flush(work), result)
     }
 

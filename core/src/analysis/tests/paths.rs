@@ -46,6 +46,9 @@ impl Tx for Counting<'_> {
     fn count_on(&mut self, counter: i64, day: i64, n: i64) {
         self.tx.count_on(counter, day, n);
     }
+    fn run_at_commit(&mut self, sql: &'static str, key: i64) {
+        self.tx.run_at_commit(sql, key);
+    }
 }
 
 /// Returns the number of statements that finding the keys of these requests takes, all at one time.

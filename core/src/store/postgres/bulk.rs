@@ -90,13 +90,13 @@ impl Snapshot for ServerSnapshot {
     }
 
     fn count(&mut self, table: &Table) -> Result<u64, StoreError> {
-        let sql = format!("SELECT count(*) FROM {}", quoted(&table.name));
+        let sql = format!("SELECT count(*) FROM {}", rows_of(&table.name));
         Ok(self.0.number(&sql)?.unwrap_or_default().unsigned_abs())
     }
 
     fn for_each(&mut self, table: &Table, each: &mut OnRow<'_>) -> Result<(), StoreError> {
         // In the order of the key, rows are inserted at the end of a B-tree, which is faster and leaves it dense.
-        let (columns, name) = (table.column_list(), quoted(&table.name));
+        let (columns, name) = (table.column_list(), rows_of(&table.name));
         let order = match primary_key(&self.0, &table.name)? {
             Some(key) => format!(" ORDER BY {key}"),
             None => String::new(),
@@ -305,7 +305,7 @@ fn tables(link: &Link) -> Result<Vec<Table>, StoreError> {
         "SELECT c.relname, a.attname, format_type(a.atttypid, NULL) FROM pg_class c
          JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
          WHERE c.relnamespace = {SCHEMA} AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-               AND c.relname <> '{INCOMPLETE}'
+               AND c.relname <> '{INCOMPLETE}' AND a.attname <> '{WRITER}'
          ORDER BY c.relname, a.attnum"
     );
     let mut tables = Vec::new();
@@ -322,6 +322,19 @@ fn tables(link: &Link) -> Result<Vec<Table>, StoreError> {
     Ok(tables)
 }
 
+/// The column that tells the rows of the writers of a counter apart.
+const WRITER: &str = "writer";
+
+/// Returns what a query reads the rows of a table from. A counter has a row for each writer, of which a copy has the sum.
+fn rows_of(table: &str) -> String {
+    let key = match table {
+        "day_count" => "day, counter",
+        "total_count" => "counter",
+        _ => return quoted(table),
+    };
+    format!("(SELECT {key}, CAST(sum(n) AS bigint) AS n FROM {table} GROUP BY {key}) AS {table}")
+}
+
 /// Returns the tables with an identity column, and that column.
 fn identities(link: &Link) -> Result<Vec<(String, String)>, StoreError> {
     let sql = format!(
@@ -336,7 +349,7 @@ fn primary_key(link: &Link, table: &str) -> Result<Option<String>, StoreError> {
     let sql = format!(
         "SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY array_position(i.indkey::int2[], a.attnum))
          FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
-         WHERE i.indrelid = to_regclass('{}') AND i.indisprimary",
+         WHERE i.indrelid = to_regclass('{}') AND i.indisprimary AND a.attname <> '{WRITER}'",
         quoted(table)
     );
     Ok(link.rows(&sql)?.into_iter().next().and_then(|row| row.into_iter().next().flatten()))

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::super::StoreError;
 use super::super::engine::Committer;
+use super::super::{Isolation, StoreError};
 use super::lane::Lane;
 use super::revision::continue_revisions;
 use super::server::Server;
@@ -20,7 +20,7 @@ const PAUSE: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(5
 /// Maximum time that the answer to a statement takes: a write takes milliseconds, and waits for locks for 10 s at most.
 pub(super) const ANSWER_MAX: Duration = Duration::from_secs(20);
 
-/// The key of the lock that a transaction holds while it runs alone: "tidings" as a number.
+/// The key of the lock that a transaction holds: alone, or together with others. It is "tidings" as a number.
 const ALONE: i64 = 0x0074_6964_696e_6773;
 
 /// The writing connection of a database on a server.
@@ -76,12 +76,22 @@ impl PgCommitter {
         Ok(session)
     }
 
-    /// Begins a transaction that runs alone, and returns its revision; `None` if the lane has another owner.
-    fn begin_alone(&self, session: &mut Session) -> Result<Option<i64>, StoreError> {
+    /// Begins a transaction with the lock of its isolation, and returns its revision; `None` if the lane has another owner.
+    fn begin_with(&self, isolation: Isolation, session: &mut Session) -> Result<Option<i64>, StoreError> {
         let Some(lane) = &self.lane else { return Ok(None) };
-        // The lock comes before the id, so that ids grow in the order of commits. If it fails, so does the numbering.
-        session.send(&format!("BEGIN; SELECT pg_advisory_xact_lock({ALONE})"), &[])?;
+        let lock = match isolation {
+            Isolation::Alone => "pg_advisory_xact_lock",
+            Isolation::Concurrent | Isolation::Locking => "pg_advisory_xact_lock_shared",
+        };
+        // The lock comes before the id, so that the id of a transaction that runs alone is greater than those of all that
+        // have ended. If it fails, so does the numbering.
+        session.send(&format!("BEGIN; SELECT {lock}({ALONE})"), &[])?;
         lane.number(session)
+    }
+
+    /// Returns the number of the lane.
+    pub(super) fn lane_number(&self) -> i64 {
+        self.lane.as_ref().map_or(0, |lane| lane.number)
     }
 
     /// Keeps the connection for the next transaction.
@@ -162,13 +172,14 @@ impl Committer for PgCommitter {
     type Tx<'c> = PgWriteTx<'c>;
 
     const REFUSES_QUEUE: bool = true;
+    const HAS_OTHERS: bool = true;
 
-    fn begin(&mut self) -> Result<PgWriteTx<'_>, StoreError> {
+    fn begin(&mut self, isolation: Isolation) -> Result<PgWriteTx<'_>, StoreError> {
         self.attempt = Instant::now();
         let mut session = self.connected()?;
-        let begun = self.begin_alone(&mut session);
+        let begun = self.begin_with(isolation, &mut session);
         if let Ok(Some(revision)) = begun {
-            return Ok(PgWriteTx::new(self, session, revision));
+            return Ok(PgWriteTx::new(self, session, revision, isolation));
         }
         session.roll_back();
         self.reuse(session);

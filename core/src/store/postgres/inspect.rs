@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::super::engine::{Committer as _, WriteTx as _};
 use super::super::inspect::Inspected;
-use super::super::{ServerError, StoreError, Tx, is_replaying};
+use super::super::{Isolation, ServerError, StoreError, Tx, is_replaying};
 use super::committer::PgCommitter;
 use super::connect::{Connector, Purpose};
 use super::migrate::{self, Schema};
@@ -133,7 +133,7 @@ fn try_to_write(
     committer: &mut PgCommitter,
     work: &mut dyn FnMut(&mut dyn Tx) -> bool,
 ) -> Result<(), StoreError> {
-    let mut tx = committer.begin()?;
+    let mut tx = committer.begin(Isolation::Alone)?;
     if is_replaying()
         && let Err(error) = tx.rehearse(|tx| work(tx))
     {

@@ -21,7 +21,7 @@ const NOW: &str = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"
 
 /// A leased lane.
 pub(super) struct Lane {
-    number: i64,
+    pub(super) number: i64,
     /// A random text that names this server.
     server: String,
     /// The number of the connection of this server that owns the lane.

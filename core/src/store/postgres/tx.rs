@@ -5,13 +5,18 @@ use std::time::{Duration, Instant};
 use super::super::effects::Effects;
 use super::super::engine::WriteTx;
 use super::super::value::{Arg, Row};
-use super::super::{Dialect, StoreError, Topic, Tx};
+use super::super::{Dialect, Isolation, StoreError, Topic, Tx};
 use super::committer::PgCommitter;
+use super::horizon::{Running, horizon};
 use super::session::Session;
 
 /// A transaction that reads one snapshot.
 pub(super) struct ReadTx<'c> {
     session: &'c mut Session,
+    /// The statement that began it.
+    begin: String,
+    /// Whether it has a snapshot, which the first statement takes.
+    has_snapshot: bool,
     /// The horizon of the snapshot, once read.
     horizon: Option<i64>,
     /// The end of a limited read.
@@ -22,14 +27,13 @@ impl<'c> ReadTx<'c> {
     /// Begins a transaction whose statements end after `limit`.
     pub(super) fn begin(session: &'c mut Session, limit: Option<Duration>) -> Result<Self, StoreError> {
         const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-        match limit {
-            None => session.control(BEGIN)?,
-            Some(limit) => {
-                let limit = limit.as_millis().max(1);
-                session.control(&format!("{BEGIN}; SET LOCAL statement_timeout = {limit}"))?
-            }
-        };
-        Ok(Self { session, horizon: None, until: limit.map(|limit| Instant::now() + limit) })
+        let begin = limit.map_or_else(
+            || BEGIN.to_owned(),
+            |limit| format!("{BEGIN}; SET LOCAL statement_timeout = {}", limit.as_millis().max(1)),
+        );
+        session.control(&begin)?;
+        let until = limit.map(|limit| Instant::now() + limit);
+        Ok(Self { session, begin, has_snapshot: false, horizon: None, until })
     }
 
     /// Ends the transaction.
@@ -37,8 +41,9 @@ impl<'c> ReadTx<'c> {
         self.session.roll_back();
     }
 
-    /// Checks that the time of a limited read is not over.
-    fn check_time(&self) -> Result<(), StoreError> {
+    /// Prepares the next statement: checks that the time of a limited read is not over.
+    fn use_snapshot(&mut self) -> Result<(), StoreError> {
+        self.has_snapshot = true;
         if self.until.is_some_and(|until| Instant::now() >= until) {
             return Err(StoreError::Overloaded);
         }
@@ -65,12 +70,12 @@ impl Tx for ReadTx<'_> {
         args: &[Arg<'_>],
         each: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        self.check_time()?;
+        self.use_snapshot()?;
         self.session.for_each(sql, args, each).map_err(|error| self.meaning_of(error))
     }
 
     fn run(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError> {
-        self.check_time()?;
+        self.use_snapshot()?;
         self.session.run(sql, args).map_err(|error| self.meaning_of(error))
     }
 
@@ -80,7 +85,7 @@ impl Tx for ReadTx<'_> {
         width: usize,
         args: &[Arg<'_>],
     ) -> Result<Vec<Option<Row>>, StoreError> {
-        self.check_time()?;
+        self.use_snapshot()?;
         self.session.row_each(sql, width, args).map_err(|error| self.meaning_of(error))
     }
 
@@ -96,7 +101,17 @@ impl Tx for ReadTx<'_> {
         if let Some(horizon) = self.horizon {
             return Ok(horizon);
         }
-        let horizon = horizon(self)?;
+        let running = if self.has_snapshot {
+            None
+        } else {
+            // The list must be older than the snapshot.
+            self.session.send("ROLLBACK", &[])?;
+            let running = Running::list(self.session)?;
+            self.session.send(&self.begin, &[])?;
+            running
+        };
+        self.use_snapshot()?;
+        let horizon = horizon(self.session, running.as_ref()).map_err(|error| self.meaning_of(error))?;
         Ok(*self.horizon.insert(horizon))
     }
 
@@ -104,6 +119,7 @@ impl Tx for ReadTx<'_> {
     fn touch(&mut self, _: Topic) {}
     fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}
     fn count_on(&mut self, _: i64, _: i64, _: i64) {}
+    fn run_at_commit(&mut self, _: &'static str, _: i64) {}
 }
 
 /// A transaction of the writing thread.
@@ -111,13 +127,19 @@ pub(in crate::store) struct PgWriteTx<'c> {
     committer: &'c mut PgCommitter,
     session: Session,
     revision: i64,
+    isolation: Isolation,
     effects: Effects,
 }
 
 impl<'c> PgWriteTx<'c> {
     /// Wraps a transaction that has begun.
-    pub(super) fn new(committer: &'c mut PgCommitter, session: Session, revision: i64) -> Self {
-        Self { committer, session, revision, effects: Effects::default() }
+    pub(super) fn new(
+        committer: &'c mut PgCommitter,
+        session: Session,
+        revision: i64,
+        isolation: Isolation,
+    ) -> Self {
+        Self { committer, session, revision, isolation, effects: Effects::default() }
     }
 }
 
@@ -164,9 +186,14 @@ impl Tx for PgWriteTx<'_> {
         self.revision
     }
 
-    /// The transaction runs alone, so every earlier one has ended before its first statement.
+    /// When the transaction runs alone, every earlier one has ended before its first statement.
     fn horizon(&mut self) -> Result<i64, StoreError> {
-        Ok(self.revision)
+        match self.isolation {
+            Isolation::Alone => Ok(self.revision),
+            Isolation::Concurrent | Isolation::Locking => {
+                Err(StoreError::other("only work that runs alone has a horizon"))
+            }
+        }
     }
 
     fn touch(&mut self, topic: Topic) {
@@ -179,6 +206,14 @@ impl Tx for PgWriteTx<'_> {
 
     fn count_on(&mut self, counter: i64, day: i64, n: i64) {
         self.effects.count_on(counter, day, n);
+    }
+
+    fn run_at_commit(&mut self, sql: &'static str, key: i64) {
+        self.effects.run_at_commit(sql, key);
+    }
+
+    fn writer(&self) -> i64 {
+        self.committer.lane_number()
     }
 }
 
@@ -231,13 +266,4 @@ fn rows(tx: &mut dyn Tx, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreE
         Ok(())
     })?;
     Ok(found)
-}
-
-/// Returns the revision of the last commit that the snapshot sees.
-///
-/// All work runs alone, so revisions are committed in their order, and nothing can become visible up to this one later. The
-/// oldest running transaction (`xmin`) would not do: it may belong to another database of the same server, and run for
-/// hours, in which time no cache would be complete.
-fn horizon(tx: &mut ReadTx<'_>) -> Result<i64, StoreError> {
-    tx.one("SELECT coalesce(max(revision), 0) FROM lane", &[])?.take(0)
 }

@@ -9,7 +9,7 @@ use super::watch::FileWatch;
 use super::{Connection, FileGuard, Health, Readers, SqliteTx, abandon, checkpoint, data_version};
 use crate::store::engine::{Committer, Engine};
 use crate::store::watch::{Versions, Watcher};
-use crate::store::{StoreError, Tx};
+use crate::store::{Isolation, StoreError, Tx};
 
 /// An open SQLite database, except for its writing connection.
 pub(in crate::store) struct SqliteEngine {
@@ -103,8 +103,9 @@ impl Committer for SqliteCommitter {
     type Tx<'c> = SqliteTx<'c>;
 
     const REFUSES_QUEUE: bool = false;
+    const HAS_OTHERS: bool = false;
 
-    fn begin(&mut self) -> Result<SqliteTx<'_>, StoreError> {
+    fn begin(&mut self, _: Isolation) -> Result<SqliteTx<'_>, StoreError> {
         self.health.check()?;
         SqliteTx::begin_write(&self.connection)
     }

@@ -163,6 +163,10 @@ impl Tx for SqliteTx<'_> {
     fn count_on(&mut self, counter: i64, day: i64, n: i64) {
         self.effects.count_on(counter, day, n);
     }
+
+    fn run_at_commit(&mut self, sql: &'static str, key: i64) {
+        self.effects.run_at_commit(sql, key);
+    }
 }
 
 fn for_each(

@@ -74,6 +74,17 @@ impl Tx for SimulatedTx<'_> {
     fn count_on(&mut self, counter: i64, day: i64, n: i64) {
         self.tx.count_on(counter, day, n);
     }
+    fn run_at_commit(&mut self, sql: &'static str, key: i64) {
+        if self.revision == 0 {
+            self.tx.run_at_commit(sql, key);
+        } else {
+            // The commit does not know the simulated revision.
+            self.tx.run(sql, &[key.into(), self.revision.into()]).unwrap();
+        }
+    }
+    fn writer(&self) -> i64 {
+        self.tx.writer()
+    }
 }
 
 impl Store {
@@ -111,7 +122,8 @@ fn a_version_is_at_most_the_horizon_and_complete_unless_later_changes_are_visibl
     };
     let versions = || {
         store.read(|tx| {
-            let [last, version] = [last_change_in(tx, Topic::Posts)?, version_in(tx, Topic::Posts)?];
+            let version = version_in(tx, Topic::Posts)?;
+            let last = last_change_in(tx, Topic::Posts)?;
             Ok::<_, StoreError>((last, version, complete_version_in(tx, Topic::Posts)?))
         })
     };

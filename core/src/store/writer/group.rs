@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use super::work::Work;
 use super::{DEFER_TIME, Inbox, Message, QUEUE};
+use crate::store::effects::Extent;
 use crate::store::engine::{Committer, WriteTx};
 use crate::store::watch::Versions;
-use crate::store::{Arg, Deferred, Dialect, Row, StoreError, TimeSlice, Topic, Tx};
+use crate::store::{Arg, Deferred, Dialect, Isolation, Row, StoreError, TimeSlice, Topic, Tx};
 
 /// Limits on the number and the duration of the writes of one commit. The first write waits at most this long.
 pub(super) const GROUP_SIZE: usize = 1_024;
@@ -23,6 +24,8 @@ pub(super) struct DeferredWrites {
     writes: Vec<Box<dyn Deferred>>,
     /// The time when they join a commit; `None` if there are none.
     due: Option<Instant>,
+    /// Whether some of them were due and could not join a commit.
+    were_passed_over: bool,
 }
 
 impl DeferredWrites {
@@ -56,12 +59,21 @@ impl DeferredWrites {
 
     fn take(&mut self) -> Vec<Box<dyn Deferred>> {
         self.due = None;
+        self.were_passed_over = false;
         std::mem::take(&mut self.writes)
+    }
+
+    /// Leaves a due write, which the transaction does not admit, to another one that follows at once.
+    fn pass_over(&mut self, write: Box<dyn Deferred>) {
+        self.push(write);
+        self.flush();
+        self.were_passed_over = true;
     }
 }
 
 /// Commits `first`, the writes after it in the queue and the deferred writes that are due, and sends the callers their
-/// results. If the transaction fails as a whole and the engine advises it, all of them run again in another one.
+/// results. If the transaction fails as a whole and the engine advises it, all of them run again in another one. Works that
+/// must not run in the same transaction run in several.
 ///
 /// Afterwards `deferred` contains the deferred writes that are not due or have more data.
 pub(super) fn commit_group(
@@ -72,17 +84,34 @@ pub(super) fn commit_group(
     deferred: &mut DeferredWrites,
 ) {
     let mut writes = first.into_iter().collect();
-    while let Err(error) = try_group(committer, versions, &mut writes, inbox, deferred) {
-        committer.ended(Err(&error));
-        if let Err(error) = committer.retry(error) {
-            refuse_all(committer, &error, writes, inbox, deferred);
-            return;
+    loop {
+        match try_group(committer, versions, &mut writes, inbox, deferred) {
+            Ok(()) if writes.is_empty() && !deferred.were_passed_over => return,
+            Ok(()) => {}
+            Err(error) => {
+                committer.ended(Err(&error));
+                if let Err(error) = committer.retry(error) {
+                    refuse_all(committer, &error, writes, inbox, deferred);
+                    return;
+                }
+            }
         }
     }
 }
 
-/// Runs `writes`, the writes in the queue and the deferred writes that are due in one transaction. If it fails as a
-/// whole in a way in which it may succeed later, `writes` and `deferred` contain all of them, and nothing is committed.
+/// Returns the isolation with which a transaction begins whose first work is the first of these.
+fn first_isolation<C: Committer>(writes: &VecDeque<Box<dyn Work>>, deferred: &DeferredWrites) -> Isolation {
+    let write = writes.front().map(|work| work.isolation());
+    let first = write.or_else(|| deferred.writes.first().map(|write| write.isolation()));
+    match first {
+        Some(Isolation::Concurrent | Isolation::Locking) | None if C::HAS_OTHERS => Isolation::Concurrent,
+        _ => Isolation::Alone,
+    }
+}
+
+/// Runs `writes`, the writes in the queue and the deferred writes that are due in one transaction, as far as their isolation
+/// admits it. The first that it does not admit stays in `writes`. If it fails as a whole in a way in which it may succeed later,
+/// `writes` and `deferred` contain all of them, and nothing is committed.
 fn try_group<C: Committer>(
     committer: &mut C,
     versions: &Versions,
@@ -90,10 +119,15 @@ fn try_group<C: Committer>(
     inbox: &Inbox,
     deferred: &mut DeferredWrites,
 ) -> Result<(), StoreError> {
-    let mut group = Group::new(committer.begin()?, inbox.is_replaying);
+    let mut isolation = first_isolation::<C>(writes, deferred);
+    let mut group = Group::new(committer.begin(isolation)?, inbox.is_replaying);
     let began = Instant::now();
-    loop {
-        let Some(work) = writes.pop_front() else { break };
+    while let Some(work) = writes.pop_front() {
+        if !isolation.admits(work.isolation()) {
+            writes.push_front(work);
+            break;
+        }
+        isolation = isolation.and(work.isolation());
         group.run_write(work);
         while writes.is_empty()
             && group.broken.is_none()
@@ -118,7 +152,12 @@ fn try_group<C: Committer>(
         // All of them run even when the time is over. Each component defers at most one write, which then writes only a
         // small part.
         for write in deferred.take() {
-            batch.extend(group.run_deferred(write, time));
+            if isolation.admits(write.isolation()) {
+                isolation = isolation.and(write.isolation());
+                batch.extend(group.run_deferred(write, time));
+            } else {
+                deferred.pass_over(write);
+            }
         }
     }
     let done = std::mem::take(&mut group.done);
@@ -130,7 +169,9 @@ fn try_group<C: Committer>(
     if let Err(error) = &outcome
         && error.is_temporary()
     {
-        writes.extend(done);
+        // Before a write that the transaction did not admit.
+        let later = std::mem::replace(writes, done.into());
+        writes.extend(later);
         for (write, _) in batch {
             deferred.push(write);
         }
@@ -212,8 +253,8 @@ struct Group<T> {
 struct Shared {
     /// The number of writes before it.
     writes: usize,
-    /// The number of additions to counters before it.
-    additions: usize,
+    /// The effects before it.
+    extent: Extent,
 }
 
 impl<T: WriteTx> Group<T> {
@@ -260,15 +301,15 @@ impl<T: WriteTx> Group<T> {
             if let Err(error) = self.begin_savepoint() {
                 return self.refuse(work, &error);
             }
-            self.shared = Some(Shared { writes: self.done.len(), additions: self.tx.effects().additions() });
+            self.shared = Some(Shared { writes: self.done.len(), extent: self.tx.effects().extent() });
         }
         if let Err(error) = self.rehearse(|tx| work.run(tx)) {
             return self.refuse(work, &error);
         }
         // Changes of the schema are not counted, but no write changes it.
-        let before = (self.tx.changes(), self.tx.effects().additions());
+        let before = (self.tx.changes(), self.tx.effects().extent());
         let succeeded = catch_unwind(AssertUnwindSafe(|| work.run(&mut self.tx)));
-        let has_changed = before != (self.tx.changes(), self.tx.effects().additions());
+        let has_changed = before != (self.tx.changes(), self.tx.effects().extent());
         self.done.push(work);
         match succeeded {
             Ok(true) if self.tx.is_sound() => self.has_changes = true,
@@ -280,7 +321,7 @@ impl<T: WriteTx> Group<T> {
     /// Rolls back the writes that share the savepoint, and runs each of them again in a savepoint of its own.
     fn run_again(&mut self) {
         let Some(shared) = self.shared.take() else { return };
-        self.tx.effects().truncate_additions(shared.additions);
+        self.tx.effects().truncate(shared.extent);
         let undone = self.tx.run("ROLLBACK TO work", &[]);
         self.release(undone.map(drop));
         for work in self.done.split_off(shared.writes) {
@@ -348,14 +389,14 @@ impl<T: WriteTx> Group<T> {
     /// Runs `work` in the open savepoint and releases it; rolls it back if `work` returns false, or if one of the statements
     /// that it has [sent](Tx::send) fails, whose error is the second value. Returns `None` if `work` panicked.
     fn run<R>(&mut self, work: impl FnOnce(&mut T) -> (bool, R)) -> Option<(R, Result<(), StoreError>)> {
-        let additions = self.tx.effects().additions();
+        let extent = self.tx.effects().extent();
         let finished = catch_unwind(AssertUnwindSafe(|| work(&mut self.tx)));
         let succeeded = finished.as_ref().is_ok_and(|(succeeded, _)| *succeeded);
         let settled = if succeeded { self.tx.settle() } else { Ok(()) };
         let keep = succeeded && settled.is_ok();
         self.has_changes |= keep;
         if !keep {
-            self.tx.effects().truncate_additions(additions);
+            self.tx.effects().truncate(extent);
         }
         let undone = if keep { Ok(()) } else { self.tx.run("ROLLBACK TO work", &[]).map(drop) };
         self.release(undone);
@@ -416,6 +457,7 @@ impl Tx for RefusingTx<'_> {
     fn touch(&mut self, _: Topic) {}
     fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}
     fn count_on(&mut self, _: i64, _: i64, _: i64) {}
+    fn run_at_commit(&mut self, _: &'static str, _: i64) {}
 }
 
 /// Answers a write without a transaction, by running it in one that refuses every statement.

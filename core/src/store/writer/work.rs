@@ -10,7 +10,6 @@ pub(super) trait Work: Send {
     fn run(&mut self, tx: &mut dyn Tx) -> bool;
 
     /// Returns whether other writes may run at the same time.
-    #[expect(dead_code, reason = "SQLite has one writer")]
     fn isolation(&self) -> Isolation;
 
     /// Returns whether the write takes long, so that the failure of another write must not make it run again.

@@ -61,9 +61,10 @@ impl Shared {
             return Ok(());
         }
         // The number of changes is read as a whole, so a late commit is in the next number.
-        let (changes, version) = self
-            .store
-            .read(|tx| Ok::<_, StoreError>((texts::changes(tx)?, version_in(tx, Topic::Posts)?)))?;
+        let (changes, version) = self.store.read(|tx| {
+            let version = version_in(tx, Topic::Posts)?;
+            Ok::<_, StoreError>((texts::changes(tx)?, version))
+        })?;
         debounce.version = Some(version);
         let origin = self.current.load_full().map(|current| current.model.origin.clone());
         debounce.is_due = self.is_due(origin.as_ref(), changes);
