@@ -198,6 +198,7 @@ struct Inner {
     analysis: analysis::State,
     words: Arc<words::ModelKeeper>,
     notice_cache: notice::NoticeCache,
+    user_infos: profile::UserInfos,
     store: Arc<Store>,
     keys: Keys,
     hasher: Hasher,
@@ -297,6 +298,12 @@ impl Tidings {
         self.store().can_read_now()
     }
 
+    /// Returns whether frequent reads, such as [`profile::submit_user_info`], wait for each other and run together on threads of
+    /// the service, because the database is on a server.
+    pub fn gathers_reads(&self) -> bool {
+        self.store().gathers_reads()
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
         self.0.clock.now()
     }
@@ -311,6 +318,10 @@ impl Tidings {
 
     pub(crate) fn hasher(&self) -> &Hasher {
         &self.0.hasher
+    }
+
+    pub(crate) fn user_infos(&self) -> &profile::UserInfos {
+        &self.0.user_infos
     }
 
     pub(crate) fn acts(&self) -> &post::acts::Acts {
@@ -430,6 +441,7 @@ impl Builder {
         let analysis = analysis::State::open(&store, &config.analysis, &clock)?;
         Ok(Tidings(Arc::new(Inner {
             acts: post::acts::Acts::new(&store, &analysis.calendar, config.feed.like_weight),
+            user_infos: profile::UserInfos::new(&store),
             feeds,
             analysis,
             words,

@@ -1,11 +1,13 @@
 //! A member's own data: names, the four lists, and the measurement of interest.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::Tidings;
-use crate::account::{self, Caller};
-use crate::error::{Error, Outcome, Result};
-use crate::store::{Isolation, Topic, Tx};
+use crate::account::{self, Caller, Identity, Member};
+use crate::error::{Error, Outcome, Pending, Result};
+use crate::store::{GatheredReads, Isolation, Store, StoreError, Topic, Tx};
 
 pub(crate) mod history;
 pub(crate) mod likes;
@@ -42,13 +44,35 @@ pub struct UserInfo {
 /// # Errors
 /// `not found` if the token is invalid.
 pub fn user_info(tidings: &Tidings, caller: &Caller) -> Result<UserInfo> {
-    let identity = caller.identify(tidings);
-    let read = tidings.store().read(|tx| {
-        let member = identity.member(tx)?;
-        let user_fav_list = history::liked(tx, &member)?;
-        sql::user_info(tx, &member, user_fav_list)
-    });
-    read.map_err(|e: Error| e.unless_authorised(Outcome::UserNotFound))
+    submit_user_info(tidings, caller).wait()
+}
+
+/// Does the same as [`user_info`] without blocking if [`Tidings::gathers_reads`] returns true; otherwise this blocks.
+///
+/// # Errors
+/// Those of [`user_info`].
+pub fn submit_user_info(tidings: &Tidings, caller: &Caller) -> Pending<UserInfo> {
+    tidings.user_infos().0.submit(caller.identify(tidings))
+}
+
+/// The reads of members' data that wait.
+pub(crate) struct UserInfos(GatheredReads<Identity, UserInfo, Error>);
+
+impl UserInfos {
+    pub(crate) fn new(store: &Arc<Store>) -> Self {
+        Self(GatheredReads::new(store, |tx, identities| {
+            let callers: Vec<&Identity> = identities.iter().collect();
+            let members = Identity::visitors(tx, &callers)?;
+            let mut found = sql::user_infos(tx, members.iter().flatten())?.into_iter();
+            let info = |member: Option<&Member<'_>>| {
+                let member = member.ok_or(Outcome::UserNotFound)?;
+                let (info, has_likes) = found.next().ok_or(Outcome::UserNotFound)?;
+                let user_fav_list = if has_likes { history::liked(tx, member)? } else { Vec::new() };
+                Ok(UserInfo { user_fav_list, ..info })
+            };
+            Ok(members.iter().map(Option::as_ref).map(info).collect())
+        }))
+    }
 }
 
 /// The requested lists of a member.
@@ -159,31 +183,39 @@ pub fn remove_mine(tidings: &Tidings, caller: &Caller) -> Result<()> {
 }
 
 mod sql {
-    use super::{PostRecord, Result, Topic, Tx, UserInfo};
-    use crate::account::Member;
+    use super::{Member, StoreError, Topic, Tx, UserInfo};
     use crate::clock::Timestamp;
-    use crate::store::StoreError;
+    use crate::store::{Row, row_each};
 
-    pub(super) fn user_info(
+    /// Returns the data of members without their likes, and whether they have any.
+    pub(super) fn user_infos<'m>(
         tx: &mut dyn Tx,
-        member: &Member<'_>,
-        user_fav_list: Vec<PostRecord>,
-    ) -> Result<UserInfo> {
-        let sql = "SELECT name, major, nickname, auto_login FROM member WHERE key = $1";
-        let mut row = tx.one(sql, &[member.key.into()])?;
-        let (name, major): (Option<String>, Option<String>) = (row.take(0)?, row.take(1)?);
-        let nickname: String = row.take(2)?;
-        Ok(UserInfo {
-            user_id: member.id.clone(),
-            user_name: name.unwrap_or_else(|| nickname.clone()),
-            user_major: major.unwrap_or_default(),
-            user_nickname: nickname.clone(),
-            nickname,
-            user_fav_list,
-            auto_login: row.take(3)?,
-            admin: member.admin.into(),
-        })
+        members: impl Iterator<Item = &'m Member<'m>> + Clone,
+    ) -> Result<Vec<(UserInfo, bool)>, StoreError> {
+        let sql =
+            "SELECT name, major, nickname, auto_login, EXISTS (SELECT 1 FROM settled_like WHERE member = $1)
+                   OR EXISTS (SELECT 1 FROM recent_like WHERE member = $1) FROM member WHERE key = $1";
+        let keys: Vec<_> = members.clone().map(|member| [member.key.into()]).collect();
+        let info = |(member, row): (&Member<'_>, Option<Row>)| {
+            // The transaction has found the member.
+            let mut row = row.ok_or_else(|| StoreError::other("a member has no row"))?;
+            let (name, major): (Option<String>, Option<String>) = (row.take(0)?, row.take(1)?);
+            let nickname: String = row.take(2)?;
+            let info = UserInfo {
+                user_id: member.id.clone(),
+                user_name: name.unwrap_or_else(|| nickname.clone()),
+                user_major: major.unwrap_or_default(),
+                user_nickname: nickname.clone(),
+                nickname,
+                user_fav_list: Vec::new(),
+                auto_login: row.take(3)?,
+                admin: member.admin.into(),
+            };
+            Ok((info, row.take(4)?))
+        };
+        members.zip(row_each(tx, sql, &keys)?).map(info).collect()
     }
+
     pub(super) fn set_nickname(
         tx: &mut dyn Tx,
         member: &Member<'_>,

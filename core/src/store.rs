@@ -8,7 +8,8 @@
 //!
 //! [`Store::read`] runs the closure on the caller's thread, on a separate connection, in one snapshot of the database.
 //! Reads do not wait for writes. A read that may take long uses [`Store::read_within`], which limits its time and leaves
-//! connections for short reads.
+//! connections for short reads. Frequent reads of one kind, such as look-ups of callers, run together on a server
+//! ([`GatheredReads`]).
 //!
 //! # Writing
 //!
@@ -84,6 +85,7 @@ mod dialect;
 mod effects;
 mod engine;
 mod error;
+mod gathered_reads;
 mod gauges;
 pub(crate) mod inspect;
 mod isolation;
@@ -105,6 +107,7 @@ pub(crate) use deferred::once;
 pub(crate) use deferred::{Deferred, TimeSlice};
 pub(crate) use dialect::Dialect;
 pub use error::{ServerError, StoreError};
+pub(crate) use gathered_reads::GatheredReads;
 pub(crate) use isolation::Isolation;
 pub(crate) use pending::Pending;
 pub use pending::PendingFuture;
@@ -297,6 +300,11 @@ impl Store {
     /// Returns whether a read would start at once, because an open connection is idle.
     pub(crate) fn can_read_now(&self) -> bool {
         self.engine.can_read_now()
+    }
+
+    /// Returns whether [`GatheredReads`] run together, on other threads.
+    pub(crate) fn gathers_reads(&self) -> bool {
+        self.engine.is_remote()
     }
 
     /// Does the same as [`Store::read`] for work that may take long. Such reads use at most half of the connections, so

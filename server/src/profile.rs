@@ -32,6 +32,10 @@ pub(crate) fn routes() -> Vec<Route> {
     responses((status = 200, body = docs::Outcome<UserInfo>)),
 )]
 pub(crate) async fn get_userinfo(call: Call) -> Answer {
+    if call.tidings().gathers_reads() {
+        let read = profile::submit_user_info(call.tidings(), call.caller());
+        return call.read_together(read).await;
+    }
     call.read_few(profile::user_info).await
 }
 

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use tidings_core::account::{Caller, Client};
 use tidings_core::analysis::Guest;
 use tidings_core::answer::{self, Encoded};
-use tidings_core::{Error, Outcome, Result, Tidings};
+use tidings_core::{Error, Outcome, Pending, Result, Tidings};
 
 use crate::app::App;
 use crate::client;
@@ -241,7 +241,19 @@ impl Call {
         if !self.app.lanes.pace.is_quick() || !self.tidings().can_read_now() {
             return self.answer_in(|lanes| &lanes.read, read).await;
         }
-        let json = Bytes::from(answer::success(&read(self.tidings(), &self.caller)?));
+        let read = read(self.tidings(), &self.caller)?;
+        self.compressed(&read).await
+    }
+
+    /// Returns the result of a read that runs together with others.
+    pub(crate) async fn read_together<T: Serialize>(self, read: Pending<T>) -> Answer {
+        let read = read.await?;
+        self.compressed(&read).await
+    }
+
+    /// Answers with a result, which is compressed on another thread if it is large.
+    async fn compressed<T: Serialize>(&self, result: &T) -> Answer {
+        let json = Bytes::from(answer::success(result));
         let accepted = self.accepted();
         if !accepted.gzip || json.len() <= COMPRESSED_AT_ONCE {
             return Ok(Reply::json(json, accepted));

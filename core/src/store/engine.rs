@@ -20,6 +20,11 @@ pub(super) trait Engine: Send + Sync {
     /// Implements [`Store::can_read_now`](super::Store::can_read_now).
     fn can_read_now(&self) -> bool;
 
+    /// Returns whether the database is on a server, so that a read waits for the network.
+    fn is_remote(&self) -> bool {
+        false
+    }
+
     /// Implements [`Store::writable`](super::Store::writable).
     fn writable(&self) -> Result<(), StoreError>;
 

@@ -3,6 +3,7 @@
 //! Each store has a thread on which its connections run, a writing connection, connections for reading, and one that looks
 //! for the commits of other servers. All servers of a database are equal.
 
+mod arrays;
 mod bulk;
 mod committer;
 mod connect;

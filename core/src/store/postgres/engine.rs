@@ -87,6 +87,10 @@ impl Engine for PgEngine {
         false
     }
 
+    fn is_remote(&self) -> bool {
+        true
+    }
+
     fn writable(&self) -> Result<(), StoreError> {
         self.server.writable()
     }

@@ -17,6 +17,7 @@ use tokio_postgres::{CancelToken, Client, Error, SimpleQueryMessage, Statement};
 use super::super::StoreError;
 use super::super::gauges::count_statement;
 use super::super::value::{ARGS_MAX, Arg, Row, Value};
+use super::arrays::over_arrays;
 use super::wait::Waiter;
 
 /// Maximum number of prepared statements of a connection. The program has fewer.
@@ -236,11 +237,43 @@ impl Session {
         args: &[Arg<'_>],
     ) -> Result<Vec<Option<Row>>, StoreError> {
         let (client, statement) = (Arc::clone(&self.client), self.prepared(sql, width)?);
+        if args.len() > width
+            && let Some(sql) = over_arrays(sql, statement.params())
+        {
+            return self.row_each_at_once(&sql, width, args);
+        }
         let rows = self.each(width, args, |args| first_row(&client, &statement, args))?;
         if !is_query(sql) {
             self.changes += rows.len() as u64;
         }
         Ok(rows)
+    }
+
+    /// Does the same as [`Session::row_each`] with a query [over arrays](over_arrays).
+    fn row_each_at_once(
+        &mut self,
+        sql: &str,
+        width: usize,
+        args: &[Arg<'_>],
+    ) -> Result<Vec<Option<Row>>, StoreError> {
+        count_statement();
+        let statement = self.prepared(sql, width)?;
+        let columns = (0..width).map(|column| args[column..].iter().step_by(width).copied().collect());
+        let columns: Vec<Vec<Arg<'_>>> = columns.collect();
+        let (client, count) = (Arc::clone(&self.client), args.len() / width);
+        self.receive(self.waiter.max(), async {
+            let mut found: Vec<Option<Row>> = std::iter::repeat_with(|| None).take(count).collect();
+            let mut rows = pin!(client.query_raw(&statement, &columns).await?);
+            while let Some(row) = rows.next().await {
+                let row = row?;
+                let number: i64 = row.try_get(0)?;
+                let values = (1..row.len()).map(|column| row.try_get(column)).collect::<Result<_, _>>()?;
+                // The server numbers the elements from 1 on.
+                let at = usize::try_from(number - 1).ok().and_then(|at| found.get_mut(at));
+                *at.expect("the row is that of an element") = Some(Row(values));
+            }
+            Ok(found)
+        })
     }
 
     /// Runs a statement once for each list of `width` arguments, and returns how many rows each run changed.

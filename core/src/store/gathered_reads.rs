@@ -1,0 +1,150 @@
+//! Gathered reads: small reads of one kind, which wait together and run together.
+//!
+//! On a server, a read is several times on the way there and back, each of which costs more than the read. So one transaction
+//! reads for all that wait, with as many statements as for one. On SQLite each read runs at once, on the thread of the caller.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+
+use super::{Pending, Store, StoreError, Tx};
+
+/// The number of threads, which is that of the transactions at the same time.
+const THREADS: usize = 2;
+/// Maximum number of reads of a transaction.
+const BATCH: usize = 64;
+/// Maximum number of waiting reads; further ones are refused.
+const QUEUE: usize = 4_096;
+
+/// Reads: returns the result of each.
+type Run<I, T, E> = dyn Fn(&mut dyn Tx, &[I]) -> Result<Vec<Result<T, E>>, StoreError> + Send + Sync;
+
+/// The channel to a caller.
+type Sender<T, E> = oneshot::Sender<Result<T, E>>;
+
+/// Reads of one kind that wait for a transaction.
+pub(crate) struct GatheredReads<I, T, E> {
+    shared: Arc<Shared<I, T, E>>,
+    /// Started with the first read.
+    threads: OnceLock<Vec<JoinHandle<()>>>,
+}
+
+struct Shared<I, T, E> {
+    store: Arc<Store>,
+    waiting: Mutex<Waiting<I, T, E>>,
+    arrived: Condvar,
+    run: Box<Run<I, T, E>>,
+}
+
+struct Waiting<I, T, E> {
+    reads: VecDeque<(I, Sender<T, E>)>,
+    is_closed: bool,
+}
+
+impl<I, T, E> GatheredReads<I, T, E>
+where
+    I: Send + 'static,
+    T: Send + 'static,
+    E: From<StoreError> + Send + 'static,
+{
+    /// Returns a queue of reads of `store`, which `run` performs.
+    ///
+    /// An error of `run` is that of all of them, so it returns what concerns one read as the result of that read.
+    pub(crate) fn new(
+        store: &Arc<Store>,
+        run: impl Fn(&mut dyn Tx, &[I]) -> Result<Vec<Result<T, E>>, StoreError> + Send + Sync + 'static,
+    ) -> Self {
+        let waiting = Mutex::new(Waiting { reads: VecDeque::new(), is_closed: false });
+        let (store, arrived) = (Arc::clone(store), Condvar::new());
+        Self {
+            shared: Arc::new(Shared { store, waiting, arrived, run: Box::new(run) }),
+            threads: OnceLock::new(),
+        }
+    }
+
+    /// Reads in a transaction that begins after this call.
+    ///
+    /// # Errors
+    /// The result that `run` returns for it; the errors of [`Store::read`]; [`StoreError::Overloaded`] if too many wait.
+    pub(crate) fn submit(&self, read: I) -> Pending<T, E> {
+        if !self.shared.store.engine.is_remote() || self.threads.get_or_init(|| self.start()).is_empty() {
+            return Pending::given(self.shared.read_one(read));
+        }
+        let (caller, result) = oneshot::channel();
+        let mut waiting = self.shared.waiting();
+        if waiting.reads.len() >= QUEUE {
+            return Pending::given(Err(StoreError::Overloaded.into()));
+        }
+        waiting.reads.push_back((read, caller));
+        drop(waiting);
+        self.shared.arrived.notify_one();
+        Pending::awaited(result)
+    }
+
+    /// Starts the threads; returns fewer if the system refuses more.
+    fn start(&self) -> Vec<JoinHandle<()>> {
+        let start = |_| {
+            let shared = Arc::clone(&self.shared);
+            std::thread::Builder::new().name("tidings-read".into()).spawn(move || shared.read_all())
+        };
+        (0..THREADS).map_while(|number| start(number).ok()).collect()
+    }
+}
+
+impl<I, T, E: From<StoreError>> Shared<I, T, E> {
+    fn waiting(&self) -> MutexGuard<'_, Waiting<I, T, E>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read_one(&self, read: I) -> Result<T, E> {
+        let mut results = self.store.read(|tx| (self.run)(tx, &[read]))?;
+        results.pop().unwrap_or_else(|| Err(unanswered().into()))
+    }
+
+    /// Reads until the queue closes.
+    fn read_all(&self) {
+        loop {
+            let is_idle = |waiting: &mut Waiting<I, T, E>| waiting.reads.is_empty() && !waiting.is_closed;
+            let waiting = self.arrived.wait_while(self.waiting(), is_idle);
+            let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);
+            let count = waiting.reads.len().min(BATCH);
+            if count == 0 {
+                return;
+            }
+            let (reads, callers): (Vec<I>, Vec<Sender<T, E>>) = waiting.reads.drain(..count).unzip();
+            drop(waiting);
+            // After a panic the senders are dropped, which gives the callers an error.
+            let results = catch_unwind(AssertUnwindSafe(|| self.store.read(|tx| (self.run)(tx, &reads))));
+            match results {
+                Ok(Ok(results)) => {
+                    for (caller, result) in callers.into_iter().zip(results) {
+                        // Fails when the caller has dropped the `Pending`.
+                        let _ = caller.send(result);
+                    }
+                }
+                Ok(Err(error)) => {
+                    for caller in callers {
+                        let _ = caller.send(Err(StoreError::clone(&error).into()));
+                    }
+                }
+                Err(_) => tracing::error!("a read panicked"),
+            }
+        }
+    }
+}
+
+/// The error of a run that returns too few results.
+fn unanswered() -> StoreError {
+    StoreError::other("a read has no result")
+}
+
+impl<I, T, E> Drop for GatheredReads<I, T, E> {
+    fn drop(&mut self) {
+        self.shared.waiting.lock().unwrap_or_else(PoisonError::into_inner).is_closed = true;
+        self.shared.arrived.notify_all();
+        for thread in self.threads.take().unwrap_or_default() {
+            let _ = thread.join();
+        }
+    }
+}
