@@ -107,6 +107,11 @@ impl MemberKey {
 }
 
 impl PostKey {
+    /// Returns the key whose number was stored within a text of many keys.
+    pub(crate) const fn from_stored(key: i64) -> Self {
+        Self(key)
+    }
+
     /// Less than every key, where a page begins with the first.
     pub(crate) const MIN: Self = Self(i64::MIN);
     /// Greater than every key, to begin with the last.

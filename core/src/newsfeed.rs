@@ -31,6 +31,7 @@ mod order;
 mod order_cache;
 mod page;
 mod personal;
+mod published;
 mod ranking;
 mod snapshot;
 #[cfg(test)]
@@ -45,6 +46,7 @@ pub use page::FeedPage;
 use index::{FeedIndex, commonest_tags};
 use next::Next;
 use order::{FeedKind, Order};
+use published::Found;
 
 /// Selects a page of a feed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -157,18 +159,47 @@ impl<'t> Reader<'t> {
         let limit = limit(page)?;
         let Some(next) = page.next else {
             let first = first.filter(|_| limit == LIMIT && !self.index.has_ended(self.now));
-            return Ok(match (first, current) {
+            let answer = match (first, current) {
                 (Some(first), _) => first.clone(),
                 (None, Some(order)) => self.index.page(order, 0, limit, self.now),
                 (None, None) => FeedPage::new(Vec::new(), None),
-            });
+            };
+            self.publish(current, &answer);
+            return Ok(answer);
         };
-        let shared = &self.tidings.feeds().shared;
+        let orders = &self.tidings.feeds().shared.orders;
         let next = Next::read(next).ok_or(Error::BadRequest("next is not from a previous page"))?;
-        let order = shared.orders.find(next, kinds, current, self.tidings.clock().monotonic());
-        let order = order.or_else(|| current.filter(|_| page.resumes).map(Arc::clone));
+        if let Some(order) = orders.find(next, kinds, current, self.tidings.clock().monotonic()) {
+            return Ok(self.index.page(&order, next.place, next.limit, self.now));
+        }
+        if let Some((order, index)) = self.published(next, kinds)? {
+            return Ok(index.page(&order, next.place, next.limit, self.now));
+        }
+        let order = current.filter(|_| page.resumes);
         let order = order.ok_or(Error::BadRequest("next has expired: begin again with the first page"))?;
-        Ok(self.index.page(&order, next.place, next.limit, self.now))
+        let answer = self.index.page(order, next.place, next.limit, self.now);
+        self.publish(current, &answer);
+        Ok(answer)
+    }
+
+    /// Publishes the order of a page that does not end the feed, so that other servers can continue it.
+    fn publish(&self, order: Option<&Arc<Order>>, page: &FeedPage) {
+        if let (Some(published), Some(order)) = (&self.tidings.feeds().shared.published, order)
+            && page.next().is_some()
+        {
+            published.publish(order);
+        }
+    }
+
+    /// Returns the order that another server has published, with an index that has all its posts.
+    fn published(&self, next: Next, kinds: &[FeedKind]) -> Result<Option<(Arc<Order>, Arc<FeedIndex>)>> {
+        let shared = &self.tidings.feeds().shared;
+        let Some(published) = &shared.published else { return Ok(None) };
+        let Some(Found { order, age, revision }) = published.find(next, kinds)? else { return Ok(None) };
+        shared.orders.insert(&order, self.tidings.clock().monotonic() - age);
+        let has_all = order.from(next.place).all(|(_, key)| self.index.position(key).is_some());
+        let index = if has_all { Arc::clone(&self.index) } else { shared.index_since(revision)? };
+        Ok(Some((order, index)))
     }
 
     /// Returns a page of the caller's own feed; `None` if the caller is not a member.

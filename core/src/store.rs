@@ -304,7 +304,7 @@ impl Store {
 
     /// Returns whether [`GatheredReads`] run together, on other threads.
     pub(crate) fn gathers_reads(&self) -> bool {
-        self.engine.is_remote()
+        self.engine.is_on_server()
     }
 
     /// Does the same as [`Store::read`] for work that may take long. Such reads use at most half of the connections, so

@@ -65,6 +65,12 @@ impl Service {
         Self { tidings: builder.open().unwrap(), database }
     }
 
+    /// Returns another server on the same database, at the same time and with the same settings.
+    pub(crate) fn beside(&self) -> Tidings {
+        let builder = Tidings::builder(self.location()).config(self.config().clone());
+        builder.clock(self.clock().clone()).open().unwrap()
+    }
+
     /// Returns what names the database: the path of its file, or its URL.
     pub(crate) fn location(&self) -> String {
         self.database.location()

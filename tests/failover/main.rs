@@ -17,6 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+mod case_next;
 mod case_primary;
 mod case_server;
 mod case_shared;
@@ -55,7 +56,7 @@ impl Scale {
 
 type Case = fn(Scale) -> Outcome;
 
-const CASES: [(&str, Case); 14] = [
+const CASES: [(&str, Case); 15] = [
     ("primary-killed", case_primary::killed),
     ("primary-restarted", case_primary::restarted),
     ("primary-suspended", case_primary::suspended),
@@ -69,6 +70,7 @@ const CASES: [(&str, Case); 14] = [
     ("clocks", case_shared::clocks),
     ("administrators", case_shared::administrators),
     ("feeds", case_shared::feeds),
+    ("next", case_next::next),
     ("likes", case_shared::likes),
 ];
 

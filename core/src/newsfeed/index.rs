@@ -325,7 +325,7 @@ impl FeedIndex {
 impl GuestFeed {
     /// A placeholder until the feed is computed.
     fn empty() -> Self {
-        let order = Arc::new(Order::fixed(FeedKind::Popular, Arc::from([])));
+        let order = Arc::new(Order::fixed(FeedKind::Popular, Vec::new()));
         Self { order, first: FeedPage::new(Vec::new(), None) }
     }
 }

@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 
@@ -17,6 +17,7 @@ use super::load::{Loaded, Seen, load};
 use super::meaning::{Lexicon, Meanings};
 use super::order_cache::OrderCache;
 use super::personal::Personals;
+use super::published::PublishedOrders;
 use super::snapshot::Words;
 use crate::clock::{Clock, SECOND_MS, Timestamp};
 use crate::config::Feed;
@@ -29,6 +30,10 @@ use crate::words::ModelKeeper;
 
 /// The time for which the thread gathers changes before it updates the index.
 const GATHER: Duration = Duration::from_millis(400);
+/// The maximum time to wait for an index that shows the changes that another server has seen.
+const FOLLOW_MAX: Duration = Duration::from_secs(3);
+/// The time between two looks for such an index.
+const FOLLOW_EVERY: Duration = Duration::from_millis(10);
 /// The index is loaded completely when the clock was set back by more than this. Ordinary clock adjustments are
 /// smaller.
 const SET_BACK_MS: i64 = 60 * SECOND_MS;
@@ -47,6 +52,8 @@ pub(super) struct Shared {
     words: Arc<ModelKeeper>,
     index: ArcSwapOption<FeedIndex>,
     pub(super) orders: OrderCache,
+    /// The orders of all servers; `None` for a database in a file.
+    pub(super) published: Option<PublishedOrders>,
     pub(super) personals: Personals,
     pub(super) config: Feed,
     clock: Clock,
@@ -79,6 +86,7 @@ struct Changes {
 impl Feeds {
     pub(crate) fn new(store: Arc<Store>, words: Arc<ModelKeeper>, config: Feed, clock: Clock) -> Self {
         let shared = Shared {
+            published: PublishedOrders::of(&store, &clock),
             store,
             words,
             index: ArcSwapOption::empty(),
@@ -130,6 +138,23 @@ impl Drop for Feeds {
 }
 
 impl Shared {
+    /// Waits for an index that shows all changes of posts up to `revision`.
+    ///
+    /// # Errors
+    /// [`Error::Overloaded`] if the index does not follow.
+    pub(super) fn index_since(&self, revision: i64) -> Result<Arc<FeedIndex>> {
+        let begin = Instant::now();
+        loop {
+            if let Some(index) = self.index.load_full().filter(|index| index.revision >= revision) {
+                return Ok(index);
+            }
+            if begin.elapsed() >= FOLLOW_MAX {
+                return Err(Error::Overloaded);
+            }
+            std::thread::sleep(FOLLOW_EVERY);
+        }
+    }
+
     /// Replaces the index with one that shows the committed posts.
     fn update(&self) -> Result<()> {
         let now = self.clock.now();

@@ -1,10 +1,12 @@
 //! The order of the posts of a feed.
 
+use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
-use crate::clock::{SECOND_MS, Timestamp};
+use crate::clock::{Monotonic, SECOND_MS, Timestamp};
 use crate::id::{MemberKey, PostKey, random};
-use crate::keyed;
+use crate::keyed::Unkeyed;
 
 /// The number of posts of a page unless the caller asks for a different number.
 pub const LIMIT: usize = 150;
@@ -13,6 +15,10 @@ pub const LIMIT_MAX: usize = 300;
 
 /// The maximum age of a tail that orders share.
 const TAIL_MS: i64 = 10 * SECOND_MS;
+/// The time after which an order that is still the first page of callers is published again.
+pub(super) const PUBLISH_AGAIN_MS: i64 = 60 * SECOND_MS;
+/// The time of an order that was never published: so early that any time is later by more than an interval.
+const NEVER: i64 = i64::MIN / 2;
 
 /// The feed that an order belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +32,24 @@ pub(super) enum FeedKind {
 }
 
 impl FeedKind {
+    /// Returns two numbers that tell this kind from all others, also on other servers: that of the feed, and whose it is.
+    pub(super) const fn numbers(self) -> (i64, i64) {
+        match self {
+            Self::Popular => (0, 0),
+            Self::Topic(name) => (1, name.cast_signed()),
+            Self::Recommended => (2, 0),
+            Self::Personal(member) => (3, member.as_i64()),
+        }
+    }
+
     /// Returns the kind of a topic's feed.
+    ///
+    /// All servers need the same hash. Where two names collide, the order of one topic also continues under the name of the
+    /// other, which shows nothing that the caller could not read anyway.
     pub(super) fn topic(name: &str) -> Self {
-        Self::Topic(keyed::hash(name))
+        let mut hasher = Unkeyed::default();
+        name.hash(&mut hasher);
+        Self::Topic(hasher.finish())
     }
 }
 
@@ -40,36 +61,66 @@ impl FeedKind {
 pub(super) struct Order {
     pub(super) id: u64,
     pub(super) kind: FeedKind,
-    head: Box<[PostKey]>,
-    tail: Arc<[PostKey]>,
+    pub(super) head: Box<[PostKey]>,
+    pub(super) tail: Arc<Tail>,
     /// The keys of the tail to leave out, sorted.
-    skip: Box<[PostKey]>,
-    tail_made: Timestamp,
+    pub(super) skip: Box<[PostKey]>,
     /// Whether `bytes` includes the tail.
     owns_tail: bool,
+    /// The monotonic time of the last first page with which other servers learned of the order.
+    published: AtomicI64,
+}
+
+/// The last keys of orders.
+#[derive(Debug)]
+pub(super) struct Tail {
+    /// The id of the first order with this tail, which has no head: its keys are those of the tail.
+    pub(super) order: u64,
+    /// The kind of that order.
+    pub(super) kind: FeedKind,
+    pub(super) keys: Box<[PostKey]>,
+    made: Timestamp,
 }
 
 impl Order {
-    fn new(kind: FeedKind, head: Box<[PostKey]>, tail: Arc<[PostKey]>, tail_made: Timestamp) -> Self {
-        let id = u64::from_le_bytes(random());
-        Self { id, kind, skip: Box::default(), head, tail, tail_made, owns_tail: true }
+    /// Creates an order of its own tail.
+    fn whole(kind: FeedKind, keys: Vec<PostKey>, made: Timestamp) -> Self {
+        let id = random_id();
+        let tail = Arc::new(Tail { order: id, kind, keys: keys.into(), made });
+        Self::restored(id, kind, Vec::new(), tail, Vec::new()).with_own_tail()
     }
 
     /// Creates an order whose tail later orders do not share.
-    pub(super) fn fixed(kind: FeedKind, keys: Arc<[PostKey]>) -> Self {
-        Self::new(kind, Box::default(), keys, Timestamp::MIN)
+    pub(super) fn fixed(kind: FeedKind, keys: Vec<PostKey>) -> Self {
+        Self::whole(kind, keys, Timestamp::MIN)
+    }
+
+    /// Creates an order of its parts, such as one that another server has published. `skip` is sorted.
+    pub(super) fn restored(
+        id: u64,
+        kind: FeedKind,
+        head: Vec<PostKey>,
+        tail: Arc<Tail>,
+        skip: Vec<PostKey>,
+    ) -> Self {
+        let published = AtomicI64::new(NEVER);
+        Self { id, kind, head: head.into(), tail, skip: skip.into(), owns_tail: false, published }
+    }
+
+    /// Returns the order, which has the only copy of its tail in memory.
+    pub(super) fn with_own_tail(self) -> Self {
+        Self { owns_tail: true, ..self }
     }
 
     /// Creates the order `keys`. It shares the tail of the order `before`, which must have the same posts, while that
     /// tail is recent.
     pub(super) fn after(before: Option<&Self>, kind: FeedKind, keys: Vec<PostKey>, now: Timestamp) -> Self {
-        match before.filter(|before| (0..TAIL_MS).contains(&(now - before.tail_made))) {
-            None => Self::new(kind, Box::default(), keys.into(), now),
+        match before.filter(|before| (0..TAIL_MS).contains(&(now - before.tail.made))) {
+            None => Self::whole(kind, keys, now),
             Some(before) => {
-                let head: Box<[PostKey]> = keys[..keys.len().min(LIMIT_MAX)].into();
-                let skip = sorted(head.to_vec());
-                let order = Self::new(kind, head, Arc::clone(&before.tail), before.tail_made);
-                Self { skip, owns_tail: false, ..order }
+                let head = keys[..keys.len().min(LIMIT_MAX)].to_vec();
+                let skip = sorted(head.clone());
+                Self::restored(random_id(), kind, head, Arc::clone(&before.tail), skip)
             }
         }
     }
@@ -78,15 +129,14 @@ impl Order {
     /// `seen`.
     pub(super) fn personal(member: MemberKey, head: Vec<PostKey>, guests: &Self, seen: Vec<PostKey>) -> Self {
         let skip = sorted(head.iter().copied().chain(seen).collect());
-        let order =
-            Self::new(FeedKind::Personal(member), head.into(), Arc::clone(&guests.tail), guests.tail_made);
-        Self { skip, owns_tail: false, ..order }
+        let kind = FeedKind::Personal(member);
+        Self::restored(random_id(), kind, head, Arc::clone(&guests.tail), skip)
     }
 
     /// Returns the keys from place `at` on, each with the place after it.
     pub(super) fn from(&self, at: usize) -> impl Iterator<Item = (usize, PostKey)> {
         let head = self.head.iter().copied().enumerate().skip(at);
-        let tail = self.tail.iter().copied().enumerate().skip(at.saturating_sub(self.head.len()));
+        let tail = self.tail.keys.iter().copied().enumerate().skip(at.saturating_sub(self.head.len()));
         let tail = tail.filter(|(_, key)| self.skip.binary_search(key).is_err());
         let behind = self.head.len();
         head.chain(tail.map(move |(place, key)| (behind + place, key))).map(|(place, key)| (place + 1, key))
@@ -98,16 +148,41 @@ impl Order {
         self.from(0).map(|(_, key)| key)
     }
 
+    /// Returns whether the other servers have to learn of a first page of this order at the monotonic time `now`: only one
+    /// caller is told so, and no other for a minute.
+    pub(super) fn is_to_publish(&self, now: Monotonic) -> bool {
+        let (before, now) = (self.published.load(Ordering::Relaxed), now.as_millis());
+        now - before >= PUBLISH_AGAIN_MS
+            && self.published.compare_exchange(before, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// Records that the other servers have not learned of the order.
+    pub(super) fn publishing_failed(&self) {
+        self.published.store(NEVER, Ordering::Relaxed);
+    }
+
     /// Returns the memory of the order in bytes, approximately. A shared tail counts once.
     pub(super) fn bytes(&self) -> usize {
-        let tail = if self.owns_tail { self.tail.len() } else { 0 };
+        let tail = if self.owns_tail { self.tail.keys.len() } else { 0 };
         size_of::<Self>() + (self.head.len() + self.skip.len() + tail) * size_of::<PostKey>()
     }
 }
 
-fn sorted(mut keys: Vec<PostKey>) -> Box<[PostKey]> {
+impl Tail {
+    /// Creates a tail that another server has published.
+    pub(super) fn restored(order: u64, kind: FeedKind, keys: Vec<PostKey>) -> Self {
+        Self { order, kind, keys: keys.into(), made: Timestamp::MIN }
+    }
+}
+
+/// Returns an id that no other order has, on any server, and that nobody can guess.
+fn random_id() -> u64 {
+    u64::from_le_bytes(random())
+}
+
+fn sorted(mut keys: Vec<PostKey>) -> Vec<PostKey> {
     keys.sort_unstable();
-    keys.into()
+    keys
 }
 
 #[cfg(test)]

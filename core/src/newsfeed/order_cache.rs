@@ -10,7 +10,7 @@ use crate::id::MemberKey;
 use crate::keyed::OwnMap;
 
 /// The time for which an order can be continued after its last first page.
-const LIFETIME_MS: i64 = 10 * 60 * SECOND_MS;
+pub(super) const LIFETIME_MS: i64 = 10 * 60 * SECOND_MS;
 /// The approximate maximum memory of all cached orders; beyond it, the oldest orders are dropped early.
 const BYTES_MAX: usize = 64 << 20;
 /// The maximum number of cached orders of a member. Each act of the member creates a new order, and few orders are

@@ -92,7 +92,7 @@ impl Snapshot {
             topics: labelled
                 .into_iter()
                 .map(|(name, keys)| {
-                    let order = Order::fixed(FeedKind::topic(&name), keys.into());
+                    let order = Order::fixed(FeedKind::topic(&name), keys);
                     (name, Arc::new(order))
                 })
                 .collect(),

@@ -20,8 +20,8 @@ pub(super) trait Engine: Send + Sync {
     /// Implements [`Store::can_read_now`](super::Store::can_read_now).
     fn can_read_now(&self) -> bool;
 
-    /// Returns whether the database is on a server, so that a read waits for the network.
-    fn is_remote(&self) -> bool {
+    /// Implements [`Store::is_on_server`](super::Store::is_on_server).
+    fn is_on_server(&self) -> bool {
         false
     }
 

@@ -42,7 +42,7 @@ impl Topic {
 
 /// Returns the greatest revision at which `topic` changed, in this transaction's view; 0 if it never has. A change with
 /// a smaller revision may become visible later.
-pub(super) fn last_change_in(tx: &mut dyn Tx, topic: Topic) -> Result<i64, StoreError> {
+pub(crate) fn last_change_in(tx: &mut dyn Tx, topic: Topic) -> Result<i64, StoreError> {
     // One row on SQLite; an engine with several writers inserts a row for each change.
     let sql = "SELECT coalesce(max(revision), 0) FROM touched WHERE topic = $1";
     tx.one(sql, &[topic.name().into()])?.take(0)

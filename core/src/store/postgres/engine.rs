@@ -87,7 +87,7 @@ impl Engine for PgEngine {
         false
     }
 
-    fn is_remote(&self) -> bool {
+    fn is_on_server(&self) -> bool {
         true
     }
 

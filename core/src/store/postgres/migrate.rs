@@ -5,7 +5,11 @@ use super::super::{ServerError, StoreError};
 use super::session::Session;
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const MIGRATIONS: [&str; 2] = [include_str!("0001_initial.sql"), include_str!("0002_concurrent.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("0001_initial.sql"),
+    include_str!("0002_concurrent.sql"),
+    include_str!("0003_feed_orders.sql"),
+];
 
 /// The schema version of this program: the number of its migrations.
 #[expect(clippy::cast_possible_wrap, reason = "a handful of migrations")]

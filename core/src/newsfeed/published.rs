@@ -1,0 +1,395 @@
+//! Orders that every server of a database can continue.
+//!
+//! When a page of an order says `next`, a deferred write publishes the order in the table `feed_order`, so that another
+//! server can load it. This is for databases on a server: a process that has an SQLite file publishes and loads nothing.
+//!
+//! The caller may continue before the write is committed. So a server that does not find an order looks for it for half a
+//! second, for a few callers at a time: anybody can ask for orders that do not exist.
+//!
+//! # Concurrent writes
+//!
+//! A published row never changes, except for the time of its last first page, and only the server that made the order
+//! changes that. Each server deletes the oldest rows. It skips rows that another server has locked, so no server waits
+//! for another, whatever the order of the rows.
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use super::next::Next;
+use super::order::{FeedKind, Order, PUBLISH_AGAIN_MS, Tail};
+use super::order_cache::LIFETIME_MS;
+use crate::clock::{Clock, SECOND_MS, Timestamp};
+use crate::error::{Error, Result};
+use crate::id::PostKey;
+use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Topic, Tx, last_change_in};
+
+/// The time for which a server looks for an order. Another server commits a deferred write within 0.2 seconds.
+const LOOK_FOR: Duration = Duration::from_millis(500);
+/// The time between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// The maximum number of callers for whom a server looks more than once at a time.
+const WAITING_MAX: usize = 8;
+/// The maximum number of orders that wait to be published, as during an outage.
+const QUEUE_MAX: usize = 4_096;
+
+/// The age at which a row can no longer be continued: its time may be that of a first page of a while ago.
+const EXPIRES_MS: i64 = LIFETIME_MS + PUBLISH_AGAIN_MS;
+/// The age at which a row is deleted: that of a tail may be [`TOUCH_MS`] more than that of an order with it.
+const DELETED_MS: i64 = EXPIRES_MS + 2 * TOUCH_MS;
+/// The age at which the time of a tail is updated.
+const TOUCH_MS: i64 = 30 * SECOND_MS;
+/// The maximum size of all rows in bytes, approximately; beyond it, the oldest are deleted.
+const BYTES_MAX: i64 = 256 << 20;
+/// The published rows and bytes, and the time, after which a server deletes rows.
+const DELETE_AFTER: (u64, usize, i64) = (500, 4 << 20, 60 * SECOND_MS);
+/// The maximum number of rows that are deleted at a time; more than are published in between.
+const DELETE_MAX: i64 = 2_000;
+
+/// The orders of all servers of a database.
+pub(super) struct PublishedOrders {
+    store: Arc<Store>,
+    clock: Clock,
+    queue: Arc<Mutex<Queue>>,
+    /// The number of callers for whom this server looks more than once.
+    waiting: AtomicUsize,
+    /// The loaded tails that an order in memory has, by the order that they belong to.
+    tails: Mutex<HashMap<u64, Weak<Tail>>>,
+}
+
+/// The orders that wait to be published.
+#[derive(Default)]
+struct Queue {
+    orders: VecDeque<Arc<Order>>,
+    /// Whether a deferred write has not taken the orders yet.
+    is_deferred: bool,
+    published: Published,
+}
+
+/// What this server has published since it last deleted rows.
+#[derive(Clone, Copy, Default)]
+struct Published {
+    rows: u64,
+    bytes: usize,
+    since: Timestamp,
+}
+
+/// An order that was found in the table.
+pub(super) struct Found {
+    pub(super) order: Arc<Order>,
+    /// The age of its last first page in milliseconds.
+    pub(super) age: i64,
+    /// The revision of the last change of posts that the table's server may have seen.
+    pub(super) revision: i64,
+}
+
+impl PublishedOrders {
+    /// Returns the published orders of a store on a server; `None` for one in a file.
+    pub(super) fn of(store: &Arc<Store>, clock: &Clock) -> Option<Self> {
+        store.is_on_server().then(|| Self {
+            store: Arc::clone(store),
+            clock: clock.clone(),
+            queue: Arc::default(),
+            waiting: AtomicUsize::new(0),
+            tails: Mutex::default(),
+        })
+    }
+
+    /// Publishes an order, of which a caller gets the first page now, unless it was published a moment ago.
+    pub(super) fn publish(&self, order: &Arc<Order>) {
+        if !order.is_to_publish(self.clock.monotonic()) {
+            return;
+        }
+        let mut queue = lock(&self.queue);
+        if queue.orders.len() >= QUEUE_MAX
+            && let Some(oldest) = queue.orders.pop_front()
+        {
+            oldest.publishing_failed();
+        }
+        queue.orders.push_back(Arc::clone(order));
+        if !queue.is_deferred {
+            let publication = Publication::new(Arc::clone(&self.queue), self.clock.clone());
+            // If the queue of writes is full, the next order tries again.
+            queue.is_deferred = self.store.defer(publication).is_ok();
+        }
+    }
+
+    /// Returns the order that `next` continues if it is of one of these kinds and has not expired.
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub(super) fn find(&self, next: Next, kinds: &[FeedKind]) -> Result<Option<Found>> {
+        let found = self.load(next, kinds)?;
+        if found.is_some() {
+            return Ok(found);
+        }
+        let Some(_waiting) = Waiting::begin(&self.waiting) else { return Ok(None) };
+        let begin = Instant::now();
+        while begin.elapsed() < LOOK_FOR {
+            std::thread::sleep(LOOK_EVERY);
+            let found = self.load(next, kinds)?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    fn load(&self, next: Next, kinds: &[FeedKind]) -> Result<Option<Found>> {
+        let now = self.clock.now();
+        self.store.read(|tx| {
+            let Some(row) = sql::order(tx, next.order)? else { return Ok(None) };
+            let kind = kinds.iter().find(|kind| kind.numbers() == row.kind);
+            let (Some(kind), age) = (kind, now - row.begun) else { return Ok(None) };
+            let damaged = || Error::Internal("a published order is damaged".into());
+            let keys = unpacked(&row.keys).ok_or_else(damaged)?;
+            let order = match row.tail {
+                // Also if it is of the future, because the clock was set back.
+                _ if age.abs() > EXPIRES_MS => return Ok(None),
+                None => {
+                    let tail = Arc::new(Tail::restored(next.order, *kind, keys));
+                    Order::restored(next.order, *kind, Vec::new(), tail, Vec::new()).with_own_tail()
+                }
+                Some(id) => {
+                    let skip = unpacked(&row.skip).ok_or_else(damaged)?;
+                    let known = lock(&self.tails).get(&id).and_then(Weak::upgrade);
+                    if let Some(tail) = known {
+                        Order::restored(next.order, *kind, keys, tail, skip)
+                    } else {
+                        let Some(whole) = sql::order(tx, id)? else { return Ok(None) };
+                        let tail = unpacked(&whole.keys).ok_or_else(damaged)?;
+                        let tail = Arc::new(Tail::restored(id, *kind, tail));
+                        self.remember(id, &tail);
+                        Order::restored(next.order, *kind, keys, tail, skip).with_own_tail()
+                    }
+                }
+            };
+            // Not limited to the horizon: the other server may have seen changes beyond it.
+            let revision = last_change_in(tx, Topic::Posts)?;
+            Ok(Some(Found { order: Arc::new(order), age, revision }))
+        })
+    }
+
+    fn remember(&self, id: u64, tail: &Arc<Tail>) {
+        let mut tails = lock(&self.tails);
+        tails.retain(|_, tail| tail.strong_count() > 0);
+        tails.insert(id, Arc::downgrade(tail));
+    }
+}
+
+/// A caller for whom this server looks more than once.
+struct Waiting<'w>(&'w AtomicUsize);
+
+impl<'w> Waiting<'w> {
+    /// Begins to wait unless too many others do.
+    fn begin(waiting: &'w AtomicUsize) -> Option<Self> {
+        let begun = Self(waiting);
+        (waiting.fetch_add(1, Ordering::Relaxed) < WAITING_MAX).then_some(begun)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The deferred write of orders.
+struct Publication {
+    queue: Arc<Mutex<Queue>>,
+    clock: Clock,
+    orders: VecDeque<Arc<Order>>,
+    /// The number of orders that are being committed, and their size.
+    written: usize,
+    bytes: usize,
+    deletes: bool,
+}
+
+impl Publication {
+    fn new(queue: Arc<Mutex<Queue>>, clock: Clock) -> Self {
+        Self { queue, clock, orders: VecDeque::new(), written: 0, bytes: 0, deletes: false }
+    }
+
+    /// Inserts an order, and its tail if that belongs to another order. Returns the size of the new rows in bytes.
+    fn insert(tx: &mut dyn Tx, order: &Order, now: Timestamp) -> Result<usize, StoreError> {
+        let (tail, mut bytes) = (&order.tail, 0);
+        if tail.order == order.id {
+            return sql::insert(tx, (order.id, order.kind), None, (&tail.keys, &[]), now);
+        }
+        match sql::begun(tx, tail.order)? {
+            None => bytes += sql::insert(tx, (tail.order, tail.kind), None, (&tail.keys, &[]), now)?,
+            Some(begun) if now - begun > TOUCH_MS => sql::begin(tx, tail.order, now)?,
+            Some(_) => {}
+        }
+        let keys = (&*order.head, &*order.skip);
+        Ok(bytes + sql::insert(tx, (order.id, order.kind), Some(tail.order), keys, now)?)
+    }
+}
+
+impl Deferred for Publication {
+    fn isolation(&self) -> Isolation {
+        Isolation::Concurrent
+    }
+
+    fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let published = {
+            let mut queue = lock(&self.queue);
+            queue.is_deferred = false;
+            self.orders.extend(queue.orders.drain(..));
+            queue.published
+        };
+        (self.written, self.bytes) = (0, 0);
+        for order in &self.orders {
+            self.bytes += Self::insert(tx, order, now)?;
+            self.written += 1;
+            if time.is_over() {
+                break;
+            }
+        }
+        let (rows, bytes, age) = DELETE_AFTER;
+        let Published { rows: published_rows, bytes: published_bytes, since } = published;
+        self.deletes = published_rows >= rows || published_bytes >= bytes || (now - since).abs() >= age;
+        if self.deletes && !time.is_over() {
+            sql::delete_oldest(tx, now - DELETED_MS)?;
+        }
+        Ok(())
+    }
+
+    fn done(&mut self, written: Result<(), StoreError>) -> ControlFlow<()> {
+        if let Err(error) = written {
+            tracing::warn!(cause = error.to_string(), "other servers cannot continue some pages of feeds");
+            self.orders.drain(..).for_each(|order| order.publishing_failed());
+            return ControlFlow::Break(());
+        }
+        let mut queue = lock(&self.queue);
+        if self.deletes {
+            queue.published = Published { since: self.clock.now(), ..Published::default() };
+        }
+        queue.published.rows += self.orders.drain(..self.written).len() as u64;
+        queue.published.bytes += self.bytes;
+        if self.orders.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The first of the 64 characters of a packed number.
+const FIRST: u8 = b'0';
+/// The bit of a character after which the number continues.
+const CONTINUES: u8 = 32;
+
+/// Packs keys into a text: each key is a number of five bits a character, the lowest first.
+fn packed(keys: &[PostKey]) -> String {
+    let mut text = String::with_capacity(keys.len() * 4);
+    for key in keys {
+        let mut rest = key.as_i64().cast_unsigned();
+        loop {
+            let digit = (rest % 32) as u8;
+            rest /= 32;
+            text.push(char::from(FIRST + digit + if rest > 0 { CONTINUES } else { 0 }));
+            if rest == 0 {
+                break;
+            }
+        }
+    }
+    text
+}
+
+/// Returns the keys that [`packed`] was given; `None` for a text that it does not write.
+fn unpacked(text: &str) -> Option<Vec<PostKey>> {
+    let mut keys = Vec::with_capacity(text.len() / 4);
+    let (mut number, mut shift) = (0_u64, 0);
+    for byte in text.bytes() {
+        let digit = byte.checked_sub(FIRST).filter(|digit| *digit < 2 * CONTINUES)?;
+        number |= u64::from(digit % CONTINUES).checked_shl(shift)?;
+        shift += 5;
+        if digit < CONTINUES {
+            keys.push(PostKey::from_stored(number.cast_signed()));
+            (number, shift) = (0, 0);
+        }
+    }
+    (shift == 0).then_some(keys)
+}
+
+/// An order in the table.
+struct OrderRow {
+    kind: (i64, i64),
+    begun: Timestamp,
+    /// The order whose keys follow.
+    tail: Option<u64>,
+    keys: String,
+    skip: String,
+}
+
+mod sql {
+    use super::{BYTES_MAX, DELETE_MAX, FeedKind, OrderRow, PostKey, StoreError, Timestamp, Tx, packed};
+    use crate::store::Arg;
+
+    pub(super) fn order(tx: &mut dyn Tx, id: u64) -> Result<Option<OrderRow>, StoreError> {
+        let sql = "SELECT feed, owner, begun, tail, keys, skip FROM feed_order WHERE id = $1";
+        let Some(mut row) = tx.row(sql, &[id.cast_signed().into()])? else { return Ok(None) };
+        Ok(Some(OrderRow {
+            kind: (row.take(0)?, row.take(1)?),
+            begun: row.take(2)?,
+            tail: row.take::<Option<i64>>(3)?.map(i64::cast_unsigned),
+            keys: row.take(4)?,
+            skip: row.take(5)?,
+        }))
+    }
+
+    /// Returns the time of the last first page of an order; `None` if it is not in the table.
+    pub(super) fn begun(tx: &mut dyn Tx, id: u64) -> Result<Option<Timestamp>, StoreError> {
+        let row = tx.row("SELECT begun FROM feed_order WHERE id = $1", &[id.cast_signed().into()])?;
+        row.map(|mut row| row.take(0)).transpose()
+    }
+
+    pub(super) fn begin(tx: &mut dyn Tx, id: u64, now: Timestamp) -> Result<(), StoreError> {
+        tx.send("UPDATE feed_order SET begun = $2 WHERE id = $1", &[id.cast_signed().into(), now.into()])
+    }
+
+    /// Inserts an order with its keys and those of the tail to leave out, and returns its size in bytes.
+    pub(super) fn insert(
+        tx: &mut dyn Tx,
+        (id, kind): (u64, FeedKind),
+        tail: Option<u64>,
+        (keys, skip): (&[PostKey], &[PostKey]),
+        now: Timestamp,
+    ) -> Result<usize, StoreError> {
+        let (keys, skip, (feed, owner)) = (packed(keys), packed(skip), kind.numbers());
+        let bytes = keys.len() + skip.len() + 200;
+        let sql = "INSERT INTO feed_order (id, feed, owner, begun, bytes, tail, keys, skip)
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+                   ON CONFLICT (id) DO UPDATE SET begun = excluded.begun";
+        let args: [Arg<'_>; 8] = [
+            id.cast_signed().into(),
+            feed.into(),
+            owner.into(),
+            now.into(),
+            i64::try_from(bytes).unwrap_or(i64::MAX).into(),
+            tail.map_or(Arg::Null, |id| id.cast_signed().into()),
+            (&keys).into(),
+            (&skip).into(),
+        ];
+        tx.send(sql, &args)?;
+        Ok(bytes)
+    }
+
+    /// Deletes rows with a time before `expired`, and the oldest ones while all rows are too large.
+    pub(super) fn delete_oldest(tx: &mut dyn Tx, expired: Timestamp) -> Result<(), StoreError> {
+        let sql = "DELETE FROM feed_order WHERE id IN (
+                       SELECT id FROM feed_order WHERE begun < greatest(CAST($1 AS bigint), (
+                           SELECT max(begun) FROM (
+                               SELECT begun, sum(bytes) OVER (ORDER BY begun DESC, id) AS newer FROM feed_order
+                           ) AS sums WHERE newer > CAST($2 AS bigint))) + 1
+                       ORDER BY begun LIMIT $3 FOR UPDATE SKIP LOCKED)";
+        tx.send(sql, &[expired.into(), BYTES_MAX.into(), DELETE_MAX.into()])
+    }
+}
+
+#[cfg(test)]
+mod tests;
