@@ -439,6 +439,7 @@ impl Builder {
         let feeds =
             newsfeed::Feeds::new(Arc::clone(&store), Arc::clone(&words), config.feed.clone(), clock.clone());
         let analysis = analysis::State::open(&store, &config.analysis, &clock)?;
+        let throttle = Throttle::new(&store, clock.clone());
         Ok(Tidings(Arc::new(Inner {
             acts: post::acts::Acts::new(&store, &analysis.calendar, config.feed.like_weight),
             user_infos: profile::UserInfos::new(&store),
@@ -449,7 +450,7 @@ impl Builder {
             store,
             keys,
             hasher: Hasher::new(config.hash_queue),
-            throttle: Throttle::new(clock.clone()),
+            throttle,
             recent_likes: profile::likes::RecentLikes::default(),
             verifier: verifier.unwrap_or_else(|| verify::from_config(&config)),
             config,

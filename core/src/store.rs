@@ -113,7 +113,7 @@ pub(crate) use pending::Pending;
 pub use pending::PendingFuture;
 pub use sqlite::SCHEMA_VERSION;
 pub(crate) use sqlite::{copy, is_head_of_ours};
-pub(crate) use topic::{Topic, complete_version_in, version_in};
+pub(crate) use topic::{Topic, complete_version_in, last_change_in, version_in};
 pub(crate) use tx::{Tx, row_each, run_each};
 pub(crate) use value::{Arg, FromValue, Row, Value};
 pub(crate) use writer::Gathered;
@@ -341,6 +341,11 @@ impl Store {
     /// version, it also grows with a commit whose revision is smaller than that of an earlier one.
     pub(crate) fn changes(&self, topic: Topic) -> i64 {
         self.versions.changes(topic)
+    }
+
+    /// Returns whether the database is on a database server, where several servers of the service may use it.
+    pub(crate) fn is_on_server(&self) -> bool {
+        self.engine.is_on_server()
     }
 
     /// Returns the number of writes in the queue.

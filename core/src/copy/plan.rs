@@ -16,7 +16,7 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 39] = [
+const TABLES: [(&str, Treatment); 40] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
@@ -55,6 +55,8 @@ const TABLES: [(&str, Treatment); 39] = [
     ("post_change", Treatment::Empty),
     // The orders of a few minutes. Only PostgreSQL has this table.
     ("feed_order", Treatment::Empty),
+    // Failures of the last day. Only PostgreSQL has this table.
+    ("sign_in_failure", Treatment::Empty),
     // The first server on the copy records its key. Only PostgreSQL has this table.
     ("token_key", Treatment::Empty),
     // The search index is made again from the posts.

@@ -4,57 +4,49 @@
 //! new entry in a full bucket replaces the least important one, so a flood of new keys replaces other small entries,
 //! but not the entry of a client that has to wait.
 
-use crate::clock::Monotonic;
-
 /// The number of entries of a bucket.
-const WAYS: usize = 8;
+pub(super) const WAYS: usize = 8;
+
+/// A point in time in milliseconds, of the clock that all users of a table share.
+pub(super) type Moment = i64;
 
 /// The state of a key; the default is the state of an unknown key.
 pub(super) trait State: Default {
     /// Returns the importance of the state: the least important state is replaced first. `None` means that the state
     /// is out of date.
-    fn worth(&self, now: Monotonic) -> Option<Worth>;
+    fn worth(&self, now: Moment) -> Option<Worth>;
 }
 
 /// The importance of a state: whether the client has to wait now, the number of failures, and the time of the last
 /// failure.
-pub(super) type Worth = (bool, u8, Monotonic);
+pub(super) type Worth = (bool, u8, Moment);
 
+/// The state of a key.
 #[derive(Default)]
-struct Entry<S> {
-    key: u64,
-    state: S,
+pub(super) struct Entry<S> {
+    pub(super) key: u64,
+    pub(super) state: S,
 }
 
-/// A table of `BUCKETS` buckets, each of which is allocated when it is first used.
-pub(super) struct Table<S, const BUCKETS: usize> {
-    buckets: Vec<Option<Box<[Entry<S>; WAYS]>>>,
-    /// The next bucket to check for being out of date.
-    sweep: usize,
-}
+/// The entries of a bucket. Those that are not used have the default state.
+pub(super) struct Bucket<S>(pub(super) [Entry<S>; WAYS]);
 
-impl<S: State, const BUCKETS: usize> Table<S, BUCKETS> {
-    /// The maximum size of a table in bytes, including an estimate of the allocator's overhead per bucket.
-    pub(super) const BYTES_MAX: usize = BUCKETS * (size_of::<Option<Box<()>>>() + Self::BUCKET_BYTES + 16);
-    const BUCKET_BYTES: usize = size_of::<[Entry<S>; WAYS]>();
-
-    /// Returns an empty table, which allocates no memory.
-    pub(super) const fn new() -> Self {
-        Self { buckets: Vec::new(), sweep: 0 }
+impl<S: State> Default for Bucket<S> {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| Entry::default()))
     }
+}
 
+impl<S: State> Bucket<S> {
     /// Returns the state of a key, or `None` if it is unknown or out of date.
-    pub(super) fn get(&mut self, key: u64, now: Monotonic) -> Option<&mut S> {
-        let entries = self.buckets.get_mut(Self::bucket(key))?.as_mut()?;
-        let entry = entries.iter_mut().find(|entry| entry.key == key && entry.state.worth(now).is_some())?;
-        Some(&mut entry.state)
+    pub(super) fn get(&mut self, key: u64, now: Moment) -> Option<&mut S> {
+        let known = |entry: &&mut Entry<S>| entry.key == key && entry.state.worth(now).is_some();
+        self.0.iter_mut().find(known).map(|entry| &mut entry.state)
     }
 
     /// Returns the state of a key, inserting the default state if the key is unknown or out of date.
-    pub(super) fn entry(&mut self, key: u64, now: Monotonic) -> &mut S {
-        self.sweep(now);
-        let entries = self.buckets[Self::bucket(key)]
-            .get_or_insert_with(|| Box::new(std::array::from_fn(|_| Entry::default())));
+    pub(super) fn entry(&mut self, key: u64, now: Moment) -> &mut S {
+        let Self(entries) = self;
         let known = entries.iter().position(|entry| entry.key == key && entry.state.worth(now).is_some());
         let place = known.unwrap_or_else(|| {
             let least = (0..WAYS).min_by_key(|place| entries[*place].state.worth(now)).unwrap_or_default();
@@ -63,21 +55,52 @@ impl<S: State, const BUCKETS: usize> Table<S, BUCKETS> {
         });
         &mut entries[place].state
     }
+}
+
+/// A table of `BUCKETS` buckets, each of which is allocated when it is first used.
+pub(super) struct Table<S, const BUCKETS: u64> {
+    buckets: Vec<Option<Box<Bucket<S>>>>,
+    /// The next bucket to check for being out of date.
+    sweep: usize,
+}
+
+impl<S: State, const BUCKETS: u64> Table<S, BUCKETS> {
+    /// The maximum size of a table in bytes, including an estimate of the allocator's overhead per bucket.
+    pub(super) const BYTES_MAX: usize =
+        Self::LENGTH * (size_of::<Option<Box<()>>>() + Self::BUCKET_BYTES + 16);
+    const BUCKET_BYTES: usize = size_of::<Bucket<S>>();
+    #[expect(clippy::cast_possible_truncation, reason = "a few thousand")]
+    const LENGTH: usize = BUCKETS as usize;
+
+    /// Returns an empty table, which allocates no memory.
+    pub(super) const fn new() -> Self {
+        Self { buckets: Vec::new(), sweep: 0 }
+    }
+
+    /// Returns the state of a key, or `None` if it is unknown or out of date.
+    pub(super) fn get(&mut self, key: u64, now: Moment) -> Option<&mut S> {
+        self.buckets.get_mut(Self::bucket(key))?.as_mut()?.get(key, now)
+    }
+
+    /// Returns the state of a key, inserting the default state if the key is unknown or out of date.
+    pub(super) fn entry(&mut self, key: u64, now: Moment) -> &mut S {
+        self.sweep(now);
+        self.buckets[Self::bucket(key)].get_or_insert_default().entry(key, now)
+    }
 
     /// Frees one bucket if all its entries are out of date. Each call checks the next bucket.
-    fn sweep(&mut self, now: Monotonic) {
-        self.buckets.resize_with(BUCKETS, || None);
+    fn sweep(&mut self, now: Moment) {
+        self.buckets.resize_with(Self::LENGTH, || None);
         let bucket = &mut self.buckets[self.sweep];
-        if bucket.as_ref().is_some_and(|entries| entries.iter().all(|entry| entry.state.worth(now).is_none()))
-        {
+        let is_counted = |entry: &Entry<S>| entry.state.worth(now).is_some();
+        if bucket.as_ref().is_some_and(|bucket| !bucket.0.iter().any(is_counted)) {
             *bucket = None;
         }
-        self.sweep = (self.sweep + 1) % BUCKETS;
+        self.sweep = (self.sweep + 1) % Self::LENGTH;
     }
 
     fn bucket(key: u64) -> usize {
-        const { assert!(BUCKETS.is_power_of_two(), "a mask chooses the bucket") };
-        usize::try_from(key & (BUCKETS as u64 - 1)).expect("the number of buckets is a usize")
+        usize::try_from(bucket_of(key, BUCKETS)).expect("the number of buckets is a usize")
     }
 
     /// Returns the current size of the table in bytes.
@@ -88,19 +111,25 @@ impl<S: State, const BUCKETS: usize> Table<S, BUCKETS> {
     }
 }
 
+/// Returns the bucket of a key, of so many.
+pub(super) const fn bucket_of(key: u64, buckets: u64) -> u64 {
+    assert!(buckets.is_power_of_two(), "a mask chooses the bucket");
+    key & (buckets - 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const NOW: Monotonic = Monotonic::from_millis(0);
+    const NOW: Moment = 0;
     /// The time from which all failures are out of date.
-    const LATER: Monotonic = Monotonic::from_millis(100);
+    const LATER: Moment = 100;
 
     #[derive(Default)]
     struct Failures(u8);
 
     impl State for Failures {
-        fn worth(&self, now: Monotonic) -> Option<Worth> {
+        fn worth(&self, now: Moment) -> Option<Worth> {
             (self.0 > 0 && now < LATER).then_some((self.0 > 5, self.0, NOW))
         }
     }

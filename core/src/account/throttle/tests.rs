@@ -2,8 +2,9 @@
 
 use std::net::IpAddr;
 
+use super::memory::BYTES_MAX;
 use super::*;
-use crate::testing::NOW;
+use crate::testing::{NOW, Service, service};
 
 const HERE: &str = "203.0.113.7";
 
@@ -11,9 +12,16 @@ fn client(address: &str) -> Client {
     Client::from(address.parse::<IpAddr>().unwrap())
 }
 
-fn throttle() -> (Throttle, Clock) {
+fn in_memory() -> (Throttle, Clock) {
     let clock = Clock::fixed(NOW);
-    (Throttle::new(clock.clone()), clock)
+    (Throttle::Memory(Box::new(Memory::new(clock.clone()))), clock)
+}
+
+/// Returns the throttle of a service, which is in its memory or in its database.
+fn throttle() -> (Service, Clock) {
+    let service = service();
+    let clock = service.clock().clone();
+    (service, clock)
 }
 
 fn fail(throttle: &Throttle, id: &str, from: &str) {
@@ -28,66 +36,74 @@ fn wait_s(throttle: &Throttle, id: &str, from: &str) -> Option<u64> {
     }
 }
 
+fn memory(throttle: &Throttle) -> &Memory {
+    let Throttle::Memory(memory) = throttle else { panic!("it is shared") };
+    memory
+}
+
 fn bytes(throttle: &Throttle) -> usize {
-    let memory = throttle.lock();
-    memory.pairs.bytes() + memory.clients.bytes()
+    let tables = memory(throttle).lock();
+    tables.pairs.bytes() + tables.clients.bytes()
 }
 
 #[test]
 fn after_five_failures_each_further_one_doubles_the_wait_up_to_30_seconds() {
-    let (throttle, clock) = throttle();
+    let (service, clock) = throttle();
+    let throttle = service.throttle();
     for _ in 0..5 {
-        fail(&throttle, "ann", HERE);
-        assert_eq!(wait_s(&throttle, "ann", HERE), None);
+        fail(throttle, "ann", HERE);
+        assert_eq!(wait_s(throttle, "ann", HERE), None);
     }
     for expected in [1, 2, 4, 8, 16, 30, 30] {
-        fail(&throttle, "ann", HERE);
-        assert_eq!(wait_s(&throttle, "Ann", HERE), Some(expected), "in any case");
+        fail(throttle, "ann", HERE);
+        assert_eq!(wait_s(throttle, "Ann", HERE), Some(expected), "in any case");
         clock.advance(i64::try_from(expected).unwrap() * SECOND_MS - 1);
-        assert_eq!(wait_s(&throttle, "ann", HERE), Some(1));
+        assert_eq!(wait_s(throttle, "ann", HERE), Some(1));
         clock.advance(1);
-        assert_eq!(wait_s(&throttle, "ann", HERE), None);
+        assert_eq!(wait_s(throttle, "ann", HERE), None);
     }
     clock.advance(FORGET_MS + 1);
-    fail(&throttle, "ann", HERE);
-    assert_eq!(wait_s(&throttle, "ann", HERE), None, "failures are forgotten after a day");
+    fail(throttle, "ann", HERE);
+    assert_eq!(wait_s(throttle, "ann", HERE), None, "failures are forgotten after a day");
 }
 
 #[test]
 fn other_clients_of_the_account_do_not_wait_and_a_success_clears_the_pair() {
-    let (throttle, clock) = throttle();
+    let (service, clock) = throttle();
+    let throttle = service.throttle();
     for _ in 0..6 {
-        fail(&throttle, "ann", HERE);
+        fail(throttle, "ann", HERE);
     }
-    assert_eq!(wait_s(&throttle, "ann", "203.0.113.8"), None);
-    assert_eq!(wait_s(&throttle, "bob", HERE), None);
+    assert_eq!(wait_s(throttle, "ann", "203.0.113.8"), None);
+    assert_eq!(wait_s(throttle, "bob", HERE), None);
     clock.advance(SECOND_MS);
     throttle.begin(Some("ann"), client(HERE)).unwrap().succeeded();
-    fail(&throttle, "ann", HERE);
-    assert_eq!(wait_s(&throttle, "ann", HERE), None);
+    fail(throttle, "ann", HERE);
+    assert_eq!(wait_s(throttle, "ann", HERE), None);
 }
 
 #[test]
 fn a_client_with_50_failures_waits_until_they_are_15_minutes_old() {
-    let (throttle, clock) = throttle();
+    let (service, clock) = throttle();
+    let throttle = service.throttle();
     for account in 0..50 {
-        fail(&throttle, &format!("member{account}"), "2001:db8::1");
+        fail(throttle, &format!("member{account}"), "2001:db8::1");
         clock.advance(SECOND_MS);
     }
-    assert_eq!(wait_s(&throttle, "someone", "2001:db8::ffff"), Some(850), "the same /64");
-    assert_eq!(wait_s(&throttle, "someone", "2001:db8:0:1::1"), None, "another /64");
+    assert_eq!(wait_s(throttle, "someone", "2001:db8::ffff"), Some(850), "the same /64");
+    assert_eq!(wait_s(throttle, "someone", "2001:db8:0:1::1"), None, "another /64");
     clock.advance(850 * SECOND_MS - 1);
-    assert_eq!(wait_s(&throttle, "someone", "2001:db8::1"), Some(1));
+    assert_eq!(wait_s(throttle, "someone", "2001:db8::1"), Some(1));
     clock.advance(1);
-    fail(&throttle, "someone", "2001:db8::1");
-    assert_eq!(wait_s(&throttle, "someone", "2001:db8::1"), Some(1), "the next oldest is one second younger");
+    fail(throttle, "someone", "2001:db8::1");
+    assert_eq!(wait_s(throttle, "someone", "2001:db8::1"), Some(1), "the next oldest is one second younger");
     clock.advance(SECOND_MS);
-    assert_eq!(wait_s(&throttle, "someone", "2001:db8::1"), None);
+    assert_eq!(wait_s(throttle, "someone", "2001:db8::1"), None);
 }
 
 #[test]
 fn the_failures_of_a_client_are_right_when_32_bits_of_milliseconds_overflow() {
-    let (throttle, clock) = throttle();
+    let (throttle, clock) = in_memory();
     // Across the overflow of 32 bits of milliseconds, twice.
     for _ in 0..2 {
         clock.advance((1 << 32) - 10 * SECOND_MS);
@@ -104,18 +120,18 @@ fn the_failures_of_a_client_are_right_when_32_bits_of_milliseconds_overflow() {
 
 #[test]
 fn simultaneous_attempts_count_as_failures_until_they_end() {
-    let (throttle, _) = throttle();
+    let (service, _) = throttle();
+    let throttle = service.throttle();
     let begin = || throttle.begin(Some("ann"), client(HERE)).ok();
     let attempts: Vec<_> = (0..100).filter_map(|_| begin()).collect();
     assert_eq!(attempts.len(), 5);
     drop(attempts);
-    assert_eq!(wait_s(&throttle, "ann", HERE), None, "attempts without a result do not count");
-    assert!(throttle.lock().running.is_empty());
+    assert_eq!(wait_s(throttle, "ann", HERE), None, "attempts without a result do not count");
 }
 
 #[test]
 fn setting_the_date_does_not_change_a_wait() {
-    let (throttle, clock) = throttle();
+    let (throttle, clock) = in_memory();
     for account in 0..50 {
         fail(&throttle, &format!("member{account}"), HERE);
     }
@@ -134,19 +150,19 @@ fn setting_the_date_does_not_change_a_wait() {
 #[test]
 fn a_million_ids_and_clients_stay_within_20_megabytes() {
     const { assert!(BYTES_MAX <= 20_000_000) };
-    let (throttle, clock) = throttle();
+    let (throttle, clock) = in_memory();
     for n in 0..1_000_000_u32 {
         let address = IpAddr::V4(n.into()).into();
         throttle.begin(Some(&format!("id{n}")), address).unwrap().failed();
         clock.advance(i64::from(n % 2));
     }
     assert!(bytes(&throttle) <= BYTES_MAX, "{} of {BYTES_MAX}", bytes(&throttle));
-    assert!(throttle.lock().running.is_empty());
+    assert!(memory(&throttle).lock().running.is_empty());
 }
 
 #[test]
 fn memory_does_not_depend_on_the_length_of_ids() {
-    let (throttle, _) = throttle();
+    let (throttle, _) = in_memory();
     let long = "x".repeat(1 << 20);
     for n in 0..50 {
         fail(&throttle, &format!("{long}{n}"), HERE);
@@ -157,7 +173,7 @@ fn memory_does_not_depend_on_the_length_of_ids() {
 
 #[test]
 fn a_flood_of_new_accounts_and_clients_ends_no_current_wait() {
-    let (throttle, _) = throttle();
+    let (throttle, _) = in_memory();
     let guessed = ["ann", "bob", "cid", "dot"];
     for id in guessed {
         for _ in 0..6 {
@@ -173,19 +189,21 @@ fn a_flood_of_new_accounts_and_clients_ends_no_current_wait() {
         throttle.begin(Some(&format!("id{n}")), IpAddr::V4(n.into()).into()).unwrap().failed();
     }
     assert_eq!(wait_s(&throttle, "someone", HERE), Some(900));
-    let (mut memory, now) = (throttle.lock(), throttle.clock.monotonic());
+    let memory = memory(&throttle);
+    let (mut tables, now) = (memory.lock(), memory.now());
     for id in guessed {
-        let pair = throttle.key_of(Some(id), client(HERE));
-        assert!(memory.pairs.get(pair, now).is_some_and(|pair| pair.waits(now) > 0), "{id}");
+        let pair = key_of(memory.keys(), Some(id), client(HERE));
+        assert!(tables.pairs.get(pair, now).is_some_and(|pair| pair.waits(now) > 0), "{id}");
     }
 }
 
 #[test]
 fn a_failure_with_an_impossible_id_counts_for_the_client_only() {
-    let (throttle, _) = throttle();
+    let (service, _) = throttle();
+    let throttle = service.throttle();
     for _ in 0..50 {
         throttle.begin(None, client(HERE)).unwrap().failed();
     }
-    assert_eq!(wait_s(&throttle, "ann", HERE), Some(900));
-    assert_eq!(wait_s(&throttle, "ann", "203.0.113.8"), None);
+    assert_eq!(wait_s(throttle, "ann", HERE), Some(900));
+    assert_eq!(wait_s(throttle, "ann", "203.0.113.8"), None);
 }

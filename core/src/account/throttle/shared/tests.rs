@@ -1,0 +1,120 @@
+//! Tests of failures that several servers share. They run on PostgreSQL only.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::thread;
+
+use super::*;
+use crate::Tidings;
+use crate::client::Client;
+use crate::testing::{self, Service};
+
+const HERE: Client = Client::v4(Ipv4Addr::new(203, 0, 113, 7));
+
+/// Returns three servers; `None` for a database in a file.
+fn servers() -> Option<(Service, [Tidings; 2])> {
+    let service = testing::service();
+    let others = || [service.beside(), service.beside()];
+    service.store().is_on_server().then(others).map(|others| (service, others))
+}
+
+fn begins(tidings: &Tidings, id: &str) -> bool {
+    tidings.throttle().begin(Some(id), HERE).is_ok()
+}
+
+#[test]
+fn five_failures_on_three_servers_are_free() {
+    let Some((service, [two, three])) = servers() else { return };
+    let servers = [&*service, &two, &three];
+    for server in servers.iter().cycle().take(6) {
+        server.throttle().begin(Some("ann"), HERE).unwrap().failed();
+    }
+    assert!(servers.iter().all(|server| !begins(server, "Ann")));
+    assert!(servers.iter().all(|server| begins(server, "bob")));
+    service.clock().advance(SECOND_MS);
+    three.throttle().begin(Some("ann"), HERE).unwrap().succeeded();
+    for server in servers.iter().cycle().take(5) {
+        server.throttle().begin(Some("ann"), HERE).unwrap().failed();
+    }
+    assert!(begins(&service, "ann"), "the success has cleared the pair");
+}
+
+#[test]
+fn of_fifty_attempts_at_once_on_three_servers_five_begin() {
+    let Some((service, [two, three])) = servers() else { return };
+    let servers = [&*service, &two, &three];
+    let begun = thread::scope(|scope| {
+        let attempts = (0..50).map(|n| {
+            let server = servers[n % 3];
+            scope.spawn(move || server.throttle().begin(Some("ann"), HERE).ok())
+        });
+        let attempts: Vec<_> = attempts.collect();
+        attempts.into_iter().filter_map(|attempt| attempt.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert_eq!(begun.len(), 5);
+    assert!(!begins(&two, "ann"));
+    begun.into_iter().for_each(crate::account::throttle::Attempt::failed);
+    assert!(begins(&three, "ann"), "five failures are free");
+}
+
+#[test]
+fn the_reservation_of_a_server_that_died_expires() {
+    let Some((service, [two, three])) = servers() else { return };
+    let attempts: Vec<_> = (0..5).map(|_| two.throttle().begin(Some("ann"), HERE).unwrap()).collect();
+    attempts.into_iter().for_each(std::mem::forget);
+    assert!(!begins(&three, "ann"));
+    service.clock().advance(RESERVED_MS);
+    assert!(begins(&three, "ann"));
+}
+
+#[test]
+fn the_fifty_failures_of_a_client_are_those_on_all_servers() {
+    let Some((service, [two, three])) = servers() else { return };
+    for n in 0..50 {
+        let server = [&*service, &two, &three][n % 3];
+        server.throttle().begin(Some(&format!("member{n}")), HERE).unwrap().failed();
+    }
+    let refused = |server: &Tidings| match server.throttle().begin(Some("ann"), HERE) {
+        Err(Error::TooManyRequests { retry_after_s }) => retry_after_s,
+        _ => 0,
+    };
+    assert_eq!([refused(&service), refused(&two), refused(&three)], [900; 3]);
+    service.clock().advance(CLIENT_WINDOW_MS);
+    assert!(begins(&two, "ann"));
+}
+
+#[test]
+fn rows_without_current_failures_are_deleted() {
+    let Some((service, _)) = servers() else { return };
+    let fail = |n: u32| {
+        let client = IpAddr::from(Ipv4Addr::from_bits(n)).into();
+        service.throttle().begin(Some("ann"), client).unwrap().failed();
+    };
+    (0..20).for_each(fail);
+    let count = || {
+        let sql = "SELECT count(*) FROM sign_in_failure WHERE until > 0";
+        service.store().read(|tx| tx.one(sql, &[])?.take::<i64>(0)).unwrap()
+    };
+    assert!(count() > 30);
+    service.clock().advance(FORGET_MS + RESERVED_MS);
+    (0..5).for_each(fail);
+    assert!(count() <= 10, "{}", count());
+}
+
+#[test]
+fn a_bucket_is_read_as_it_was_written_and_damage_is_forgotten() {
+    let Some((service, _)) = servers() else { return };
+    let now = testing::NOW.as_millis();
+    let found = service.store().write(Isolation::Alone, move |tx| {
+        let mut clients: Bucket<Failures> = Bucket::default();
+        for n in 0..60 {
+            clients.entry(u64::MAX, now + n).add(now + n);
+        }
+        store_bucket(tx, u64::MAX, &clients, now + 60)?;
+        sql::store(tx, 1, 5, now, "1 2;x;5 1 fff 0 0;5 -1 3 0 0;")?;
+        let mut clients: Bucket<Failures> = load_bucket(tx, u64::MAX, now + 60)?;
+        let mut pairs: Bucket<Attempts> = load_bucket(tx, 5, now)?;
+        let failures = clients.get(u64::MAX, now + 60).map(|failures| failures.waits(now + 60));
+        Ok::<_, Error>((failures, pairs.get(5, now).is_none()))
+    });
+    assert_eq!(found.unwrap(), (Some(CLIENT_WINDOW_MS - 50), true));
+}
