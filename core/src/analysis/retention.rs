@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::calendar::Calendar;
-use super::visitor::{self, DayKeys};
+use super::visitor::{self, DayKeys, day_keys};
 use super::{State, log, trends};
 use crate::account::removal;
 use crate::clock::{Clock, DAY_MS, SECOND_MS};
@@ -15,7 +15,7 @@ use crate::store::{Isolation, Store, StoreError, Tx};
 
 /// The interval between two runs.
 const INTERVAL: Duration = Duration::from_secs(10 * 60);
-/// The interval until the next run if a reader prevented emptying the write-ahead log.
+/// The interval until the next run if a reader prevented removing what is left of a key.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 /// The target duration of a batch, including its commit. The size of the next batch is adjusted to it.
 const BATCH_TIME: Duration = Duration::from_millis(10);
@@ -44,8 +44,8 @@ struct Janitor {
     log_days: u32,
     clock: Clock,
     stopped: Arc<AtomicBool>,
-    /// Whether the write-ahead log may still hold a replaced day key.
-    key_in_wal: AtomicBool,
+    /// Whether a file may still hold a replaced day key.
+    key_in_file: AtomicBool,
 }
 
 impl Retention {
@@ -89,7 +89,7 @@ impl Janitor {
             log_days: analysis.log_days,
             clock: analysis.clock.clone(),
             stopped,
-            key_in_wal: AtomicBool::new(false),
+            key_in_file: AtomicBool::new(false),
         }
     }
 
@@ -102,7 +102,7 @@ impl Janitor {
             let now = self.clock.now();
             let midnight = self.calendar.local_time().day_start(self.calendar.local_hour(now).day + 1);
             let until = Duration::from_millis(u64::try_from(midnight - now).unwrap_or_default() + 1);
-            let again = if self.key_in_wal.load(Ordering::Acquire) { RETRY_INTERVAL } else { INTERVAL };
+            let again = if self.key_in_file.load(Ordering::Acquire) { RETRY_INTERVAL } else { INTERVAL };
             if !self.rest(until.min(again)) {
                 return;
             }
@@ -118,16 +118,20 @@ impl Janitor {
         self.stopped.load(Ordering::Acquire)
     }
 
-    /// Loads the keys of the day, and empties the write-ahead log after earlier keys were replaced.
+    /// Loads the keys of the day, and removes what is left of earlier keys after they were replaced.
     fn rotate_keys(&self) -> Result<()> {
         let today = self.calendar.today();
-        if !self.keys.has_keys(today) {
+        let is_loaded = self.keys.has_keys(today);
+        // The table of a database server is empty after a crash, and then gets the keys that this process still has.
+        if !is_loaded || self.store.is_on_server() {
             self.keys.rotate(&self.store, today)?;
-            self.key_in_wal.store(true, Ordering::Release);
+        }
+        if !is_loaded {
+            self.key_in_file.store(true, Ordering::Release);
         }
         // A reader can prevent it; the next run tries again.
-        if self.key_in_wal.load(Ordering::Acquire) && self.store.empty_wal()? {
-            self.key_in_wal.store(false, Ordering::Release);
+        if self.key_in_file.load(Ordering::Acquire) && day_keys::erase_replaced(&self.store)? {
+            self.key_in_file.store(false, Ordering::Release);
         }
         Ok(())
     }

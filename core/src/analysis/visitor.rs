@@ -14,7 +14,7 @@
 use crate::id::MemberKey;
 use crate::store::{Arg, FromValue, Value};
 
-mod day_keys;
+pub(super) mod day_keys;
 mod guest;
 mod visits;
 

@@ -30,13 +30,17 @@ impl DayKeys {
         [day, day + 1].iter().all(|day| keys.iter().any(|(of, _)| of == day))
     }
 
-    /// Loads the keys of this day and the next, creates missing ones, and removes those of earlier days. The write-ahead
-    /// log still holds removed keys until [`Store::empty_wal`] is called.
+    /// Loads the keys of this day and the next, creates missing ones, and removes those of earlier days. Files still hold
+    /// removed keys until [`erase_replaced`] is called.
     ///
     /// # Errors
     /// When the store fails.
     pub(in crate::analysis) fn rotate(&self, store: &Store, day: i64) -> Result<()> {
-        let fresh = [day, day + 1].map(|day| (day, encode(&random())));
+        let loaded = self.0.load();
+        let fresh = [day, day + 1].map(|day| {
+            let known = loaded.iter().find(|(of, _)| *of == day);
+            (day, known.map_or_else(|| encode(&random()), |(_, secret)| encode(secret)))
+        });
         let stored = store.write(Isolation::Alone, move |tx| {
             fresh.iter().try_for_each(|(day, secret)| sql::insert_key(tx, *day, secret))?;
             sql::keys(tx)
@@ -63,6 +67,19 @@ impl DayKeys {
     }
 }
 
+/// Removes what is left of replaced keys: in the write-ahead log of a file, in the file of a server's table. Returns false
+/// when a reader prevents it. Blocks writes for at most 50 ms.
+///
+/// # Errors
+/// When the store fails.
+pub(in crate::analysis) fn erase_replaced(store: &Store) -> Result<bool> {
+    if store.is_on_server() {
+        Ok(store.write_long(Isolation::Alone, sql::rewrite)?)
+    } else {
+        Ok(store.empty_wal()?)
+    }
+}
+
 fn encode(secret: &[u8; 16]) -> String {
     format!("{:032x}", u128::from_be_bytes(*secret))
 }
@@ -83,8 +100,30 @@ mod sql {
         Ok(())
     }
 
+    /// Empties the table of a server, and inserts its rows again. A replaced row would stay in the file of the table, which is
+    /// now another file. Returns false when another transaction uses the table, such as a dump: writers would wait for it.
+    pub(super) fn rewrite(tx: &mut dyn Tx) -> Result<bool, StoreError> {
+        let used = "SELECT count(*) FROM pg_locks WHERE relation = CAST('day_key' AS regclass) AND pid <> pg_backend_pid()
+                    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+        if tx.one(used, &[])?.take::<i64>(0)? > 0 {
+            return Ok(false);
+        }
+        // Should another one use it from this moment on.
+        tx.run("SET LOCAL lock_timeout = '50ms'", &[])?;
+        tx.run("LOCK TABLE day_key IN ACCESS EXCLUSIVE MODE", &[])?;
+        let keys = keys(tx)?;
+        tx.run("TRUNCATE day_key", &[])?;
+        keys.iter().try_for_each(|(day, secret)| insert_key(tx, *day, secret))?;
+        // That of all transactions of the store.
+        tx.run("SET LOCAL lock_timeout = '10s'", &[])?;
+        Ok(true)
+    }
+
     pub(super) fn keys(tx: &mut dyn Tx) -> Result<Vec<(i64, String)>, StoreError> {
         let rows = tx.rows("SELECT day, secret FROM day_key ORDER BY day", &[])?;
         rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;
