@@ -160,6 +160,7 @@ pub mod fuzzing;
 pub mod id;
 pub mod import;
 mod keyed;
+mod lease;
 pub mod location;
 pub mod main_info;
 pub mod newsfeed;

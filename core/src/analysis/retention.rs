@@ -11,6 +11,7 @@ use super::{State, log, trends};
 use crate::account::removal;
 use crate::clock::{Clock, DAY_MS, SECOND_MS};
 use crate::error::{Error, Result};
+use crate::lease::Lease;
 use crate::store::{Isolation, Store, StoreError, Tx};
 
 /// The interval between two runs.
@@ -44,6 +45,8 @@ struct Janitor {
     log_days: u32,
     clock: Clock,
     stopped: Arc<AtomicBool>,
+    /// The right to delete expired data for all servers of the database.
+    lease: Lease,
     /// Whether a file may still hold a replaced day key.
     key_in_file: AtomicBool,
 }
@@ -89,6 +92,7 @@ impl Janitor {
             log_days: analysis.log_days,
             clock: analysis.clock.clone(),
             stopped,
+            lease: Lease::new(Arc::clone(&analysis.store), analysis.clock.clone(), "retention"),
             key_in_file: AtomicBool::new(false),
         }
     }
@@ -104,8 +108,11 @@ impl Janitor {
             let until = Duration::from_millis(u64::try_from(midnight - now).unwrap_or_default() + 1);
             let again = if self.key_in_file.load(Ordering::Acquire) { RETRY_INTERVAL } else { INTERVAL };
             if !self.rest(until.min(again)) {
-                return;
+                break;
             }
+        }
+        if let Err(error) = self.lease.release() {
+            tracing::debug!(%error, "the lease of deleting expired data ends later");
         }
     }
 
@@ -136,11 +143,14 @@ impl Janitor {
         Ok(())
     }
 
-    /// Deletes all expired data. If deleting one kind of data fails, the other kinds are still deleted.
+    /// Deletes all expired data, unless another server does. If deleting one kind of data fails, the other kinds are still deleted.
     ///
     /// # Errors
     /// The first error.
     fn delete_expired(&self) -> Result<()> {
+        if !self.lease.hold()? {
+            return Ok(());
+        }
         let now = self.clock.now();
         let log_from = now - i64::from(self.log_days) * DAY_MS;
         let first_day = self.calendar.local_hour(log_from).day;
@@ -168,7 +178,7 @@ impl Janitor {
         work: impl Fn(&mut dyn Tx, u64) -> Result<bool, StoreError> + Copy + Send + 'static,
     ) -> Result<()> {
         let mut batch = FIRST_BATCH;
-        while !self.is_stopped() {
+        while !self.is_stopped() && self.lease.hold()? {
             let began = Instant::now();
             if !self.store.write_long(Isolation::Alone, move |tx| work(tx, batch))? {
                 break;

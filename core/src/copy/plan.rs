@@ -16,7 +16,7 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 40] = [
+const TABLES: [(&str, Treatment); 43] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
@@ -57,6 +57,11 @@ const TABLES: [(&str, Treatment); 40] = [
     ("feed_order", Treatment::Empty),
     // Failures of the last day. Only PostgreSQL has this table.
     ("sign_in_failure", Treatment::Empty),
+    // Leases of running servers, and the words of a service, which are in files beside SQLite. Only PostgreSQL has these
+    // tables.
+    ("lease", Treatment::Empty),
+    ("word_model", Treatment::Empty),
+    ("word_model_part", Treatment::Empty),
     // The first server on the copy records its key. Only PostgreSQL has this table.
     ("token_key", Treatment::Empty),
     // The search index is made again from the posts.

@@ -20,11 +20,13 @@ use crate::config;
 use crate::error::{Error, Result};
 use crate::files::{beside, directory, private, sync_directory, word_model};
 use crate::id::PostKey;
+use crate::lease::Lease;
 use crate::post::texts;
 use crate::store::{Store, StoreError};
 use tidings_words::{Cancelled, Corpus, Model, Moment, Progress, Recipe, Vectors, file, part};
 
 mod follow;
+mod stored;
 
 /// The number of unknown words whose neighbours are cached, with approximately 300 bytes each.
 const CACHED: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
@@ -56,6 +58,10 @@ struct Shared {
     config: config::WordModel,
     clock: Clock,
     current: ArcSwapOption<Current>,
+    /// The right to learn words for all servers of the database.
+    lease: Lease,
+    /// When the model of the database was made, if this program cannot use it.
+    unusable: Mutex<Option<i64>>,
     /// Guards the first check of the file.
     checked: Once,
     /// The state of the file at the last check.
@@ -146,6 +152,8 @@ impl ModelKeeper {
     /// Creates the model of the database at the path `database`.
     pub(crate) fn new(store: Arc<Store>, database: &Path, config: config::WordModel, clock: Clock) -> Self {
         let shared = Shared {
+            lease: Lease::new(Arc::clone(&store), clock.clone(), "words"),
+            unusable: Mutex::default(),
             store,
             path: word_model(database),
             config,
@@ -227,6 +235,8 @@ impl ModelKeeper {
         let failed = |e: io::Error| {
             Error::Internal(format!("cannot write the word model {}: {e}", shared.path.display()).into())
         };
+        // First, so that the servers do not replace the file with the model before.
+        shared.publish(&model)?;
         shared.write(&model).map_err(failed)?;
         Ok(shared.swap(model))
     }
@@ -333,6 +343,10 @@ impl Shared {
 
     fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Acquire)
+    }
+
+    fn unusable(&self) -> MutexGuard<'_, Option<i64>> {
+        self.unusable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn seen(&self) -> MutexGuard<'_, FileState> {

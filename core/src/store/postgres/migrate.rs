@@ -5,12 +5,13 @@ use super::super::{ServerError, StoreError};
 use super::session::Session;
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("0001_initial.sql"),
     include_str!("0002_concurrent.sql"),
     include_str!("0003_feed_orders.sql"),
     include_str!("0004_sign_in.sql"),
     include_str!("0005_day_keys.sql"),
+    include_str!("0006_leases.sql"),
 ];
 
 /// The schema version of this program: the number of its migrations.

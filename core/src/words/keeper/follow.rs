@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use tidings_words::{Cancelled, Model, Origin, Progress, Source, part};
 
 use super::{Ended, READING, Shared};
+use crate::error::Result;
 use crate::post::texts;
 use crate::store::{StoreError, Topic, version_in};
 
@@ -38,19 +39,37 @@ impl Shared {
         let mut debounce = Debounce::default();
         loop {
             self.check();
+            if let Err(error) = self.follow_database() {
+                tracing::debug!(cause = error.detail(), "the word model of the database cannot be read");
+            }
             if let Some(current) = self.current.load_full() {
                 current.model.complete();
             }
             match self.catch_up(&mut debounce) {
-                Ok(()) => {}
-                Err(Ended::Cancelled) => return,
+                Err(Ended::Cancelled) if self.is_stopped() => break,
+                // Cancelled because another server has the lease.
+                Ok(()) | Err(Ended::Cancelled) => {}
                 Err(Ended::Failed(error)) => {
                     tracing::error!(cause = error.detail(), "the word model cannot be learned");
                 }
             }
             if !versions.sleep(CHECK, || self.is_stopped()) {
-                return;
+                break;
             }
+        }
+        if let Err(error) = self.lease.release() {
+            tracing::debug!(%error, "the lease of learning words ends later");
+        }
+    }
+
+    /// Uses the model that all servers of the database use. If there is none yet, stores that of this server.
+    fn follow_database(&self) -> Result<()> {
+        if !self.store.is_on_server() || self.adopt_stored()? {
+            return Ok(());
+        }
+        match self.current.load_full() {
+            Some(current) if self.lease.hold()? => self.publish(&current.model),
+            _ => Ok(()),
         }
     }
 
@@ -71,12 +90,20 @@ impl Shared {
         if !debounce.is_due || !debounce.is_over(changes) {
             return Ok(());
         }
+        if !self.lease.hold()? {
+            return Ok(());
+        }
         let Some(_turn) = self.turn() else { return Ok(()) };
         let started = Instant::now();
         // A failure is logged once, not at every check. The next change triggers another attempt.
         debounce.is_due = false;
-        let model = self.next(&mut |_| if self.is_stopped() { Err(Cancelled) } else { Ok(()) })?;
+        let model = self.next(&mut |_| {
+            // A lease that cannot be renewed ends, while other servers cannot take it either.
+            let goes_on = !self.is_stopped() && self.lease.hold().unwrap_or(true);
+            if goes_on { Ok(()) } else { Err(Cancelled) }
+        })?;
         let (words, posts) = (model.words().len(), model.origin.posts);
+        self.publish(&model)?;
         if let Err(error) = self.write(&model) {
             tracing::warn!(path = %self.path.display(), %error, "the word model cannot be written");
         }
@@ -131,6 +158,18 @@ fn lower_priority() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::nice(19) {
         tracing::debug!(%error, "the thread that learns words keeps its priority");
+    }
+}
+
+#[cfg(test)]
+impl Shared {
+    /// Does what the thread does within a few checks.
+    pub(super) fn step_until_quiet(&self) {
+        let mut debounce = Debounce::default();
+        for _ in 0..3 {
+            self.follow_database().unwrap();
+            assert!(self.catch_up(&mut debounce).is_ok());
+        }
     }
 }
 
