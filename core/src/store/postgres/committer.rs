@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::super::engine::Committer;
 use super::super::{Isolation, StoreError};
 use super::lane::Lane;
+use super::migrate::refuse_newer;
 use super::revision::continue_revisions;
 use super::server::Server;
 use super::session::Session;
@@ -65,6 +66,8 @@ impl PgCommitter {
             self.lane = None;
         }
         if self.lane.is_none() {
+            // A newer program takes the lanes of those that may not use its schema.
+            refuse_newer(&mut session)?;
             self.lane = Some(Lane::lease(&mut session)?);
         }
         Ok(session)

@@ -4,19 +4,35 @@ use super::super::value::FromValue;
 use super::super::{ServerError, StoreError};
 use super::session::Session;
 
+/// A step of the schema.
+#[derive(Clone, Copy)]
+struct Step {
+    sql: &'static str,
+    /// The oldest version of the program's schema with which a program may still use the database after this step, also one
+    /// that is running. It is greater than that of the step before only if such programs would read or write wrong data.
+    readable_by: i64,
+}
+
+impl Step {
+    const fn new(sql: &'static str, readable_by: i64) -> Self {
+        Self { sql, readable_by }
+    }
+}
+
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const MIGRATIONS: [&str; 6] = [
-    include_str!("0001_initial.sql"),
-    include_str!("0002_concurrent.sql"),
-    include_str!("0003_feed_orders.sql"),
-    include_str!("0004_sign_in.sql"),
-    include_str!("0005_day_keys.sql"),
-    include_str!("0006_leases.sql"),
+const STEPS: [Step; 6] = [
+    Step::new(include_str!("0001_initial.sql"), 1),
+    // Counters have other keys.
+    Step::new(include_str!("0002_concurrent.sql"), 2),
+    Step::new(include_str!("0003_feed_orders.sql"), 2),
+    Step::new(include_str!("0004_sign_in.sql"), 2),
+    Step::new(include_str!("0005_day_keys.sql"), 2),
+    Step::new(include_str!("0006_leases.sql"), 2),
 ];
 
-/// The schema version of this program: the number of its migrations.
-#[expect(clippy::cast_possible_wrap, reason = "a handful of migrations")]
-const VERSION: i64 = MIGRATIONS.len() as i64;
+/// The schema version of this program: the number of its steps.
+#[expect(clippy::cast_possible_wrap, reason = "a handful of steps")]
+const VERSION: i64 = STEPS.len() as i64;
 
 /// The key of the lock that a program holds while it updates the schema: "tdngsche" as a number.
 const LOCK: i64 = 0x7464_6e67_7363_6865;
@@ -36,16 +52,31 @@ pub(super) fn migrate(session: &mut Session) -> Result<(), StoreError> {
 
 /// Does the same as [`migrate`] for a database that may be incomplete.
 pub(super) fn migrate_incomplete(session: &mut Session) -> Result<(), StoreError> {
-    if version(session)? < VERSION {
+    apply(session, &STEPS)?;
+    raise_base(session)
+}
+
+/// Refuses a schema of a newer program that this one may not use any more.
+///
+/// # Errors
+/// [`StoreError::Newer`].
+pub(super) fn refuse_newer(session: &mut Session) -> Result<(), StoreError> {
+    version(session).map(drop)
+}
+
+/// Applies the steps that are missing.
+#[expect(clippy::cast_possible_wrap, reason = "a handful of steps")]
+fn apply(session: &mut Session, steps: &[Step]) -> Result<(), StoreError> {
+    if version(session)? < steps.len() as i64 {
         // Two servers that start at the same time: the second one waits, and finds the new schema.
         session.control(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCK})"))?;
-        let updated = update(session).and_then(|()| session.commit());
+        let updated = update(session, steps).and_then(|()| session.commit());
         if updated.is_err() {
             session.roll_back();
         }
         updated?;
     }
-    raise_base(session)
+    Ok(())
 }
 
 /// Raises the base of the revisions if the database has greater ones than its next transaction would get. This is so after
@@ -65,18 +96,25 @@ fn raise_base(session: &mut Session) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Applies the steps that are missing.
-fn update(session: &mut Session) -> Result<(), StoreError> {
+/// Applies the missing steps in the transaction of the session.
+#[expect(clippy::cast_possible_wrap, reason = "a handful of steps")]
+fn update(session: &mut Session, steps: &[Step]) -> Result<(), StoreError> {
     let found = version(session)?;
     if found == 0 && has_tables(session)? {
         return Err(StoreError::Foreign);
     }
-    for migration in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or_default()) {
-        session.control(migration)?;
+    let missing = steps.get(usize::try_from(found).unwrap_or_default()..).unwrap_or_default();
+    let Some(readable_by) = missing.iter().map(|step| step.readable_by).max() else { return Ok(()) };
+    if found > 0 && readable_by > found {
+        // Running programs that may not use the new schema have lanes. They find out at their next transaction, for which
+        // they look for another lane; this waits for the end of their current ones.
+        session.run("UPDATE lane SET owner = NULL, until = 0", &[])?;
     }
-    if found < VERSION {
-        session.run("UPDATE schema_version SET version = $1", &[VERSION.into()])?;
+    for step in missing {
+        session.control(step.sql)?;
     }
+    let sql = "UPDATE schema_version SET version = $1, readable_by = greatest(readable_by, $2)";
+    session.run(sql, &[(steps.len() as i64).into(), readable_by.into()])?;
     Ok(())
 }
 
@@ -168,11 +206,92 @@ fn first<T: FromValue>(session: &mut Session, sql: &str) -> Result<Option<T>, St
 
 #[cfg(test)]
 mod tests {
-    use tidings_cluster::{Cluster, is_installed};
+    use std::time::{Duration, Instant};
 
+    use tidings_cluster::{Cluster, Database, is_installed};
+
+    use super::super::connect::Connector;
+    use super::super::server::Server;
     use super::*;
     use crate::location::Location;
     use crate::store::{Isolation, Store};
+
+    /// Applies steps to a database.
+    fn update_to(database: &Database, steps: &[Step]) {
+        let Location::Postgres(url) = Location::from(database.url()) else { panic!("a path") };
+        let server = Server::new(Connector::new(&url).unwrap()).unwrap();
+        apply(&mut server.connect().unwrap(), steps).unwrap();
+    }
+
+    fn database() -> Option<Database> {
+        let cluster = || Cluster::shared().expect("it is installed");
+        is_installed("updates of the schema").then(|| cluster().database())
+    }
+
+    /// The steps of this program and one of a newer program.
+    fn newer(readable_by: i64) -> Vec<Step> {
+        let sql = "ALTER TABLE main_info ADD COLUMN info_3 bigint NOT NULL DEFAULT 0";
+        STEPS.into_iter().chain([Step::new(sql, readable_by)]).collect()
+    }
+
+    fn write(store: &Store) -> Result<u64, StoreError> {
+        store.write(Isolation::Alone, |tx| tx.run("UPDATE main_info SET info_1 = 'a'", &[]))
+    }
+
+    #[test]
+    fn a_running_server_goes_on_with_a_newer_schema_that_allows_it() {
+        let Some(database) = database() else { return };
+        let location = Location::from(database.url());
+        let store = Store::open(&location).unwrap();
+        update_to(&database, &newer(VERSION));
+        assert!(write(&store).is_ok());
+        assert!(write(&Store::open(&location).unwrap()).is_ok(), "it can also be started again");
+        assert!(store.writable().is_ok());
+    }
+
+    #[test]
+    fn a_running_server_refuses_a_newer_schema_that_does_not_allow_it() {
+        let Some(database) = database() else { return };
+        let location = Location::from(database.url());
+        let store = Store::open(&location).unwrap();
+        write(&store).unwrap();
+        update_to(&database, &newer(VERSION + 1));
+        let is_newer = |result: Result<u64, StoreError>| matches!(result, Err(StoreError::Newer { .. }));
+        assert!(is_newer(write(&store)) && is_newer(write(&store)));
+        assert!(is_newer(Store::open(&location).map(|_| 0)));
+        let begin = Instant::now();
+        while store.writable().is_ok() {
+            assert!(begin.elapsed() < Duration::from_secs(20), "the server is not ready any more");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    #[test]
+    fn a_database_of_each_earlier_version_is_updated_and_keeps_its_rows() {
+        for version in 1..STEPS.len() {
+            let Some(database) = database() else { return };
+            update_to(&database, &STEPS[..version]);
+            database.query(
+                "INSERT INTO day_key (slot, day, secret) VALUES (0, 20000, 'zero'), (1, 20001, 'one');
+                 INSERT INTO notice (id, title, post, activation, date) VALUES ('6560c1a2ffeeddccbbaa0009', 'a', 'b', 1, 5)",
+                &[],
+            );
+            let store = Store::open(&Location::from(database.url())).unwrap();
+            assert!(write(&store).is_ok());
+            let text = |sql: &str| database.query(sql, &[])[0][0].clone().unwrap();
+            assert_eq!(
+                text("SELECT string_agg(secret, ' ' ORDER BY day) FROM day_key"),
+                "zero one",
+                "{version}"
+            );
+            assert_eq!(text("SELECT title FROM notice"), "a");
+            assert_eq!(text("SELECT version FROM schema_version"), VERSION.to_string());
+            // As in a new database.
+            let sql = "SELECT string_agg(conname, ' ') FROM pg_constraint WHERE conrelid = CAST('day_key' AS regclass)";
+            assert_eq!(text(sql), "day_key_slot");
+            assert_eq!(text("SELECT relpersistence FROM pg_class WHERE relname = 'day_key'"), "u");
+        }
+    }
 
     #[test]
     fn revisions_continue_after_those_of_a_dump_from_another_server() {

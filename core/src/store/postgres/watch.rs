@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::super::watch::{TRY_EVERY, Versions, Watch, publish};
 use super::super::{ServerError, StoreError, Tx as _};
+use super::migrate::refuse_newer;
 use super::server::Server;
 use super::session::Session;
 use super::tx::ReadTx;
@@ -45,7 +46,9 @@ impl ServerWatch {
             None => self.server.connect()?,
         };
         session.limit(LOOK_MAX);
-        let looked = look(&mut session, versions).and_then(|()| self.server.time().look(&mut session));
+        let looked = refuse_newer(&mut session)
+            .and_then(|()| look(&mut session, versions))
+            .and_then(|()| self.server.time().look(&mut session));
         if session.is_silent() {
             self.server.abandon();
         }
