@@ -3,6 +3,11 @@
 //! A server that [holds](Lease::hold) a lease does the work and renews the lease. When it stops, it releases the lease;
 //! when it dies, another server takes over within a minute. An SQLite file belongs to one service, which holds
 //! every lease without a statement.
+//!
+//! # Concurrent writes
+//!
+//! Taking and releasing a lease is one statement on one row, which other servers lock with the same statements. Of two that
+//! take a lease at the same time, the second one waits for the first and finds its row.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -76,8 +81,7 @@ impl Lease {
 
     fn take(&self, now: Timestamp) -> Result<bool, StoreError> {
         let (name, owner) = (self.name, self.owner.clone());
-        // One row that is locked by its own statement.
-        self.store.write(Isolation::Concurrent, move |tx| {
+        self.store.write(Isolation::Locking, move |tx| {
             let sql = "INSERT INTO lease (name, owner, until) VALUES ($1, $2, $4)
                        ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
                        WHERE lease.owner = excluded.owner OR lease.until <= $3";
@@ -95,7 +99,7 @@ impl Lease {
             return Ok(());
         }
         let (name, owner) = (self.name, self.owner.clone());
-        self.store.write(Isolation::Concurrent, move |tx| {
+        self.store.write(Isolation::Locking, move |tx| {
             tx.run("DELETE FROM lease WHERE name = $1 AND owner = $2", &[name.into(), (&owner).into()])
         })?;
         Ok(())

@@ -8,9 +8,10 @@
 //!
 //! # Concurrent writes
 //!
-//! A published row never changes, except for the time of its last first page, and only the server that made the order
-//! changes that. Each server deletes the oldest rows. It skips rows that another server has locked, so no server waits
-//! for another, whatever the order of the rows.
+//! Each order has a random id, so no two servers insert the same row. A published row never changes, except for the time of
+//! its last first page, and only the server that made the order changes that. Each server deletes the oldest rows. Changing
+//! and deleting skip rows that another server has locked, so no server waits for another. An order whose time is not changed
+//! because it is being deleted is inserted again with its next first page.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
@@ -220,7 +221,7 @@ impl Publication {
         }
         match sql::begun(tx, tail.order)? {
             None => bytes += sql::insert(tx, (tail.order, tail.kind), None, (&tail.keys, &[]), now)?,
-            Some(begun) if now - begun > TOUCH_MS => sql::begin(tx, tail.order, now)?,
+            Some(begun) if now - begun > TOUCH_MS => sql::touch(tx, tail.order, now)?,
             Some(_) => {}
         }
         let keys = (&*order.head, &*order.skip);
@@ -348,11 +349,14 @@ mod sql {
         row.map(|mut row| row.take(0)).transpose()
     }
 
-    pub(super) fn begin(tx: &mut dyn Tx, id: u64, now: Timestamp) -> Result<(), StoreError> {
-        tx.send("UPDATE feed_order SET begun = $2 WHERE id = $1", &[id.cast_signed().into(), now.into()])
+    /// Sets the time of the last first page of an order.
+    pub(super) fn touch(tx: &mut dyn Tx, id: u64, now: Timestamp) -> Result<(), StoreError> {
+        let sql = "UPDATE feed_order SET begun = $2
+                   WHERE id = (SELECT id FROM feed_order WHERE id = $1 FOR UPDATE SKIP LOCKED)";
+        tx.send(sql, &[id.cast_signed().into(), now.into()])
     }
 
-    /// Inserts an order with its keys and those of the tail to leave out, and returns its size in bytes.
+    /// Inserts an order with its keys and those of the tail to leave out, or updates its time. Returns its size in bytes.
     pub(super) fn insert(
         tx: &mut dyn Tx,
         (id, kind): (u64, FeedKind),
@@ -363,8 +367,7 @@ mod sql {
         let (keys, skip, (feed, owner)) = (packed(keys), packed(skip), kind.numbers());
         let bytes = keys.len() + skip.len() + 200;
         let sql = "INSERT INTO feed_order (id, feed, owner, begun, bytes, tail, keys, skip)
-                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-                   ON CONFLICT (id) DO UPDATE SET begun = excluded.begun";
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING";
         let args: [Arg<'_>; 8] = [
             id.cast_signed().into(),
             feed.into(),
@@ -375,7 +378,9 @@ mod sql {
             (&keys).into(),
             (&skip).into(),
         ];
-        tx.send(sql, &args)?;
+        if tx.run(sql, &args)? == 0 {
+            touch(tx, id, now)?;
+        }
         Ok(bytes)
     }
 
