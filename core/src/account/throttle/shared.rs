@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 use super::table::{Bucket, Entry, Moment, State, WAYS, Worth, bucket_of};
 use super::{
     CLIENT_BUCKETS, CLIENT_FAILURES, CLIENT_WINDOW_MS, FORGET_MS, Failures, Outcome, PAIR_BUCKETS, Pair,
-    admit,
+    admit, low_half,
 };
 use crate::clock::{Clock, SECOND_MS};
 use crate::error::{Error, Result};
@@ -195,7 +195,8 @@ trait Stored: State {
     /// Appends the numbers of the state to a text.
     fn write(&self, text: &mut String);
 
-    /// Reads the numbers that [`Stored::write`] wrote. A time after `now` is `now`: the clock was set back.
+    /// Reads the numbers that [`Stored::write`] wrote. If the last failure is after `now`, the clock was set back: it counts as
+    /// one at `now`, and earlier ones as before it by the same times.
     fn read(numbers: &mut impl Iterator<Item = i64>, now: Moment) -> Option<Self>;
 }
 
@@ -214,9 +215,11 @@ impl Stored for Failures {
     }
 
     fn read(numbers: &mut impl Iterator<Item = i64>, now: Moment) -> Option<Self> {
-        let mut failures = Self { last: numbers.next()?.min(now), ..Self::default() };
+        let last = numbers.next()?;
+        let mut failures = Self { last: last.min(now), ..Self::default() };
+        let set_back = low_half((last - now).max(0));
         for (place, time) in failures.times.iter_mut().zip(numbers) {
-            *place = u32::try_from(time).ok()?;
+            *place = u32::try_from(time).ok()?.wrapping_sub(set_back);
             failures.count += 1;
         }
         Some(failures)
