@@ -85,6 +85,7 @@ mod dialect;
 mod effects;
 mod engine;
 mod error;
+mod expiry;
 mod gathered_reads;
 mod gauges;
 pub(crate) mod inspect;
@@ -107,6 +108,7 @@ pub(crate) use deferred::once;
 pub(crate) use deferred::{Deferred, TimeSlice};
 pub(crate) use dialect::Dialect;
 pub use error::{ServerError, StoreError};
+pub(crate) use expiry::{Expiry, Leftover};
 pub(crate) use gathered_reads::GatheredReads;
 pub(crate) use isolation::Isolation;
 pub(crate) use pending::Pending;
@@ -406,6 +408,15 @@ impl Store {
     /// When the store fails.
     pub(crate) fn empty_wal(&self) -> Result<bool, StoreError> {
         self.engine.empty_wal()
+    }
+
+    /// Drops the partitions of a table of which all rows have expired, and adds partitions ahead of time, if the engine has
+    /// any. Writes wait for at most 50 ms.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] if others use the table; another attempt may succeed. When the store fails.
+    pub(crate) fn arrange_partitions(&self, expiry: &Expiry) -> Result<Leftover, StoreError> {
+        self.engine.arrange_partitions(expiry)
     }
 
     /// Copies the write-ahead log into the file as far as no reader prevents it, without blocking writes. A thread that

@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 
 use super::LogEntry;
 use crate::account::{self, Member};
-use crate::clock::Timestamp;
+use crate::clock::{DAY_MS, Timestamp};
 use crate::id::MemberKey;
-use crate::store::{Arg, FromValue, Row, StoreError, Tx, Value};
+use crate::store::{Arg, Expiry, FromValue, Row, StoreError, Tx, Value};
 
 mod request;
 mod scope;
@@ -20,6 +20,10 @@ pub(crate) use sql::disown;
 
 /// The number of low bits of a line's key that number the lines of a millisecond.
 const NUMBER_BITS: u32 = 14;
+/// The approximate number of partitions, if the engine has any …
+const PARTITIONS: i64 = 26;
+/// … and the maximum number of days of one.
+const PARTITION_DAYS_MAX: i64 = 366;
 /// The number of lines that one statement inserts.
 const INSERT_BATCH: usize = 5;
 
@@ -97,13 +101,23 @@ pub(super) fn append(tx: &mut dyn Tx, lines: &[Entry]) -> Result<(), StoreError>
         }
         tx.send(SQL[usize::from(chunk.len() == INSERT_BATCH)], &args)?;
     }
-    Ok(())
+    free_keys.end(tx)
 }
 
 /// Assigns free keys to lines in chronological order.
+///
+/// Where several transactions write at the same time, each assigns keys of its own shard: a part of the numbers within
+/// each millisecond. The row of a shard has the greatest key that it has assigned, and is locked, because transactions
+/// share a shard when there are more of them than shards.
 struct FreeKeys {
-    /// The greatest key in the log before the first line.
+    /// The shard and the greatest key that it had assigned before; `None` if all keys are one shard.
+    shard: Option<(i64, i64)>,
+    /// The numbers within a millisecond that may be assigned.
+    numbers: std::ops::Range<i64>,
+    /// The greatest key of the shard before the first line; that of the log, if all keys are one shard.
     last: i64,
+    /// The greatest key that was assigned.
+    assigned: i64,
     /// The millisecond whose keys are being assigned …
     at: Timestamp,
     /// … and its free keys.
@@ -112,8 +126,17 @@ struct FreeKeys {
 
 impl FreeKeys {
     fn new(tx: &mut dyn Tx) -> Result<Self, StoreError> {
-        let last: Option<i64> = tx.one("SELECT max(key) FROM log", &[])?.take(0)?;
-        Ok(Self { last: last.unwrap_or(i64::MIN), at: Timestamp::MIN, free: 0..0 })
+        let shards = tx.dialect().log_shards();
+        let (shard, size) = (tx.writer().rem_euclid(shards), (1 << NUMBER_BITS) / shards);
+        let (shard, last) = if shards == 1 {
+            (None, tx.one("SELECT max(key) FROM log", &[])?.take::<Option<i64>>(0)?.unwrap_or(i64::MIN))
+        } else {
+            let last = sql::lock_shard(tx, shard)?;
+            (Some((shard, last)), last)
+        };
+        let first = shard.map_or(0, |(shard, _)| shard * size);
+        let numbers = first..first + size;
+        Ok(Self { shard, numbers, last, assigned: last, at: Timestamp::MIN, free: 0..0 })
     }
 
     /// Returns the next free key of the millisecond, or of the next one if it is full.
@@ -123,6 +146,7 @@ impl FreeKeys {
         }
         loop {
             if let Some(key) = self.free.next() {
+                self.assigned = self.assigned.max(key);
                 return Ok(key);
             }
             self.open(tx, self.at + 1)?;
@@ -130,7 +154,8 @@ impl FreeKeys {
     }
 
     fn open(&mut self, tx: &mut dyn Tx, at: Timestamp) -> Result<(), StoreError> {
-        let (mut first, end) = (first_key(at), first_key(at + 1));
+        let [mut first, end] =
+            [self.numbers.start, self.numbers.end].map(|number| first_key(at).saturating_add(number));
         // The log usually ends before `at`. Otherwise another process has written lines, or the clock was set back.
         if first <= self.last {
             let sql = "SELECT max(key) FROM log WHERE key >= $1 AND key < $2";
@@ -139,6 +164,14 @@ impl FreeKeys {
         }
         (self.at, self.free) = (at, first..end);
         Ok(())
+    }
+
+    /// Records the greatest key of the shard.
+    fn end(self, tx: &mut dyn Tx) -> Result<(), StoreError> {
+        match self.shard {
+            Some((shard, before)) if self.assigned > before => sql::update_shard(tx, shard, self.assigned),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -226,6 +259,20 @@ fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
     })
 }
 
+/// Returns how the lines of the log expire that are older than a time.
+pub(super) fn expiry(now: Timestamp, before: Timestamp, log_days: u32) -> Expiry {
+    // A look-up of one member's lines reads every partition, and a partition is dropped only when all of it has expired.
+    let days = i64::from(log_days) / PARTITIONS;
+    let unit = first_key(Timestamp::from_millis(DAY_MS));
+    Expiry {
+        table: "log",
+        now: first_key(now),
+        expired: first_key(before),
+        span: unit * days.clamp(1, PARTITION_DAYS_MAX),
+        unit,
+    }
+}
+
 /// Deletes up to `limit` lines older than a time. Returns whether there may be more.
 pub(super) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<bool, StoreError> {
     Ok(sql::prune_lines(tx, first_key(before), limit)? == limit)
@@ -295,6 +342,23 @@ mod sql {
         tx.row(&sql, args)?.map(|mut row| row.take(0)).transpose()
     }
 
+    /// Locks the row of a shard until the end of the transaction, and returns the greatest key that it has assigned.
+    pub(super) fn lock_shard(tx: &mut dyn Tx, shard: i64) -> Result<i64, StoreError> {
+        let lock = "SELECT last FROM log_shard WHERE shard = $1 FOR UPDATE";
+        if let Some(mut row) = tx.row(lock, &[shard.into()])? {
+            return row.take(0);
+        }
+        // A new shard begins after all lines, because those of a copied database have any keys.
+        let sql = "INSERT INTO log_shard (shard, last) SELECT $1, coalesce(max(key), $2) FROM log
+                   ON CONFLICT (shard) DO NOTHING";
+        tx.run(sql, &[shard.into(), i64::MIN.into()])?;
+        tx.one(lock, &[shard.into()])?.take(0)
+    }
+
+    pub(super) fn update_shard(tx: &mut dyn Tx, shard: i64, last: i64) -> Result<(), StoreError> {
+        tx.send("UPDATE log_shard SET last = $2 WHERE shard = $1", &[shard.into(), last.into()])
+    }
+
     pub(super) fn removed(tx: &mut dyn Tx) -> Result<Vec<MemberKey>, StoreError> {
         let rows = tx.rows("SELECT key FROM removed_member ORDER BY key", &[])?;
         rows.into_iter().map(|mut row| row.take(0)).collect()
@@ -302,13 +366,15 @@ mod sql {
 
     /// Changes up to `limit` lines of a removed member to [`LogMember::Removed`], and returns their number.
     pub(crate) fn disown(tx: &mut dyn Tx, key: MemberKey, limit: u64) -> Result<u64, StoreError> {
-        let sql = "UPDATE log SET member = $2 WHERE key IN
-                   (SELECT key FROM log WHERE member = $1 ORDER BY key LIMIT $3)";
+        // A range of keys, because PostgreSQL would read a partitioned table as a whole to find a list of them.
+        let sql = "UPDATE log SET member = $2 WHERE member = $1 AND key <=
+                   (SELECT max(key) FROM (SELECT key FROM log WHERE member = $1 ORDER BY key LIMIT $3) AS batch)";
         tx.run(sql, &[key.into(), LogMember::Removed.into(), limit.cast_signed().into()])
     }
 
     pub(super) fn prune_lines(tx: &mut dyn Tx, before: i64, limit: u64) -> Result<u64, StoreError> {
-        let sql = "DELETE FROM log WHERE key IN (SELECT key FROM log WHERE key < $1 ORDER BY key LIMIT $2)";
+        let sql = "DELETE FROM log WHERE key <=
+                   (SELECT max(key) FROM (SELECT key FROM log WHERE key < $1 ORDER BY key LIMIT $2) AS batch)";
         tx.run(sql, &[before.into(), limit.cast_signed().into()])
     }
 }

@@ -9,10 +9,10 @@ use super::calendar::Calendar;
 use super::visitor::{self, DayKeys, day_keys};
 use super::{State, log, trends};
 use crate::account::removal;
-use crate::clock::{Clock, DAY_MS, SECOND_MS};
+use crate::clock::{Clock, DAY_MS, SECOND_MS, Timestamp};
 use crate::error::{Error, Result};
 use crate::lease::Lease;
-use crate::store::{Isolation, Store, StoreError, Tx};
+use crate::store::{Isolation, Leftover, Store, StoreError, Tx};
 
 /// The interval between two runs.
 const INTERVAL: Duration = Duration::from_secs(10 * 60);
@@ -25,6 +25,11 @@ const BATCH: std::ops::RangeInclusive<u64> = 16..=2_000;
 const FIRST_BATCH: u64 = 200;
 /// The pause between two batches, for other writes.
 const PAUSE: Duration = Duration::from_millis(20);
+/// The number of expired lines that a run deletes one by one if the others go with their partition.
+const LINES_MAX: u64 = 50_000;
+/// The number of attempts to add and drop partitions in a run, and the pause after one.
+const ATTEMPTS: usize = 5;
+const ATTEMPT_PAUSE: Duration = Duration::from_millis(200);
 /// The time after midnight for which the previous day stays open for guests and reports, because communications from
 /// its last seconds are still being written.
 pub(super) const LATE_MS: i64 = 60 * 60 * SECOND_MS;
@@ -60,6 +65,12 @@ impl Retention {
         }
         let janitor = Janitor::new(analysis, Arc::clone(&self.stopped));
         janitor.rotate_keys()?;
+        if let Err(error) = janitor.arrange_log() {
+            tracing::warn!(
+                cause = error.detail(),
+                "the partitions of the access log could not be arranged yet"
+            );
+        }
         let _ = self.store.set(Arc::clone(&analysis.store));
         let started = std::thread::Builder::new().name("tidings-janitor".into()).spawn(move || janitor.run());
         *thread = Some(started.map_err(|e| Error::Internal(e.into()))?);
@@ -156,11 +167,11 @@ impl Janitor {
         let first_day = self.calendar.local_hour(log_from).day;
         let past = self.calendar.local_hour(now - LATE_MS).day;
         [
-            self.in_batches(removal::delete_remains),
+            self.in_batches(u64::MAX, removal::delete_remains),
             self.delete_guests(past),
-            self.in_batches(move |tx, limit| trends::prune(tx, now, limit)),
-            self.in_batches(move |tx, limit| log::prune(tx, log_from, limit)),
-            self.in_batches(move |tx, limit| log::prune_requests(tx, first_day, limit)),
+            self.in_batches(u64::MAX, move |tx, limit| trends::prune(tx, now, limit)),
+            self.delete_lines(log_from),
+            self.in_batches(u64::MAX, move |tx, limit| log::prune_requests(tx, first_day, limit)),
         ]
         .into_iter()
         .collect()
@@ -168,21 +179,45 @@ impl Janitor {
 
     fn delete_guests(&self, before: i64) -> Result<()> {
         let days = self.store.read(|tx| visitor::days_with_guests(tx, before))?;
-        days.into_iter()
-            .try_for_each(|day| self.in_batches(move |tx, limit| visitor::delete_guests(tx, day, limit)))
+        days.into_iter().try_for_each(|day| {
+            self.in_batches(u64::MAX, move |tx, limit| visitor::delete_guests(tx, day, limit))
+        })
     }
 
-    /// Calls `work` with the number of rows to process until no rows are left.
+    /// Deletes the lines of the log that have expired: partitions as a whole, other lines in batches.
+    fn delete_lines(&self, before: Timestamp) -> Result<()> {
+        let arranged = self.arrange_log();
+        let most = if matches!(arranged, Ok(Leftover::Delete)) { u64::MAX } else { LINES_MAX };
+        let deleted = self.in_batches(most, move |tx, limit| log::prune(tx, before, limit));
+        arranged.map(drop).and(deleted)
+    }
+
+    /// Adds and drops partitions of the log. Several attempts, because others may use the log.
+    fn arrange_log(&self) -> Result<Leftover> {
+        let now = self.clock.now();
+        let expiry = log::expiry(now, now - i64::from(self.log_days) * DAY_MS, self.log_days);
+        for _ in 1..ATTEMPTS {
+            match self.store.arrange_partitions(&expiry) {
+                Err(StoreError::Conflict(_)) if self.rest(ATTEMPT_PAUSE) => {}
+                arranged => return Ok(arranged?),
+            }
+        }
+        Ok(self.store.arrange_partitions(&expiry)?)
+    }
+
+    /// Calls `work` with the number of rows to process until no rows are left, or `most` are processed.
     fn in_batches(
         &self,
+        most: u64,
         work: impl Fn(&mut dyn Tx, u64) -> Result<bool, StoreError> + Copy + Send + 'static,
     ) -> Result<()> {
-        let mut batch = FIRST_BATCH;
-        while !self.is_stopped() && self.lease.hold()? {
+        let (mut batch, mut done) = (FIRST_BATCH, 0);
+        while !self.is_stopped() && done < most && self.lease.hold()? {
             let began = Instant::now();
             if !self.store.write_long(Isolation::Alone, move |tx| work(tx, batch))? {
                 break;
             }
+            done += batch;
             let fits = if began.elapsed() > BATCH_TIME { batch / 2 } else { batch * 2 };
             batch = fits.clamp(*BATCH.start(), *BATCH.end());
             self.store.copy_wal()?;

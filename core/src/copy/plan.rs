@@ -16,7 +16,7 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 43] = [
+const TABLES: [(&str, Treatment); 44] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
@@ -49,6 +49,8 @@ const TABLES: [(&str, Treatment); 43] = [
     // The key of the hashes in `request`.
     ("path_key", Treatment::Settings),
     ("log", Treatment::Rows),
+    // A shard that has no row begins after all lines. Only PostgreSQL has this table.
+    ("log_shard", Treatment::Empty),
     // For caches, all of which load everything from a new database: its first revision changes every topic and all
     // posts.
     ("touched", Treatment::Empty),

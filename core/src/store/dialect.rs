@@ -121,4 +121,14 @@ impl Dialect {
             Self::Postgres => "INSERT INTO touched (topic, revision) VALUES ($1, $2)",
         }
     }
+
+    /// Returns the number of shards into which the keys of the access log within a millisecond are divided, so that
+    /// transactions write lines at the same time. A power of two.
+    pub(crate) const fn log_shards(self) -> i64 {
+        match self {
+            Self::Sqlite => 1,
+            #[cfg(feature = "postgres")]
+            Self::Postgres => 128,
+        }
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use super::effects::Effects;
+use super::expiry::{Expiry, Leftover};
 use super::{Isolation, StoreError, Topic, Tx};
 
 /// A database engine, except for its writing connection, which is the [`Committer`] of the writing thread.
@@ -47,6 +48,11 @@ pub(super) trait Engine: Send + Sync {
 
     /// Implements [`Store::copy_wal`](super::Store::copy_wal).
     fn copy_wal(&self) -> Result<(), StoreError>;
+
+    /// Implements [`Store::arrange_partitions`](super::Store::arrange_partitions).
+    fn arrange_partitions(&self, _: &Expiry) -> Result<Leftover, StoreError> {
+        Ok(Leftover::Delete)
+    }
 }
 
 /// The connection on which the writing thread commits.

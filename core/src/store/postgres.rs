@@ -13,6 +13,7 @@ mod horizon;
 mod inspect;
 mod lane;
 mod migrate;
+mod partition;
 mod password_file;
 mod revision;
 mod server;

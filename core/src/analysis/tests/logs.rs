@@ -276,6 +276,32 @@ fn lines_of_a_full_millisecond_continue_in_the_next() {
 }
 
 #[test]
+fn processes_write_lines_of_the_same_millisecond() {
+    let service = service();
+    let open = || Tidings::builder(service.location()).clock(Clock::fixed(NOW)).open().unwrap();
+    let others = [open(), open()];
+    let visit = Communication {
+        caller: &Caller::Guest,
+        operation: Operation::new("GET", "/get_popularity_newsfeed"),
+        path: "/get_popularity_newsfeed",
+        status: 200,
+        address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        user_agent: b"",
+    };
+    for n in 0..3 {
+        for tidings in others.iter().chain([&service.tidings]) {
+            for _ in 0..150 {
+                record(tidings, &visit);
+            }
+            tidings.analysis().flush().unwrap();
+        }
+        let lines = log_date(&service, &Caller::Operator, DAY, 1_000).unwrap().log;
+        assert_eq!(lines.len(), (450 * (n + 1)).min(1_000));
+        assert!(lines.is_sorted_by(|one, next| one.place() != next.place() && one.date >= next.date));
+    }
+}
+
+#[test]
 fn old_lines_are_deleted_with_their_requests() {
     let mut config = config::Config::default();
     config.analysis.log_days = 7;

@@ -5,12 +5,14 @@ use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use super::super::engine::Engine;
+use super::super::expiry::{Expiry, Leftover};
 use super::super::pool::{Lease, Pool};
 use super::super::watch::{Versions, Watcher};
 use super::super::{StoreError, Tx};
 use super::committer::{self, PgCommitter};
 use super::connect::Connector;
 use super::migrate::migrate;
+use super::partition;
 use super::server::Server;
 use super::session::Session;
 use super::tx::ReadTx;
@@ -119,5 +121,9 @@ impl Engine for PgEngine {
 
     fn copy_wal(&self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    fn arrange_partitions(&self, expiry: &Expiry) -> Result<Leftover, StoreError> {
+        partition::arrange(&mut self.server.connect_if_reachable()?, expiry)
     }
 }

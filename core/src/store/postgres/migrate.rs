@@ -20,7 +20,7 @@ impl Step {
 }
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     Step::new(include_str!("0001_initial.sql"), 1),
     // Counters have other keys.
     Step::new(include_str!("0002_concurrent.sql"), 2),
@@ -28,6 +28,8 @@ const STEPS: [Step; 6] = [
     Step::new(include_str!("0004_sign_in.sql"), 2),
     Step::new(include_str!("0005_day_keys.sql"), 2),
     Step::new(include_str!("0006_leases.sql"), 2),
+    // Lines have other keys.
+    Step::new(include_str!("0007_log_partitions.sql"), 7),
 ];
 
 /// The schema version of this program: the number of its steps.
@@ -290,6 +292,32 @@ mod tests {
             let sql = "SELECT string_agg(conname, ' ') FROM pg_constraint WHERE conrelid = CAST('day_key' AS regclass)";
             assert_eq!(text(sql), "day_key_slot");
             assert_eq!(text("SELECT relpersistence FROM pg_class WHERE relname = 'day_key'"), "u");
+        }
+    }
+
+    #[test]
+    fn lines_of_a_log_without_partitions_stay() {
+        if !is_installed("partitions of an older log") {
+            return;
+        }
+        // One is of a distant time.
+        let keys = [1_795_163_760_000 << 14, 1_795_163_760_001 << 14, 4_000_000_000_000 << 14];
+        let lines = keys.map(|key| format!("({key}, 7, 1)")).join(", ");
+        for rows in [format!("INSERT INTO log (key, member, request) VALUES {lines}"), String::new()] {
+            let database = Cluster::shared().expect("it is installed").database();
+            update_to(&database, &STEPS[..STEPS.len() - 1]);
+            database.query(&rows, &[]);
+            let store = Store::open(&Location::from(database.url())).unwrap();
+            let mut found =
+                store.read(|tx| tx.rows("SELECT key FROM log WHERE member = 7 ORDER BY key", &[])).unwrap();
+            let found: Vec<i64> = found.iter_mut().map(|row| row.take(0).unwrap()).collect();
+            assert_eq!(found, if rows.is_empty() { &[][..] } else { &keys });
+            drop(store);
+            // The last partition begins with a day, after all lines.
+            let sql = "SELECT CAST(replace(c.relname, 'log_', '') AS bigint) % (86400000 * 16384::bigint)
+                       FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+                       WHERE i.inhparent = 'log'::regclass AND c.relname <> 'log_first'";
+            assert_eq!(database.query(sql, &[]), [[Some("0".to_owned())]]);
         }
     }
 

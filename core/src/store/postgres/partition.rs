@@ -1,0 +1,184 @@
+//! Partitions of tables whose rows expire.
+//!
+//! Adding and dropping partitions needs a lock that conflicts with every statement on the table. So the new tables are
+//! made before the lock is requested, the request is given up after a moment, because statements that come later wait
+//! behind it, and the transaction does not wait for a standby.
+
+use super::super::StoreError;
+use super::super::expiry::{Expiry, Leftover};
+use super::super::value::FromValue;
+use super::session::Session;
+
+/// The settings of the transaction. A partition that a promoted standby lacks is added or dropped again.
+const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '20ms'; SET LOCAL synchronous_commit = local";
+
+/// The key of the lock that a server holds while it changes partitions: "tdngpart" as a number.
+const LOCK: i64 = 0x7464_6e67_7061_7274;
+
+/// A partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Partition {
+    name: String,
+    /// Its lowest key; `None` for the first partition …
+    from: Option<i64>,
+    /// … and the key above its keys; `None` for the last one.
+    until: Option<i64>,
+}
+
+/// Drops the partitions of which all rows have expired, and adds those for the next time.
+///
+/// # Errors
+/// [`StoreError::Conflict`] if other transactions use the table; nothing has changed then, or only the drop is done.
+pub(super) fn arrange(session: &mut Session, expiry: &Expiry) -> Result<Leftover, StoreError> {
+    in_transaction(session, |session| drop_expired(session, expiry))?;
+    in_transaction(session, |session| add(session, expiry))?;
+    let partitions = partitions(session, expiry.table)?;
+    Ok(leftover(&partitions, expiry))
+}
+
+fn in_transaction(
+    session: &mut Session,
+    work: impl FnOnce(&mut Session) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    session.control(BEGIN)?;
+    let done = match first(session, &format!("SELECT pg_try_advisory_xact_lock({LOCK})"))? {
+        Some(true) => work(session).and_then(|()| session.commit().map(drop)),
+        // Another server is doing it.
+        _ => Ok(()),
+    };
+    session.roll_back();
+    done
+}
+
+/// Replaces the expired partitions by a new first one, so that older rows still have a partition.
+fn drop_expired(session: &mut Session, expiry: &Expiry) -> Result<(), StoreError> {
+    let table = expiry.table;
+    let partitions = partitions(session, table)?;
+    let is_expired = |partition: &&Partition| partition.until.is_some_and(|until| until <= expiry.expired);
+    let expired: Vec<&Partition> = partitions.iter().filter(is_expired).collect();
+    let Some(until) = expired.last().and_then(|last| last.until) else { return Ok(()) };
+    if let [only] = &*expired
+        && first(session, &format!("SELECT NOT EXISTS (SELECT FROM {})", only.name))? == Some(true)
+    {
+        return Ok(());
+    }
+    let names: Vec<&str> = expired.iter().map(|partition| &*partition.name).collect();
+    let names = names.join(", ");
+    // Two in turn: the table of the same bound may still be the first one.
+    let free = [format!("{table}_until_{until}"), format!("{table}_before_{until}")];
+    let replacement = free.iter().find(|name| expired.iter().all(|partition| partition.name != **name));
+    let replacement = replacement.expect("the expired partitions include one first partition");
+    session.control(&format!("CREATE TABLE {replacement} (LIKE {table} INCLUDING ALL)"))?;
+    lock(session, table, &names)?;
+    session.control(&format!(
+        "DROP TABLE {names};
+         ALTER TABLE {table} ATTACH PARTITION {replacement} FOR VALUES FROM (MINVALUE) TO ({until})"
+    ))?;
+    tracing::debug!(table, partitions = names, "dropped expired partitions");
+    Ok(())
+}
+
+/// Gives the last partition an upper bound, and adds later ones, if its keys begin soon.
+fn add(session: &mut Session, expiry: &Expiry) -> Result<(), StoreError> {
+    let table = expiry.table;
+    let partitions = partitions(session, table)?;
+    let Some(Partition { name: last, from: Some(from), until: None }) = partitions.last() else {
+        return Err(StoreError::Damaged(format!("the table {table} has no last partition")));
+    };
+    if *from >= expiry.now.saturating_add(expiry.span) {
+        return Ok(());
+    }
+    let greatest: Option<i64> = first(session, &format!("SELECT max(key) FROM {last}"))?;
+    let bounds = later_bounds(*from, greatest, expiry);
+    let Some(end) = bounds.first() else { return Ok(()) };
+    let name = |bound: &i64| format!("{table}_{bound}");
+    for bound in &bounds {
+        session.control(&format!("CREATE TABLE {} (LIKE {table} INCLUDING ALL)", name(bound)))?;
+    }
+    lock(session, table, last)?;
+    // The server reads the last partition, to see that its rows are within the bounds. Usually there are none.
+    session.control(&format!(
+        "ALTER TABLE {table} DETACH PARTITION {last};
+         ALTER TABLE {table} ATTACH PARTITION {last} FOR VALUES FROM ({from}) TO ({end})"
+    ))?;
+    for (n, bound) in bounds.iter().enumerate() {
+        let until = bounds.get(n + 1).map_or("MAXVALUE".to_owned(), i64::to_string);
+        session.control(&format!(
+            "ALTER TABLE {table} ATTACH PARTITION {} FOR VALUES FROM ({bound}) TO ({until})",
+            name(bound)
+        ))?;
+    }
+    Ok(())
+}
+
+/// Returns the bounds of new partitions: the upper bound of the last one, which begins at `from` and has rows up to the key
+/// `greatest`, and those after it. The last new partition begins a whole span after now.
+fn later_bounds(from: i64, greatest: Option<i64>, expiry: &Expiry) -> Vec<i64> {
+    let Expiry { now, span, unit, .. } = *expiry;
+    let soon = now.saturating_add(span);
+    // After a time in which nothing was added, one partition has all of it.
+    let today = now.div_euclid(unit) * unit;
+    let after_rows = greatest.map_or(i64::MIN, |key| (key.div_euclid(unit) + 1).saturating_mul(unit));
+    let first = from.saturating_add(span).max(today).max(after_rows);
+    let next = |bound: &i64| (*bound < soon).then(|| bound.saturating_add(span));
+    std::iter::successors(Some(first), next).collect()
+}
+
+/// Returns what to do with the expired rows of partitions that have other rows too.
+fn leftover(partitions: &[Partition], expiry: &Expiry) -> Leftover {
+    let partly = partitions.iter().find(|partition| partition.until.is_none_or(|end| end > expiry.expired));
+    match partly {
+        Some(Partition { from: Some(from), until: Some(until), .. }) if until - from <= 2 * expiry.span => {
+            Leftover::MayWait
+        }
+        _ => Leftover::Delete,
+    }
+}
+
+/// Locks a table and some of its partitions. After the table is locked, only maintenance such as a vacuum still uses a
+/// partition, which nobody waits for.
+fn lock(session: &mut Session, table: &str, partitions: &str) -> Result<(), StoreError> {
+    session.control(&format!("LOCK TABLE ONLY {table} IN ACCESS EXCLUSIVE MODE"))?;
+    session.control(&format!("LOCK TABLE {partitions} IN ACCESS EXCLUSIVE MODE NOWAIT")).map(drop)
+}
+
+/// Returns the partitions of a table in the order of their keys.
+fn partitions(session: &mut Session, table: &str) -> Result<Vec<Partition>, StoreError> {
+    let sql = format!(
+        "SELECT CAST(c.relname AS text), pg_get_expr(c.relpartbound, c.oid)
+         FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = to_regclass('{table}')"
+    );
+    let mut found = Vec::new();
+    session.for_each(&sql, &[], &mut |row| {
+        let (name, bounds): (String, String) = (row.take(0)?, row.take(1)?);
+        let parsed = parse(&bounds);
+        let (from, until) = parsed
+            .ok_or_else(|| StoreError::Damaged(format!("the partition {name} has the bounds {bounds}")))?;
+        found.push(Partition { name, from, until });
+        Ok(())
+    })?;
+    found.sort_by_key(|partition| partition.from);
+    Ok(found)
+}
+
+/// Parses bounds such as `FOR VALUES FROM (MINVALUE) TO ('7')`.
+fn parse(bounds: &str) -> Option<(Option<i64>, Option<i64>)> {
+    let (from, until) = bounds.strip_prefix("FOR VALUES FROM (")?.strip_suffix(')')?.split_once(") TO (")?;
+    let bound = |text: &str, infinite| {
+        if text == infinite { Some(None) } else { text.trim_matches('\'').parse().ok().map(Some) }
+    };
+    Some((bound(from, "MINVALUE")?, bound(until, "MAXVALUE")?))
+}
+
+/// Runs a statement and returns the first column of its first row, unless it is null.
+fn first<T: FromValue>(session: &mut Session, sql: &str) -> Result<Option<T>, StoreError> {
+    let mut found = None;
+    session.for_each(sql, &[], &mut |row| {
+        found = row.take(0)?;
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests;
