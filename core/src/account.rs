@@ -32,7 +32,7 @@ pub(crate) mod verify;
 
 pub use crate::client::Client;
 pub use authority::Operator;
-pub(crate) use authority::{Admin, Identity, Member, MemberRecord, find};
+pub(crate) use authority::{Admin, AdminReader, Identity, Member, MemberRecord, find};
 pub use import::import_members;
 pub use members::{MEMBERS_MAX, MemberEntry, MemberQuery, Members, list, set_password};
 pub(crate) use removal::remove;

@@ -17,7 +17,7 @@ use crate::clock::{Clock, DAY_MS, Timestamp};
 use crate::config;
 use crate::error::{Error, Pending, Result};
 use crate::keyed;
-use crate::store::{Isolation, Store, StoreError, Tx};
+use crate::store::{Isolation, Moment, Store, StoreError, Topic, Tx};
 
 #[cfg(feature = "demo")]
 pub(crate) mod backfill;
@@ -285,28 +285,35 @@ fn read_log(
 ) -> Result<Log> {
     let (identity, user_id) = (caller.identify(tidings), user_id.map(fold));
     let analysis = tidings.analysis();
-    let read = |tx: &mut dyn Tx| {
+    let current = |tx: &mut dyn Tx| {
         let access = LogAccess::check(tx, tidings, &identity, user_id.as_deref())?;
         let since = window.map_or(Ok(Timestamp::MIN), |w| w.since(&analysis.calendar, tidings.now()))?;
         if limit < 0 {
             return Err(Error::BadRequest(LIMIT_RULE));
         }
-        let scope = access.scope(tx)?;
-        Ok(Log { log: log::lines(tx, scope, since, limit.min(LOG_MAX))? })
+        Ok((access.scope(tx)?, since))
     };
-    analysis.settle();
-    tidings.store().read_within(tidings.config().query_timeout, read)
+    let seen = analysis.settle();
+    tidings.store().read_stale_after(
+        Some(tidings.config().query_timeout),
+        seen,
+        current,
+        |tx, (scope, since)| Ok(Log { log: log::lines(tx, *scope, *since, limit.min(LOG_MAX))? }),
+    )
 }
 
 impl State {
     /// Waits for a commit of the queued records before a report, unless reports are requested too often. If it fails,
-    /// the report is made without these records.
-    pub(crate) fn settle(&self) {
+    /// the report is made without these records. Returns the moment that the report must see.
+    pub(crate) fn settle(&self) -> Moment {
+        let is_exact = self.journal.may_be_exact();
         if self.journal.must_settle()
             && let Err(error) = self.journal.settle(&self.store)
         {
             tracing::debug!(cause = error.to_string(), "a report is made without the latest communications");
         }
+        // Every record is counted.
+        if is_exact { self.store.changed(Topic::Counts) } else { Moment::FIRST }
     }
 
     /// Waits until all records that are queued now are committed, for work that needs the complete log.

@@ -205,6 +205,8 @@ struct Inner {
     hasher: Hasher,
     throttle: Throttle,
     acts: post::acts::Acts,
+    /// The latest moment at which this process has inserted, changed or removed posts.
+    posts_changed: store::Latest,
     recent_likes: profile::likes::RecentLikes,
     verifier: Box<dyn Verifier>,
     config: Config,
@@ -353,6 +355,10 @@ impl Tidings {
         &self.0.words
     }
 
+    pub(crate) fn posts_changed(&self) -> &store::Latest {
+        &self.0.posts_changed
+    }
+
     pub(crate) fn feeds(&self) -> &newsfeed::Feeds {
         &self.0.feeds
     }
@@ -444,6 +450,7 @@ impl Builder {
         Ok(Tidings(Arc::new(Inner {
             acts: post::acts::Acts::new(&store, &analysis.calendar, config.feed.like_weight),
             user_infos: profile::UserInfos::new(&store),
+            posts_changed: store::Latest::default(),
             feeds,
             analysis,
             words,

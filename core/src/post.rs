@@ -155,6 +155,7 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
         Ok(derived.write(tx)?)
     });
     written.map_err(duplicate_url)?;
+    tidings.posts_changed().record();
     Ok(Inserted { id })
 }
 
@@ -177,7 +178,9 @@ pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Re
         rows::update(tx, &admin, &old, &new, None, &mut derived)?;
         Ok(derived.write(tx)?)
     });
-    written.map_err(duplicate_url)
+    written.map_err(duplicate_url)?;
+    tidings.posts_changed().record();
+    Ok(())
 }
 
 /// Removes a post, also from the lists of the members who viewed or liked it.
@@ -191,8 +194,10 @@ pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
         let post = rows::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
         let mut derived = DerivedChanges::default();
         rows::remove(tx, &admin, &post, &mut derived)?;
-        Ok(derived.write(tx)?)
-    })
+        Ok::<_, Error>(derived.write(tx)?)
+    })?;
+    tidings.posts_changed().record();
+    Ok(())
 }
 
 /// Returns a complete post, even if it is past its end date.

@@ -96,8 +96,9 @@ fn find(tidings: &Tidings, search: &str, category: Option<&str>, num: i64) -> Re
         return Ok(SearchResult { search_result: Vec::new() });
     };
     let limit = tidings.config().query_timeout;
-    let found =
-        tidings.store().read_within(limit, |tx| index::find(tx, &query, category, tidings.now(), num))?;
+    let found = tidings.store().read_stale(Some(limit), tidings.posts_changed().get(), |tx| {
+        index::find(tx, &query, category, tidings.now(), num)
+    })?;
     let hit = |(post, relevance)| PostHit { post, similarity: similarity(relevance) };
     Ok(SearchResult { search_result: found.into_iter().map(hit).collect() })
 }
@@ -110,7 +111,9 @@ pub fn domains(tidings: &Tidings, search: &str) -> Result<Domains> {
     let tokens = tokens::distinct(tokens::tokens(&checked(search)?));
     let Some(query) = Query::new(&tokens, &[]) else { return Ok(Domains { search_result: Vec::new() }) };
     let limit = tidings.config().query_timeout;
-    let sites = tidings.store().read_within(limit, |tx| index::sites(tx, &query, tidings.now()))?;
+    let sites = tidings.store().read_stale(Some(limit), tidings.posts_changed().get(), |tx| {
+        index::sites(tx, &query, tidings.now())
+    })?;
     let domain = |site: index::Site| {
         let scheme = if site.newest.get(..6).is_some_and(|s| s.eq_ignore_ascii_case("https:")) {
             "https"

@@ -5,6 +5,7 @@ use prometheus::Histogram;
 use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::store::Store;
+pub use crate::store::{Follower, ReadStandby, Retries, ServerGauges};
 
 /// The state of the service at one moment.
 #[derive(Clone, Debug)]
@@ -29,6 +30,8 @@ pub struct Stats {
     pub database_bytes: u64,
     /// Bytes of the write-ahead log of an SQLite file; 0 on a server.
     pub wal_bytes: u64,
+    /// What a PostgreSQL server and its standbys report; `None` for a file.
+    pub server: Option<ServerGauges>,
     /// Milliseconds since the feed index was last updated; `None` before it is loaded.
     pub feeds_age_ms: Option<i64>,
     /// Milliseconds since the word model was trained; `None` without a model.
@@ -50,6 +53,7 @@ impl Stats {
             writable: store.writable().is_ok(),
             database_bytes: store.database_bytes(),
             wal_bytes: store.wal_bytes(),
+            server: store.server_gauges(),
             feeds_age_ms: age(tidings.feeds().updated()),
             words_age_ms: age(tidings.words().made()),
         }

@@ -7,8 +7,8 @@
 //! # Reading
 //!
 //! [`Store::read`] runs the closure on the caller's thread, on a separate connection, in one snapshot of the database.
-//! Reads do not wait for writes. A read that may take long uses [`Store::read_within`], which limits its time and leaves
-//! connections for short reads. Frequent reads of one kind, such as look-ups of callers, run together on a server
+//! Reads do not wait for writes. A read whose data may be slightly stale uses [`Store::read_stale`], which may use a standby,
+//! and limits the time of a long read. Frequent reads of one kind, such as look-ups of callers, run together on a server
 //! ([`GatheredReads`]).
 //!
 //! # Writing
@@ -90,6 +90,7 @@ mod gathered_reads;
 mod gauges;
 pub(crate) mod inspect;
 mod isolation;
+mod moment;
 mod pending;
 mod pool;
 #[cfg(feature = "postgres")]
@@ -110,7 +111,9 @@ pub(crate) use dialect::Dialect;
 pub use error::{ServerError, StoreError};
 pub(crate) use expiry::{Expiry, Leftover};
 pub(crate) use gathered_reads::GatheredReads;
+pub use gauges::{Follower, ReadStandby, Retries, ServerGauges};
 pub(crate) use isolation::Isolation;
+pub(crate) use moment::{Latest, Moment};
 pub(crate) use pending::Pending;
 pub use pending::PendingFuture;
 pub use sqlite::SCHEMA_VERSION;
@@ -309,17 +312,57 @@ impl Store {
         self.engine.is_on_server()
     }
 
-    /// Does the same as [`Store::read`] for work that may take long. Such reads use at most half of the connections, so
-    /// that short reads never wait for them, and the store interrupts their statements after `limit`.
+    /// Does the same as [`Store::read`] for data that may be slightly stale: it lacks the commits of at most the last half
+    /// second, and none that this process knew of at the moment `seen`.
+    ///
+    /// The database may have standbys, and one of them answers if it is close enough behind the primary. `work` may run more
+    /// than once, and only its last run counts.
+    ///
+    /// With a `limit`, the work may take long: such reads use at most half of the connections, so that short reads never wait
+    /// for them, and the store interrupts their statements after `limit`.
     ///
     /// # Errors
     /// The errors of [`Store::read`]; [`StoreError::Overloaded`] after `limit`.
-    pub(crate) fn read_within<T, E: From<StoreError>>(
+    pub(crate) fn read_stale<T, E: From<StoreError>>(
         &self,
-        limit: Duration,
-        work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
+        limit: Option<Duration>,
+        seen: Moment,
+        mut work: impl FnMut(&mut dyn Tx) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.read_on_engine(Some(limit), work)
+        let (mut result, began) = (None, Moment::now());
+        if self.engine.read_stale(limit, seen, &mut |tx| result = Some(work(tx)))
+            && let Some(result) = result
+        {
+            return result;
+        }
+        self.read_on_engine(limit.map(|limit| limit.saturating_sub(began.elapsed())), work)
+    }
+
+    /// Does the same as [`Store::read_stale`] after `current`, which sees the current state of the database and decides, for
+    /// example, what the caller may read.
+    ///
+    /// # Errors
+    /// The errors of [`Store::read_stale`]; the error of `current`.
+    pub(crate) fn read_stale_after<C, T, E: From<StoreError>>(
+        &self,
+        limit: Option<Duration>,
+        seen: Moment,
+        current: impl FnOnce(&mut dyn Tx) -> Result<C, E>,
+        mut work: impl FnMut(&mut dyn Tx, &C) -> Result<T, E>,
+    ) -> Result<T, E> {
+        if !self.engine.can_read_stale(seen) {
+            return self.read_on_engine(limit, |tx| {
+                let current = current(tx)?;
+                work(tx, &current)
+            });
+        }
+        let current = self.read(current)?;
+        self.read_stale(limit, seen, |tx| work(tx, &current))
+    }
+
+    /// Returns the moment at which this process last learnt of a change of `topic`.
+    pub(crate) fn changed(&self, topic: Topic) -> Moment {
+        self.versions.changed(topic)
     }
 
     fn read_on_engine<T, E: From<StoreError>>(
@@ -385,6 +428,11 @@ impl Store {
         self.engine.failures()
     }
 
+    /// Returns what a server and its standbys report; `None` for a file.
+    pub(crate) fn server_gauges(&self) -> Option<ServerGauges> {
+        self.engine.server_gauges()
+    }
+
     /// Returns the number of statements that this process has run in transactions, of all its databases.
     pub(crate) fn statements() -> u64 {
         gauges::statements()
@@ -436,6 +484,15 @@ impl Store {
 
 #[cfg(test)]
 impl Store {
+    /// Does the same as [`Store::read`] with a time limit.
+    fn read_within<T, E: From<StoreError>>(
+        &self,
+        limit: Duration,
+        work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.read_on_engine(Some(limit), work)
+    }
+
     fn simulation(&self) -> &tests::horizon::Simulation {
         &self.versions.simulation
     }

@@ -29,6 +29,8 @@ use crate::app::App;
 use crate::reply::Refusal;
 use crate::security;
 
+mod database;
+
 /// The prefix of every metric.
 const NAMESPACE: &str = "tidings";
 /// Upper bounds of the latency buckets, in seconds.
@@ -87,6 +89,9 @@ fn page(app: &App) -> prometheus::Result<String> {
     let stats = Stats::of(&app.tidings);
     families.append(&mut gauges(app, &stats)?.gather());
     families.append(&mut counters(&stats)?.gather());
+    if let Some(server) = &stats.server {
+        families.append(&mut database::registry(server)?.gather());
+    }
     families.append(&mut prometheus::gather());
     TextEncoder::new().encode_to_string(&families)
 }

@@ -90,6 +90,14 @@ impl Identity {
         }
     }
 
+    /// Checks like [`Identity::admin`] for a read of data that may be stale.
+    ///
+    /// # Errors
+    /// Those of [`Identity::admin`].
+    pub(crate) fn admin_reader(&self, tx: &mut dyn Tx) -> Result<AdminReader> {
+        self.admin(tx).map(|_| AdminReader(()))
+    }
+
     /// Calls `read` if the caller is an administrator or the operator, and returns `None` otherwise. Guests are
     /// recognised without reading the database.
     pub(crate) fn if_admin<T: Send>(
@@ -154,6 +162,12 @@ pub struct Operator(());
 #[derive(Debug)]
 #[must_use = "a function that needs an administrator takes this proof"]
 pub(crate) struct Admin<'tx>(PhantomData<&'tx ()>);
+
+/// Proof that an administrator, or the operator, reads data that may be stale. It outlives the transaction that checked it,
+/// because the data may be read in another one, on a standby. It permits no writes.
+#[derive(Debug)]
+#[must_use = "a function that needs an administrator takes this proof"]
+pub(crate) struct AdminReader(());
 
 impl<'tx> Admin<'tx> {
     /// Returns the proof to act for a member with the administrator's authority.

@@ -9,6 +9,7 @@ use crate::Tidings;
 use crate::account::{Caller, fold};
 use crate::clock::Timestamp;
 use crate::error::Result;
+use crate::store::Tx;
 
 /// The maximum number of lines that a page with a path filter reads.
 const SEARCH_MAX: i64 = 20_000;
@@ -63,15 +64,17 @@ pub fn browse(
 ) -> Result<LogPage> {
     let (identity, analysis) = (caller.identify(tidings), tidings.analysis());
     let limit = limit.clamp(1, PAGE_MAX);
-    analysis.settle();
-    tidings.store().read(|tx| {
+    let current = |tx: &mut dyn Tx| {
         let member = filter.member.as_deref().map(fold);
-        let scope = LogAccess::check(tx, tidings, &identity, member.as_deref())?.scope(tx)?;
+        LogAccess::check(tx, tidings, &identity, member.as_deref())?.scope(tx)
+    };
+    let seen = analysis.settle();
+    tidings.store().read_stale_after(None, seen, current, |tx, scope| {
         let before = place.map_or(i64::MAX, |place| place.0).min(filter.until.map_or(i64::MAX, first_key));
         // If every line matches, no more lines are read than are shown.
         let lines = if filter.path.is_some() { SEARCH_MAX } else { limit + 1 };
         let range = log::LogRange { since: filter.since.map_or(i64::MIN, first_key), before, lines };
-        let (mut lines, looked_to) = log::search(tx, scope, range, filter.path.as_deref(), limit + 1)?;
+        let (mut lines, looked_to) = log::search(tx, *scope, range, filter.path.as_deref(), limit + 1)?;
         let full = lines.len() > usize::try_from(limit).unwrap_or_default();
         lines.truncate(usize::try_from(limit).unwrap_or_default());
         let next = if full { lines.last().map(|line| line.key) } else { looked_to };

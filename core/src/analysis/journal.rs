@@ -102,11 +102,13 @@ impl Journal {
     /// Returns whether a report should first wait for a commit of the queued records, so that it includes the latest
     /// communications. If reports are requested often, only some of them wait; the others are up to 200 ms behind.
     pub(super) fn must_settle(&self) -> bool {
-        if self.exact_debt(self.calendar.monotonic()) + EXACT_INTERVAL_MS > EXACT_BURST * EXACT_INTERVAL_MS {
-            return false;
-        }
         // No revision tells this, because another process may commit a greater one before.
-        self.queue.is_unsettled()
+        self.may_be_exact() && self.queue.is_unsettled()
+    }
+
+    /// Returns whether a report includes the latest communications, because reports are not requested too often.
+    pub(super) fn may_be_exact(&self) -> bool {
+        self.exact_debt(self.calendar.monotonic()) + EXACT_INTERVAL_MS <= EXACT_BURST * EXACT_INTERVAL_MS
     }
 
     /// Returns the limiter's current debt in milliseconds.

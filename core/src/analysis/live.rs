@@ -7,7 +7,7 @@ use super::counters::{Counter, Counts};
 use super::local_time::{HOUR_MS, HOURS, LocalHour, date_text};
 use super::report::Devices;
 use crate::Tidings;
-use crate::account::{Admin, Caller};
+use crate::account::{AdminReader, Caller};
 use crate::error::Result;
 use crate::store::Tx;
 
@@ -70,14 +70,16 @@ pub fn live(tidings: &Tidings, caller: &Caller) -> Result<Live> {
     let (identity, analysis, now) = (caller.identify(tidings), tidings.analysis(), tidings.now());
     let time = analysis.calendar.local_hour(now);
     let ms_into_hour = analysis.calendar.local_time().ms_into_hour(now);
-    analysis.settle();
-    tidings.store().read(|tx| {
-        let admin = identity.admin(tx)?;
-        read(tx, &admin, time, ms_into_hour)
-    })
+    let seen = analysis.settle();
+    tidings.store().read_stale_after(
+        None,
+        seen,
+        |tx| identity.admin_reader(tx),
+        |tx, admin| read(tx, admin, time, ms_into_hour),
+    )
 }
 
-fn read(tx: &mut dyn Tx, _: &Admin<'_>, time: LocalHour, ms_into_hour: i64) -> Result<Live> {
+fn read(tx: &mut dyn Tx, _: &AdminReader, time: LocalHour, ms_into_hour: i64) -> Result<Live> {
     let (today, before) = (Counts::of_day(tx, time.day)?, Counts::of_day(tx, time.day - 1)?);
     let total = Counts::in_total(tx)?;
     let hour = usize::from(time.hour);

@@ -6,7 +6,7 @@ use super::counters::{Counter, Counts};
 use super::local_time::{HOURS, date_text, day_of};
 use super::report::{Devices, StudentVisits, read_students, sort};
 use crate::Tidings;
-use crate::account::{Admin, Caller};
+use crate::account::{AdminReader, Caller};
 use crate::error::{Error, Result};
 use crate::store::Tx;
 
@@ -55,15 +55,17 @@ pub struct Period {
 pub fn period(tidings: &Tidings, caller: &Caller, first: &str, last: &str) -> Result<Period> {
     let (identity, analysis) = (caller.identify(tidings), tidings.analysis());
     let days = day(first).zip(day(last)).filter(|(first, last)| (0..PERIOD_MAX).contains(&(last - first)));
-    analysis.settle();
-    tidings.store().read(|tx| {
-        let admin = identity.admin(tx)?;
-        let (first, last) = days.ok_or(Error::BadRequest(PERIOD_RULE))?;
-        read(tx, &admin, first, last)
-    })
+    let current = |tx: &mut dyn Tx| {
+        let admin = identity.admin_reader(tx)?;
+        Ok((admin, days.ok_or(Error::BadRequest(PERIOD_RULE))?))
+    };
+    let seen = analysis.settle();
+    tidings
+        .store()
+        .read_stale_after(None, seen, current, |tx, (admin, (first, last))| read(tx, admin, *first, *last))
 }
 
-fn read(tx: &mut dyn Tx, _: &Admin<'_>, first: i64, last: i64) -> Result<Period> {
+fn read(tx: &mut dyn Tx, _: &AdminReader, first: i64, last: i64) -> Result<Period> {
     let (mut days, mut hours, mut devices) = (Vec::new(), [0; HOURS], [0; 3]);
     let mut students: HashMap<String, i64> = HashMap::new();
     for day in first..=last {

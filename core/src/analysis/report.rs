@@ -53,9 +53,9 @@ pub fn days_ago(tidings: &Tidings, caller: &Caller, days: i64) -> Result<Days> {
 /// # Errors
 /// `bad request` for a date that does not exist.
 pub fn day(tidings: &Tidings, caller: &Caller, year: i64, month: i64, day: i64) -> Result<OneDay> {
-    let (cut, day) =
-        (visible_chars(tidings, caller)?, day_of(year, month, day).ok_or(Error::BadRequest(DATE_RULE)));
-    Ok(compute(tidings, |tx, open, reports| reports.one_day(tx, day?, open, cut))?.0)
+    let (cut, day) = (visible_chars(tidings, caller)?, day_of(year, month, day));
+    let day = || day.ok_or(Error::BadRequest(DATE_RULE));
+    Ok(compute(tidings, |tx, open, reports| reports.one_day(tx, day()?, open, cut))?.0)
 }
 
 /// Returns how often each kind of device was reported.
@@ -146,15 +146,15 @@ fn visible_chars(tidings: &Tidings, caller: &Caller) -> Result<Option<usize>> {
 /// Computes a report, and returns it with its validity.
 fn compute<T>(
     tidings: &Tidings,
-    make: impl FnOnce(&mut dyn Tx, OpenDays, &ReportCache) -> Result<T>,
+    mut make: impl FnMut(&mut dyn Tx, OpenDays, &ReportCache) -> Result<T>,
 ) -> Result<(T, Validity)> {
     let (analysis, now) = (tidings.analysis(), tidings.now());
-    analysis.settle();
+    let seen = analysis.settle();
     let today = analysis.calendar.local_hour(now).day;
     let open = OpenDays { today, first_open: analysis.calendar.local_hour(now - retention::LATE_MS).day };
     let local_time = analysis.calendar.local_time();
     let (from, until) = (local_time.day_start(today), local_time.day_start(today + 1));
-    tidings.store().read(|tx| {
+    tidings.store().read_stale(None, seen, |tx| {
         let version = version_in(tx, Topic::Counts)?;
         Ok((make(tx, open, &analysis.reports)?, Validity { topic: Topic::Counts, version, from, until }))
     })
@@ -162,7 +162,7 @@ fn compute<T>(
 
 fn encoded<T: Serialize>(
     tidings: &Tidings,
-    make: impl FnOnce(&mut dyn Tx, OpenDays, &ReportCache) -> Result<T>,
+    make: impl FnMut(&mut dyn Tx, OpenDays, &ReportCache) -> Result<T>,
 ) -> Result<(Vec<u8>, Validity)> {
     let (report, valid) = compute(tidings, make)?;
     Ok((answer::success(&report), valid))

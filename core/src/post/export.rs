@@ -5,12 +5,12 @@ use std::ops::ControlFlow;
 use serde::Serialize;
 
 use crate::Tidings;
-use crate::account::{Admin, Caller};
+use crate::account::{AdminReader, Caller};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::id::PostKey;
 use crate::profile::history::JsonList;
-use crate::store::{Row, StoreError, Tx};
+use crate::store::{Moment, Row, StoreError, Tx};
 
 /// The number of posts that one transaction reads. It bounds the memory of an export.
 const PAGE: i64 = 100;
@@ -57,11 +57,14 @@ pub fn export(
 ) -> Result<Exported> {
     let identity = caller.identify(tidings);
     let (mut behind, mut posts, mut lines) = (PostKey::MIN, 0, Vec::new());
+    let seen = Moment::now();
     loop {
-        let page = tidings.store().read(|tx| {
-            let admin = identity.admin(tx)?;
-            Ok::<_, Error>(sql::page(tx, &admin, behind)?)
-        })?;
+        let page = tidings.store().read_stale_after(
+            None,
+            seen,
+            |tx| identity.admin_reader(tx),
+            |tx, admin| Ok(sql::page(tx, admin, behind)?),
+        )?;
         let Some(last) = page.last() else { return Ok(Exported { posts }) };
         behind = last.key;
         lines.clear();
@@ -77,9 +80,9 @@ pub fn export(
 }
 
 mod sql {
-    use super::{Admin, JsonList, Line, PAGE, PostKey, Row, StoreError, Tx};
+    use super::{AdminReader, JsonList, Line, PAGE, PostKey, Row, StoreError, Tx};
 
-    pub(super) fn page(tx: &mut dyn Tx, _: &Admin<'_>, behind: PostKey) -> Result<Vec<Line>, StoreError> {
+    pub(super) fn page(tx: &mut dyn Tx, _: &AdminReader, behind: PostKey) -> Result<Vec<Line>, StoreError> {
         let sql = "SELECT p.key, p.id, p.title, p.post, p.url, p.img, p.topic, p.tag, p.date, p.end_date, s.view, s.fav
                    FROM post p JOIN post_stats s ON s.post = p.key WHERE p.key > $1 ORDER BY p.key LIMIT $2";
         let rows = tx.rows(sql, &[behind.into(), PAGE.into()])?;

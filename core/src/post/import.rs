@@ -140,6 +140,7 @@ pub fn import_as(
             import::run(tidings, caller, posts, entries, progress)
         }
     };
+    tidings.posts_changed().record();
     let Totals { inserted, updated, skipped, errors, about } = tally?;
     Ok(ImportReport { inserted, updated, skipped, errors, about })
 }

@@ -21,13 +21,28 @@ struct Connections<C> {
     open: usize,
     /// The number of reads that wait for a connection.
     waiting: usize,
+    /// The number of reads that have waited.
+    waited: u64,
+}
+
+/// The use of a pool.
+#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only servers report it"))]
+pub(super) struct PoolUse {
+    /// Open connections.
+    pub(super) open: usize,
+    /// Those that are borrowed.
+    pub(super) busy: usize,
+    /// Reads that wait for a connection.
+    pub(super) waiting: usize,
+    /// Reads that have waited.
+    pub(super) waited: u64,
 }
 
 impl<C> Pool<C> {
     pub(super) fn new(size: usize) -> Self {
         Self {
             size,
-            connections: Mutex::new(Connections { idle: Vec::new(), open: 0, waiting: 0 }),
+            connections: Mutex::new(Connections { idle: Vec::new(), open: 0, waiting: 0, waited: 0 }),
             returned: Condvar::new(),
             long: Mutex::default(),
             long_ended: Condvar::new(),
@@ -63,6 +78,7 @@ impl<C> Pool<C> {
                 return Ok(lease);
             }
             all.waiting += 1;
+            all.waited += 1;
             all = self.returned.wait(all).unwrap_or_else(PoisonError::into_inner);
             all.waiting -= 1;
         }
@@ -74,6 +90,14 @@ impl<C> Pool<C> {
         let all = self.long_ended.wait_while(running, |running| *running >= self.size / 2);
         *all.unwrap_or_else(PoisonError::into_inner) += 1;
         LongRead(self)
+    }
+
+    /// Returns the use of the pool.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only servers report it"))]
+    pub(super) fn in_use(&self) -> PoolUse {
+        let all = self.lock();
+        let Connections { open, waiting, waited, .. } = *all;
+        PoolUse { open, busy: open - all.idle.len(), waiting, waited }
     }
 
     /// Removes the idle connections and returns them.

@@ -18,6 +18,7 @@ mod password_file;
 mod revision;
 mod server;
 mod session;
+mod standby;
 #[cfg(test)]
 mod tests;
 mod time;

@@ -22,7 +22,7 @@ use crate::files::{beside, directory, private, sync_directory, word_model};
 use crate::id::PostKey;
 use crate::lease::Lease;
 use crate::post::texts;
-use crate::store::{Store, StoreError};
+use crate::store::{self, Store, StoreError};
 use tidings_words::{Cancelled, Corpus, Model, Moment, Progress, Recipe, Vectors, file, part};
 
 mod follow;
@@ -317,12 +317,12 @@ impl Shared {
     /// Reads the words of the posts, newest first. Returns them with the time at which reading began.
     fn read_posts(&self, progress: Progress<'_>) -> Result<(Corpus, Moment), Ended> {
         let date = self.clock.now();
-        let changes = self.store.read(|tx| texts::changes(tx))?;
+        let (seen, changes) = (store::Moment::now(), self.store.read(|tx| texts::changes(tx))?);
         let mut corpus = Corpus::new(self.config.corpus);
         let (mut before, mut newest) = (PostKey::MAX, None);
         while !corpus.is_full() {
             // Read in pages, so that no transaction delays the checkpoint of the log for long.
-            let page = self.store.read(|tx| texts::page(tx, before))?;
+            let page = self.store.read_stale(None, seen, |tx| texts::page(tx, before))?;
             let Some(last) = page.last() else { break };
             before = last.key;
             let newest = *newest.get_or_insert(page[0].key);

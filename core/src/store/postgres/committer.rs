@@ -215,6 +215,7 @@ impl Committer for PgCommitter {
         }
         std::thread::sleep(outage.pause);
         outage.pause = (outage.pause * 2).min(PAUSE[1]);
+        self.server.retried(&error);
         Ok(())
     }
 

@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use super::super::engine::Engine;
 use super::super::expiry::{Expiry, Leftover};
-use super::super::pool::{Lease, Pool};
+use super::super::pool::{Lease, Pool, PoolUse};
 use super::super::watch::{Versions, Watcher};
-use super::super::{StoreError, Tx};
+use super::super::{Moment, ServerGauges, StoreError, Tx};
 use super::committer::{self, PgCommitter};
 use super::connect::Connector;
 use super::migrate::migrate;
 use super::partition;
 use super::server::Server;
 use super::session::Session;
+use super::standby::Standbys;
 use super::tx::ReadTx;
 use super::watch::ServerWatch;
 use crate::location::PostgresUrl;
@@ -26,6 +27,7 @@ const READERS: usize = 16;
 pub(in crate::store) struct PgEngine {
     pool: Pool<Session>,
     _watcher: Watcher,
+    standbys: Standbys,
     server: Arc<Server>,
 }
 
@@ -45,7 +47,8 @@ impl PgEngine {
         session.limit(committer::ANSWER_MAX);
         let committer = PgCommitter::start(Arc::clone(&server), session)?;
         let watcher = Watcher::start(Arc::clone(versions), watch)?;
-        Ok((Self { pool: Pool::new(READERS), _watcher: watcher, server }, committer))
+        let standbys = Standbys::start(&server, READERS)?;
+        Ok((Self { pool: Pool::new(READERS), _watcher: watcher, standbys, server }, committer))
     }
 
     /// Borrows a connection that is not known to be lost.
@@ -84,6 +87,14 @@ impl Engine for PgEngine {
         Ok(())
     }
 
+    fn can_read_stale(&self, seen: Moment) -> bool {
+        self.standbys.has(seen)
+    }
+
+    fn read_stale(&self, limit: Option<Duration>, seen: Moment, work: &mut dyn FnMut(&mut dyn Tx)) -> bool {
+        self.standbys.read(&self.server, limit, seen, work)
+    }
+
     /// A read waits for the network, which it must not do on a thread of an asynchronous program.
     fn can_read_now(&self) -> bool {
         false
@@ -99,6 +110,19 @@ impl Engine for PgEngine {
 
     fn clock_ahead(&self) -> Option<Arc<AtomicI64>> {
         Some(Arc::clone(self.server.time().ahead()))
+    }
+
+    fn server_gauges(&self) -> Option<ServerGauges> {
+        let PoolUse { open, busy, waiting, waited } = self.pool.in_use();
+        Some(ServerGauges {
+            readers: open,
+            readers_busy: busy,
+            reads_waiting: waiting,
+            reads_waited: waited,
+            standby_reads: self.standbys.reads(),
+            read_standbys: self.standbys.gauges(),
+            ..self.server.gauges()
+        })
     }
 
     fn failures(&self) -> u64 {

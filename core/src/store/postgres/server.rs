@@ -8,9 +8,10 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_postgres::error::Severity;
 
-use super::super::StoreError;
+use super::super::{Follower, Retries, ServerGauges, StoreError};
 use super::connect::{Connector, OnNotice, Purpose};
 use super::session::Session;
+use super::standby::Positions;
 use super::time::PrimaryTime;
 use super::wait::{ANSWER_MAX, Driver, Waiter, wait};
 use crate::cancel::CancelFlag;
@@ -41,6 +42,7 @@ pub(super) struct Server {
     /// The size of the database in bytes when it was last measured.
     bytes: AtomicU64,
     time: PrimaryTime,
+    positions: Positions,
     // Declared last: the connections run on it.
     driver: Driver,
 }
@@ -62,6 +64,12 @@ struct State {
     failing: Option<StoreError>,
     /// The timeline of the latest connection: grows when a standby is promoted. 0 before the first one.
     timeline: u32,
+    /// Transactions that were tried again.
+    retries: Retries,
+    /// The number of write lanes that are held.
+    lanes: u64,
+    /// The standbys that follow the primary.
+    followers: Vec<Follower>,
 }
 
 impl Server {
@@ -73,6 +81,7 @@ impl Server {
             failures: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             time: PrimaryTime::default(),
+            positions: Positions::default(),
             generation: watch::Sender::new(0),
             driver,
         }))
@@ -86,23 +95,37 @@ impl Server {
     /// Connects to a server that serves the purpose.
     pub(super) fn connect_for(&self, purpose: Purpose) -> Result<Session, StoreError> {
         let driver = self.driver.handle();
-        let warned = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&warned);
-        let on_notice: OnNotice = Arc::new(move |notice| {
-            if notice.parsed_severity() == Some(Severity::Warning) {
-                tracing::warn!("the database server warns: {}", notice.message());
-                flag.store(true, Ordering::Release);
-            }
-        });
+        let (on_notice, warned) = warnings();
         let connected = wait(&driver, CONNECT_MAX, self.connector.connect(purpose, &on_notice));
         let client =
             connected.ok_or_else(|| StoreError::Disconnected("no host answers in time".into()))??;
         self.follow(self.connector.timeline());
-        let mut session = Session::new(client, Waiter::new(driver, self.generation.subscribe()), warned);
-        session.limit(SETUP_MAX);
-        session.control(SETTINGS)?;
-        session.limit(ANSWER_MAX);
-        Ok(session)
+        set_up(Session::new(client, Waiter::new(driver, self.generation.subscribe()), warned))
+    }
+
+    /// Connects to the host of this number. The connection ends when `generation` grows.
+    pub(super) fn connect_to(
+        &self,
+        host: usize,
+        generation: &watch::Sender<u64>,
+    ) -> Result<Session, StoreError> {
+        let driver = self.driver.handle();
+        let (on_notice, warned) = warnings();
+        let mut waiter = Waiter::new(driver, generation.subscribe());
+        let connected = waiter.wait_within(CONNECT_MAX, self.connector.connect_to(host, &on_notice));
+        let client = connected
+            .ok_or_else(|| StoreError::Disconnected("the host does not answer in time".into()))??;
+        set_up(Session::new(client, waiter, warned))
+    }
+
+    /// Returns the names of the hosts that may answer reads that may be stale.
+    pub(super) fn standby_hosts(&self) -> Vec<String> {
+        self.connector.standby_hosts()
+    }
+
+    /// Returns the positions of the primary in the write-ahead log.
+    pub(super) fn positions(&self) -> &Positions {
+        &self.positions
     }
 
     /// Returns the timeline of the latest connection.
@@ -203,6 +226,30 @@ impl Server {
         self.bytes.store(bytes, Ordering::Relaxed);
     }
 
+    /// Records that a transaction is tried again.
+    pub(super) fn retried(&self, error: &StoreError) {
+        let retries = &mut self.state().retries;
+        *match error {
+            StoreError::Conflict(_) => &mut retries.conflict,
+            StoreError::Disconnected(_) => &mut retries.connection,
+            _ => &mut retries.server,
+        } += 1;
+    }
+
+    /// Records the number of write lanes that are held, and the standbys that follow the primary.
+    pub(super) fn counted(&self, lanes: u64, followers: Vec<Follower>) {
+        let mut state = self.state();
+        state.lanes = lanes;
+        state.followers = followers;
+    }
+
+    /// Returns what is known of the primary.
+    pub(super) fn gauges(&self) -> ServerGauges {
+        let state = self.state();
+        let followers = state.followers.clone();
+        ServerGauges { lanes: state.lanes, retries: state.retries, followers, ..ServerGauges::default() }
+    }
+
     /// Returns the size of the database in bytes when it was last measured; 0 before.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
@@ -211,4 +258,25 @@ impl Server {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns what records the warnings of a connection, and the flag that it sets.
+fn warnings() -> (OnNotice, Arc<AtomicBool>) {
+    let warned = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&warned);
+    let on_notice: OnNotice = Arc::new(move |notice| {
+        if notice.parsed_severity() == Some(Severity::Warning) {
+            tracing::warn!("the database server warns: {}", notice.message());
+            flag.store(true, Ordering::Release);
+        }
+    });
+    (on_notice, warned)
+}
+
+/// Applies the settings of a new connection.
+fn set_up(mut session: Session) -> Result<Session, StoreError> {
+    session.limit(SETUP_MAX);
+    session.control(SETTINGS)?;
+    session.limit(ANSWER_MAX);
+    Ok(session)
 }

@@ -36,6 +36,20 @@ impl<'c> ReadTx<'c> {
         Ok(Self { session, begin, has_snapshot: false, horizon: None, until })
     }
 
+    /// Begins a transaction on a standby, which does not know the databases of the transactions that run on the primary: its
+    /// horizon is always that of a transaction with a snapshot.
+    pub(super) fn begin_on_standby(
+        session: &'c mut Session,
+        limit: Option<Duration>,
+    ) -> Result<Self, StoreError> {
+        Ok(Self { has_snapshot: true, ..Self::begin(session, limit)? })
+    }
+
+    /// Returns whether no statement has failed, except that the time of the read is over.
+    pub(super) fn is_sound(&self) -> bool {
+        self.session.is_sound() || self.is_late()
+    }
+
     /// Ends the transaction.
     pub(super) fn end(self) {
         self.session.roll_back();
@@ -44,10 +58,12 @@ impl<'c> ReadTx<'c> {
     /// Prepares the next statement: checks that the time of a limited read is not over.
     fn use_snapshot(&mut self) -> Result<(), StoreError> {
         self.has_snapshot = true;
-        if self.until.is_some_and(|until| Instant::now() >= until) {
-            return Err(StoreError::Overloaded);
-        }
-        Ok(())
+        if self.is_late() { Err(StoreError::Overloaded) } else { Ok(()) }
+    }
+
+    /// Returns whether the time of a limited read is over.
+    fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
     }
 
     /// Converts the error of a statement: past the time limit an interruption means overload.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::watch::{TRY_EVERY, Versions, Watch, publish};
-use super::super::{ServerError, StoreError, Tx as _};
+use super::super::{Follower, ServerError, StoreError, Tx as _};
 use super::migrate::refuse_newer;
 use super::server::Server;
 use super::session::Session;
@@ -19,6 +19,9 @@ const LOOK_MAX: Duration = Duration::from_secs(5);
 /// The number of looks between two measurements of the database's size: one minute.
 const MEASURE_EVERY: u32 = 300;
 
+/// The number of looks between two counts of lanes and standbys, for the metrics: one second.
+const COUNT_EVERY: u32 = 5;
+
 /// Looks for changes on a connection of its own.
 pub(super) struct ServerWatch {
     server: Arc<Server>,
@@ -31,6 +34,7 @@ pub(super) struct ServerWatch {
 impl ServerWatch {
     /// Publishes the current versions, and measures the database.
     pub(super) fn new(server: Arc<Server>, versions: &Versions) -> Result<Self, StoreError> {
+        server.positions().expect(!server.standby_hosts().is_empty());
         let mut watch = Self { session: None, server, looks: 0 };
         watch.look_for_commits(versions)?;
         if let Some(session) = &mut watch.session {
@@ -48,7 +52,8 @@ impl ServerWatch {
         session.limit(LOOK_MAX);
         let looked = refuse_newer(&mut session)
             .and_then(|()| look(&mut session, versions))
-            .and_then(|()| self.server.time().look(&mut session));
+            .and_then(|()| self.server.time().look(&mut session))
+            .and_then(|()| self.server.positions().look(&mut session, self.server.timeline()));
         if session.is_silent() {
             self.server.abandon();
         }
@@ -65,6 +70,9 @@ impl ServerWatch {
         }
         if self.looks.is_multiple_of(MEASURE_EVERY) {
             self.server.measured(size(&mut session)?);
+        }
+        if self.looks.is_multiple_of(COUNT_EVERY) {
+            self.server.counted(lanes(&mut session)?, followers(&mut session)?);
         }
         if self.looks.is_multiple_of(TRY_EVERY) && self.server.is_failing() {
             try_to_write(&mut session)?;
@@ -107,6 +115,32 @@ fn size(session: &mut Session) -> Result<u64, StoreError> {
         Ok(())
     })?;
     Ok(bytes.unsigned_abs())
+}
+
+/// Returns the number of write lanes that servers hold.
+fn lanes(session: &mut Session) -> Result<u64, StoreError> {
+    let mut lanes = 0_i64;
+    let sql = "SELECT count(*) FROM lane WHERE until > extract(epoch FROM clock_timestamp()) * 1000";
+    session.for_each(sql, &[], &mut |row| {
+        lanes = row.take(0)?;
+        Ok(())
+    })?;
+    Ok(lanes.unsigned_abs())
+}
+
+/// Returns the standbys that follow the primary.
+fn followers(session: &mut Session) -> Result<Vec<Follower>, StoreError> {
+    // Without a recent commit there is no lag.
+    let sql = "SELECT coalesce(application_name, ''), coalesce(sync_state, ''),
+                      CAST(coalesce(extract(epoch FROM replay_lag), 0) * 1000 AS bigint)
+               FROM pg_stat_replication WHERE state IS NULL OR state IN ('streaming', 'catchup')
+               ORDER BY application_name LIMIT 16";
+    let mut followers: Vec<Follower> = Vec::new();
+    session.for_each(sql, &[], &mut |row| {
+        followers.push(Follower { name: row.take(0)?, state: row.take(1)?, lag_ms: row.take(2)? });
+        Ok(())
+    })?;
+    Ok(followers)
 }
 
 /// Deletes the versions of topics that later ones have replaced.

@@ -46,7 +46,7 @@ impl Readers {
         self.pool.has_idle()
     }
 
-    /// Implements [`crate::store::Store::read_within`].
+    /// Implements a read with a limit: see [`crate::store::Store::read_stale`].
     pub(in crate::store) fn read_within(
         &self,
         limit: Duration,

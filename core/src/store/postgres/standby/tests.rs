@@ -1,0 +1,145 @@
+//! Tests of reads on standbys.
+
+use std::thread::sleep;
+use std::time::Instant;
+
+use tidings_cluster::{Cluster, Database, is_installed};
+
+use super::*;
+use crate::location::Location;
+use crate::store::{Isolation, Store};
+
+/// Longer than anything takes on a busy machine.
+const LONG: Duration = Duration::from_secs(30);
+
+#[test]
+fn a_standby_shows_the_last_moment_whose_position_it_has_replayed() {
+    let moments: Vec<_> = (0..3).map(|_| (sleep(Duration::from_millis(1)), Moment::now()).1).collect();
+    let mut known = Known::default();
+    for (moment, position) in moments.iter().zip([100, 200, 200]) {
+        known.add(7, *moment, position);
+    }
+    assert_eq!(known.shown(7, 99), None);
+    assert_eq!(known.shown(7, 199), Some(moments[0]));
+    assert_eq!(known.shown(7, 200), Some(moments[2]), "without changes it is not behind");
+    assert_eq!(known.shown(6, 500), None, "a standby of an earlier primary");
+    known.add(8, Moment::now(), 150);
+    assert_eq!(known.shown(8, 149), None, "the positions of another timeline are forgotten");
+    for _ in 0..=POSITIONS {
+        known.add(8, Moment::now(), 300);
+    }
+    assert_eq!(known.positions.len(), POSITIONS);
+}
+
+/// A primary, its standby, and a store that knows both.
+struct World {
+    store: Store,
+    database: Database,
+    standby: Cluster,
+    _primary: Cluster,
+}
+
+impl World {
+    fn start() -> Option<Self> {
+        if !is_installed("reads on standbys") {
+            return None;
+        }
+        let primary = Cluster::builder().start().expect("it is installed");
+        let standby = primary.standby("second");
+        let database = primary.database();
+        let hosts = |url: &str| url.split('@').nth(1).unwrap().split('/').next().unwrap().to_owned();
+        let url = database.url().replace(
+            &hosts(database.url()),
+            &format!("{},{}", hosts(database.url()), hosts(&standby.url("any"))),
+        );
+        let store = Store::open(&Location::from(format!("{url}?standby_reads=on"))).unwrap();
+        database.query("CREATE TABLE number (n bigint PRIMARY KEY)", &[]);
+        Some(Self { store, database, standby, _primary: primary })
+    }
+
+    fn insert(&self, n: i64) {
+        let sql = "INSERT INTO number (n) VALUES ($1)";
+        self.store.write(Isolation::Alone, move |tx| tx.run(sql, &[n.into()])).unwrap();
+    }
+
+    /// Returns the greatest number, and whether a standby has answered.
+    fn read(&self, seen: Moment) -> (i64, bool) {
+        let read = |tx: &mut dyn Tx| {
+            let mut row = tx.one("SELECT coalesce(max(n), 0), pg_is_in_recovery() FROM number", &[])?;
+            Ok::<_, StoreError>((row.take(0)?, row.take(1)?))
+        };
+        self.store.read_stale(None, seen, read).unwrap()
+    }
+
+    fn wait_for(&self, is_standby: bool) -> Duration {
+        let began = Instant::now();
+        while self.read(Moment::FIRST).1 != is_standby {
+            assert!(began.elapsed() < LONG);
+            sleep(Duration::from_millis(5));
+        }
+        began.elapsed()
+    }
+}
+
+#[test]
+fn reads_go_to_a_standby_while_it_is_close_behind() {
+    let Some(world) = World::start() else { return };
+    world.wait_for(true);
+    let on_standby: bool = world.store.read(|tx| tx.one("SELECT pg_is_in_recovery()", &[])?.take(0)).unwrap();
+    assert!(!on_standby);
+
+    // What this process knows is seen: at first by the primary.
+    for n in 1..50 {
+        world.insert(n);
+        assert_eq!(world.read(Moment::now()).0, n);
+    }
+    world.wait_for(true);
+    let before = world.store.server_gauges().unwrap();
+    assert!(before.standby_reads > 0 && before.read_standbys[1].behind_ms.is_some());
+    assert_eq!(before.read_standbys[0].behind_ms, None, "the primary is no standby");
+
+    // A paused standby is not behind until something changes.
+    let pause = |paused| {
+        let function = if paused { "pause" } else { "resume" };
+        world.standby.connect().query(&format!("SELECT pg_wal_replay_{function}()"), &[]);
+    };
+    pause(true);
+    world.insert(100);
+    let took = world.wait_for(false);
+    assert!(took < Duration::from_secs(1) + LONG / 10, "back on the primary after {took:?}");
+    assert_eq!(world.read(Moment::FIRST), (100, false));
+    pause(false);
+    world.wait_for(true);
+    assert_eq!(world.read(Moment::FIRST), (100, true));
+}
+
+#[test]
+fn reads_of_a_standby_that_fails_are_repeated_on_the_primary() {
+    let Some(world) = World::start() else { return };
+    let slow = |tx: &mut dyn Tx| {
+        let is_standby: bool = tx.one("SELECT pg_is_in_recovery()", &[])?.take(0)?;
+        if is_standby {
+            tx.rows("SELECT pg_sleep(20)", &[])?;
+        }
+        Ok::<_, StoreError>(is_standby)
+    };
+    for fail in [Cluster::suspend as fn(&Cluster), Cluster::kill] {
+        world.wait_for(true);
+        std::thread::scope(|scope| {
+            let read = scope.spawn(|| world.store.read_stale(None, Moment::FIRST, slow).unwrap());
+            sleep(Duration::from_millis(300));
+            fail(&world.standby);
+            assert!(!read.join().unwrap(), "the primary has answered");
+        });
+        let began = Instant::now();
+        assert!(!world.read(Moment::FIRST).1);
+        assert!(began.elapsed() < Duration::from_secs(1));
+        if world.standby.is_running() {
+            world.standby.resume();
+        }
+    }
+    world.standby.start();
+    world.wait_for(true);
+    drop(world.store);
+    drop(world.database);
+}
