@@ -297,8 +297,6 @@ impl Store {
         &self,
         work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
     ) -> Result<T, E> {
-        #[cfg(test)]
-        let work = |tx: &mut dyn Tx| work(&mut self.simulation().of(tx));
         self.read_on_engine(None, work)
     }
 
@@ -370,6 +368,8 @@ impl Store {
         limit: Option<Duration>,
         work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
     ) -> Result<T, E> {
+        #[cfg(test)]
+        let work = |tx: &mut dyn Tx| work(&mut self.simulation().of(tx));
         let (mut work, mut result) = (Some(work), None);
         self.engine.read(limit, &mut |tx| result = work.take().map(|work| work(tx)))?;
         result.expect("the engine has run the work")

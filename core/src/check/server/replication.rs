@@ -21,6 +21,8 @@ struct Standby {
     name: String,
     /// Whether commits wait for it, or for some of a group to which it belongs; `None` if the user may not see it.
     is_waited_for: Option<bool>,
+    /// The milliseconds until it had replayed a recent commit; 0 if the user may not see it.
+    lag_ms: i64,
 }
 
 /// Checks the standbys.
@@ -32,12 +34,14 @@ pub(super) fn look(tx: &mut dyn Tx) -> Result<Check, StoreError> {
     let sql = "SELECT current_setting('synchronous_standby_names'), current_setting('synchronous_commit')";
     let (names, commit) = super::pair(tx, sql)?;
     // A backup is such a connection too, and its state says so.
-    let sql = "SELECT coalesce(application_name, ''), sync_state FROM pg_stat_replication
-               WHERE state IS NULL OR state IN ('streaming', 'catchup') ORDER BY 1";
+    let sql = "SELECT coalesce(application_name, ''), sync_state,
+                      CAST(coalesce(extract(epoch FROM replay_lag), 0) * 1000 AS bigint)
+               FROM pg_stat_replication WHERE state IS NULL OR state IN ('streaming', 'catchup') ORDER BY 1";
     let standbys = tx.rows(sql, &[])?.into_iter().map(|mut row| {
         let (name, state): (String, Option<String>) = (row.take(0)?, row.take(1)?);
+        let lag_ms = row.take(2)?;
         let is_waited_for = state.map(|state| matches!(&*state, "sync" | "quorum"));
-        Ok::<_, StoreError>(Standby { name, is_waited_for })
+        Ok::<_, StoreError>(Standby { name, is_waited_for, lag_ms })
     });
     let standbys = standbys.collect::<Result<_, _>>()?;
     Ok(Replication { names, commit, standbys }.result())
@@ -91,12 +95,14 @@ impl Replication {
 
     /// Returns the names of some of the standbys.
     fn listed(&self, which: impl Fn(&Standby) -> bool) -> String {
-        let names =
-            self.standbys.iter().filter(|standby| which(standby)).map(|standby| match &*standby.name {
-                "" => "a hidden one",
-                name => name,
-            });
-        names.collect::<Vec<_>>().join(", ")
+        let shown = |standby: &Standby| {
+            let name = if standby.name.is_empty() { "a hidden one" } else { &standby.name };
+            match standby.lag_ms / 1_000 {
+                0 => name.to_owned(),
+                seconds => format!("{name}, {seconds} s behind"),
+            }
+        };
+        self.standbys.iter().filter(|standby| which(standby)).map(shown).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -105,7 +111,8 @@ mod tests {
     use super::*;
 
     fn replication(names: &str, commit: &str, standbys: &[(&str, Option<bool>)]) -> (bool, String) {
-        let standby = |&(name, is_waited_for): &(&str, _)| Standby { name: name.to_owned(), is_waited_for };
+        let standby =
+            |&(name, is_waited_for): &(&str, _)| Standby { name: name.to_owned(), is_waited_for, lag_ms: 0 };
         let standbys = standbys.iter().map(standby).collect();
         let found = Replication { names: names.to_owned(), commit: commit.to_owned(), standbys }.result();
         (found.ok, found.detail)
@@ -119,6 +126,18 @@ mod tests {
         assert!(!ok && what.contains("(second) is connected"), "{what}");
         let (ok, what) = replication("second", "local", &[("second", Some(true))]);
         assert!(!ok && what.contains("synchronous_commit is local"), "{what}");
+    }
+
+    #[test]
+    fn a_standby_that_is_behind_is_named_with_its_lag() {
+        let standby = |lag_ms| Standby { name: "second".into(), is_waited_for: Some(true), lag_ms };
+        let detail = |lag_ms| {
+            Replication { names: "second".into(), commit: "on".into(), standbys: vec![standby(lag_ms)] }
+                .result()
+                .detail
+        };
+        assert_eq!(detail(999), "commits wait for second");
+        assert_eq!(detail(7_300), "commits wait for second, 7 s behind");
     }
 
     #[test]
