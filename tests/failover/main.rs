@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 mod case_next;
 mod case_primary;
+mod case_reads;
 mod case_server;
 mod case_shared;
 mod case_sign_in;
@@ -57,7 +58,7 @@ impl Scale {
 
 type Case = fn(Scale) -> Outcome;
 
-const CASES: [(&str, Case); 16] = [
+const CASES: [(&str, Case); 17] = [
     ("primary-killed", case_primary::killed),
     ("primary-restarted", case_primary::restarted),
     ("primary-suspended", case_primary::suspended),
@@ -65,6 +66,7 @@ const CASES: [(&str, Case); 16] = [
     ("commits-cut", case_primary::commits_cut),
     ("standby-gone", case_standby::gone),
     ("waits-cancelled", case_standby::waits_cancelled),
+    ("standby-reads", case_reads::standby_reads),
     ("server-killed", case_server::killed),
     ("server-suspended", case_server::suspended),
     ("tokens-revoked", case_shared::tokens_revoked),

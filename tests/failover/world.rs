@@ -21,7 +21,7 @@ pub(crate) const STANDBY: &str = "standby_1";
 const MEMBERS: usize = 6;
 /// The number of posts that they like and view.
 const POSTS: usize = 600;
-const DATABASE: &str = "tidings";
+pub(crate) const DATABASE: &str = "tidings";
 
 /// The database, its servers, and the callers.
 pub(crate) struct World {
@@ -107,7 +107,7 @@ impl World {
         if hosts.is_empty() {
             hosts.push(self.primary.address().to_string());
         }
-        format!("postgres://postgres@{}/{DATABASE}?sslmode=disable", hosts.join(","))
+        format!("postgres://postgres@{}/{DATABASE}?sslmode=disable&standby_reads=on", hosts.join(","))
     }
 
     /// Starts another server.
