@@ -4,6 +4,8 @@
 //! made before the lock is requested, the request is given up after a moment, because statements that come later wait
 //! behind it, and the transaction does not wait for a standby.
 
+use std::fmt::Write as _;
+
 use super::super::StoreError;
 use super::super::expiry::{Expiry, Leftover};
 use super::super::value::FromValue;
@@ -36,31 +38,42 @@ pub(super) fn arrange(session: &mut Session, expiry: &Expiry) -> Result<Leftover
     Ok(leftover(&partitions, expiry))
 }
 
+/// Runs the statements that `prepare` returns, if any, at the end of a transaction. They are sent together with the COMMIT,
+/// so that the locks that they take are held for as short as possible.
 fn in_transaction(
     session: &mut Session,
-    work: impl FnOnce(&mut Session) -> Result<(), StoreError>,
+    prepare: impl FnOnce(&mut Session) -> Result<Option<String>, StoreError>,
 ) -> Result<(), StoreError> {
     session.control(BEGIN)?;
-    let done = match first(session, &format!("SELECT pg_try_advisory_xact_lock({LOCK})"))? {
-        Some(true) => work(session).and_then(|()| session.commit().map(drop)),
+    let prepared = match first(session, &format!("SELECT pg_try_advisory_xact_lock({LOCK})")) {
+        Ok(Some(true)) => prepare(session),
         // Another server is doing it.
-        _ => Ok(()),
+        other => other.map(|_| None),
     };
-    session.roll_back();
+    let done = match prepared {
+        Ok(Some(statements)) => session.control(&format!("{statements}; COMMIT")).map(drop),
+        other => {
+            session.roll_back();
+            return other.map(drop);
+        }
+    };
+    if done.is_err() {
+        session.roll_back();
+    }
     done
 }
 
 /// Replaces the expired partitions by a new first one, so that older rows still have a partition.
-fn drop_expired(session: &mut Session, expiry: &Expiry) -> Result<(), StoreError> {
+fn drop_expired(session: &mut Session, expiry: &Expiry) -> Result<Option<String>, StoreError> {
     let table = expiry.table;
     let partitions = partitions(session, table)?;
     let is_expired = |partition: &&Partition| partition.until.is_some_and(|until| until <= expiry.expired);
     let expired: Vec<&Partition> = partitions.iter().filter(is_expired).collect();
-    let Some(until) = expired.last().and_then(|last| last.until) else { return Ok(()) };
+    let Some(until) = expired.last().and_then(|last| last.until) else { return Ok(None) };
     if let [only] = &*expired
         && first(session, &format!("SELECT NOT EXISTS (SELECT FROM {})", only.name))? == Some(true)
     {
-        return Ok(());
+        return Ok(None);
     }
     let names: Vec<&str> = expired.iter().map(|partition| &*partition.name).collect();
     let names = names.join(", ");
@@ -69,46 +82,46 @@ fn drop_expired(session: &mut Session, expiry: &Expiry) -> Result<(), StoreError
     let replacement = free.iter().find(|name| expired.iter().all(|partition| partition.name != **name));
     let replacement = replacement.expect("the expired partitions include one first partition");
     session.control(&format!("CREATE TABLE {replacement} (LIKE {table} INCLUDING ALL)"))?;
-    lock(session, table, &names)?;
-    session.control(&format!(
-        "DROP TABLE {names};
-         ALTER TABLE {table} ATTACH PARTITION {replacement} FOR VALUES FROM (MINVALUE) TO ({until})"
-    ))?;
-    tracing::debug!(table, partitions = names, "dropped expired partitions");
-    Ok(())
+    tracing::debug!(table, partitions = names, "drops expired partitions");
+    Ok(Some(format!(
+        "{}; DROP TABLE {names};
+         ALTER TABLE {table} ATTACH PARTITION {replacement} FOR VALUES FROM (MINVALUE) TO ({until})",
+        lock(table, &names)
+    )))
 }
 
 /// Gives the last partition an upper bound, and adds later ones, if its keys begin soon.
-fn add(session: &mut Session, expiry: &Expiry) -> Result<(), StoreError> {
+fn add(session: &mut Session, expiry: &Expiry) -> Result<Option<String>, StoreError> {
     let table = expiry.table;
     let partitions = partitions(session, table)?;
     let Some(Partition { name: last, from: Some(from), until: None }) = partitions.last() else {
         return Err(StoreError::Damaged(format!("the table {table} has no last partition")));
     };
     if *from >= expiry.now.saturating_add(expiry.span) {
-        return Ok(());
+        return Ok(None);
     }
     let greatest: Option<i64> = first(session, &format!("SELECT max(key) FROM {last}"))?;
     let bounds = later_bounds(*from, greatest, expiry);
-    let Some(end) = bounds.first() else { return Ok(()) };
+    let Some(end) = bounds.first() else { return Ok(None) };
     let name = |bound: &i64| format!("{table}_{bound}");
     for bound in &bounds {
         session.control(&format!("CREATE TABLE {} (LIKE {table} INCLUDING ALL)", name(bound)))?;
     }
-    lock(session, table, last)?;
     // The server reads the last partition, to see that its rows are within the bounds. Usually there are none.
-    session.control(&format!(
-        "ALTER TABLE {table} DETACH PARTITION {last};
-         ALTER TABLE {table} ATTACH PARTITION {last} FOR VALUES FROM ({from}) TO ({end})"
-    ))?;
+    let mut statements = format!(
+        "{}; ALTER TABLE {table} DETACH PARTITION {last};
+         ALTER TABLE {table} ATTACH PARTITION {last} FOR VALUES FROM ({from}) TO ({end})",
+        lock(table, last)
+    );
     for (n, bound) in bounds.iter().enumerate() {
         let until = bounds.get(n + 1).map_or("MAXVALUE".to_owned(), i64::to_string);
-        session.control(&format!(
-            "ALTER TABLE {table} ATTACH PARTITION {} FOR VALUES FROM ({bound}) TO ({until})",
-            name(bound)
-        ))?;
+        let name = name(bound);
+        let _ = write!(
+            statements,
+            "; ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES FROM ({bound}) TO ({until})"
+        );
     }
-    Ok(())
+    Ok(Some(statements))
 }
 
 /// Returns the bounds of new partitions: the upper bound of the last one, which begins at `from` and has rows up to the key
@@ -135,11 +148,12 @@ fn leftover(partitions: &[Partition], expiry: &Expiry) -> Leftover {
     }
 }
 
-/// Locks a table and some of its partitions. After the table is locked, only maintenance such as a vacuum still uses a
-/// partition, which nobody waits for.
-fn lock(session: &mut Session, table: &str, partitions: &str) -> Result<(), StoreError> {
-    session.control(&format!("LOCK TABLE ONLY {table} IN ACCESS EXCLUSIVE MODE"))?;
-    session.control(&format!("LOCK TABLE {partitions} IN ACCESS EXCLUSIVE MODE NOWAIT")).map(drop)
+/// Returns the statements that lock a table and some of its partitions. After the table is locked, only maintenance such as
+/// a vacuum still uses a partition, which nobody waits for.
+fn lock(table: &str, partitions: &str) -> String {
+    format!(
+        "LOCK TABLE ONLY {table} IN ACCESS EXCLUSIVE MODE; LOCK TABLE {partitions} IN ACCESS EXCLUSIVE MODE NOWAIT"
+    )
 }
 
 /// Returns the partitions of a table in the order of their keys.
