@@ -238,8 +238,11 @@ impl DeferredRecords {
 }
 
 impl Deferred for DeferredRecords {
+    /// Servers write their records side by side. They lock the row from which the keys of lines come, requests that are used
+    /// again, unless another one has locked them, and the visitors by day and number, each before they read it. Two of them may
+    /// insert the same request, which then has two rows.
     fn isolation(&self) -> Isolation {
-        Isolation::Alone
+        Isolation::Locking
     }
 
     fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError> {

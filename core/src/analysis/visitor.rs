@@ -27,7 +27,7 @@ pub(super) use visits::{days_with_guests, delete_guests, member_visits};
 
 /// The number of a visitor in the tables of visitors and of search terms: a member's key, a number below 0 for a guest,
 /// or 0 for an unknown visitor.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct VisitorNumber(i64);
 
 impl VisitorNumber {

@@ -77,8 +77,8 @@ pub(crate) trait Tx {
     /// with greater revisions.
     ///
     /// A transaction asks for it, or for the version of a topic, before anything else. Later it may be smaller than necessary: a
-    /// server does not tell afterwards which of the transactions that it did not see belonged to another database. A write has a
-    /// horizon only if it runs alone.
+    /// server does not tell afterwards which of the transactions that it did not see belonged to another database. That of a
+    /// write is 0 unless it runs alone.
     ///
     /// # Errors
     /// When the store fails.

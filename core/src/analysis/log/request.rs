@@ -289,7 +289,14 @@ mod sql {
 
     /// Marks a request as used on a day. Returns false if it no longer exists.
     pub(super) fn mark_used(tx: &mut dyn Tx, key: i64, day: i64) -> Result<bool, StoreError> {
-        Ok(tx.run("UPDATE request SET used = $2 WHERE key = $1", &[key.into(), day.into()])? > 0)
+        // Another transaction that marks it at the same time need not be waited for.
+        let sql = match tx.dialect().skip_locked() {
+            "" => "UPDATE request SET used = $2 WHERE key = $1".into(),
+            skip => format!(
+                "UPDATE request SET used = $2 WHERE key = (SELECT key FROM request WHERE key = $1 {skip})"
+            ),
+        };
+        Ok(tx.run(&sql, &[key.into(), day.into()])? > 0)
     }
 
     pub(super) fn prune(tx: &mut dyn Tx, before: i64, limit: u64) -> Result<u64, StoreError> {

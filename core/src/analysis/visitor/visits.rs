@@ -49,9 +49,11 @@ impl Visits {
     /// # Errors
     /// When the store fails.
     pub(crate) fn write(self, tx: &mut dyn Tx, calendar: &Calendar) -> Result<(), StoreError> {
-        let visitors: Vec<_> = self.0.into_iter().collect();
+        let mut visitors: Vec<_> = self.0.into_iter().collect();
+        // All transactions lock the rows in this order.
+        visitors.sort_unstable_by_key(|(key, _)| *key);
         let keys: Vec<_> = visitors.iter().map(|(key, _)| *key).collect();
-        let known = sql::all_visits(tx, &keys)?;
+        let known = sql::lock_visits(tx, &keys)?;
         for (((day, visitor), requests), known) in visitors.into_iter().zip(known) {
             let (first, last) = (first_hour(requests.hours), last_hour(requests.hours));
             let in_hour = |hour| LocalHour { day, hour };
@@ -199,7 +201,7 @@ pub(in crate::analysis) fn member_visits(
 
 mod sql {
     use super::{StoreError, Tx, VisitorDay, VisitorNumber, VisitorRow};
-    use crate::store::{Row, row_each};
+    use crate::store::{Row, row_each, run_each};
 
     const VISITS: &str = "SELECT visits, hours, seen FROM visitor WHERE day = $1 AND visitor = $2";
 
@@ -211,13 +213,25 @@ mod sql {
         tx.row(VISITS, &[day.into(), visitor.into()])?.map(visitor_row).transpose()
     }
 
-    /// Returns the rows of visitors of days.
-    pub(super) fn all_visits(
+    /// Returns the rows of visitors of days, as they are after all transactions that change them at the same time; `None` for
+    /// those without one. Where there are such transactions, each then has a row, which is locked.
+    pub(super) fn lock_visits(
         tx: &mut dyn Tx,
         keys: &[(i64, VisitorNumber)],
     ) -> Result<Vec<Option<VisitorRow>>, StoreError> {
         let args: Vec<_> = keys.iter().map(|(day, visitor)| [(*day).into(), (*visitor).into()]).collect();
-        row_each(tx, VISITS, &args)?.into_iter().map(|row| row.map(visitor_row).transpose()).collect()
+        let are_new = if tx.dialect().is_concurrent() {
+            let sql = "INSERT INTO visitor (day, visitor, visits, hours, seen)
+                       SELECT $1, $2, 0, 0, 0 WHERE NOT EXISTS (SELECT 1 FROM visitor WHERE day = $1 AND visitor = $2)
+                       ON CONFLICT (day, visitor) DO NOTHING";
+            run_each(tx, sql, &args)?.into_iter().map(|rows| rows > 0).collect()
+        } else {
+            vec![false; keys.len()]
+        };
+        let sql = format!("{VISITS} {}", tx.dialect().for_update());
+        let rows = row_each(tx, &sql, &args)?;
+        let row = |(row, is_new): (Option<Row>, bool)| row.filter(|_| !is_new).map(visitor_row).transpose();
+        rows.into_iter().zip(are_new).map(row).collect()
     }
 
     fn visitor_row(mut row: Row) -> Result<VisitorRow, StoreError> {
