@@ -301,10 +301,10 @@ impl Tidings {
         self.store().can_read_now()
     }
 
-    /// Returns whether frequent reads, such as [`profile::submit_user_info`], wait for each other and run together on threads of
-    /// the service, because the database is on a server.
-    pub fn gathers_reads(&self) -> bool {
-        self.store().gathers_reads()
+    /// Returns whether the database is on a server. Then operations wait for the network and use no core meanwhile, and frequent
+    /// reads, such as [`profile::submit_user_info`], run together on threads of the service.
+    pub fn is_on_server(&self) -> bool {
+        self.store().is_on_server()
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -47,7 +47,7 @@ pub fn user_info(tidings: &Tidings, caller: &Caller) -> Result<UserInfo> {
     submit_user_info(tidings, caller).wait()
 }
 
-/// Does the same as [`user_info`] without blocking if [`Tidings::gathers_reads`] returns true; otherwise this blocks.
+/// Does the same as [`user_info`] without blocking if [`Tidings::is_on_server`] returns true; otherwise this blocks.
 ///
 /// # Errors
 /// Those of [`user_info`].

@@ -305,11 +305,6 @@ impl Store {
         self.engine.can_read_now()
     }
 
-    /// Returns whether [`GatheredReads`] run together, on other threads.
-    pub(crate) fn gathers_reads(&self) -> bool {
-        self.engine.is_on_server()
-    }
-
     /// Does the same as [`Store::read`] for data that may be slightly stale: it lacks the commits of at most the last half
     /// second, and none that this process knew of at the moment `seen`.
     ///

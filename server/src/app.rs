@@ -63,6 +63,7 @@ impl App {
                 config.operation_queue,
                 tidings.config().hash_queue,
                 tidings.config().verifier,
+                tidings.is_on_server(),
             ),
             compressor: Compressor::new(),
             rate_limit: config.rate_limit.map(RateLimit::per_second),

@@ -23,8 +23,12 @@ use pace::Pace;
 /// seconds.
 const UNIVERSITY: usize = 32;
 const UNIVERSITY_QUEUE: usize = 64;
-/// The maximum number of concurrent searches: the number of connections that the store has for them.
+/// The maximum number of concurrent searches: the number of connections that the store has for them, of an SQLite file and of a
+/// database on a server.
 const QUERIES_MAX: usize = 4;
+const REMOTE_QUERIES: usize = 8;
+/// The number of threads for short reads of a database on a server, which wait for the network: the number of connections.
+const REMOTE_READS: usize = 16;
 /// The maximum number of waiting jobs that parse large bodies or compress large responses.
 const CODEC_QUEUE: usize = 64;
 /// The nice value of the threads that search, handle large bodies or compress shared responses: on a busy core they get
@@ -81,8 +85,21 @@ pub(crate) struct Lanes {
 impl Lanes {
     /// Returns lanes for `operations` concurrent operations on the database and `queue` waiting ones, for
     /// `hash_queue` passwords that wait to be hashed, and for sign-ins of university members that `verifier` checks.
-    pub(crate) fn new(operations: usize, queue: usize, hash_queue: usize, verifier: Verifier) -> Self {
+    ///
+    /// `is_on_server` is whether the database is on a server: then operations wait for the network and use no core meanwhile.
+    pub(crate) fn new(
+        operations: usize,
+        queue: usize,
+        hash_queue: usize,
+        verifier: Verifier,
+        is_on_server: bool,
+    ) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let (reads, queries) = if is_on_server {
+            (REMOTE_READS, REMOTE_QUERIES)
+        } else {
+            (cores, (cores / 2).clamp(1, QUERIES_MAX))
+        };
         // The service hashes one password per CPU core at a time. The same number of jobs can read or write before or
         // after hashing.
         let passwords = Arc::new(FairPool::new(2 * cores, hash_queue, || {}));
@@ -92,10 +109,10 @@ impl Lanes {
             Verifier::None | Verifier::Roster => 2 * cores,
         };
         Self {
-            read: Lane::short(cores, queue),
+            read: Lane::short(reads, queue),
             pace: Pace::default(),
             store: Lane::waiting(operations, queue),
-            query: Lane::fair((cores / 2).clamp(1, QUERIES_MAX), queue, lower_priority),
+            query: Lane::fair(queries, queue, lower_priority),
             codec: Lane::fair((cores / 2).max(1), CODEC_QUEUE, lower_priority),
             sign_in: Lane::Fair(Arc::clone(&passwords), Kind::SignIn),
             sign_up: Lane::Fair(Arc::clone(&passwords), Kind::SignUp),

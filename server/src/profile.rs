@@ -32,7 +32,7 @@ pub(crate) fn routes() -> Vec<Route> {
     responses((status = 200, body = docs::Outcome<UserInfo>)),
 )]
 pub(crate) async fn get_userinfo(call: Call) -> Answer {
-    if call.tidings().gathers_reads() {
+    if call.tidings().is_on_server() {
         let read = profile::submit_user_info(call.tidings(), call.caller());
         return call.read_together(read).await;
     }

@@ -174,8 +174,8 @@ mod tests {
         assert_eq!(read(revision).map(|items| items.len()), Some(9));
         assert!(read(revision - 1).is_none() && read(revision + 1).is_none());
         // With the same horizon, two transactions may see different changes beyond it.
-        let horizon = service.store().read(|tx| tx.horizon()).unwrap();
         service.store().hold_horizon();
+        let horizon = service.store().read(|tx| tx.horizon()).unwrap();
         post::view(&service, &Caller::Guest, &newest_id(&service)).wait().unwrap();
         assert!(read(horizon).is_none() && read(revision).is_none());
         let loaded = load(service.store(), &config, testing::NOW).unwrap();

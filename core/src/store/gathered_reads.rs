@@ -68,7 +68,7 @@ where
     /// # Errors
     /// The result that `run` returns for it; the errors of [`Store::read`]; [`StoreError::Overloaded`] if too many wait.
     pub(crate) fn submit(&self, read: I) -> Pending<T, E> {
-        if !self.shared.store.engine.is_on_server() || self.threads.get_or_init(|| self.start()).is_empty() {
+        if !self.shared.store.is_on_server() || self.threads.get_or_init(|| self.start()).is_empty() {
             return Pending::given(self.shared.read_one(read));
         }
         let (caller, result) = oneshot::channel();

@@ -7,7 +7,7 @@ use crate::clock::Timestamp;
 pub(super) const ARGS_MAX: usize = 16;
 
 /// An argument of a statement: the value of `$1`, `$2` ….
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub(crate) enum Arg<'a> {
     /// No value.
     Null,

@@ -187,6 +187,10 @@ impl Tx for PgWriteTx<'_> {
         width: usize,
         args: &[Arg<'_>],
     ) -> Result<Vec<Option<Row>>, StoreError> {
+        debug_assert!(
+            !sql.ends_with(Dialect::Postgres.for_update()) || args.chunks(width).is_sorted(),
+            "rows are locked in the order of their keys"
+        );
         self.session.row_each(sql, width, args)
     }
 

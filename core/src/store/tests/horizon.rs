@@ -130,11 +130,13 @@ fn a_version_is_at_most_the_horizon_and_complete_unless_later_changes_are_visibl
     assert_eq!(versions().unwrap(), (0, 0, Some(0)));
     let first = touch().unwrap();
     let held = store.hold_horizon();
+    // Revisions of other databases may be between both.
+    let horizon = store.read(|tx| tx.horizon()).unwrap();
     assert_eq!(versions().unwrap(), (first, first, Some(first)));
     let second = touch().unwrap();
-    assert!(first < held && held < second);
-    assert_eq!(versions().unwrap(), (second, held - 1, None));
-    assert!(store.version(Topic::Posts) > held - 1, "a cache is stale");
+    assert!(first <= horizon && horizon < held && held < second);
+    assert_eq!(versions().unwrap(), (second, horizon, None));
+    assert!(store.version(Topic::Posts) > horizon, "a cache is stale");
     store.release_horizon();
     assert_eq!(versions().unwrap(), (second, second, Some(second)));
     assert_eq!(store.version(Topic::Posts), second);
@@ -147,7 +149,7 @@ fn a_transaction_that_writes_sees_everything_up_to_itself() {
     let seen =
         store.write(Isolation::Alone, |tx| Ok::<_, StoreError>((tx.revision(), tx.horizon()?))).unwrap();
     assert_eq!(seen.0, seen.1);
-    assert_eq!(store.read(|tx| tx.horizon()).unwrap(), seen.0);
+    assert!(store.read(|tx| tx.horizon()).unwrap() >= seen.0);
 }
 
 #[test]

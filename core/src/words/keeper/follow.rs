@@ -207,8 +207,8 @@ mod tests {
             assert!(shared.catch_up(&mut debounce).is_ok());
             debounce.version
         };
-        let horizon = service.store().read(|tx| tx.horizon()).unwrap();
         let late = service.store().hold_horizon();
+        let horizon = service.store().read(|tx| tx.horizon()).unwrap();
         let draft = |n: &str| post::Draft {
             title: Some("One".into()),
             url: Some(format!("https://a.example/{n}")),
