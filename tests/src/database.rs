@@ -264,7 +264,8 @@ pub fn integrity(path: &Path) -> String {
                     "CREATE EXTENSION IF NOT EXISTS amcheck;
                      SELECT bt_index_check(i.indexrelid, true) FROM pg_index i
                      JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam
-                     WHERE a.amname = 'btree' AND c.relnamespace = current_schema()::regnamespace AND i.indisvalid",
+                     WHERE a.amname = 'btree' AND c.relkind = 'i' AND i.indisvalid
+                           AND c.relnamespace = current_schema()::regnamespace",
                 );
             }
             "ok".to_owned()
