@@ -181,14 +181,19 @@ fn text(value: ValueRef<'_>) -> Option<String> {
     }
 }
 
-/// Tables that any request may change: counters, the access log, and the change numbers that invalidate caches.
-const COUNTED: [&str; 10] = [
+/// Tables that any request may change: counters, the access log, the change numbers that invalidate caches, and what servers
+/// share beside the data.
+const COUNTED: [&str; 14] = [
     "day_count",
     "total_count",
     "visitor",
     "day_key",
     "request",
     "log",
+    "log_shard",
+    "feed_order",
+    "sign_in_failure",
+    "lease",
     "touched",
     "revision",
     "lane",
@@ -224,7 +229,9 @@ fn tables(path: &Path, is_included: impl Fn(&str) -> bool) -> BTreeMap<String, V
             ("BEGIN", tables)
         }
         Engine::Postgres => {
-            let tables = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()";
+            // The rows of a partition are also those of its table.
+            let tables = "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace
+                          AND relkind IN ('r', 'p') AND NOT relispartition";
             ("BEGIN ISOLATION LEVEL REPEATABLE READ", tables)
         }
     };
