@@ -1,7 +1,7 @@
 //! Leases: work that one server of a database does for all.
 //!
 //! A server that [holds](Lease::hold) a lease does the work and renews the lease. When it stops, it releases the lease;
-//! when it dies, another server takes over within a minute. An SQLite file belongs to one service, which holds
+//! when it dies, another server takes over within seconds. An SQLite file belongs to one service, which holds
 //! every lease without a statement.
 //!
 //! # Concurrent writes
@@ -16,11 +16,11 @@ use crate::id::random;
 use crate::store::{Isolation, Store, StoreError};
 
 /// The time for which a server holds a lease without renewing it, in milliseconds.
-const TERM_MS: i64 = 45 * SECOND_MS;
+const TERM_MS: i64 = 15 * SECOND_MS;
 /// The time after which a server renews its lease, in milliseconds.
-const RENEW_MS: i64 = 15 * SECOND_MS;
+const RENEW_MS: i64 = 5 * SECOND_MS;
 /// The time after which a server looks again whether a lease of another server has ended, in milliseconds.
-const LOOK_MS: i64 = 5 * SECOND_MS;
+const LOOK_MS: i64 = 2 * SECOND_MS;
 
 /// The lease of a kind of work.
 pub(crate) struct Lease {

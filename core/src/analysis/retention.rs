@@ -18,6 +18,10 @@ use crate::store::{Isolation, Leftover, Store, StoreError, Tx};
 const INTERVAL: Duration = Duration::from_secs(10 * 60);
 /// The interval until the next run if a reader prevented removing what is left of a key.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
+/// The interval between two attempts while another server has the lease, and their number: longer than the lease of a server
+/// that was killed in the middle of its work.
+const LEASE_INTERVAL: Duration = Duration::from_secs(5);
+const LEASE_ATTEMPTS: u32 = 4;
 /// The target duration of a batch, including its commit. The size of the next batch is adjusted to it.
 const BATCH_TIME: Duration = Duration::from_millis(10);
 /// The bounds of the number of rows in a batch.
@@ -109,8 +113,12 @@ impl Janitor {
     }
 
     fn run(&self) {
+        let mut refused = 0;
         loop {
-            for failed in [self.rotate_keys(), self.delete_expired()].into_iter().filter_map(Result::err) {
+            let rotated = self.rotate_keys();
+            let deleted = self.delete_expired();
+            refused = if matches!(deleted, Ok(false)) { refused + 1 } else { 0 };
+            for failed in [rotated.err(), deleted.err()].into_iter().flatten() {
                 tracing::warn!(cause = failed.detail(), "expired data could not be deleted");
             }
             // The keys change at midnight.
@@ -118,6 +126,10 @@ impl Janitor {
             let midnight = self.calendar.local_time().day_start(self.calendar.local_hour(now).day + 1);
             let until = Duration::from_millis(u64::try_from(midnight - now).unwrap_or_default() + 1);
             let again = if self.key_in_file.load(Ordering::Acquire) { RETRY_INTERVAL } else { INTERVAL };
+            let again = if (1..=LEASE_ATTEMPTS).contains(&refused) { LEASE_INTERVAL } else { again };
+            if refused > LEASE_ATTEMPTS {
+                refused = 0;
+            }
             if !self.rest(until.min(again)) {
                 break;
             }
@@ -154,13 +166,14 @@ impl Janitor {
         Ok(())
     }
 
-    /// Deletes all expired data, unless another server does. If deleting one kind of data fails, the other kinds are still deleted.
+    /// Deletes all expired data, unless another server does: then it returns false. If deleting one kind of data fails, the other
+    /// kinds are still deleted.
     ///
     /// # Errors
     /// The first error.
-    fn delete_expired(&self) -> Result<()> {
+    fn delete_expired(&self) -> Result<bool> {
         if !self.lease.hold()? {
-            return Ok(());
+            return Ok(false);
         }
         let now = self.clock.now();
         let log_from = now - i64::from(self.log_days) * DAY_MS;
@@ -174,7 +187,8 @@ impl Janitor {
             self.in_batches(u64::MAX, move |tx, limit| log::prune_requests(tx, first_day, limit)),
         ]
         .into_iter()
-        .collect()
+        .collect::<Result<()>>()?;
+        Ok(true)
     }
 
     fn delete_guests(&self, before: i64) -> Result<()> {
@@ -231,5 +245,5 @@ impl Janitor {
 #[cfg(test)]
 pub(super) fn delete_expired(analysis: &State) {
     let janitor = Janitor::new(analysis, Arc::default());
-    janitor.rotate_keys().and_then(|()| janitor.delete_expired()).unwrap();
+    assert!(janitor.rotate_keys().and_then(|()| janitor.delete_expired()).unwrap());
 }
