@@ -151,7 +151,7 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
         let (tokens, content) = prepared.as_ref()?;
         let mut derived = DerivedChanges::default();
         let new = New { id: &id.to_string(), content, tokens: Arc::clone(tokens), view: 0, fav: 0 };
-        rows::insert(tx, &admin, new, &mut derived)?;
+        rows::insert(tx, &admin, &[new], &mut derived)?;
         Ok(derived.write(tx)?)
     });
     written.map_err(duplicate_url)?;

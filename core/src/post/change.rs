@@ -8,7 +8,7 @@
 
 use crate::error::Result;
 use crate::id::PostKey;
-use crate::store::{StoreError, Tx};
+use crate::store::{StoreError, Tx, run_each};
 
 /// The number of changes that stay.
 const STAYING: i64 = 65_536;
@@ -34,6 +34,15 @@ pub(crate) fn add(tx: &mut dyn Tx, post: PostKey) -> Result<(), StoreError> {
     let (revision, post) = (tx.revision(), post.as_i64());
     insert(tx, revision, post)?;
     if must_prune(revision, post) && may_prune(tx)? { prune(tx, STAYING) } else { Ok(()) }
+}
+
+/// Records that posts were inserted, for which this transaction has recorded no change.
+pub(super) fn add_new(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<(), StoreError> {
+    let revision = tx.revision();
+    let rows: Vec<_> = posts.iter().map(|post| [revision.into(), post.as_i64().into()]).collect();
+    run_each(tx, "INSERT INTO post_change (revision, post) VALUES ($1, $2)", &rows)?;
+    let decides = posts.iter().any(|post| must_prune(revision, post.as_i64()));
+    if decides && may_prune(tx)? { prune(tx, STAYING) } else { Ok(()) }
 }
 
 /// Records that all posts may have changed: every cache loads all posts.

@@ -1,11 +1,12 @@
 //! The import of posts from a file or another system.
 
+use std::collections::HashSet;
 use std::io::BufRead;
 use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::draft::TITLE_MISSING;
+use super::draft::{Content, TITLE_MISSING};
 use super::rows::{self, DerivedChanges, New};
 use super::token_fields::TokenFields;
 use crate::Tidings;
@@ -182,11 +183,14 @@ impl Kind for Posts {
 
     fn write(&self, tx: &mut dyn Tx, admin: &Admin<'_>, batch: &[Line], time: &BatchTime) -> Result<Written> {
         let (mut written, mut derived) = (Written::default(), DerivedChanges::default());
-        for line in batch {
-            write_line(tx, admin, &self.clock, line, &mut written, &mut derived)?;
+        let (at_once, mut rest) = (tx.dialect().records_at_once(), batch);
+        while !rest.is_empty() {
+            let (lines, others) = rest.split_at(distinct(&rest[..at_once.min(rest.len())]));
+            write_lines(tx, admin, &self.clock, lines, &mut written, &mut derived)?;
             if time.is_over() {
                 break;
             }
+            rest = others;
         }
         if written.inserted + written.updated > 0 {
             derived.write(tx)?;
@@ -195,42 +199,75 @@ impl Kind for Posts {
     }
 }
 
-fn write_line(
+/// Returns the number of lines before the first that has the url or the id of an earlier one.
+fn distinct(lines: &[Line]) -> usize {
+    if lines.len() == 1 {
+        return 1;
+    }
+    let (mut urls, mut ids) = (HashSet::new(), HashSet::new());
+    lines
+        .iter()
+        .take_while(|line| urls.insert(&line.url) && line.id.as_ref().is_none_or(|id| ids.insert(id)))
+        .count()
+}
+
+/// Writes lines with distinct urls and ids.
+fn write_lines(
     tx: &mut dyn Tx,
     admin: &Admin<'_>,
     clock: &Clock,
-    line: &Line,
+    lines: &[Line],
     written: &mut Written,
     derived: &mut DerivedChanges,
 ) -> Result<()> {
-    let Line { number, url, change, tokens, id, view, fav } = line;
-    if let Some(old) = rows::by_url(tx, url)? {
-        let new = change.onto(&old.content);
-        if new == old.content {
-            written.skipped += 1;
+    let stored = rows::by_urls(tx, lines.iter().map(|line| &*line.url))?;
+    let unknown = lines.iter().zip(&stored).filter(|(_, old)| old.is_none()).map(|(line, _)| line);
+    let taken = rows::existing_ids(tx, unknown.filter_map(|line| line.id.as_deref()))?;
+    let mut posts = Vec::new();
+    for (line, old) in lines.iter().zip(stored) {
+        let Line { number, change, tokens, id, .. } = line;
+        if let Some(old) = old {
+            let new = change.onto(&old.content);
+            if new == old.content {
+                written.skipped += 1;
+            } else {
+                rows::update(tx, admin, &old, &new, tokens.clone(), derived)?;
+                written.updated += 1;
+            }
+        } else if change.title.is_none() {
+            written.refuse(*number, TITLE_MISSING);
+        } else if id.as_deref().is_some_and(|id| taken.contains(id)) {
+            written.refuse(*number, "another post has this _id: leave it out for a new one");
         } else {
-            rows::update(tx, admin, &old, &new, tokens.clone(), derived)?;
-            written.updated += 1;
+            posts.push(NewPost::of(line, clock)?);
         }
-        return Ok(());
     }
-    let refused = match id {
-        _ if change.title.is_none() => Some(TITLE_MISSING),
-        Some(id) if rows::has_id(tx, id)? => Some("another post has this _id: leave it out for a new one"),
-        _ => None,
-    };
-    if let Some(reason) = refused {
-        written.refuse(*number, reason);
-        return Ok(());
-    }
-    let content = change.of_new(clock.now())?;
-    let id = id.clone().unwrap_or_else(|| ObjectId::new(clock).to_string());
-    let tokens = tokens.clone();
-    let tokens = tokens.unwrap_or_else(|| Arc::new(TokenFields::of(&content.title, &content.post)));
-    let new = New { id: &id, content: &content, tokens, view: *view, fav: *fav };
-    rows::insert(tx, admin, new, derived)?;
-    written.inserted += 1;
+    rows::insert(tx, admin, &posts.iter().map(NewPost::row).collect::<Vec<_>>(), derived)?;
+    written.inserted += posts.len() as u64;
     Ok(())
+}
+
+/// The post of a line whose url no post has.
+struct NewPost<'l> {
+    line: &'l Line,
+    id: String,
+    content: Content,
+    tokens: Arc<TokenFields>,
+}
+
+impl<'l> NewPost<'l> {
+    fn of(line: &'l Line, clock: &Clock) -> Result<Self> {
+        let content = line.change.of_new(clock.now())?;
+        let id = line.id.clone().unwrap_or_else(|| ObjectId::new(clock).to_string());
+        let tokens = line.tokens.clone();
+        let tokens = tokens.unwrap_or_else(|| Arc::new(TokenFields::of(&content.title, &content.post)));
+        Ok(Self { line, id, content, tokens })
+    }
+
+    fn row(&self) -> New<'_> {
+        let Self { line, id, content, tokens } = self;
+        New { id, content, tokens: Arc::clone(tokens), view: line.view, fav: line.fav }
+    }
 }
 
 #[cfg(test)]

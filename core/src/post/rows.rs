@@ -1,7 +1,7 @@
 //! The rows of posts: inserts, updates and removes a post together with its labels, the counts of categories and the
 //! entry of the search index.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::draft::{Address, Content};
@@ -12,7 +12,7 @@ use crate::analysis::counters::Counter;
 use crate::error::Result;
 use crate::id::PostKey;
 use crate::profile::history::json_list;
-use crate::store::{StoreError, Topic, Tx};
+use crate::store::{Arg, Row, StoreError, Topic, Tx, row_each, run_each};
 
 /// An existing post.
 pub(super) struct Stored {
@@ -45,11 +45,11 @@ pub(super) struct DerivedChanges {
 impl DerivedChanges {
     /// Writes the changes, and marks posts as changed.
     pub(super) fn write(self, tx: &mut dyn Tx) -> Result<(), StoreError> {
-        for (name, more) in self.categories.iter().filter(|(_, more)| **more != 0) {
-            let sql = "INSERT INTO category (name, posts) VALUES ($1, $2)
-                       ON CONFLICT (name) DO UPDATE SET posts = category.posts + excluded.posts";
-            tx.run(sql, &[name.into(), (*more).into()])?;
-        }
+        let categories = self.categories.iter().filter(|(_, more)| **more != 0);
+        let categories: Vec<_> = categories.map(|(name, more)| [name.into(), (*more).into()]).collect();
+        let sql = "INSERT INTO category (name, posts) VALUES ($1, $2)
+                   ON CONFLICT (name) DO UPDATE SET posts = category.posts + excluded.posts";
+        run_each(tx, sql, &categories)?;
         if self.categories.values().any(|more| *more < 0) {
             tx.run("DELETE FROM category WHERE posts = 0", &[])?;
         }
@@ -79,24 +79,33 @@ impl DerivedChanges {
 /// Returns the post with this id.
 pub(super) fn by_id(tx: &mut dyn Tx, id: &str) -> Result<Option<Stored>> {
     let sql = "SELECT key, url, host, title, post, img, topic, tag, date, end_date FROM post WHERE id = $1";
-    stored(tx, sql, id)
+    tx.row(sql, &[id.into()])?.map(stored).transpose()
 }
 
-/// Returns the post with this address.
-pub(super) fn by_url(tx: &mut dyn Tx, url: &str) -> Result<Option<Stored>> {
+/// Returns the post with each of these addresses.
+pub(super) fn by_urls<'u>(
+    tx: &mut dyn Tx,
+    urls: impl Iterator<Item = &'u str>,
+) -> Result<Vec<Option<Stored>>> {
     let sql = "SELECT key, url, host, title, post, img, topic, tag, date, end_date FROM post WHERE url = $1";
-    stored(tx, sql, url)
+    let urls: Vec<[Arg<'_>; 1]> = urls.map(|url| [url.into()]).collect();
+    row_each(tx, sql, &urls)?.into_iter().map(|row| row.map(stored).transpose()).collect()
 }
 
-/// Returns whether a post has this id.
-pub(super) fn has_id(tx: &mut dyn Tx, id: &str) -> Result<bool, StoreError> {
-    Ok(tx.row("SELECT 1 FROM post WHERE id = $1", &[id.into()])?.is_some())
+/// Returns which of these ids posts have.
+pub(super) fn existing_ids<'i>(
+    tx: &mut dyn Tx,
+    ids: impl Iterator<Item = &'i str>,
+) -> Result<HashSet<&'i str>, StoreError> {
+    let ids: Vec<&str> = ids.collect();
+    let args: Vec<[Arg<'_>; 1]> = ids.iter().map(|id| [(*id).into()]).collect();
+    let found = row_each(tx, "SELECT 1 FROM post WHERE id = $1", &args)?;
+    Ok(ids.into_iter().zip(found).filter(|(_, row)| row.is_some()).map(|(id, _)| id).collect())
 }
 
-fn stored(tx: &mut dyn Tx, sql: &str, arg: &str) -> Result<Option<Stored>> {
-    let Some(mut row) = tx.row(sql, &[arg.into()])? else { return Ok(None) };
+fn stored(mut row: Row) -> Result<Stored> {
     let (topic, tag): (String, String) = (row.take(6)?, row.take(7)?);
-    Ok(Some(Stored {
+    Ok(Stored {
         key: row.take(0)?,
         content: Content {
             address: Address { url: row.take(1)?, host: row.take(2)? },
@@ -108,48 +117,62 @@ fn stored(tx: &mut dyn Tx, sql: &str, arg: &str) -> Result<Option<Stored>> {
             date: row.take(8)?,
             end_date: row.take(9)?,
         },
-    }))
+    })
 }
 
-/// Inserts a post.
+/// Inserts posts.
 ///
 /// # Errors
-/// `Duplicate` if another post has the address or the id.
+/// `Duplicate` if another post has the address or the id of one of them.
 pub(super) fn insert(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
-    new: New<'_>,
+    posts: &[New<'_>],
     derived: &mut DerivedChanges,
 ) -> Result<(), StoreError> {
-    let Content { title, post, address, img, topic, tag, date, end_date } = new.content;
-    let (topics, tags, tokens) = (json_list(topic), json_list(tag), new.tokens);
+    let lists: Vec<[String; 2]> =
+        posts.iter().map(|new| [&new.content.topic, &new.content.tag].map(|list| json_list(list))).collect();
+    let rows: Vec<_> =
+        posts.iter().zip(&lists).map(|(new, [topics, tags])| row_of(new, topics, tags)).collect();
     let sql = "INSERT INTO post (id, url, host, title, img, topic, tag, keyword, date, end_date, token, post)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
-    let args = [
+    run_each(tx, sql, &rows)?;
+    // Does not use RETURNING, because SQLite would write a statement journal, which made an import 20 % slower.
+    let ids: Vec<[Arg<'_>; 1]> = posts.iter().map(|new| [new.id.into()]).collect();
+    let inserted = row_each(tx, "SELECT key FROM post WHERE id = $1", &ids)?;
+    let missing = || StoreError::other("a post that was inserted is missing");
+    let keys = inserted.into_iter().map(|row| row.ok_or_else(missing)?.take(0));
+    let keys: Vec<PostKey> = keys.collect::<Result<_, _>>()?;
+    let stats = |(new, key): (&New<'_>, &PostKey)| [(*key).into(), new.view.into(), new.fav.into()];
+    let sql = "INSERT INTO post_stats (post, view, fav, heat) VALUES ($1, $2, $3, NULL)";
+    run_each(tx, sql, &posts.iter().zip(&keys).map(stats).collect::<Vec<_>>())?;
+    change::add_new(tx, &keys)?;
+    label(tx, posts.iter().zip(&keys).map(|(new, key)| (*key, &*new.content.topic, &*new.content.tag)))?;
+    for (new, key) in posts.iter().zip(keys) {
+        derived.count(&new.content.topic, 1);
+        derived.posts += 1;
+        derived.index.push(index::Change::Insert(key, Arc::clone(&new.tokens)));
+    }
+    Ok(())
+}
+
+/// Returns the columns of a new post.
+fn row_of<'a>(new: &'a New<'_>, topics: &'a str, tags: &'a str) -> [Arg<'a>; 12] {
+    let Content { title, post, address, img, topic: _, tag: _, date, end_date } = new.content;
+    [
         new.id.into(),
         (&address.url).into(),
         (&address.host).into(),
         title.into(),
         img.into(),
-        (&topics).into(),
-        (&tags).into(),
-        (&tokens.keyword).into(),
+        topics.into(),
+        tags.into(),
+        (&new.tokens.keyword).into(),
         (*date).into(),
         (*end_date).into(),
-        (&tokens.token).into(),
+        (&new.tokens.token).into(),
         post.into(),
-    ];
-    tx.run(sql, &args)?;
-    // Does not use RETURNING, because SQLite would write a statement journal, which made an import 20 % slower.
-    let key: PostKey = tx.one("SELECT key FROM post WHERE id = $1", &[new.id.into()])?.take(0)?;
-    let sql = "INSERT INTO post_stats (post, view, fav, heat) VALUES ($1, $2, $3, NULL)";
-    tx.run(sql, &[key.into(), new.view.into(), new.fav.into()])?;
-    change::add(tx, key)?;
-    label(tx, key, topic, tag)?;
-    derived.count(topic, 1);
-    derived.posts += 1;
-    derived.index.push(index::Change::Insert(key, tokens));
-    Ok(())
+    ]
 }
 
 /// Updates a post to the content `new`. `tokens` are the tokens of its title and text, if they are known.
@@ -220,16 +243,19 @@ pub(super) fn relabel(
     tag: &[String],
 ) -> Result<(), StoreError> {
     tx.run("DELETE FROM label WHERE post = $1", &[key.into()])?;
-    label(tx, key, topic, tag)
+    label(tx, [(key, topic, tag)].into_iter())
 }
 
-/// Inserts the labels of a post that has none.
-fn label(tx: &mut dyn Tx, key: PostKey, topic: &[String], tag: &[String]) -> Result<(), StoreError> {
+/// Inserts the labels of posts that have none: each with its topics and its tags.
+fn label<'p>(
+    tx: &mut dyn Tx,
+    posts: impl Iterator<Item = (PostKey, &'p [String], &'p [String])>,
+) -> Result<(), StoreError> {
+    let labels = posts.flat_map(|(key, topic, tag)| {
+        labels(topic, tag).map(move |(name, is_topic)| [name.into(), key.into(), i64::from(is_topic).into()])
+    });
     let sql = "INSERT INTO label (name, post, topic) VALUES ($1, $2, $3)";
-    for (name, is_topic) in labels(topic, tag) {
-        tx.run(sql, &[name.into(), key.into(), i64::from(is_topic).into()])?;
-    }
-    Ok(())
+    run_each(tx, sql, &labels.collect::<Vec<_>>()).map(drop)
 }
 
 /// Returns the labels of a post, and whether each is a topic: its topics, and its tags that are not topics as well.

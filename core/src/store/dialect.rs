@@ -107,6 +107,16 @@ impl Dialect {
         !matches!(self, Self::Sqlite)
     }
 
+    /// Returns the number of records of an import that are looked up and inserted together, so that they share the time that a
+    /// statement takes to reach a server.
+    pub(crate) const fn records_at_once(self) -> usize {
+        match self {
+            Self::Sqlite => 1,
+            #[cfg(feature = "postgres")]
+            Self::Postgres => 128,
+        }
+    }
+
     /// Returns the statement that records that the topic $1 changed at the revision $2.
     ///
     /// On SQLite, where one transaction writes at a time, a topic has one row. On PostgreSQL each change is a row of its own,

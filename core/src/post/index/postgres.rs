@@ -5,12 +5,13 @@
 //! that `ts_rank` orders posts roughly. No stored position has the weight A, which a query gives to its words to tell them
 //! from the others.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use super::{Change, Matches, Query, SIMILAR_WEIGHT, TITLE_WEIGHT};
 use crate::id::PostKey;
 use crate::post::token_fields::TokenFields;
-use crate::store::{StoreError, Tx, Value};
+use crate::store::{Arg, StoreError, Tx, Value, row_each, run_each};
 
 /// The column with the key of the post.
 pub(super) const KEY: &str = "post";
@@ -20,6 +21,9 @@ pub(super) const KEY: &str = "post";
 /// Source: section 8.11.1 of the PostgreSQL documentation, and `tsvectorin` in `tsvector.c`.
 const POSITION_MAX: u32 = 16_383;
 const LEXEMES_MAX: usize = (1 << 20) - 1;
+
+/// The maximum number of posts that one statement inserts, which are in memory a second time for it.
+const AT_ONCE: usize = 256;
 
 /// The posts that match $3, which is a condition for any of the words $4. The relevance of a word in $5 is multiplied by
 /// $6.
@@ -44,19 +48,26 @@ found AS MATERIALIZED (
     FROM occurring o JOIN word w ON w.lexeme = o.lexeme JOIN post_index_size s ON s.one = 1
     GROUP BY o.post)";
 
-/// Writes changes, in order, and then the number and the length of all posts, which is one row.
+/// Writes changes: removes the entries of all posts that may have one, then inserts those that posts have after the last change.
+/// Then writes the number and the length of all posts, which is one row.
 pub(super) fn write(tx: &mut dyn Tx, changes: &[Change]) -> Result<(), StoreError> {
-    let mut size = Size::default();
+    let (mut removals, mut inserts) = (BTreeSet::new(), BTreeMap::new());
     for change in changes {
         match change {
-            Change::Insert(key, tokens) => size.insert(tx, *key, tokens)?,
+            Change::Insert(key, tokens) => drop(inserts.insert(*key, tokens)),
             Change::Update(key, tokens) => {
-                size.remove(tx, *key)?;
-                size.insert(tx, *key, tokens)?;
+                removals.insert(*key);
+                inserts.insert(*key, tokens);
             }
-            Change::Remove(key) => size.remove(tx, *key)?,
+            Change::Remove(key) => {
+                removals.insert(*key);
+                inserts.remove(key);
+            }
         }
     }
+    let mut size = Size::default();
+    size.remove(tx, &removals)?;
+    size.insert(tx, &inserts)?;
     let sql = "UPDATE post_index_size SET posts = posts + $1, length = length + $2 WHERE one = 1";
     tx.run(sql, &[size.posts.into(), size.length.into()])?;
     Ok(())
@@ -70,19 +81,32 @@ struct Size {
 }
 
 impl Size {
-    fn insert(&mut self, tx: &mut dyn Tx, key: PostKey, tokens: &TokenFields) -> Result<(), StoreError> {
-        let Words { words, length } = Words::of(tokens);
+    fn insert(
+        &mut self,
+        tx: &mut dyn Tx,
+        inserts: &BTreeMap<PostKey, &Arc<TokenFields>>,
+    ) -> Result<(), StoreError> {
+        let words: Vec<(PostKey, Words)> =
+            inserts.iter().map(|(key, tokens)| (*key, Words::of(tokens))).collect();
+        let rows: Vec<[Arg<'_>; 3]> = words
+            .iter()
+            .map(|(key, words)| [(*key).into(), words.length.into(), (&words.words).into()])
+            .collect();
         let sql = "INSERT INTO post_index (post, length, words) VALUES ($1, $2, CAST(CAST($3 AS TEXT) AS TSVECTOR))";
-        tx.run(sql, &[key.into(), length.into(), (&words).into()])?;
-        self.posts += 1;
-        self.length += length;
+        for rows in rows.chunks(AT_ONCE) {
+            run_each(tx, sql, rows)?;
+        }
+        for (_, words) in &words {
+            self.posts += 1;
+            self.length += words.length;
+        }
         Ok(())
     }
 
-    fn remove(&mut self, tx: &mut dyn Tx, key: PostKey) -> Result<(), StoreError> {
-        if let Some(mut row) =
-            tx.row("DELETE FROM post_index WHERE post = $1 RETURNING length", &[key.into()])?
-        {
+    fn remove(&mut self, tx: &mut dyn Tx, keys: &BTreeSet<PostKey>) -> Result<(), StoreError> {
+        let keys: Vec<[Arg<'_>; 1]> = keys.iter().map(|key| [(*key).into()]).collect();
+        let removed = row_each(tx, "DELETE FROM post_index WHERE post = $1 RETURNING length", &keys)?;
+        for mut row in removed.into_iter().flatten() {
             self.posts -= 1;
             self.length -= row.take::<i64>(0)?;
         }

@@ -17,7 +17,7 @@ use tokio_postgres::{CancelToken, Client, Error, SimpleQueryMessage, Statement};
 use super::super::StoreError;
 use super::super::gauges::count_statement;
 use super::super::value::{ARGS_MAX, Arg, Row, Value};
-use super::arrays::over_arrays;
+use super::arrays::{insert_over_arrays, query_over_arrays};
 use super::wait::Waiter;
 
 /// Maximum number of prepared statements of a connection. The program has fewer.
@@ -238,7 +238,7 @@ impl Session {
     ) -> Result<Vec<Option<Row>>, StoreError> {
         let (client, statement) = (Arc::clone(&self.client), self.prepared(sql, width)?);
         if args.len() > width
-            && let Some(sql) = over_arrays(sql, statement.params())
+            && let Some(sql) = query_over_arrays(sql, statement.params())
         {
             return self.row_each_at_once(&sql, width, args);
         }
@@ -249,7 +249,7 @@ impl Session {
         Ok(rows)
     }
 
-    /// Does the same as [`Session::row_each`] with a query [over arrays](over_arrays).
+    /// Does the same as [`Session::row_each`] with a query [over arrays](query_over_arrays).
     fn row_each_at_once(
         &mut self,
         sql: &str,
@@ -258,8 +258,7 @@ impl Session {
     ) -> Result<Vec<Option<Row>>, StoreError> {
         count_statement();
         let statement = self.prepared(sql, width)?;
-        let columns = (0..width).map(|column| args[column..].iter().step_by(width).copied().collect());
-        let columns: Vec<Vec<Arg<'_>>> = columns.collect();
+        let columns = columns(width, args);
         let (client, count) = (Arc::clone(&self.client), args.len() / width);
         self.receive(self.waiter.max(), async {
             let mut found: Vec<Option<Row>> = std::iter::repeat_with(|| None).take(count).collect();
@@ -284,9 +283,24 @@ impl Session {
         args: &[Arg<'_>],
     ) -> Result<Vec<u64>, StoreError> {
         let (client, statement) = (Arc::clone(&self.client), self.prepared(sql, width)?);
+        if args.len() > width
+            && let Some(sql) = insert_over_arrays(sql, statement.params())
+        {
+            return self.insert_at_once(&sql, width, args);
+        }
         let changed = self.each(width, args, |args| client.execute_raw(&statement, args.iter().copied()))?;
         self.changes += changed.iter().sum::<u64>();
         Ok(changed)
+    }
+
+    /// Inserts rows with a statement [over arrays](insert_over_arrays).
+    fn insert_at_once(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<Vec<u64>, StoreError> {
+        count_statement();
+        let statement = self.prepared(sql, width)?;
+        let (client, columns) = (Arc::clone(&self.client), columns(width, args));
+        let inserted = self.receive(self.waiter.max(), client.execute_raw(&statement, &columns))?;
+        self.changes += inserted;
+        Ok(vec![1; args.len() / width])
     }
 
     /// Sends what `run` returns for each list of arguments before it waits for the first answer.
@@ -374,6 +388,11 @@ impl Session {
 const CLOSED: &str = "the server has closed it";
 /// The text of the error of a server that does not answer.
 const SILENT: &str = "the server does not answer";
+
+/// Returns the arguments at each place of lists of `width` arguments.
+fn columns<'a>(width: usize, args: &[Arg<'a>]) -> Vec<Vec<Arg<'a>>> {
+    (0..width).map(|column| args[column..].iter().step_by(width).copied().collect()).collect()
+}
 
 /// Returns the first row of the result of a statement.
 async fn first_row(client: &Client, statement: &Statement, args: &[Arg<'_>]) -> Result<Option<Row>, Error> {
