@@ -1,5 +1,8 @@
 //! Tests of the search index that hold for every engine.
 
+#[cfg(feature = "postgres")]
+mod agreement;
+
 use super::*;
 use crate::Tidings;
 use crate::account::Caller;
