@@ -246,8 +246,8 @@ impl Deferred for DeferredRecords {
     }
 
     fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError> {
-        // Fails early if the transaction cannot be used, before any record is taken.
-        tx.horizon()?;
+        // Fails early if the transaction cannot be used, before any record is taken. Beside others it knows no horizon.
+        let runs_alone = tx.horizon()? > 0;
         if !std::mem::replace(&mut self.is_committing, true) {
             self.journal.queue.begin_write();
         }
@@ -268,7 +268,8 @@ impl Deferred for DeferredRecords {
             let written = write(tx, &journal.calendar, requests, &batch[from..], time)?;
             self.crawled += written.crawled;
             journal.queue.give_back(batch.drain(from + written.records..));
-            if time.is_over() {
+            // Another round would lock visitors after later ones, for which another server may wait.
+            if time.is_over() || !runs_alone {
                 self.end();
                 return Ok(());
             }

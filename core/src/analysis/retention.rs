@@ -245,5 +245,6 @@ impl Janitor {
 #[cfg(test)]
 pub(super) fn delete_expired(analysis: &State) {
     let janitor = Janitor::new(analysis, Arc::default());
-    assert!(janitor.rotate_keys().and_then(|()| janitor.delete_expired()).unwrap());
+    // Of two services of a test, one has the lease.
+    let _has_lease = janitor.rotate_keys().and_then(|()| janitor.delete_expired()).unwrap();
 }

@@ -143,11 +143,13 @@ fn followers(session: &mut Session) -> Result<Vec<Follower>, StoreError> {
     Ok(followers)
 }
 
-/// Deletes the versions of topics that later ones have replaced.
+/// Deletes the versions of topics that later ones have replaced. Other servers do the same at the same time: the rows that they
+/// have locked are left to them, because they may delete them in another order.
 fn prune(session: &mut Session) -> Result<(), StoreError> {
-    let sql =
-        "DELETE FROM touched t USING (SELECT topic, max(revision) AS revision FROM touched GROUP BY topic) l
-               WHERE t.topic = l.topic AND t.revision < l.revision";
+    let sql = "DELETE FROM touched WHERE ctid = ANY (ARRAY (
+                   SELECT t.ctid FROM touched t
+                   WHERE t.revision < (SELECT max(l.revision) FROM touched l WHERE l.topic = t.topic)
+                   FOR UPDATE SKIP LOCKED))";
     session.run(sql, &[]).map(drop)
 }
 
