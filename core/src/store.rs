@@ -67,10 +67,6 @@
 //! revision of the last commit.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
-
-use prometheus::Histogram;
 
 use crate::location::Location;
 use engine::{Committer, Engine};
@@ -86,6 +82,7 @@ mod effects;
 mod engine;
 mod error;
 mod expiry;
+mod figures;
 mod gathered_reads;
 mod gauges;
 pub(crate) mod inspect;
@@ -95,6 +92,7 @@ mod pending;
 mod pool;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod reading;
 mod sqlite;
 #[cfg(test)]
 mod tests;
@@ -289,87 +287,6 @@ impl Store {
         self.writer.flush()
     }
 
-    /// Runs `work` on the caller's thread, on the current state of the database.
-    ///
-    /// # Errors
-    /// The error of `work`, or an error of the store when it cannot read.
-    pub(crate) fn read<T, E: From<StoreError>>(
-        &self,
-        work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
-    ) -> Result<T, E> {
-        self.read_on_engine(None, work)
-    }
-
-    /// Returns whether a read would start at once, because an open connection is idle.
-    pub(crate) fn can_read_now(&self) -> bool {
-        self.engine.can_read_now()
-    }
-
-    /// Does the same as [`Store::read`] for data that may be slightly stale: it lacks the commits of at most the last half
-    /// second, and none that this process knew of at the moment `seen`.
-    ///
-    /// The database may have standbys, and one of them answers if it is close enough behind the primary. `work` may run more
-    /// than once, and only its last run counts.
-    ///
-    /// With a `limit`, the work may take long: such reads use at most half of the connections, so that short reads never wait
-    /// for them, and the store interrupts their statements after `limit`.
-    ///
-    /// # Errors
-    /// The errors of [`Store::read`]; [`StoreError::Overloaded`] after `limit`.
-    pub(crate) fn read_stale<T, E: From<StoreError>>(
-        &self,
-        limit: Option<Duration>,
-        seen: Moment,
-        mut work: impl FnMut(&mut dyn Tx) -> Result<T, E>,
-    ) -> Result<T, E> {
-        let (mut result, began) = (None, Moment::now());
-        if self.engine.read_stale(limit, seen, &mut |tx| result = Some(work(tx)))
-            && let Some(result) = result
-        {
-            return result;
-        }
-        self.read_on_engine(limit.map(|limit| limit.saturating_sub(began.elapsed())), work)
-    }
-
-    /// Does the same as [`Store::read_stale`] after `current`, which sees the current state of the database and decides, for
-    /// example, what the caller may read.
-    ///
-    /// # Errors
-    /// The errors of [`Store::read_stale`]; the error of `current`.
-    pub(crate) fn read_stale_after<C, T, E: From<StoreError>>(
-        &self,
-        limit: Option<Duration>,
-        seen: Moment,
-        current: impl FnOnce(&mut dyn Tx) -> Result<C, E>,
-        mut work: impl FnMut(&mut dyn Tx, &C) -> Result<T, E>,
-    ) -> Result<T, E> {
-        if !self.engine.can_read_stale(seen) {
-            return self.read_on_engine(limit, |tx| {
-                let current = current(tx)?;
-                work(tx, &current)
-            });
-        }
-        let current = self.read(current)?;
-        self.read_stale(limit, seen, |tx| work(tx, &current))
-    }
-
-    /// Returns the moment at which this process last learnt of a change of `topic`.
-    pub(crate) fn changed(&self, topic: Topic) -> Moment {
-        self.versions.changed(topic)
-    }
-
-    fn read_on_engine<T, E: From<StoreError>>(
-        &self,
-        limit: Option<Duration>,
-        work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
-    ) -> Result<T, E> {
-        #[cfg(test)]
-        let work = |tx: &mut dyn Tx| work(&mut self.simulation().of(tx));
-        let (mut work, mut result) = (Some(work), None);
-        self.engine.read(limit, &mut |tx| result = work.take().map(|work| work(tx)))?;
-        result.expect("the engine has run the work")
-    }
-
     /// Returns the revision at which `topic` last changed, as far as this process knows. It learns of its own commits
     /// immediately, and of the commits of other processes within a quarter of a second. A cache of an earlier revision
     /// is stale.
@@ -386,62 +303,6 @@ impl Store {
     /// Returns whether the database is on a database server, where several servers of the service may use it.
     pub(crate) fn is_on_server(&self) -> bool {
         self.engine.is_on_server()
-    }
-
-    /// Returns the number of writes in the queue.
-    pub(crate) fn waiting(&self) -> usize {
-        self.writer.gauges().waiting.load(Ordering::Relaxed)
-    }
-
-    /// Returns a function that returns [`Store::waiting`], for a write that can end early when others wait.
-    pub(crate) fn waiting_writes(&self) -> impl Fn() -> usize + Clone + Send + use<> {
-        let gauges = Arc::clone(self.writer.gauges());
-        move || gauges.waiting.load(Ordering::Relaxed)
-    }
-
-    /// Returns the histogram of the commits since the store was opened, by the number of writes in each.
-    pub(crate) fn commits(&self) -> &Histogram {
-        &self.writer.gauges().commits
-    }
-
-    /// Checks whether writes are expected to succeed: the last commit succeeded, and the files are still the opened ones.
-    ///
-    /// # Errors
-    /// The reason why writes fail.
-    pub(crate) fn writable(&self) -> Result<(), StoreError> {
-        self.engine.writable()
-    }
-
-    /// Returns the milliseconds by which the clock that all processes of the database share is ahead of that of this machine,
-    /// as they are measured from time to time; `None` if they share that of this machine.
-    pub(crate) fn clock_ahead(&self) -> Option<Arc<AtomicI64>> {
-        self.engine.clock_ahead()
-    }
-
-    /// Returns the number of commits that have failed since the store was opened.
-    pub(crate) fn failures(&self) -> u64 {
-        self.engine.failures()
-    }
-
-    /// Returns what a server and its standbys report; `None` for a file.
-    pub(crate) fn server_gauges(&self) -> Option<ServerGauges> {
-        self.engine.server_gauges()
-    }
-
-    /// Returns the number of statements that this process has run in transactions, of all its databases.
-    pub(crate) fn statements() -> u64 {
-        gauges::statements()
-    }
-
-    /// Returns the size of the write-ahead log in bytes; 0 on a server.
-    pub(crate) fn wal_bytes(&self) -> u64 {
-        self.engine.wal_bytes()
-    }
-
-    /// Returns the size of the database in bytes without blocking: of the file without the write-ahead log, or of a
-    /// server's database when it was last measured.
-    pub(crate) fn database_bytes(&self) -> u64 {
-        self.engine.database_bytes()
     }
 
     /// Copies the write-ahead log into the file and empties it, so that no overwritten data remains. Returns false when
@@ -479,15 +340,6 @@ impl Store {
 
 #[cfg(test)]
 impl Store {
-    /// Does the same as [`Store::read`] with a time limit.
-    fn read_within<T, E: From<StoreError>>(
-        &self,
-        limit: Duration,
-        work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
-    ) -> Result<T, E> {
-        self.read_on_engine(Some(limit), work)
-    }
-
     fn simulation(&self) -> &tests::horizon::Simulation {
         &self.versions.simulation
     }
