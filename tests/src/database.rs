@@ -181,9 +181,9 @@ fn text(value: ValueRef<'_>) -> Option<String> {
     }
 }
 
-/// Tables that any request may change: counters, the access log, the change numbers that invalidate caches, and what servers
-/// share beside the data.
-const COUNTED: [&str; 14] = [
+/// Tables that any request may change: counters, the access log, the change numbers that invalidate caches, what servers
+/// share beside the data, and the word model, which a server learns by itself.
+const COUNTED: [&str; 16] = [
     "day_count",
     "total_count",
     "visitor",
@@ -197,6 +197,8 @@ const COUNTED: [&str; 14] = [
     "touched",
     "revision",
     "lane",
+    "word_model",
+    "word_model_part",
     "sqlite_sequence",
 ];
 
