@@ -4,6 +4,7 @@
 //! cargo bench --bench servers                      # everything, about two minutes
 //! cargo bench --bench servers -- likes userinfo    # some parts
 //! cargo bench --bench servers -- --servers 1,3     # the numbers of servers (1 and 3 by default)
+//! cargo bench --bench servers -- --connections 48  # of all clients together (96 by default)
 //! cargo bench --bench servers -- --seconds 600 mixed
 //! ```
 //!
@@ -45,13 +46,12 @@ type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 /// The parts in the order in which they run.
 const PARTS: [&str; 4] = ["likes", "userinfo", "feed", "mixed"];
-/// The number of connections of all clients together.
-const CONNECTIONS: usize = 96;
-
 /// What is measured.
 struct Options {
     parts: Vec<String>,
     servers: Vec<usize>,
+    /// The number of connections of all clients together.
+    connections: usize,
     length: Duration,
 }
 
@@ -70,13 +70,15 @@ fn main() -> ExitCode {
 }
 
 fn options() -> Result<Options> {
-    let mut options = Options { parts: Vec::new(), servers: vec![1, 3], length: Duration::from_secs(5) };
+    let length = Duration::from_secs(5);
+    let mut options = Options { parts: Vec::new(), servers: vec![1, 3], connections: 96, length };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
         match arg.as_str() {
             "--bench" => {}
             "--seconds" => options.length = Duration::from_secs(value()?.parse()?),
+            "--connections" => options.connections = value()?.parse()?,
             "--servers" => {
                 let numbers = value()?;
                 options.servers = numbers.split(',').map(str::parse).collect::<Result<_, _>>()?;
@@ -99,7 +101,7 @@ fn measure(options: &Options) -> Result<()> {
     for servers in &options.servers {
         let world = World::start(*servers)?;
         for part in &options.parts {
-            let (rate, latency, busy) = run(&world, part, options.length)?;
+            let (rate, latency, busy) = run(&world, part, options)?;
             let ms = |latency: Duration| format!("{:.1}", latency.as_secs_f64() * 1_000.0);
             let [p50, p99] = [50.0, 99.0].map(|percent| ms(latency.percentile(percent)));
             let (longest, deadlocks) = (ms(latency.longest()), world.deadlocks());
@@ -116,8 +118,8 @@ fn measure(options: &Options) -> Result<()> {
 }
 
 /// Runs the clients of a part. Returns the rate of all servers, the latencies, and how busy the busiest client was.
-fn run(world: &World, part: &str, length: Duration) -> Result<(f64, Histogram, f64)> {
-    let share = CONNECTIONS / world.servers.len();
+fn run(world: &World, part: &str, options: &Options) -> Result<(f64, Histogram, f64)> {
+    let share = options.connections / world.servers.len();
     let acts = Acts {
         posts: world.posts.clone().into(),
         members: world.members.clone().into(),
@@ -130,8 +132,8 @@ fn run(world: &World, part: &str, length: Duration) -> Result<(f64, Histogram, f
             let (acts, first) = (acts.clone(), number * share);
             scope.spawn(move || {
                 let scripts = (first..first + share).map(|client| acts.script(part, client)).collect();
-                let [result] =
-                    client::run(server.address, [scripts], length).map_err(|error| error.to_string())?;
+                let [result] = client::run(server.address, [scripts], options.length)
+                    .map_err(|error| error.to_string())?;
                 Ok::<_, String>(result)
             })
         });
