@@ -44,7 +44,7 @@ pub(crate) fn run(session: &Session, command: &Admin) -> Result<ExitCode, Failur
             let id = registered(&member, id);
             let checked = admin::check(&session.tidings, &member);
             checked.map_err(|error| match error {
-                Error::Documented(Outcome::NotAdmin) => {
+                Error::Documented(Outcome::NotAdmin, _) => {
                     Failure::refused(&error, format!("{id:?} is no administrator"))
                 }
                 error => error.into(),

@@ -4,7 +4,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use tidings_core::analysis::{self, Day, Log, LogFilter, OneDay, Window};
+use serde::Serialize;
+use tidings_core::analysis::{self, Day, LogEntry, LogFilter, LogPlace, OneDay, Window};
 use tidings_tui::number::number;
 
 use crate::failure::Failure;
@@ -47,6 +48,9 @@ pub(crate) struct LogArgs {
     /// Only requests of this member, or of guest or removed
     #[arg(long, value_name = "ID")]
     member: Option<String>,
+    /// Only requests with this result, for example "incorrect pw"
+    #[arg(long, value_name = "TEXT")]
+    result: Option<String>,
     /// Only the last N calendar months
     #[arg(long, value_name = "N", group = "window", value_parser = clap::value_parser!(u32).range(1..))]
     months: Option<u32>,
@@ -89,8 +93,8 @@ pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Fai
         }
         Analysis::Log(args) if out.streams() => all_of_log(session, args),
         Analysis::Log(args) => {
-            let log = log(session, args)?;
-            out.answer(&log, |page| of_log(page, &log))
+            let log = Log { log: log(session, args)? };
+            out.answer(&log, |page| of_log(page, &log.log))
         }
     }
 }
@@ -118,30 +122,71 @@ impl LogArgs {
     }
 }
 
-/// Prints the log line by line, without a limit on its length.
-fn all_of_log(session: &Session, args: &LogArgs) -> Result<ExitCode, Failure> {
-    let Session { tidings, caller, .. } = session;
-    let since = Some(analysis::since(tidings, args.window())?);
-    let filter = LogFilter { member: args.member.clone(), since, ..LogFilter::default() };
-    stream_pages(args.limit.map(i64::from), None, |place, left| {
-        let page = analysis::browse(tidings, caller, &filter, place, left);
-        let page =
-            page.map_err(|error| unknown(error, "member", args.member.as_deref().unwrap_or_default()))?;
-        Ok((page.lines, page.next))
-    })
+/// The log as `--json` prints it.
+#[derive(Serialize)]
+struct Log {
+    log: Vec<Line>,
 }
 
-fn log(session: &Session, args: &LogArgs) -> Result<Log, Failure> {
+/// A line of the log as `--json` and `--ndjson` print it.
+#[derive(Serialize)]
+struct Line {
+    #[serde(flatten)]
+    entry: LogEntry,
+    /// Null in lines of versions that did not store it.
+    result: Option<String>,
+}
+
+impl From<LogEntry> for Line {
+    fn from(mut entry: LogEntry) -> Self {
+        Self { result: entry.result.take(), entry }
+    }
+}
+
+/// Prints the log line by line, without a limit on its length.
+fn all_of_log(session: &Session, args: &LogArgs) -> Result<ExitCode, Failure> {
+    let filter = filter(session, args)?;
+    stream_pages(args.limit.map(i64::from), None, |place, left| page(session, &filter, place, left))
+}
+
+/// Returns the newest lines, as many as the arguments ask for.
+fn log(session: &Session, args: &LogArgs) -> Result<Vec<Line>, Failure> {
     /// The default for the number of lines.
-    const LIMIT: u32 = 100;
-    let Session { tidings, caller, .. } = session;
-    let window = args.window();
-    let limit = i64::from(args.limit.unwrap_or(LIMIT));
-    Ok(match &args.member {
-        Some(id) => analysis::log_user_date(tidings, caller, id, window, limit)
-            .map_err(|error| unknown(error, "member", id))?,
-        None => analysis::log_date(tidings, caller, window, limit)?,
-    })
+    const LIMIT: i64 = 100;
+    let filter = filter(session, args)?;
+    let limit = args.limit.map_or(LIMIT, i64::from).min(analysis::LOG_MAX);
+    let (mut lines, mut place) = (Vec::new(), None);
+    loop {
+        let left = limit - i64::try_from(lines.len()).unwrap_or(limit);
+        if left <= 0 {
+            return Ok(lines);
+        }
+        let (found, next) = page(session, &filter, place, left)?;
+        lines.extend(found);
+        if next.is_none() {
+            return Ok(lines);
+        }
+        place = next;
+    }
+}
+
+fn filter(session: &Session, args: &LogArgs) -> Result<LogFilter, Failure> {
+    let since = Some(analysis::since(&session.tidings, args.window())?);
+    let (member, result) = (args.member.clone(), args.result.clone());
+    Ok(LogFilter { member, result, since, ..LogFilter::default() })
+}
+
+/// Returns a page of the log, and the position of the next one.
+fn page(
+    session: &Session,
+    filter: &LogFilter,
+    place: Option<LogPlace>,
+    limit: i64,
+) -> Result<(Vec<Line>, Option<LogPlace>), Failure> {
+    let page = analysis::browse(&session.tidings, &session.caller, filter, place, limit);
+    let page =
+        page.map_err(|error| unknown(error, "member", filter.member.as_deref().unwrap_or_default()))?;
+    Ok((page.lines.into_iter().map(Line::from).collect(), page.next))
 }
 
 fn figures(page: &mut Page, figures: &analysis::Analysis, crawled: i64) {
@@ -201,18 +246,20 @@ fn bars(page: &mut Page, name: &str, counted: &str, counts: impl IntoIterator<It
     page.table(&table, "");
 }
 
-fn of_log(page: &mut Page, log: &Log) {
+fn of_log(page: &mut Page, log: &[Line]) {
     let columns = [
         Column::whole(dated("Date")),
         Column::whole("Member"),
         Column::whole("Method").optional(),
         Column::text("Path"),
         Column::number("Status").optional(),
+        Column::text("Result").optional(),
     ];
     let mut table = Table::new(columns);
-    for entry in &log.log {
+    for Line { entry, result } in log {
         let (date, status) = (local(entry.date), entry.status.to_string());
-        table.row([date, entry.user_id.clone(), entry.method.clone(), entry.path.clone(), status]);
+        let (id, method, path) = (entry.user_id.clone(), entry.method.clone(), entry.path.clone());
+        table.row([date, id, method, path, status, result.clone().unwrap_or_default()]);
     }
     page.table(&table, "There were no requests in this time.");
 }

@@ -32,7 +32,7 @@ pub(crate) fn run(session: &Session, command: &Bench) -> Result<ExitCode, Failur
             let evaluation = evaluation::evaluate(tidings, caller, at.as_deref(), &mut told);
             progress.finish();
             let evaluation = evaluation.map_err(|error| match error {
-                Error::BadRequest(why) => Failure::refused(&error, why),
+                Error::BadRequest(why) => Failure::refused(&error, why.message()),
                 error => refused_to_members(error),
             })?;
             out.answer(&evaluation, |page| describe(page, &evaluation))

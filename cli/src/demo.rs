@@ -39,7 +39,7 @@ pub(crate) fn run(session: &Session, args: &Demo) -> Result<ExitCode, Failure> {
     let made = demo::make(&session.tidings, &session.caller, size, &mut |done| watch.told(done));
     let made = made.map_err(|error| match error {
         Error::BadRequest(why) => {
-            Failure::refused(&error, format!("{why}; name a new file, as --db demo.db"))
+            Failure::refused(&error, format!("{}; name a new file, as --db demo.db", why.message()))
         }
         error => error.into(),
     })?;

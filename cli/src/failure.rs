@@ -87,7 +87,7 @@ impl From<Error> for Failure {
 /// Returns the exit status of an error.
 const fn exit_status(error: &Error) -> u8 {
     match error {
-        Error::Documented(_)
+        Error::Documented(..)
         | Error::BadRequest(_)
         | Error::BadToken
         | Error::Forbidden

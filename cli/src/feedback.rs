@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use tidings_core::feedback::{self, Draft, FeedbackList, FeedbackPage, FeedbackState};
-use tidings_core::{Error, Outcome};
 
 use crate::failure::Failure;
 use crate::output::{Page, Style, local, stream_pages, zone};
@@ -47,14 +46,7 @@ pub(crate) fn run(session: &Session, command: &Feedback) -> Result<ExitCode, Fai
     match command {
         Feedback::Send { kind, notice, text } => {
             let draft = Draft { kind: kind.clone(), post: Some(text.clone()) };
-            let sent = feedback::send(tidings, session.acting_member()?, notice.as_deref(), &draft);
-            sent.map_err(|error| match error {
-                Error::Documented(Outcome::Fail) => Failure::refused(
-                    &error,
-                    "a text has 1 to 5,000 characters, a type 1 to 50 on one line, and a notice must be there",
-                ),
-                error => error.into(),
-            })?;
+            feedback::send(tidings, session.acting_member()?, notice.as_deref(), &draft)?;
             out.answer(&(), |page| page.line("The feedback is sent."))
         }
         Feedback::List { all } => list(session, *all),

@@ -8,7 +8,6 @@ use tidings_core::account::SignUp;
 use tidings_core::{Error, admin};
 
 use crate::failure::Failure;
-use crate::member::explained;
 use crate::output::is_interactive;
 use crate::password::{self, Password};
 use crate::session::{Session, refused_to_members, registered};
@@ -56,5 +55,5 @@ fn sign_up(session: &Session, id: &str, args: &Init) -> Result<(), Failure> {
     let form =
         SignUp { id: id.to_owned(), pw: pw.to_string(), pw_check: pw.to_string(), nickname: id.to_owned() };
     let Session { tidings, caller, .. } = session;
-    admin::sign_up(tidings, caller, &form).map_err(|error| explained(tidings, error))
+    Ok(admin::sign_up(tidings, caller, &form)?)
 }

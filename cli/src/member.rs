@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use tidings_core::account::{self, Caller, SignUp};
-use tidings_core::{Error, Outcome, Tidings, admin, profile};
+use tidings_core::{admin, profile};
 
 use crate::failure::Failure;
 use crate::password::{self, Password};
@@ -116,7 +116,7 @@ pub(crate) fn run(session: &Session, command: &Member) -> Result<ExitCode, Failu
         Member::SignUp { id, nickname, password } => {
             let pw = password::new(password)?.to_string();
             let form = SignUp { id: id.clone(), pw_check: pw.clone(), pw, nickname: nickname.clone() };
-            let token = account::sign_up(tidings, &form).map_err(|error| explained(tidings, error))?;
+            let token = account::sign_up(tidings, &form)?;
             out.answer(&token, |page| page.line(&token.access_token))
         }
         Member::SignIn(Credentials { id, password }) => {
@@ -138,8 +138,7 @@ pub(crate) fn run(session: &Session, command: &Member) -> Result<ExitCode, Failu
         }
         Member::Nickname { id, nickname } => {
             let member = session.member(id)?;
-            let renamed = profile::change_nickname(tidings, &member, nickname);
-            renamed.map_err(|error| explained(tidings, error))?;
+            profile::change_nickname(tidings, &member, nickname)?;
             let id = registered(&member, id);
             out.answer(&(), |page| page.line(format!("The nickname of {id} is {nickname}.")))
         }
@@ -172,8 +171,7 @@ fn give_password(session: &Session, id: &str, password: &Password) -> Result<Exi
     // An unknown member is reported before the command asks for a password.
     let member = session.member(id)?;
     let id = registered(&member, id);
-    let given = account::set_password(&session.tidings, &session.caller, id, &password::new(password)?);
-    given.map_err(|error| explained(&session.tidings, error))?;
+    account::set_password(&session.tidings, &session.caller, id, &password::new(password)?)?;
     session
         .out
         .answer(&(), |page| page.line(format!("{id} has a new password and is signed out everywhere.")))
@@ -200,28 +198,4 @@ fn remove(session: &Session, id: &str, yes: bool) -> Result<ExitCode, Failure> {
     };
     removed.map_err(|error| unknown(error, "member", &id))?;
     out.answer(&(), |page| page.line(format!("{id} is removed.")))
-}
-
-/// Explains the rules of ids, passwords and nicknames if one is broken.
-pub(crate) fn explained(tidings: &Tidings, error: Error) -> Failure {
-    let (id, pw) = (tidings.config().id_length, tidings.config().password_length);
-    let nickname = tidings.config().nickname_length;
-    let nickname =
-        format!("a nickname has {} to {} visible characters on one line", nickname.min, nickname.max);
-    let whose = if tidings.config().refuse_common_passwords { "" } else { ", for an administrator," };
-    match error {
-        Error::Documented(Outcome::WrongUserInfo) => Failure::refused(
-            &error,
-            format!(
-                "an id has {} to {} ASCII letters, digits, _ - or ., a password {} to {} characters and{whose} is none \
-                 of the 10,000 most common; {nickname}",
-                id.min, id.max, pw.min, pw.max
-            ),
-        ),
-        Error::Documented(Outcome::RewriteNickname) => Failure::refused(&error, nickname),
-        Error::Documented(Outcome::AlreadyId) => {
-            Failure::refused(&error, "another member has this id, or the university's roster reserves it")
-        }
-        error => error.into(),
-    }
 }

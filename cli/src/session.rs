@@ -131,7 +131,7 @@ pub(crate) fn registered<'a>(member: &'a Caller, typed: &'a str) -> &'a str {
 /// Returns a failure that names what does not exist: its kind and its id.
 pub(crate) fn unknown(error: Error, kind: &str, id: &str) -> Failure {
     match error {
-        Error::NotFound | Error::Documented(Outcome::NotFound) => {
+        Error::NotFound | Error::Documented(Outcome::NotFound, _) => {
             Failure::refused(&error, format!("there is no {kind} {id:?}: see tidings {kind} list"))
         }
         error => error.into(),

@@ -14,6 +14,7 @@ use std::time::Instant;
 use tempfile::TempDir;
 use tidings_core::account::{self, Caller};
 use tidings_core::analysis::{self, Communication, Operation};
+use tidings_core::answer::SUCCESS;
 use tidings_core::config::Config;
 use tidings_core::{Tidings, import, post};
 
@@ -96,6 +97,7 @@ fn measure(store: &Store, members: usize, first: usize, likes: usize, is_logged:
                         operation: like,
                         path: &path,
                         status: 200,
+                        result: SUCCESS,
                         address,
                         user_agent,
                     };

@@ -9,6 +9,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use tidings_core::Tidings;
 use tidings_core::account::Caller;
 use tidings_core::analysis::{self, Communication, LogFilter, Operation, Question, Window};
+use tidings_core::answer::SUCCESS;
 use tidings_core::config::Config;
 use tidings_core::post::{self, Draft};
 use tidings_core::stats::Stats;
@@ -22,6 +23,7 @@ fn communicate(tidings: &Tidings, operation: Operation, path: &str, from: u32) {
         operation,
         path,
         status: 200,
+        result: SUCCESS,
         address: IpAddr::V4(Ipv4Addr::from_bits(from)),
         user_agent: AGENT,
     };

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use tidings_core::account::{self, Caller, SignUp};
 use tidings_core::analysis::{self, Communication, LogFilter, Operation, Question, Window};
+use tidings_core::answer::SUCCESS;
 use tidings_core::clock::{Clock, Timestamp};
 use tidings_core::config::Config;
 use tidings_core::stats::Stats;
@@ -81,8 +82,15 @@ impl Traffic {
         let address = IpAddr::V4(Ipv4Addr::from(u32::try_from(self.next(2_000)).unwrap_or_default()));
         let caller = member.map_or(&Caller::Guest, |n| &self.members[n]);
         let user_agent = b"okhttp/4.12.0";
-        let communication =
-            Communication { caller, operation, path: &path, status: 200, address, user_agent };
+        let communication = Communication {
+            caller,
+            operation,
+            path: &path,
+            status: 200,
+            result: SUCCESS,
+            address,
+            user_agent,
+        };
         analysis::record(tidings, &communication);
     }
 }
@@ -191,8 +199,15 @@ fn record_paths_with_name(tidings: &Tidings, member: &str, times: u64) {
         let path = format!("/get_log_user/{member}/{n}");
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let caller = &Caller::Guest;
-        let communication =
-            Communication { caller, operation, path: &path, status: 200, address, user_agent: b"" };
+        let communication = Communication {
+            caller,
+            operation,
+            path: &path,
+            status: 200,
+            result: SUCCESS,
+            address,
+            user_agent: b"",
+        };
         analysis::record(tidings, &communication);
         if n % 4_000 == 0 {
             wait_for_writes(tidings);
@@ -279,7 +294,8 @@ fn day_of_visitors(visitors: u32) -> u64 {
     for n in 0..VISITORS {
         let address = IpAddr::V4(Ipv4Addr::from(n % visitors));
         let (caller, path) = (&Caller::Guest, "/get_device");
-        let communication = Communication { caller, operation, path, status: 200, address, user_agent: b"" };
+        let communication =
+            Communication { caller, operation, path, status: 200, result: SUCCESS, address, user_agent: b"" };
         analysis::record(&tidings, &communication);
         if n % 4_000 == 0 {
             wait_for_writes(&tidings);

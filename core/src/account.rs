@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::Tidings;
 use crate::config::Config;
-use crate::error::{Error, Result};
+use crate::error::{Error, Outcome, Problem, Result};
 use crate::id::MemberKey;
 use crate::store::{StoreError, Tx};
 use crate::text;
@@ -190,11 +190,22 @@ fn is_password(config: &Config, password: &str) -> bool {
     config.password_length.hold(&Zeroizing::new(password.nfc().collect::<String>()))
 }
 
-/// Returns whether `password` has an allowed length and is not too common. Administrators may never have one of the
-/// most common passwords; for other members the settings decide.
-fn may_be_set(config: &Config, password: &str, admin: bool) -> bool {
-    is_password(config, password)
-        && !((admin || config.refuse_common_passwords) && password::is_common(password))
+/// Checks that the password in `field` has an allowed length and is not too common. Administrators may never have one of
+/// the most common passwords; for other members the settings decide.
+fn check_new_password(
+    config: &Config,
+    field: &'static str,
+    password: &str,
+    admin: bool,
+) -> Result<(), Error> {
+    let problem = if !is_password(config, password) {
+        Problem::password(field, config.password_length)
+    } else if (admin || config.refuse_common_passwords) && password::is_common(password) {
+        Problem::invalid(field, "this is one of the 10,000 most common passwords: choose another one")
+    } else {
+        return Ok(());
+    };
+    Err(Outcome::WrongUserInfo.because(problem))
 }
 
 /// Returns the nickname as it is stored, or `None` if it has a forbidden length or contains control characters or

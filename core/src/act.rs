@@ -151,7 +151,8 @@ impl Line {
             Some("view") => Act::View(url()?),
             Some("like") => Act::Like(url()?),
             Some("search") => {
-                let search = Search::new(&search.ok_or(SEARCH_MISSING)?).map_err(|_| SEARCH_RULE)?;
+                let search =
+                    Search::new(&search.ok_or(SEARCH_MISSING)?).map_err(|_| SEARCH_RULE.message())?;
                 Act::Search(search.listed(tidings))
             }
             Some("newsfeed") => {

@@ -1,5 +1,10 @@
 //! Types with two states, which JSON and the database represent as `activation`, 0 or 1.
 
+use crate::error::Problem;
+
+/// The rule of `activation`.
+pub(crate) const RULE: Problem = Problem::invalid("activation", "activation is 0 or 1");
+
 /// Defines a type with two states; the state for 0 is first. JSON and the database contain the number.
 macro_rules! activation {
     ($(#[$doc:meta])* $name:ident { $(#[$zero_doc:meta])* $zero:ident, $(#[$one_doc:meta])* $one:ident }) => {

@@ -309,7 +309,7 @@ mod tests {
         }
         // The answer does not reveal which ids exist.
         for id in ["ben", "nobody"] {
-            assert!(matches!(remove_user(&service, &ann, id), Err(Error::Documented(Outcome::NotAdmin))));
+            assert!(matches!(remove_user(&service, &ann, id), Err(Error::Documented(Outcome::NotAdmin, _))));
             assert!(matches!(push_blacklist(&service, &ann, id), Err(Error::Forbidden)));
             assert!(matches!(pop_blacklist(&service, &ann, id), Err(Error::Forbidden)));
         }
@@ -325,7 +325,7 @@ mod tests {
         remove_user(&service, &ann, "bEN").unwrap();
         assert_eq!(refusal(profile::user_info(&service, &ben).map(|_| ())), "not found");
         let again = remove_user(&service, &ann, "ben");
-        assert!(matches!(again, Err(Error::Documented(Outcome::NotFound))));
+        assert!(matches!(again, Err(Error::Documented(Outcome::NotFound, _))));
         // A new member with the same id is a different member.
         let new = service.member("ben");
         profile::user_info(&service, &new).unwrap();
@@ -376,7 +376,7 @@ mod tests {
         for id in ["nobody", "guest", ""] {
             let unknown = [push_blacklist(&service, &ann, id), pop_blacklist(&service, &ann, id)];
             for refused in unknown {
-                assert!(matches!(refused, Err(Error::Documented(Outcome::NotFound))), "{id:?}");
+                assert!(matches!(refused, Err(Error::Documented(Outcome::NotFound, _))), "{id:?}");
             }
         }
     }

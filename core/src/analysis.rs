@@ -13,9 +13,10 @@ use serde::Serialize;
 
 use crate::Tidings;
 use crate::account::{self, Caller, Client, fold};
+use crate::answer::SUCCESS;
 use crate::clock::{Clock, DAY_MS, Timestamp};
 use crate::config;
-use crate::error::{Error, Pending, Result};
+use crate::error::{Code, Error, Pending, Problem, Result};
 use crate::keyed;
 use crate::store::{Isolation, Moment, Store, StoreError, Topic, Tx};
 
@@ -52,7 +53,7 @@ pub use visitor::Guest;
 use calendar::Calendar;
 use counters::Counter;
 use journal::{Journal, Record};
-use log::LogAccess;
+use log::{LogAccess, LoggedAnswer};
 use report::ReportCache;
 use retention::Retention;
 use trends::Trends;
@@ -61,9 +62,10 @@ use visitor::DayKeys;
 /// The maximum number of lines that a query of the log returns.
 pub const LOG_MAX: i64 = 1_000;
 
-const WINDOW_RULE: &str = "exactly one of months, days and hours is above 0, the others are 0";
-const LIMIT_RULE: &str = "limit is 0 or more";
-const DEVICE_RULE: &str = "a device is pc, tablet or mobile";
+const WINDOW_RULE: Problem =
+    Problem::new(Code::InvalidValue, "exactly one of months, days and hours is above 0, the others are 0");
+const LIMIT_RULE: Problem = Problem::invalid("limit", "limit is 0 or more");
+const DEVICE_RULE: Problem = Problem::invalid("device", "a device is pc, tablet or mobile");
 
 /// The state that analytics keep in memory.
 pub(crate) struct State {
@@ -129,6 +131,8 @@ pub struct Communication<'a> {
     pub path: &'a str,
     /// The HTTP status of the answer.
     pub status: u16,
+    /// The `result` text of the answer.
+    pub result: &'static str,
     /// The address of the client. It is only hashed, never stored.
     pub address: IpAddr,
     /// The user agent as the client sent it.
@@ -142,7 +146,7 @@ pub struct Communication<'a> {
 /// After several thousand new paths a line has the operation's template instead of its path. Guests keep their identity
 /// across restarts once [`Tidings::start_background`] has loaded the keys.
 pub fn record(tidings: &Tidings, communication: &Communication<'_>) {
-    let Communication { caller, operation, path, status, address, user_agent } = *communication;
+    let Communication { caller, operation, path, status, result, address, user_agent } = *communication;
     let analysis = tidings.analysis();
     let at = tidings.now();
     let seen = caller.resolved(tidings);
@@ -152,7 +156,8 @@ pub fn record(tidings: &Tidings, communication: &Communication<'_>) {
         _ => Guest::at(analysis, at, address, user_agent),
     };
     let (path, client) = (operation.varying(path), keyed::hash(Client::from(address)));
-    analysis.journal.push(&analysis.store, Record { at, operation, path, status, seen, guest }, client);
+    let answer = LoggedAnswer { status, result };
+    analysis.journal.push(&analysis.store, Record { at, operation, path, answer, seen, guest }, client);
 }
 
 /// Writes the recorded requests now instead of after about 100 ms, for a program that records requests and reads the
@@ -204,6 +209,17 @@ pub struct LogEntry {
     pub method: String,
     /// The HTTP status of the answer.
     pub status: i64,
+    /// The `result` text of the answer; `None` in lines of versions that did not store it. It is not in the answers of the
+    /// HTTP API, whose fields the interface documents.
+    #[serde(skip)]
+    pub result: Option<String>,
+}
+
+impl LogEntry {
+    /// Returns whether the request failed, whatever its status: documented failures have status 200.
+    pub fn is_failure(&self) -> bool {
+        self.status >= 400 || self.result.as_ref().is_some_and(|result| result != SUCCESS)
+    }
 }
 
 /// The result of a query of the log.

@@ -6,11 +6,14 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::error::Error;
+use crate::error::{Done, Error, Problem};
 use crate::id::ObjectId;
 
 /// The capacity of a new answer, in bytes. Most answers are shorter.
 const CAPACITY: usize = 512;
+
+/// The `result` of a success.
+pub const SUCCESS: &str = "success";
 
 /// Returns the object of a successful operation, with the fields of `body`; `()` adds none.
 ///
@@ -22,7 +25,7 @@ const CAPACITY: usize = 512;
 /// assert_eq!(json, br#"{"result":"success","posts":3}"#);
 /// ```
 pub fn success<T: Serialize>(body: &T) -> Vec<u8> {
-    with_result("success", body)
+    with_result(SUCCESS, body)
 }
 
 /// Returns the object of an operation with this `result` text and the fields of `body`.
@@ -53,13 +56,33 @@ pub fn refusal(result: &str) -> Vec<u8> {
     object
 }
 
-/// Returns the object of a failed operation. For an import that failed after a part was written, it has the numbers of
-/// written records.
+/// The fields of a failure besides its result.
+#[derive(Serialize)]
+struct Failure<'a> {
+    code: &'static str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<&'static str>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    done: Option<Done>,
+}
+
+/// Returns the object of a failed operation: `result`, `code`, `message`, and `field` if one is at fault. For an import that
+/// failed after a part was written, it also has the numbers of written records.
 pub fn failure(error: &Error) -> Vec<u8> {
-    match error {
-        Error::Unfinished { done, .. } => with_result(&error.to_string(), done),
-        error => refusal(&error.to_string()),
-    }
+    let Problem { code, field, .. } = error.problem();
+    let done = match error {
+        Error::Unfinished { done, .. } => Some(*done),
+        _ => None,
+    };
+    let (code, message) = (code.as_str(), error.message());
+    with_result(&error.to_string(), &Failure { code, message: &message, field, done })
+}
+
+/// Returns the object of a request that is refused before it is an operation's, with this `result` text.
+pub fn refused(result: &str, problem: &Problem) -> Vec<u8> {
+    let (code, message) = (problem.code.as_str(), problem.message());
+    with_result(result, &Failure { code, message: &message, field: problem.field, done: None })
 }
 
 /// The answer of an operation that inserts a record.
@@ -162,13 +185,25 @@ mod tests {
 
     use super::*;
     use crate::error::Outcome;
+    use crate::store::StoreError;
 
     #[test]
     fn an_answer_without_fields_has_only_the_result() {
         assert_eq!(success(&()), br#"{"result":"success"}"#);
-        assert_eq!(failure(&Outcome::CheckPw.into()), br#"{"result":"check pw"}"#);
+        assert_eq!(refusal("interrupted"), br#"{"result":"interrupted"}"#);
         assert_eq!(success(&None::<Inserted>), success(&()));
         assert_eq!(success(&BTreeMap::<String, i64>::new()), success(&()));
+    }
+
+    #[test]
+    fn a_failure_says_what_was_wrong() {
+        let differ = br#"{"result":"check pw","code":"passwords_differ","message":"the password and its repetition differ","field":"pw_check"}"#;
+        assert_eq!(failure(&Outcome::CheckPw.into()), differ);
+        let done = Done { inserted: 3, ..Done::default() };
+        let failed: serde_json::Value =
+            serde_json::from_slice(&failure(&Error::Unfinished { cause: StoreError::Full, done })).unwrap();
+        assert_eq!((&failed["code"], &failed["inserted"]), (&"internal_error".into(), &3.into()));
+        assert!(failed.get("field").is_none());
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
 use crate::analysis::log::RequestKeys;
 use crate::clock::Timestamp;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Problem, Result};
 use crate::id::ObjectId;
 use crate::import::{Kind, Progress, to_the_end};
 use crate::post::PostStats;
@@ -43,8 +43,10 @@ pub const DAYS_MAX: u32 = 366;
 /// The password of all members of the demo data.
 pub const PASSWORD: &str = "made-up member";
 
-const RULE: &str = "demo data has 1 to 10000 members, 1 to 100000 posts and 1 to 366 days";
-const IN_USE: &str = "the database has posts, or members other than administrators";
+const RULE: Problem =
+    Problem::new(Code::InvalidValue, "demo data has 1 to 10000 members, 1 to 100000 posts and 1 to 366 days");
+const IN_USE: Problem =
+    Problem::new(Code::NotPossible, "the database has posts, or members other than administrators");
 
 /// The amount of demo data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

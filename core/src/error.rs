@@ -1,12 +1,18 @@
 //! The errors of operations, each with the `result` text of its answer.
 //!
 //! The core does not know HTTP statuses or exit statuses: the server and the command line each map [`Error`] to theirs in
-//! one place.
+//! one place. Besides its text, an error has a [`Code`], a message for people, and the field at fault: see [`problem`].
+
+use std::borrow::Cow;
+use std::fmt;
 
 use serde::Serialize;
 
 use crate::config;
 use crate::store::StoreError;
+pub use problem::{Code, Problem};
+
+pub mod problem;
 
 /// The result of an operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -20,50 +26,35 @@ pub type Pending<T, E = Error> = crate::store::Pending<T, E>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Outcome {
     /// An id, a password or a nickname breaks its length condition (`sign_up`, `change_pw`).
-    #[error("wrong user info")]
     WrongUserInfo,
     /// The password and its repetition differ (`sign_up`, `change_pw`).
-    #[error("check pw")]
     CheckPw,
     /// The id is taken or reserved (`sign_up`).
-    #[error("already id")]
     AlreadyId,
     /// The password is wrong (`sign_in`, `change_pw`).
-    #[error("incorrect pw")]
     IncorrectPw,
     /// The member is blacklisted (`sign_in`, `sign_in_up`).
-    #[error("blacklist user")]
     BlacklistUser,
     /// There is no such member (`sign_in`, `change_nickname`).
-    #[error("No member")]
     NoMember,
     /// The university does not know the id (`sign_in_up`).
-    #[error("not school")]
     NotSchool,
     /// The university knows the id, with another password (`sign_in_up`).
-    #[error("pw incorrect")]
     PwIncorrect,
     /// The university's system did not answer (`sign_in_up`).
-    #[error("api error")]
     ApiError,
     /// The nickname breaks its length condition (`change_nickname`).
-    #[error("rewrite_nickname")]
     RewriteNickname,
     /// There is no such member or notice (`remove_mine`, `reset_user_measurement`, `admin_remove_user`,
     /// `push_blacklist`, `pop_blacklist`, `remove_notice`).
-    #[error("Not found")]
     NotFound,
     /// No member has the token (`get_userinfo`). The text is in lower case, unlike [`Self::NotFound`].
-    #[error("not found")]
     UserNotFound,
     /// The token or the number of the list is invalid (`get_specific_userinfo`, feedback).
-    #[error("bad request")]
     BadRequest,
     /// The caller is not an administrator (the documented operations of administrators).
-    #[error("Not admin")]
     NotAdmin,
     /// The feedback was not accepted.
-    #[error("fail")]
     Fail,
 }
 
@@ -86,43 +77,118 @@ impl Outcome {
         Self::NotAdmin,
         Self::Fail,
     ];
+
+    /// Returns the `result` text.
+    pub const fn result(self) -> &'static str {
+        match self {
+            Self::WrongUserInfo => "wrong user info",
+            Self::CheckPw => "check pw",
+            Self::AlreadyId => "already id",
+            Self::IncorrectPw => "incorrect pw",
+            Self::BlacklistUser => "blacklist user",
+            Self::NoMember => "No member",
+            Self::NotSchool => "not school",
+            Self::PwIncorrect => "pw incorrect",
+            Self::ApiError => "api error",
+            Self::RewriteNickname => "rewrite_nickname",
+            Self::NotFound => "Not found",
+            Self::UserNotFound => "not found",
+            Self::BadRequest => "bad request",
+            Self::NotAdmin => "Not admin",
+            Self::Fail => "fail",
+        }
+    }
+
+    /// Returns what is wrong unless the operation knows more.
+    pub(crate) const fn problem(self) -> Problem {
+        match self {
+            Self::WrongUserInfo => {
+                Problem::new(Code::InvalidValue, "the id, the password or the nickname breaks its rule")
+            }
+            Self::CheckPw => {
+                Problem::new(Code::PasswordsDiffer, "the password and its repetition differ").of("pw_check")
+            }
+            Self::AlreadyId => Problem::new(
+                Code::IdTaken,
+                "another member has this id, or the university's roster reserves it",
+            )
+            .of("id"),
+            Self::IncorrectPw => {
+                Problem::new(Code::WrongPassword, "this is not the member's password").of("pw")
+            }
+            Self::BlacklistUser => {
+                Problem::new(Code::Blacklisted, "an administrator has blacklisted the member")
+            }
+            Self::NoMember => Problem::new(Code::UnknownMember, "no member has this id").of("id"),
+            Self::NotSchool => {
+                Problem::new(Code::UnknownToUniversity, "the university does not know this id").of("id")
+            }
+            Self::PwIncorrect => {
+                Problem::new(Code::WrongPassword, "the university has another password for this id").of("pw")
+            }
+            Self::ApiError => Problem::new(
+                Code::UniversityUnavailable,
+                "the university's system did not answer, or none is set: try again later",
+            ),
+            Self::RewriteNickname => {
+                Problem::new(Code::InvalidValue, "the nickname breaks its rule").of("new_nickname")
+            }
+            Self::NotFound => NOT_FOUND,
+            Self::UserNotFound => BAD_TOKEN,
+            Self::BadRequest => {
+                Problem::new(Code::InvalidValue, "the token or the number of the list is wrong")
+            }
+            Self::NotAdmin => NOT_ADMIN,
+            Self::Fail => Problem::new(Code::InvalidValue, "the feedback was not accepted"),
+        }
+    }
+
+    /// Returns the failure with this text and a problem that the operation knows.
+    pub(crate) const fn because(self, problem: Problem) -> Error {
+        Error::Documented(self, problem)
+    }
 }
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.result())
+    }
+}
+
+const BAD_TOKEN: Problem = Problem::new(
+    Code::BadToken,
+    "the token is missing, expired or revoked: sign in, and send Authorization: Bearer with the access_token",
+);
+const NOT_ADMIN: Problem = Problem::new(Code::NotAdmin, "only an administrator may do this");
+const NOT_FOUND: Problem = Problem::new(Code::NotFound, "it does not exist, or was removed in the meantime");
+const OVERLOADED: Problem =
+    Problem::new(Code::Overloaded, "the service is busy and nothing was changed: try again in a moment");
 
 /// The error of an operation. `Display` writes the `result` text of the answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A failure that the interface documents.
-    #[error(transparent)]
-    Documented(#[from] Outcome),
-    /// The input breaks a rule, and nothing was written. Contains the rule, for people.
-    #[error("bad request")]
-    BadRequest(&'static str),
+    /// A failure that the interface documents, and what was wrong.
+    Documented(Outcome, Problem),
+    /// The input breaks a rule, and nothing was written.
+    BadRequest(Problem),
     /// The token is missing, malformed, expired or revoked.
-    #[error("bad token")]
     BadToken,
     /// The caller is a member, but the operation is for administrators or for another member.
-    #[error("Not admin")]
     Forbidden,
     /// The record that the operation names does not exist.
-    #[error("Not found")]
     NotFound,
     /// The operation would leave no administrator who can sign in.
-    #[error("last administrator")]
     LastAdministrator,
     /// Another post has the url.
-    #[error("already url")]
     DuplicateUrl,
     /// The client has sent too many requests or has failed to sign in too often.
-    #[error("too many requests")]
     TooManyRequests {
         /// Whole seconds until the next request is processed, at least 1.
         retry_after_s: u64,
     },
     /// A bounded queue is full, or the service is shutting down; nothing was written.
-    #[error("overloaded")]
     Overloaded,
     /// The store failed in an operation for which the interface documents a specific text.
-    #[error("{result}")]
     Failed {
         /// The operation's text: `sign_up fail` or `fail`.
         result: &'static str,
@@ -131,14 +197,11 @@ pub enum Error {
         cause: StoreError,
     },
     /// The store failed; the cause is for the log, never for the caller.
-    #[error("internal error")]
     Store(#[source] StoreError),
     /// The input of an import could not be read to its end; the records before are written. The cause is known to the
     /// caller that supplied the input, for example a failing file or a body that is too large.
-    #[error("internal error")]
     Input(#[source] std::io::Error),
     /// The store failed during an import. The records before are written, and importing again continues from there.
-    #[error("internal error")]
     Unfinished {
         /// The cause, for the log.
         #[source]
@@ -147,10 +210,8 @@ pub enum Error {
         done: Done,
     },
     /// The service cannot be opened with these settings.
-    #[error(transparent)]
     InvalidSetting(#[from] config::Invalid),
     /// The service itself failed, for example because it cannot write a key.
-    #[error("internal error")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
@@ -159,7 +220,7 @@ pub enum Error {
 /// An input is checked before its write, and the write, which may run more than once, returns the error after it has
 /// checked the caller's authority. So this is `Copy`, which [`Error`] cannot be.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BrokenRule(pub(crate) &'static str);
+pub(crate) struct BrokenRule(pub(crate) Problem);
 
 impl From<BrokenRule> for Error {
     fn from(rule: BrokenRule) -> Self {
@@ -184,6 +245,21 @@ pub struct Done {
     pub skipped: u64,
 }
 
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidSetting(invalid) => invalid.fmt(f),
+            error => f.write_str(error.result()),
+        }
+    }
+}
+
+impl From<Outcome> for Error {
+    fn from(outcome: Outcome) -> Self {
+        outcome.because(outcome.problem())
+    }
+}
+
 impl From<StoreError> for Error {
     fn from(cause: StoreError) -> Self {
         match cause {
@@ -194,10 +270,70 @@ impl From<StoreError> for Error {
 }
 
 impl Error {
+    /// Returns the `result` text of the answer.
+    pub const fn result(&self) -> &'static str {
+        match self {
+            Self::Documented(outcome, _) => outcome.result(),
+            Self::BadRequest(_) => "bad request",
+            Self::BadToken => "bad token",
+            Self::Forbidden => Outcome::NotAdmin.result(),
+            Self::NotFound => Outcome::NotFound.result(),
+            Self::LastAdministrator => "last administrator",
+            Self::DuplicateUrl => "already url",
+            Self::TooManyRequests { .. } => "too many requests",
+            Self::Overloaded => "overloaded",
+            Self::Failed { result, .. } => result,
+            Self::Store(_)
+            | Self::Input(_)
+            | Self::Unfinished { .. }
+            | Self::InvalidSetting(_)
+            | Self::Internal(_) => "internal error",
+        }
+    }
+
+    /// Returns what was wrong. Of a failure of the service it tells no cause.
+    pub fn problem(&self) -> Problem {
+        match self {
+            Self::Documented(_, problem) | Self::BadRequest(problem) => *problem,
+            Self::BadToken => BAD_TOKEN,
+            Self::Forbidden => NOT_ADMIN,
+            Self::NotFound => NOT_FOUND,
+            Self::LastAdministrator => Problem::new(
+                Code::LastAdministrator,
+                "no administrator would be left: make another member an administrator first",
+            ),
+            Self::DuplicateUrl => Problem::new(Code::UrlTaken, "another post has this address").of("url"),
+            Self::TooManyRequests { .. } => {
+                Problem::new(Code::TooManyRequests, "too many requests or failed sign-ins: try again later")
+            }
+            Self::Overloaded => OVERLOADED,
+            _ if self.is_unavailable() => OVERLOADED,
+            Self::InvalidSetting(_) => Problem::new(Code::InvalidSetting, "a setting is invalid"),
+            Self::Failed { .. }
+            | Self::Store(_)
+            | Self::Input(_)
+            | Self::Unfinished { .. }
+            | Self::Internal(_) => Problem::new(
+                Code::InternalError,
+                "the service failed: try again, and tell its operators, whose log has the cause",
+            ),
+        }
+    }
+
+    /// Returns the message of [`Error::problem`], with the time to wait if there is one.
+    pub fn message(&self) -> Cow<'static, str> {
+        match self {
+            Self::TooManyRequests { retry_after_s } => {
+                format!("try again in {retry_after_s} s").into()
+            }
+            error => error.problem().message(),
+        }
+    }
+
     /// Returns details for people, if any: the broken rule, or the cause for the log.
     pub fn detail(&self) -> Option<String> {
         match self {
-            Self::BadRequest(rule) => Some((*rule).to_owned()),
+            Self::BadRequest(rule) => Some(rule.message().into_owned()),
             Self::Store(cause) | Self::Failed { cause, .. } | Self::Unfinished { cause, .. } => {
                 Some(cause.to_string())
             }
@@ -215,7 +351,7 @@ impl Error {
     /// Replaces `bad token` and `Not admin` with the text that the interface documents for the operation.
     pub(crate) fn unless_authorised(self, text: Outcome) -> Self {
         match self {
-            Self::BadToken | Self::Forbidden => Self::Documented(text),
+            Self::BadToken | Self::Forbidden => text.because(self.problem()),
             other => other,
         }
     }
@@ -232,6 +368,22 @@ impl Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failing_token_has_one_code_whatever_the_text_of_the_operation() {
+        for text in [Outcome::NoMember, Outcome::NotFound, Outcome::BadRequest, Outcome::NotAdmin] {
+            let error = Error::BadToken.unless_authorised(text);
+            assert_eq!((error.to_string(), error.problem().code), (text.to_string(), Code::BadToken));
+        }
+        assert_eq!(Error::from(Outcome::UserNotFound).problem().code, Code::BadToken);
+        assert_eq!(Error::Forbidden.unless_authorised(Outcome::NotAdmin).problem().code, Code::NotAdmin);
+    }
+
+    #[test]
+    fn the_cause_of_a_failure_is_for_the_log_alone() {
+        let error = Error::Store(StoreError::Damaged("page 17 of campus.db".into()));
+        assert!(error.detail().unwrap().contains("campus.db") && !error.message().contains("campus.db"));
+    }
 
     #[test]
     fn a_busy_store_means_overloaded_and_other_failures_of_it_stay_what_they_are() {

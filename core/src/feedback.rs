@@ -7,7 +7,7 @@ use crate::account::{Admin, Caller, Member, REMOVED};
 use crate::activation::activation;
 use crate::clock::Timestamp;
 use crate::config::Bounds;
-use crate::error::{Error, Outcome, Result};
+use crate::error::{Code, Error, Outcome, Problem, Result};
 use crate::id::ObjectId;
 use crate::notice;
 use crate::store::Isolation;
@@ -26,6 +26,10 @@ const GENERAL: &str = "general";
 pub const POST: Bounds = Bounds { min: 1, max: 5_000 };
 /// The maximum number of entries of a list, because members may send any amount of feedback.
 const LIST_MAX: i64 = 1_000;
+
+const NO_NOTICE: Problem = Problem::new(Code::NotFound, "there is no such notice");
+const KIND_RULE: Problem = Problem::invalid("type", "type is 1 to 50 characters on one line");
+const POST_RULE: Problem = Problem::invalid("post", "post is 1 to 5,000 characters");
 
 activation! {
     /// Whether administrators have dealt with feedback.
@@ -59,10 +63,11 @@ pub fn send(tidings: &Tidings, caller: &Caller, notice: Option<&str>, draft: &Dr
     let written = tidings.store().write(Isolation::Alone, move |tx| {
         let member = identity.member(tx)?;
         let notice = match &notice {
-            Some(notice) => notice::visible(tx, notice, &member)?.ok_or(Outcome::Fail)?,
+            Some(notice) => notice::visible(tx, notice, &member)?.ok_or(Outcome::Fail.because(NO_NOTICE))?,
             None => String::new(),
         };
-        let (kind, post) = (kind.as_ref().ok_or(Outcome::Fail)?, post.as_ref().ok_or(Outcome::Fail)?);
+        let kind = kind.as_ref().ok_or(Outcome::Fail.because(KIND_RULE))?;
+        let post = post.as_ref().ok_or(Outcome::Fail.because(POST_RULE))?;
         Ok(insert(tx, &member, id, (kind, post), &notice, now)?)
     });
     written.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest).if_failed("fail"))
@@ -152,7 +157,7 @@ pub fn set_activation(tidings: &Tidings, caller: &Caller, id: &str, activation: 
     tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx)?;
         let state = FeedbackState::from_activation(activation);
-        let state = state.ok_or(Error::BadRequest("activation is 0 or 1"))?;
+        let state = state.ok_or(Error::BadRequest(crate::activation::RULE))?;
         let found = sql::set_state(tx, &admin, id.ok_or(Error::NotFound)?, state)?;
         if found { Ok(()) } else { Err(Error::NotFound) }
     })

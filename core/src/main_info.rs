@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::Tidings;
 use crate::account::Caller;
 use crate::config::Bounds;
-use crate::error::{BrokenRule, Result};
+use crate::error::{BrokenRule, Code, Problem, Result};
 use crate::store::Isolation;
 use crate::text;
 
@@ -55,13 +55,13 @@ pub fn update(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<()> {
 fn lines(draft: &Draft) -> Result<[Option<String>; 2], BrokenRule> {
     let Draft { new_info_1: first, new_info_2: second } = draft;
     if first.is_none() && second.is_none() {
-        return Err(BrokenRule("new_info_1 or new_info_2 must be given"));
+        return Err(BrokenRule(Problem::new(Code::NothingGiven, "new_info_1 or new_info_2 must be given")));
     }
-    let line = |text: &Option<String>| {
-        let rule = BrokenRule("new_info_1 and new_info_2 have up to 50 characters and no control characters");
-        text.as_ref().map(|text| text::line(text, LINE).ok_or(rule)).transpose()
+    let line = |text: &Option<String>, field| {
+        let rule = Problem::invalid(field, "a line has up to 50 characters and no control characters");
+        text.as_ref().map(|text| text::line(text, LINE).ok_or(BrokenRule(rule))).transpose()
     };
-    Ok([line(first)?, line(second)?])
+    Ok([line(first, "new_info_1")?, line(second, "new_info_2")?])
 }
 
 mod sql {

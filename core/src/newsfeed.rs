@@ -12,7 +12,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use crate::Tidings;
 use crate::account::Caller;
 use crate::clock::Timestamp;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Problem, Result};
 use crate::profile::history;
 use crate::store::Isolation;
 
@@ -168,7 +168,7 @@ impl<'t> Reader<'t> {
             return Ok(answer);
         };
         let orders = &self.tidings.feeds().shared.orders;
-        let next = Next::read(next).ok_or(Error::BadRequest("next is not from a previous page"))?;
+        let next = Next::read(next).ok_or(Error::BadRequest(NEXT_RULE))?;
         if let Some(order) = orders.find(next, kinds, current, self.tidings.clock().monotonic()) {
             return Ok(self.index.page(&order, next.place, next.limit, self.now));
         }
@@ -176,7 +176,7 @@ impl<'t> Reader<'t> {
             return Ok(index.page(&order, next.place, next.limit, self.now));
         }
         let order = current.filter(|_| page.resumes);
-        let order = order.ok_or(Error::BadRequest("next has expired: begin again with the first page"))?;
+        let order = order.ok_or(Error::BadRequest(NEXT_EXPIRED))?;
         let answer = self.index.page(order, next.place, next.limit, self.now);
         self.publish(current, &answer);
         Ok(answer)
@@ -228,9 +228,13 @@ impl<'t> Reader<'t> {
     }
 }
 
+const NEXT_RULE: Problem = Problem::invalid("next", "next is not from a previous page");
+const NEXT_EXPIRED: Problem =
+    Problem::new(Code::NextExpired, "next has expired: begin again with the first page");
+
 fn limit(page: &Page<'_>) -> Result<usize> {
     let limit = page.limit.map_or(Some(LIMIT), |limit| usize::try_from(limit).ok());
     limit
         .filter(|limit| (1..=LIMIT_MAX).contains(limit))
-        .ok_or(Error::BadRequest("limit is a number from 1 to 300"))
+        .ok_or(Error::BadRequest(Problem::invalid("limit", "limit is a number from 1 to 300")))
 }

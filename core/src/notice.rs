@@ -14,7 +14,7 @@ use crate::activation::activation;
 use crate::answer::{self, Encoded, Inserted};
 use crate::clock::Timestamp;
 use crate::config::Bounds;
-use crate::error::{BrokenRule, Error, Outcome, Result};
+use crate::error::{BrokenRule, Code, Error, Outcome, Problem, Result};
 use crate::id::ObjectId;
 use crate::store::{Isolation, Topic, Tx};
 use crate::text;
@@ -104,15 +104,16 @@ impl Draft {
     /// Checks the given fields and returns them in the form in which they are stored.
     fn checked(&self) -> Result<Checked, BrokenRule> {
         let title = self.title.as_ref().map(|title| {
-            text::line(title, TITLE).ok_or(BrokenRule("title is one line of 1 to 200 characters"))
+            text::line(title, TITLE)
+                .ok_or(BrokenRule(Problem::invalid("title", "title is one line of 1 to 200 characters")))
         });
         let post = self.post.as_ref().map(|post| {
             let rule =
                 "post has 1 to 20,000 characters and no control characters except tabs and line breaks";
-            text::block(post, POST).ok_or(BrokenRule(rule))
+            text::block(post, POST).ok_or(BrokenRule(Problem::invalid("post", rule)))
         });
         let activation = self.activation.map(|activation| {
-            Visibility::from_activation(activation).ok_or(BrokenRule("activation is 0 or 1"))
+            Visibility::from_activation(activation).ok_or(BrokenRule(crate::activation::RULE))
         });
         Ok(Checked {
             activation: activation.transpose()?,
@@ -121,6 +122,9 @@ impl Draft {
         })
     }
 }
+
+const TITLE_MISSING: Problem = Problem::missing("title", "title and post must be given");
+const POST_MISSING: Problem = Problem::missing("post", "title and post must be given");
 
 /// A draft whose given fields are valid.
 struct Checked {
@@ -179,9 +183,9 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
     let (id, now) = (ObjectId::new(tidings.clock()), tidings.now());
     let written = tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx)?;
-        let Checked { title: Some(title), post: Some(post), activation } = checked.as_ref()? else {
-            return Err(Error::BadRequest("title and post must be given"));
-        };
+        let Checked { title, post, activation } = checked.as_ref()?;
+        let title = title.as_ref().ok_or(Error::BadRequest(TITLE_MISSING))?;
+        let post = post.as_ref().ok_or(Error::BadRequest(POST_MISSING))?;
         sql::insert(tx, &admin, id, title, post, activation.unwrap_or(Visibility::Shown), now)?;
         tx.touch(Topic::Notices);
         Ok(Inserted { id })
@@ -227,7 +231,10 @@ pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Re
         let admin = identity.admin(tx)?;
         let checked = checked.as_ref()?;
         if let Checked { title: None, post: None, activation: None } = checked {
-            return Err(Error::BadRequest("title, post or activation must be given"));
+            return Err(Error::BadRequest(Problem::new(
+                Code::NothingGiven,
+                "title, post or activation must be given",
+            )));
         }
         if !sql::update(tx, &admin, id.ok_or(Error::NotFound)?, checked)? {
             return Err(Error::NotFound);

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::Tidings;
 use crate::account::{self, Caller, Identity, Member};
-use crate::error::{Error, Outcome, Pending, Result};
+use crate::error::{Error, Outcome, Pending, Problem, Result};
 use crate::store::{GatheredReads, Isolation, Store, StoreError, Topic, Tx};
 
 pub(crate) mod history;
@@ -95,6 +95,9 @@ pub struct Lists {
     pub newsfeed_list: Option<Vec<NewsfeedAccess>>,
 }
 
+/// The rule of `type_num`.
+const TYPE_RULE: Problem = Problem::invalid("type_num", "type_num is 0 to 4");
+
 /// Returns the caller's lists: all (`type_num` 0), liked posts (1), viewed posts (2), searches (3) or opened newsfeeds
 /// (4), with at most 300 entries each.
 ///
@@ -102,7 +105,8 @@ pub struct Lists {
 /// `bad request` if the token is invalid or `type_num` is not one of these numbers.
 pub fn lists(tidings: &Tidings, caller: &Caller, type_num: &str) -> Result<Lists> {
     let identity = caller.identify(tidings);
-    let wanted: u8 = type_num.parse().ok().filter(|n| *n <= 4).ok_or(Outcome::BadRequest)?;
+    let wanted: u8 =
+        type_num.parse().ok().filter(|n| *n <= 4).ok_or(Outcome::BadRequest.because(TYPE_RULE))?;
     let wants = |list: u8| wanted == 0 || wanted == list;
     let read = tidings.store().read(|tx| {
         let member = identity.member(tx)?;
@@ -124,10 +128,11 @@ pub fn lists(tidings: &Tidings, caller: &Caller, type_num: &str) -> Result<Lists
 pub fn change_nickname(tidings: &Tidings, caller: &Caller, nickname: &str) -> Result<()> {
     let identity = caller.identify(tidings);
     let nickname = account::nickname(tidings.config(), nickname);
+    let rule = Problem::nickname("new_nickname", tidings.config().nickname_length);
     // This changes one row.
     let written = tidings.store().write(Isolation::Locking, move |tx| {
         let member = identity.member(tx)?;
-        let nickname = nickname.as_ref().ok_or(Outcome::RewriteNickname)?;
+        let nickname = nickname.as_ref().ok_or(Outcome::RewriteNickname.because(rule))?;
         Ok(sql::set_nickname(tx, &member, nickname)?)
     });
     written.map_err(|e: Error| e.unless_authorised(Outcome::NoMember))
@@ -143,7 +148,7 @@ pub fn update_auto_login(tidings: &Tidings, caller: &Caller, auto_login: i64) ->
     tidings.store().write(Isolation::Locking, move |tx| {
         let member = identity.member(tx)?;
         if !matches!(auto_login, 0 | 1) {
-            return Err(Error::BadRequest("auto_login is 0 or 1"));
+            return Err(Error::BadRequest(Problem::invalid("auto_login", "auto_login is 0 or 1")));
         }
         Ok(sql::set_auto_login(tx, &member, auto_login)?)
     })

@@ -8,7 +8,7 @@ use serde::Serialize;
 use tidings_text::tokens;
 
 use crate::Tidings;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::post::Post;
 use crate::post::index::{self, Query};
 use crate::text;
@@ -27,7 +27,7 @@ pub const NUM_MAX: i64 = 300;
 const SIMILAR: usize = 3;
 const SIMILAR_ALL: usize = 8;
 
-const NUM_RULE: &str = "num is 1 to 300";
+const NUM_RULE: Problem = Problem::invalid("num", "num is 1 to 300");
 
 /// A post that a search found.
 #[derive(Clone, Debug, Serialize)]

@@ -20,7 +20,7 @@ use tidings_words::{Cancelled, Corpus, Recipe};
 use crate::Tidings;
 use crate::account::Caller;
 use crate::config::{self, Bounds};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Problem, Result};
 use crate::text;
 
 mod keeper;
@@ -31,7 +31,8 @@ pub(crate) use keeper::{Current, ModelKeeper};
 
 /// The length of a search in characters.
 pub const SEARCH: Bounds = Bounds { min: 1, max: 200 };
-pub(crate) const SEARCH_RULE: &str = "search is 1 to 200 characters without control characters";
+pub(crate) const SEARCH_RULE: Problem =
+    Problem::invalid("search", "search is 1 to 200 characters without control characters");
 
 /// The answer of [`similar`].
 #[derive(Debug, PartialEq, Serialize)]
@@ -214,7 +215,7 @@ fn recipe(config: &config::WordModel) -> Recipe {
 impl From<ReadError> for Error {
     fn from(error: ReadError) -> Self {
         match error {
-            ReadError::Form(rule) => Self::BadRequest(rule),
+            ReadError::Form(rule) => Self::BadRequest(Problem::new(Code::InvalidValue, rule)),
             ReadError::Input(error) => Self::Input(error),
         }
     }

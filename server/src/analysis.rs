@@ -66,7 +66,7 @@ pub(crate) async fn get_search_realtime(call: Call) -> Answer {
 )]
 pub(crate) async fn get_log_date(mut call: Call) -> Answer {
     let [months, days, hours, limit] = call.segments()?;
-    let (window, limit) = (window([months, days, hours])?, number(&limit)?);
+    let (window, limit) = (window([months, days, hours])?, number("limit", &limit)?);
     call.query(move |tidings, caller| analysis::log_date(tidings, caller, window, limit)).await
 }
 
@@ -87,7 +87,7 @@ pub(crate) async fn get_log_date(mut call: Call) -> Answer {
 )]
 pub(crate) async fn get_log_user(mut call: Call) -> Answer {
     let [user_id, limit] = call.ids();
-    let limit = number(&limit)?;
+    let limit = number("limit", &limit)?;
     call.query(move |tidings, caller| analysis::log_user(tidings, caller, &user_id, limit)).await
 }
 
@@ -110,12 +110,16 @@ pub(crate) async fn get_log_user(mut call: Call) -> Answer {
 )]
 pub(crate) async fn get_log_user_date(mut call: Call) -> Answer {
     let [user_id, months, days, hours, limit] = call.ids();
-    let (window, limit) = (window([months, days, hours])?, number(&limit)?);
+    let (window, limit) = (window([months, days, hours])?, number("limit", &limit)?);
     call.query(move |tidings, caller| analysis::log_user_date(tidings, caller, &user_id, window, limit)).await
 }
 
 fn window([months, days, hours]: [String; 3]) -> Result<Window> {
-    Ok(Window { months: number(&months)?, days: number(&days)?, hours: number(&hours)? })
+    Ok(Window {
+        months: number("months", &months)?,
+        days: number("days", &days)?,
+        hours: number("hours", &hours)?,
+    })
 }
 
 /// Returns the totals of all days
@@ -139,7 +143,7 @@ pub(crate) async fn get_analysis(call: Call) -> Answer {
     responses((status = 200, body = docs::Success<Days>)),
 )]
 pub(crate) async fn get_everyday_analysis_days_ago(mut call: Call) -> Answer {
-    let days = call.number()?;
+    let days = call.number("days")?;
     report(call, Question::DaysAgo(days)).await
 }
 
@@ -158,7 +162,7 @@ pub(crate) async fn get_everyday_analysis_days_ago(mut call: Call) -> Answer {
 )]
 pub(crate) async fn specific_days(mut call: Call) -> Answer {
     let [year, month, day] = call.segments()?;
-    report(call, Question::Day(number(&year)?, number(&month)?, number(&day)?)).await
+    report(call, Question::Day(number("year", &year)?, number("month", &month)?, number("day", &day)?)).await
 }
 
 /// Counts a device

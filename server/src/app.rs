@@ -163,9 +163,10 @@ impl App {
             Err(refusal) => Err(refusal),
         };
         observe(template, &answer);
+        let result = reply::result(&answer);
         let response = reply::respond(answer, template, scope);
         if let Some((record, operation)) = recorded {
-            record.record(&self, operation, path, response.status());
+            record.record(&self, operation, path, response.status(), result);
         }
         response
     }

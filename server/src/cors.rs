@@ -10,7 +10,7 @@ use http::{HeaderMap, Method};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer, Vary};
 
 use crate::config::Origin;
-use crate::reply::ORIGIN_ONLY;
+use crate::reply::{self, ORIGIN_ONLY};
 use crate::security;
 
 /// The time for which a browser may cache the response to a preflight: one day, longer than any browser does.
@@ -18,7 +18,8 @@ const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Returns the CORS layer for the allowed origins; an empty list allows all.
 pub(crate) fn layer(origins: &[Origin]) -> CorsLayer {
-    let exposed = [ALLOW, LINK, RETRY_AFTER, WWW_AUTHENTICATE, HeaderName::from_static("deprecation")];
+    let exposed =
+        [ALLOW, LINK, RETRY_AFTER, WWW_AUTHENTICATE, HeaderName::from_static("deprecation"), reply::RESULT];
     let layer = CorsLayer::new()
         // The request's headers are mirrored, because `*` does not cover `Authorization`.
         .allow_headers(AllowHeaders::mirror_request())

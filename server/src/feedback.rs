@@ -98,7 +98,7 @@ pub(crate) async fn get_all_feedback(call: Call) -> Answer {
 )]
 pub(crate) async fn update_feedback(mut call: Call) -> Answer {
     let [id, activation] = call.ids();
-    let activation = number(&activation)?;
+    let activation = number("activation", &activation)?;
     call.answer(move |tidings, caller| feedback::set_activation(tidings, caller, &id, activation)).await
 }
 

@@ -8,13 +8,16 @@ use std::borrow::Cow;
 
 use http::HeaderValue;
 use percent_encoding::percent_decode;
-use serde::de::value::{Error as ValueError, MapDeserializer, SeqDeserializer};
+use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use tidings_core::Error;
 
 use crate::reply::Refusal;
 
+use fault::Fault;
+
+mod fault;
 mod json;
 
 /// Reads the fields of a body.
@@ -56,20 +59,8 @@ pub(crate) fn media_type(content_type: &HeaderValue) -> &[u8] {
     bytes[..end].trim_ascii()
 }
 
-trait OrBadRequest<T> {
-    /// Replaces the error with `bad request` and this rule; the parser's message is dropped.
-    fn or_bad_request(self, rule: &'static str) -> Result<T, Error>;
-}
-
-impl<T, E> OrBadRequest<T> for Result<T, E> {
-    fn or_bad_request(self, rule: &'static str) -> Result<T, Error> {
-        self.map_err(|_| Error::BadRequest(rule))
-    }
-}
-
 fn form<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
-    T::deserialize(Form(body))
-        .or_bad_request("a field is missing or has the wrong type, or the form is not UTF-8")
+    Ok(T::deserialize(Form(body))?)
 }
 
 /// Deserializes a form as a struct. Only the values of its fields are stored, and values without escapes are not
@@ -77,14 +68,14 @@ fn form<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
 struct Form<'a>(&'a [u8]);
 
 impl<'de> Deserializer<'de> for Form<'_> {
-    type Error = ValueError;
+    type Error = Fault;
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
         names: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, ValueError> {
+    ) -> Result<V::Value, Fault> {
         let mut fields: Vec<Texts<'_>> = names.iter().map(|_| Texts::default()).collect();
         for pair in self.0.split(|b| *b == b'&').filter(|pair| !pair.is_empty()) {
             let equals = pair.iter().position(|b| *b == b'=').unwrap_or(pair.len());
@@ -94,11 +85,12 @@ impl<'de> Deserializer<'de> for Form<'_> {
             }
         }
         let given = names.iter().copied().zip(fields).filter(|(_, texts)| !texts.0.is_empty());
+        let given = given.map(|(name, texts)| (name, Field { name, texts }));
         visitor.visit_map(MapDeserializer::new(given))
     }
 
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, ValueError> {
-        Err(ValueError::custom("the fields of an operation are a struct"))
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Fault> {
+        Err(Fault::custom("the fields of an operation are a struct"))
     }
 
     forward_to_deserialize_any! {
@@ -111,12 +103,12 @@ impl<'de> Deserializer<'de> for Form<'_> {
 ///
 /// Source: the WHATWG URL Standard, application/x-www-form-urlencoded parsing. The standard replaces invalid UTF-8;
 /// this parser refuses it.
-fn text(bytes: &[u8]) -> Result<Cow<'_, str>, ValueError> {
+fn text(bytes: &[u8]) -> Result<Cow<'_, str>, Fault> {
     if !bytes.contains(&b'+') {
-        return percent_decode(bytes).decode_utf8().map_err(ValueError::custom);
+        return percent_decode(bytes).decode_utf8().map_err(Fault::custom);
     }
     let spaces: Vec<u8> = bytes.iter().map(|b| if *b == b'+' { b' ' } else { *b }).collect();
-    let text = percent_decode(&spaces).decode_utf8().map_err(ValueError::custom)?;
+    let text = percent_decode(&spaces).decode_utf8().map_err(Fault::custom)?;
     Ok(Cow::Owned(text.into_owned()))
 }
 
@@ -124,7 +116,13 @@ fn text(bytes: &[u8]) -> Result<Cow<'_, str>, ValueError> {
 #[derive(Default)]
 struct Texts<'a>(Vec<Cow<'a, str>>);
 
-impl IntoDeserializer<'_> for Texts<'_> {
+/// A field of a form.
+struct Field<'a> {
+    name: &'static str,
+    texts: Texts<'a>,
+}
+
+impl IntoDeserializer<'_, Fault> for Field<'_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -132,31 +130,34 @@ impl IntoDeserializer<'_> for Texts<'_> {
     }
 }
 
-impl<'de> Deserializer<'de> for Texts<'_> {
-    type Error = ValueError;
+impl<'de> Deserializer<'de> for Field<'_> {
+    type Error = Fault;
 
-    fn deserialize_any<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, ValueError> {
-        visitor.visit_string(self.0.pop().unwrap_or_default().into_owned())
+    fn deserialize_any<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Fault> {
+        let text = self.texts.0.pop().unwrap_or_default().into_owned();
+        visitor.visit_string::<Fault>(text).map_err(|_| Fault::Type(self.name))
     }
 
-    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
-        let number = self.0.last().and_then(|text| text.parse().ok());
-        visitor.visit_i64(number.ok_or_else(|| ValueError::custom("not a number"))?)
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let number = self.texts.0.last().and_then(|text| text.parse().ok());
+        visitor.visit_i64(number.ok_or(Fault::Type(self.name))?)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         let one = |text: Cow<'_, str>| text.into_owned();
-        let items: Vec<String> = match self.0.as_slice() {
+        let items: Vec<String> = match self.texts.0.as_slice() {
             [list] => {
                 list.split(',').map(str::trim).filter(|item| !item.is_empty()).map(Into::into).collect()
             }
-            _ => self.0.into_iter().map(one).collect(),
+            _ => self.texts.0.into_iter().map(one).collect(),
         };
-        visitor.visit_seq(SeqDeserializer::new(items.into_iter()))
+        visitor
+            .visit_seq(SeqDeserializer::<_, Fault>::new(items.into_iter()))
+            .map_err(|_| Fault::Type(self.name))
     }
 
     forward_to_deserialize_any! {

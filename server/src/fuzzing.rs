@@ -30,7 +30,7 @@ impl Fields {
     /// Checks that the fields survive being written as JSON and read again.
     fn check_round_trip(&self) {
         let json = serde_json::to_vec(self).expect("texts and numbers");
-        let again: Self = fields::read(Some(&JSON), &json).unwrap_or_else(|e| panic!("{e}: {self:?}"));
+        let again: Self = fields::read(Some(&JSON), &json).unwrap_or_else(|e| panic!("{e:?}: {self:?}"));
         assert_eq!(&again, self);
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! The page also has the metrics that the program registers in the default registry of the crate `prometheus`.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -20,6 +19,7 @@ use prometheus::{
     TextEncoder,
 };
 use tidings_core::Tidings;
+use tidings_core::answer::SUCCESS;
 use tidings_core::stats::{self, Stats};
 use tokio::net::TcpListener;
 use tokio::task::{AbortHandle, JoinSet};
@@ -77,8 +77,8 @@ impl Metrics {
             Method::POST => "POST",
             _ => "other",
         };
-        let result = refusal.map_or(Cow::Borrowed("success"), |refusal| Cow::Owned(refusal.to_string()));
-        self.requests.with_label_values(&[method, path, &*result]).inc();
+        let result = refusal.map_or(SUCCESS, Refusal::result);
+        self.requests.with_label_values(&[method, path, result]).inc();
         self.durations.with_label_values(&[method, path]).observe(took.as_secs_f64());
     }
 }

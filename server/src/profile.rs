@@ -89,7 +89,7 @@ pub(crate) async fn change_nickname(mut call: Call) -> Answer {
     responses((status = 200, body = docs::Done), docs::Members),
 )]
 pub(crate) async fn update_auto_login(mut call: Call) -> Answer {
-    let auto_login = call.number()?;
+    let auto_login = call.number("auto_login")?;
     call.answer(move |tidings, caller| profile::update_auto_login(tidings, caller, auto_login)).await
 }
 

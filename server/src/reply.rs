@@ -6,7 +6,8 @@ use http::header::{
 };
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
-use tidings_core::answer::{self, Encoded};
+use tidings_core::answer::{self, Encoded, SUCCESS};
+use tidings_core::error::{Code, Problem};
 use tidings_core::{Error, Outcome, Pending};
 use warp::reply::Response;
 
@@ -131,24 +132,36 @@ impl Scope {
     }
 }
 
+/// The header that repeats the `result` of the body: a proxy, a log or a client that only asks with `HEAD` need not read it.
+pub(crate) const RESULT: HeaderName = HeaderName::from_static("tidings-result");
+
 /// The `Vary` of a response that depends on the origin only, such as that to a preflight.
 pub(crate) const ORIGIN_ONLY: HeaderValue = HeaderValue::from_static("origin");
 
-/// The reason to refuse a request. `Display` is the `result` text of the response.
-#[derive(Debug, thiserror::Error)]
+/// The reason to refuse a request.
+#[derive(Debug)]
 pub(crate) enum Refusal {
     /// The operation failed.
-    #[error(transparent)]
-    Operation(#[from] Error),
+    Operation(Error),
+    /// No operation has the path.
+    UnknownPath,
     /// The path has no operation with this method. Contains the methods that it has.
-    #[error("method not allowed")]
     MethodNotAllowed(HeaderValue),
     /// The body exceeds the limit.
-    #[error("payload too large")]
     PayloadTooLarge,
     /// The operation does not read bodies of this content type.
-    #[error("unsupported media type")]
     UnsupportedMediaType,
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        if error.is_unavailable() {
+            // The store has logged the outage once.
+            tracing::debug!(cause = error.detail(), "the database server cannot be used");
+            return Self::Operation(Error::Overloaded);
+        }
+        Self::Operation(error)
+    }
 }
 
 impl From<Outcome> for Refusal {
@@ -158,9 +171,43 @@ impl From<Outcome> for Refusal {
 }
 
 impl Refusal {
+    /// Returns the `result` text of the response.
+    pub(crate) const fn result(&self) -> &'static str {
+        match self {
+            Self::Operation(error) => error.result(),
+            Self::UnknownPath => Error::NotFound.result(),
+            Self::MethodNotAllowed(_) => "method not allowed",
+            Self::PayloadTooLarge => "payload too large",
+            Self::UnsupportedMediaType => "unsupported media type",
+        }
+    }
+
+    fn body(&self) -> Vec<u8> {
+        let problem = match self {
+            Self::Operation(error) => return answer::failure(error),
+            Self::UnknownPath => Problem::new(
+                Code::UnknownPath,
+                "no operation has this path: /docs lists them, unless it is switched off",
+            ),
+            Self::MethodNotAllowed(_) => Problem::new(
+                Code::MethodNotAllowed,
+                "the operation of this path has another method: Allow names it",
+            ),
+            Self::PayloadTooLarge => {
+                Problem::new(Code::BodyTooLarge, "the body is larger than the limit of this operation")
+            }
+            Self::UnsupportedMediaType => Problem::new(
+                Code::UnsupportedMediaType,
+                "the body is neither JSON nor a form: set Content-Type to application/json",
+            ),
+        };
+        answer::refused(self.result(), &problem)
+    }
+
     const fn status(&self) -> StatusCode {
         match self {
             Self::Operation(error) => status(error),
+            Self::UnknownPath => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -172,7 +219,7 @@ impl Refusal {
 /// their success handler and ignore the status.
 const fn status(error: &Error) -> StatusCode {
     match error {
-        Error::Documented(_) => StatusCode::OK,
+        Error::Documented(..) => StatusCode::OK,
         Error::BadRequest(_) => StatusCode::BAD_REQUEST,
         Error::BadToken => StatusCode::UNAUTHORIZED,
         Error::Forbidden => StatusCode::FORBIDDEN,
@@ -192,12 +239,14 @@ const fn status(error: &Error) -> StatusCode {
 /// Returns the response to a handler's result. `path` is the operation's path, for the log; `scope` tells what the
 /// response depends on.
 pub(crate) fn respond(answer: Answer, path: &str, scope: Scope) -> Response {
-    let (mut response, refused) = match answer {
+    let result = result(&answer);
+    let (mut response, is_refused) = match answer {
         Ok(Reply(response)) => (response, false),
         Err(refusal) => (refuse(&refusal, path), true),
     };
     let headers = response.headers_mut();
-    if refused || !scope.is_keepable() {
+    headers.insert(RESULT, HeaderValue::from_static(result));
+    if is_refused || !scope.is_keepable() {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     if let Some(vary) = scope.vary(headers.contains_key(VARY)) {
@@ -207,25 +256,19 @@ pub(crate) fn respond(answer: Answer, path: &str, scope: Scope) -> Response {
     response
 }
 
+/// Returns the `result` text of a handler's result.
+pub(crate) fn result(answer: &Answer) -> &'static str {
+    answer.as_ref().map_or_else(Refusal::result, |_| SUCCESS)
+}
+
 fn refuse(refusal: &Refusal, path: &str) -> Response {
-    if let Refusal::Operation(error) = refusal
-        && error.is_unavailable()
-    {
-        // The store has logged the outage once.
-        tracing::debug!(path, cause = error.detail(), "the database server cannot be used");
-        return refuse(&Error::Overloaded.into(), path);
-    }
     let status = refusal.status();
     if status == StatusCode::INTERNAL_SERVER_ERROR
         && let Refusal::Operation(error) = refusal
     {
         tracing::error!(path, cause = error.detail(), "{error}");
     }
-    let body = match refusal {
-        Refusal::Operation(error) => answer::failure(error),
-        other => answer::refusal(&other.to_string()),
-    };
-    let Reply(mut response) = Reply::plain(body.into(), JSON);
+    let Reply(mut response) = Reply::plain(refusal.body().into(), JSON);
     *response.status_mut() = status;
     let header = match refusal {
         Refusal::Operation(Error::BadToken) => Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
@@ -252,7 +295,7 @@ mod tests {
         let documented = Outcome::ALL.into_iter().map(|outcome| Refusal::from(Error::from(outcome)));
         let cause = StoreError::Foreign;
         let others = [
-            Error::BadRequest("a rule").into(),
+            Error::BadRequest(Problem::new(Code::InvalidValue, "a rule")).into(),
             Error::BadToken.into(),
             Error::Forbidden.into(),
             Error::NotFound.into(),
@@ -265,15 +308,17 @@ mod tests {
             Error::Input(std::io::ErrorKind::UnexpectedEof.into()).into(),
             Error::Unfinished { cause: StoreError::Full, done: Done::default() }.into(),
             Error::Internal("a cause".into()).into(),
+            Refusal::UnknownPath,
             Refusal::MethodNotAllowed(HeaderValue::from_static("GET, POST")),
             Refusal::PayloadTooLarge,
             Refusal::UnsupportedMediaType,
         ];
         let lines = documented.chain(others).map(|refusal| {
-            let text = refusal.to_string();
+            let text = refusal.result();
             let response = respond(Err(refusal), "/path", Scope::default());
             assert_eq!(response.headers()["x-content-type-options"], "nosniff", "{text}");
             assert_eq!(response.headers()["cache-control"], "no-store", "{text}");
+            assert_eq!(response.headers()["tidings-result"], text);
             let header = [WWW_AUTHENTICATE, RETRY_AFTER, ALLOW].into_iter().find_map(|name| {
                 let value = response.headers().get(&name)?;
                 Some(format!("{name}: {}", value.to_str().ok()?))

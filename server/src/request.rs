@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use tidings_core::account::{Caller, Client};
 use tidings_core::analysis::Guest;
 use tidings_core::answer::{self, Encoded};
+use tidings_core::error::{Code, Problem};
 use tidings_core::{Error, Outcome, Pending, Result, Tidings};
 
 use crate::app::App;
@@ -79,7 +80,7 @@ impl Call {
     /// `bad request` when one of them is not UTF-8.
     pub(crate) fn segments<const N: usize>(&mut self) -> Result<[String; N]> {
         if self.segments.iter().any(|segment| str::from_utf8(segment).is_err()) {
-            return Err(Error::BadRequest("the path is not UTF-8"));
+            return Err(Error::BadRequest(Problem::new(Code::MalformedRequest, "the path is not UTF-8")));
         }
         Ok(self.ids())
     }
@@ -94,13 +95,13 @@ impl Call {
         texts.try_into().expect("a handler takes the parameters that its template has")
     }
 
-    /// Returns the only parameter of the path as a whole number.
+    /// Returns the only parameter of the path, which is called `name`, as a whole number.
     ///
     /// # Errors
     /// `bad request` when it is not a whole number.
-    pub(crate) fn number(&mut self) -> Result<i64> {
+    pub(crate) fn number(&mut self, name: &'static str) -> Result<i64> {
         let [text] = self.segments()?;
-        number(&text)
+        number(name, &text)
     }
 
     /// Returns the parameters of the query string.
@@ -320,12 +321,12 @@ impl Call {
     }
 }
 
-/// Returns a path parameter as a whole number.
+/// Returns the path parameter `name` as a whole number.
 ///
 /// # Errors
 /// `bad request` when it is not a whole number.
-pub(crate) fn number(text: &str) -> Result<i64> {
-    text.parse().map_err(|_| Error::BadRequest("a path parameter is not a whole number"))
+pub(crate) fn number(name: &'static str, text: &str) -> Result<i64> {
+    text.parse().map_err(|_| Error::BadRequest(Problem::invalid(name, "this is not a whole number")))
 }
 
 /// Returns whether an error means that the caller failed to authenticate.
@@ -333,7 +334,7 @@ fn is_auth_failure(error: &Error) -> bool {
     use Outcome::{IncorrectPw, NoMember, NotSchool, PwIncorrect};
     let wrong = [NoMember, IncorrectPw, NotSchool, PwIncorrect];
     match error {
-        Error::Documented(outcome) => wrong.contains(outcome),
+        Error::Documented(outcome, _) => wrong.contains(outcome),
         Error::TooManyRequests { .. } => true,
         _ => false,
     }

@@ -25,7 +25,14 @@ impl RequestRecord {
 
     /// Records that the request was answered. A request that was refused only because of its rate or the load does
     /// not count as a communication.
-    pub(crate) fn record(self, app: &App, operation: Operation, path: &str, status: StatusCode) {
+    pub(crate) fn record(
+        self,
+        app: &App,
+        operation: Operation,
+        path: &str,
+        status: StatusCode,
+        result: &'static str,
+    ) {
         if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
             return;
         }
@@ -34,6 +41,7 @@ impl RequestRecord {
             operation,
             path,
             status: status.as_u16(),
+            result,
             address: self.address,
             user_agent: self.user_agent.as_ref().map_or(b"", HeaderValue::as_bytes),
         };

@@ -9,7 +9,6 @@ use std::pin::Pin;
 
 use http::{HeaderValue, Method};
 use percent_encoding::percent_decode_str;
-use tidings_core::Error;
 use tidings_core::analysis::Operation;
 
 use crate::limit::Counted;
@@ -135,9 +134,9 @@ impl Table {
     /// Returns the operations of a path.
     ///
     /// # Errors
-    /// `Not found` when the path has no operation.
+    /// [`Refusal::UnknownPath`].
     pub(crate) fn find(&self, path: &str) -> Result<Matched<'_>, Refusal> {
-        let found = self.0.at(path).map_err(|_| Error::NotFound)?;
+        let found = self.0.at(path).map_err(|_| Refusal::UnknownPath)?;
         let segments = found.params.iter().map(|(_, segment)| percent_decode_str(segment).collect());
         Ok(Matched { methods: found.value, segments: segments.collect() })
     }
@@ -145,6 +144,8 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
+    use tidings_core::Error;
+
     use super::*;
 
     fn table() -> Table {
@@ -166,7 +167,7 @@ mod tests {
                 format!("{} {}{}", route.method, route.path, segments.collect::<String>())
             }
             Err(Refusal::MethodNotAllowed(allowed)) => format!("allowed: {}", allowed.to_str().unwrap()),
-            Err(other) => other.to_string(),
+            Err(other) => other.result().to_owned(),
         }
     }
 

@@ -58,7 +58,7 @@ pub(crate) async fn search_logging(mut call: Call) -> Answer {
     responses((status = 200, body = docs::Success<SearchResult>)),
 )]
 pub(crate) async fn priority_search(mut call: Call) -> Answer {
-    let num = call.number()?;
+    let num = call.number("num")?;
     let SearchFields { search } = call.fields().await?;
     call.query(move |tidings, _| search::run(tidings, &search, num)).await
 }
@@ -77,7 +77,7 @@ pub(crate) async fn priority_search(mut call: Call) -> Answer {
 )]
 pub(crate) async fn category_search(mut call: Call) -> Answer {
     let [category, num] = call.segments()?;
-    let num = number(&num)?;
+    let num = number("num", &num)?;
     let SearchFields { search } = call.fields().await?;
     call.query(move |tidings, _| search::in_category(tidings, &category, &search, num)).await
 }
@@ -105,6 +105,6 @@ pub(crate) async fn domain_search(mut call: Call) -> Answer {
     responses((status = 200, body = docs::Success<LatelySearches>), docs::Members),
 )]
 pub(crate) async fn get_user_lately_search(mut call: Call) -> Answer {
-    let num = call.number()?;
+    let num = call.number("num")?;
     call.read(move |tidings, caller| search::lately(tidings, caller, num)).await
 }

@@ -3,6 +3,7 @@
 use http::header::HOST;
 use http::{HeaderValue, Method, Request};
 use tidings_core::Error;
+use tidings_core::error::{Code, Problem};
 use warp::reply::Response;
 
 use crate::reply::{self, Refusal, Scope};
@@ -20,9 +21,9 @@ pub(crate) fn refuse<B>(request: &Request<B>) -> Option<Response> {
     let refusal = if request.method() == Method::CONNECT {
         Refusal::MethodNotAllowed(METHODS)
     } else if request.uri().path_and_query().is_none() {
-        Error::BadRequest("a request target has a path").into()
+        Error::BadRequest(Problem::new(Code::MalformedRequest, "a request target has a path")).into()
     } else if request.headers().get_all(HOST).iter().nth(1).is_some() {
-        Error::BadRequest("a request has one Host").into()
+        Error::BadRequest(Problem::new(Code::MalformedRequest, "a request has one Host")).into()
     } else {
         return None;
     };

@@ -9,6 +9,7 @@ use futures_util::{Stream, StreamExt as _};
 use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use tidings_core::Error;
+use tidings_core::error::{Code, Problem};
 use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
 use tokio::time::timeout;
 
@@ -122,7 +123,7 @@ impl Upload {
     /// Discards the body, and returns the refusal of a body that did not arrive.
     fn lost(&mut self) -> Refusal {
         self.chunks = None;
-        Error::BadRequest("the body did not arrive").into()
+        Error::BadRequest(Problem::new(Code::MalformedBody, "the body did not arrive")).into()
     }
 }
 
@@ -197,7 +198,7 @@ mod tests {
     async fn whole(mut upload: Upload) -> Result<Bytes, String> {
         let budget = Semaphore::new(2 * LIMIT);
         let whole = upload.whole(LIMIT, TIME, &budget).await;
-        whole.map(|(whole, _)| whole).map_err(|e| e.to_string())
+        whole.map(|(whole, _)| whole).map_err(|e| e.result().to_owned())
     }
 
     #[tokio::test]
@@ -222,7 +223,7 @@ mod tests {
         let budget = Semaphore::new(LIMIT);
         let whole = async || upload(None, &["0123", "45"]).whole(LIMIT, TIME, &budget).await;
         let (_body, held) = whole().await.unwrap();
-        assert_eq!(whole().await.unwrap_err().to_string(), "overloaded");
+        assert_eq!(whole().await.unwrap_err().result(), "overloaded");
         drop(held);
         whole().await.unwrap();
         assert_eq!(budget.available_permits(), LIMIT);
@@ -241,7 +242,7 @@ mod tests {
             reader.read_to_string(&mut text).map(|_| text).map_err(|e| e.kind())
         });
         let (read, sent) = tokio::join!(work, feed);
-        (read.unwrap(), sent.map_err(|e| e.to_string()))
+        (read.unwrap(), sent.map_err(|e| e.result().to_owned()))
     }
 
     #[tokio::test]

@@ -3,24 +3,25 @@
 //! The command line prints the advice after the `result` text; the terminal UI shows only the advice. The matches
 //! have no `_` arm, so a new error without advice does not compile.
 
+use std::borrow::Cow;
+
+use tidings_core::error::{Code, Problem};
 use tidings_core::import::Done;
-use tidings_core::{Error, Outcome, StoreError};
+use tidings_core::{Error, StoreError};
 
 /// Returns the advice on an error: a clause in lower case without a full stop, unless the error quotes a name.
 pub fn advice(error: &Error) -> String {
     match error {
-        Error::Documented(outcome) => of_outcome(*outcome).to_owned(),
-        Error::BadRequest(rule) => (*rule).to_owned(),
+        Error::Documented(_, problem) => of_problem(problem).into_owned(),
         Error::InvalidSetting(invalid) => invalid.to_string(),
-        Error::BadToken => "this needs a member: name one with --as ID".to_owned(),
-        Error::Forbidden => ADMINISTRATORS_ONLY.to_owned(),
-        Error::NotFound => GONE.to_owned(),
-        Error::LastAdministrator => {
-            "no administrator would be left: make another member an administrator first".to_owned()
-        }
-        Error::DuplicateUrl => "another post has this address".to_owned(),
-        Error::TooManyRequests { retry_after_s } => format!("try again in {retry_after_s} s"),
         Error::Overloaded => BUSY.to_owned(),
+        Error::BadRequest(_)
+        | Error::BadToken
+        | Error::Forbidden
+        | Error::NotFound
+        | Error::LastAdministrator
+        | Error::DuplicateUrl => of_problem(&error.problem()).into_owned(),
+        Error::TooManyRequests { .. } => error.message().into_owned(),
         Error::Failed { cause, .. } | Error::Store(cause) => of_store(cause),
         Error::Input(cause) => format!("the input cannot be read to its end: {cause}"),
         Error::Unfinished { cause, done: Done { inserted, updated, skipped } } => format!(
@@ -32,28 +33,20 @@ pub fn advice(error: &Error) -> String {
     }
 }
 
-const ADMINISTRATORS_ONLY: &str =
-    "only an administrator may do this: leave --as out, or name an administrator";
-const GONE: &str = "it does not exist, or was removed in the meantime";
 const BUSY: &str = "the database is busy and nothing was changed: try again in a moment";
 
-const fn of_outcome(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::WrongUserInfo => "the id, the password or the nickname breaks its rule",
-        Outcome::CheckPw => "the password and its repetition differ",
-        Outcome::AlreadyId => "another member has this id, or the university's roster reserves it",
-        Outcome::IncorrectPw => "this is not the member's password",
-        Outcome::BlacklistUser => "tidings blacklist remove ID lets the member sign in again",
-        Outcome::NoMember => "no member has this id",
-        Outcome::NotSchool => "the university does not know this id",
-        Outcome::PwIncorrect => "the university has another password for this id",
-        Outcome::ApiError => "the university's system did not answer, or none is set: see --verifier",
-        Outcome::RewriteNickname => "the nickname breaks its rule",
-        Outcome::NotFound => GONE,
-        Outcome::UserNotFound => "no member has this token",
-        Outcome::BadRequest => "the token or the number of the list is wrong",
-        Outcome::NotAdmin => ADMINISTRATORS_ONLY,
-        Outcome::Fail => "the feedback was not accepted",
+/// Returns the message that clients of the API get, unless the command line has a better way.
+fn of_problem(problem: &Problem) -> Cow<'static, str> {
+    match problem.code {
+        Code::BadToken => "this needs a member: name one with --as ID".into(),
+        Code::NotAdmin => {
+            "only an administrator may do this: leave --as out, or name an administrator".into()
+        }
+        Code::Blacklisted => "tidings blacklist remove ID lets the member sign in again".into(),
+        Code::UniversityUnavailable => {
+            "the university's system did not answer, or none is set: see --verifier".into()
+        }
+        _ => problem.message(),
     }
 }
 
@@ -101,8 +94,8 @@ mod tests {
     use std::path::PathBuf;
     use std::sync::Arc;
 
-    use tidings_core::ServerError;
     use tidings_core::config::Config;
+    use tidings_core::{Outcome, ServerError};
 
     use super::*;
 
@@ -130,7 +123,7 @@ mod tests {
             StoreError::Other(Arc::from(Box::from("disk I/O error"))),
         ];
         let errors = [
-            Error::BadRequest("title has 1 to 200 characters"),
+            Error::BadRequest(Problem::invalid("title", "title has 1 to 200 characters")),
             Error::BadToken,
             Error::Forbidden,
             Error::NotFound,

@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::password::{Purpose, Turn};
-use super::{Caller, Identity, find, fold, may_be_set, revoke_tokens};
+use super::{Caller, Identity, check_new_password, find, fold, revoke_tokens};
 use crate::Tidings;
 use crate::clock::Timestamp;
-use crate::error::{Error, Outcome, Result};
+use crate::error::{Error, Outcome, Problem, Result};
 use crate::store::Isolation;
 
 /// The maximum number of members on a page of the list.
@@ -101,7 +101,7 @@ pub fn list(tidings: &Tidings, caller: &Caller, query: &MemberQuery) -> Result<M
     let operator = caller.operator()?;
     let limit = query.limit.unwrap_or(MEMBERS);
     if !(1..=MEMBERS_MAX).contains(&limit) {
-        return Err(Error::BadRequest("limit is 1 to 1,000"));
+        return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
     }
     let after = query.after.as_deref().map(fold).unwrap_or_default();
     tidings.store().read(|tx| {
@@ -125,9 +125,7 @@ pub fn set_password(tidings: &Tidings, caller: &Caller, id: &str, pw: &str) -> R
     // Checked before hashing, which is slow.
     let known = tidings.store().read(|tx| find(tx, id))?;
     let member = known.ok_or(Error::NotFound)?;
-    if !may_be_set(tidings.config(), pw, member.admin) {
-        return Err(Outcome::WrongUserInfo.into());
-    }
+    check_new_password(tidings.config(), "pw", pw, member.admin)?;
     let password = tidings.hasher().hash(Turn::new(Purpose::Administration, None), pw)?;
     tidings.store().write(Isolation::Alone, move |tx| {
         if !sql::set_password(tx, operator, member.key, &password)? {

@@ -6,12 +6,12 @@ use super::password::{Check, Purpose, Turn, is_common};
 use super::throttle::Attempt;
 use super::verify::{Verdict, university_id, university_name};
 use super::{
-    Caller, cut_nickname, find, fold, is_id, is_too_long, may_be_set, new_generation, nickname,
+    Caller, check_new_password, cut_nickname, find, fold, is_id, is_too_long, new_generation, nickname,
     revoke_tokens, sign_out,
 };
 use crate::Tidings;
 use crate::client::Client;
-use crate::error::{Error, Outcome, Result};
+use crate::error::{Error, Outcome, Problem, Result};
 use crate::id::MemberKey;
 use crate::store::{Arg, Isolation, StoreError, Tx};
 
@@ -69,10 +69,12 @@ pub(crate) fn register(
     admin: bool,
 ) -> Result<AccessToken> {
     let config = tidings.config();
-    let nickname = nickname(config, &form.nickname).ok_or(Outcome::WrongUserInfo)?;
-    if !is_id(config, &form.id) || !may_be_set(config, &form.pw, admin) {
-        return Err(Outcome::WrongUserInfo.into());
+    if !is_id(config, &form.id) {
+        return Err(Outcome::WrongUserInfo.because(Problem::id(config.id_length)));
     }
+    check_new_password(config, "pw", &form.pw, admin)?;
+    let rule = || Outcome::WrongUserInfo.because(Problem::nickname("nickname", config.nickname_length));
+    let nickname = nickname(config, &form.nickname).ok_or_else(rule)?;
     if form.pw != form.pw_check {
         return Err(Outcome::CheckPw.into());
     }
@@ -219,11 +221,10 @@ pub fn change_pw(
         return Err(failed(attempt, Outcome::IncorrectPw));
     }
     succeeded(attempt);
-    if !may_be_set(tidings.config(), &form.new_pw, stored.admin) {
-        return Err(Outcome::WrongUserInfo.into());
-    }
+    check_new_password(tidings.config(), "new_pw", &form.new_pw, stored.admin)?;
     if form.new_pw != form.new_pw_check {
-        return Err(Outcome::CheckPw.into());
+        let problem = Outcome::CheckPw.problem().of("new_pw_check");
+        return Err(Outcome::CheckPw.because(problem));
     }
     let password = tidings.hasher().hash(turn, &form.new_pw)?;
     let generation = tidings.store().write(Isolation::Alone, move |tx| {

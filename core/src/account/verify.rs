@@ -217,7 +217,7 @@ impl Verifier for Http {
 impl From<VerifyError> for Error {
     fn from(error: VerifyError) -> Self {
         tracing::warn!(%error, "answered `api error`");
-        Self::Documented(crate::error::Outcome::ApiError)
+        crate::error::Outcome::ApiError.into()
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::account::{self, Caller};
 use crate::analysis::{self, Communication, Operation};
-use crate::answer::LineError;
+use crate::answer::{LineError, SUCCESS};
 use crate::clock::{DAY_MS, Timestamp};
 use crate::config::Config;
 use crate::import::{About, to_the_end};
@@ -119,6 +119,7 @@ fn perform(service: &Service, acts: &[TestAct]) {
             operation: Operation::new("GET", "/test"),
             path: "/test",
             status: 200,
+            result: SUCCESS,
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             user_agent: b"test",
         };
@@ -279,7 +280,10 @@ fn each_bad_line_is_reported_and_the_others_are_imported() {
         (with("url", Value::Null), URL_MISSING),
         (with("url", json!("https://example.com/99")), "there is no post with this url: import posts first"),
         (with("type", json!("search")), SEARCH_MISSING),
-        (json!({"id": "ann", "type": "search", "search": long, "date": "2026-11-20"}), SEARCH_RULE),
+        (
+            json!({"id": "ann", "type": "search", "search": long, "date": "2026-11-20"}),
+            &SEARCH_RULE.message(),
+        ),
         (with("type", json!("newsfeed")), NEWSFEED_RULE),
         (with("date", Value::Null), DATE_MISSING),
         (with("date", json!("1969-12-31T23:59:59Z")), DATE_RULE),

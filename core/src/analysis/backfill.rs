@@ -2,9 +2,10 @@
 
 use super::calendar::Calendar;
 use super::journal::{self, Record};
-use super::log::{Operation, RequestKeys};
+use super::log::{LoggedAnswer, Operation, RequestKeys};
 use super::visitor::{Guest, Network, VisitorNumber};
 use crate::account::{Admin, ResolvedCaller};
+use crate::answer::SUCCESS;
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::id::MemberKey;
@@ -74,7 +75,7 @@ fn record(request: &PastRequest) -> Record {
         at: *at,
         operation: *operation,
         path: operation.varying(path),
-        status: *status,
+        answer: LoggedAnswer { status: *status, result: SUCCESS },
         seen: if let Requester::Member(key) = requester {
             ResolvedCaller::Member(*key)
         } else {

@@ -1,4 +1,4 @@
-//! Reads the access log page by page, filtered by member, path and time.
+//! Reads the access log page by page, filtered by member, path, result and time.
 //!
 //! A page reads a bounded range of the log, whatever the filter and the length of the log. If few lines match, a page
 //! may contain few lines or none; its `next` is the position of the next page.
@@ -11,7 +11,7 @@ use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::store::Tx;
 
-/// The maximum number of lines that a page with a path filter reads.
+/// The maximum number of lines that a page with a filter by path or result reads.
 const SEARCH_MAX: i64 = 20_000;
 /// The maximum number of lines of a page.
 const PAGE_MAX: i64 = 1_000;
@@ -23,6 +23,8 @@ pub struct LogFilter {
     pub member: Option<String>,
     /// Lines whose path contains this text.
     pub path: Option<String>,
+    /// Lines whose `result` is this text, without regard to case; an underscore stands for a blank.
+    pub result: Option<String>,
     /// Lines at this time or later …
     pub since: Option<Timestamp>,
     /// … and before this time.
@@ -72,9 +74,10 @@ pub fn browse(
     tidings.store().read_stale_after(None, seen, current, |tx, scope| {
         let before = place.map_or(i64::MAX, |place| place.0).min(filter.until.map_or(i64::MAX, first_key));
         // If every line matches, no more lines are read than are shown.
-        let lines = if filter.path.is_some() { SEARCH_MAX } else { limit + 1 };
+        let requests = log::RequestFilter { path: filter.path.as_deref(), result: filter.result.as_deref() };
+        let lines = if requests.matches_all() { limit + 1 } else { SEARCH_MAX };
         let range = log::LogRange { since: filter.since.map_or(i64::MIN, first_key), before, lines };
-        let (mut lines, looked_to) = log::search(tx, *scope, range, filter.path.as_deref(), limit + 1)?;
+        let (mut lines, looked_to) = log::search(tx, *scope, range, requests, limit + 1)?;
         let full = lines.len() > usize::try_from(limit).unwrap_or_default();
         lines.truncate(usize::try_from(limit).unwrap_or_default());
         let next = if full { lines.last().map(|line| line.key) } else { looked_to };

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::calendar::Calendar;
-use super::log::{Operation, RequestKeys};
+use super::log::{LoggedAnswer, Operation, RequestKeys};
 use super::visitor::Guest;
 use crate::account::ResolvedCaller;
 use crate::clock::{Monotonic, Timestamp};
@@ -38,7 +38,7 @@ pub(super) struct Record {
     pub(super) at: Timestamp,
     pub(super) operation: Operation,
     pub(super) path: Option<Box<str>>,
-    pub(super) status: u16,
+    pub(super) answer: LoggedAnswer,
     pub(super) seen: ResolvedCaller,
     /// The identity of the client, if the caller is not signed in.
     pub(super) guest: Guest,

@@ -14,7 +14,7 @@ mod scope;
 
 pub use request::Operation;
 pub(crate) use request::RequestKeys;
-pub(super) use request::{LoggedRequest, prune as prune_requests};
+pub(super) use request::{LoggedAnswer, LoggedRequest, prune as prune_requests};
 pub(super) use scope::{LogAccess, LogScope};
 pub(crate) use sql::disown;
 
@@ -191,7 +191,7 @@ pub(super) fn lines(
     match scope.member() {
         Some(LogMember::Removed) => {
             let range = LogRange { since: first_key(since), before: i64::MAX, lines: limit.max(1) };
-            Ok(search(tx, scope, range, None, limit)?.0)
+            Ok(search(tx, scope, range, RequestFilter::default(), limit)?.0)
         }
         member => sql::lines(tx, member, since, limit),
     }
@@ -208,13 +208,28 @@ pub(super) struct LogRange {
     pub(super) lines: i64,
 }
 
-/// Returns the lines of a range whose paths contain a text, newest first, at most `limit`; and the last key searched if
+/// What the requests of lines have in common.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RequestFilter<'a> {
+    /// Their paths contain this text.
+    pub(super) path: Option<&'a str>,
+    /// Their `result` is this text, without regard to case; an underscore stands for a blank.
+    pub(super) result: Option<&'a str>,
+}
+
+impl RequestFilter<'_> {
+    pub(super) const fn matches_all(&self) -> bool {
+        self.path.is_none() && self.result.is_none()
+    }
+}
+
+/// Returns the lines of a range whose requests match a filter, newest first, at most `limit`; and the last key searched if
 /// the range has more lines than its maximum.
 pub(super) fn search(
     tx: &mut dyn Tx,
     scope: LogScope,
     range: LogRange,
-    path: Option<&str>,
+    filter: RequestFilter<'_>,
     limit: i64,
 ) -> Result<(Vec<LogEntry>, Option<i64>), StoreError> {
     let mut members = vec![scope.member()];
@@ -225,7 +240,7 @@ pub(super) fn search(
     let shown = usize::try_from(limit).unwrap_or_default();
     let (mut lines, mut end, mut rest) = (Vec::new(), None, range);
     for member in members {
-        lines.extend(sql::search(tx, member, rest, path, limit)?);
+        lines.extend(sql::search(tx, member, rest, filter, limit)?);
         // Lines older than the last line searched for any member are left out, so that the result has no gaps.
         end = end.max(sql::cut_key(tx, member, rest)?);
         lines.sort_by_key(|line| Reverse(line.key));
@@ -256,6 +271,7 @@ fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
         method: row.take(3)?,
         path: row.take(4)?,
         status: row.take(5)?,
+        result: row.take(6)?,
     })
 }
 
@@ -279,7 +295,9 @@ pub(super) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<bo
 }
 
 mod sql {
-    use super::{Arg, LogEntry, LogMember, LogRange, MemberKey, StoreError, Timestamp, Tx, entry};
+    use super::{
+        Arg, LogEntry, LogMember, LogRange, MemberKey, RequestFilter, StoreError, Timestamp, Tx, entry,
+    };
 
     /// The path of a request `r`, with the current id of the member it names.
     const PATH: &str = "CASE WHEN r.named_member IS NULL THEN r.path ELSE replace(r.path, ' ', coalesce(n.id, 'removed')) END";
@@ -296,7 +314,7 @@ mod sql {
         // Two statements, so that each uses its own index.
         let by_member = if member.is_some() { "l.member = $3 AND" } else { "" };
         let sql = format!(
-            "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status
+            "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status, r.result
              FROM log l {JOINED} WHERE {by_member} l.key >= $1 ORDER BY l.key DESC LIMIT $2"
         );
         let args: [Arg<'_>; 3] = [super::first_key(since).into(), limit.into(), member.into()];
@@ -304,26 +322,27 @@ mod sql {
         tx.rows(&sql, args)?.into_iter().map(entry).collect()
     }
 
-    /// Returns the lines of a range whose paths contain a text.
+    /// Returns the lines of a range whose requests match a filter.
     pub(super) fn search(
         tx: &mut dyn Tx,
         member: Option<LogMember>,
         LogRange { since, before, lines }: LogRange,
-        path: Option<&str>,
+        RequestFilter { path, result }: RequestFilter<'_>,
         limit: i64,
     ) -> Result<Vec<LogEntry>, StoreError> {
-        let by_member = if member.is_some() { "member = $6 AND" } else { "" };
+        let by_member = if member.is_some() { "member = $7 AND" } else { "" };
         let position = tx.dialect().position();
         let sql = format!(
-            "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status
+            "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status, r.result
              FROM (SELECT key, member, request FROM log WHERE {by_member} key >= $1 AND key < $2
                    ORDER BY key DESC LIMIT $3) l {JOINED}
-             WHERE $4 = '' OR {position}({PATH}, $4) > 0 ORDER BY l.key DESC LIMIT $5"
+             WHERE ($4 = '' OR {position}({PATH}, $4) > 0) AND ($5 = '' OR replace(lower(r.result), ' ', '_') = replace(lower($5), ' ', '_'))
+             ORDER BY l.key DESC LIMIT $6"
         );
-        let path = path.unwrap_or_default();
-        let args: [Arg<'_>; 6] =
-            [since.into(), before.into(), lines.into(), path.into(), limit.into(), member.into()];
-        let args = if member.is_some() { &args[..] } else { &args[..5] };
+        let [path, result] = [path, result].map(|text| Arg::from(text.unwrap_or_default()));
+        let args: [Arg<'_>; 7] =
+            [since.into(), before.into(), lines.into(), path, result, limit.into(), member.into()];
+        let args = if member.is_some() { &args[..] } else { &args[..6] };
         tx.rows(&sql, args)?.into_iter().map(entry).collect()
     }
 

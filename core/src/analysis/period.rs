@@ -7,13 +7,14 @@ use super::local_time::{HOURS, date_text, day_of};
 use super::report::{Devices, StudentVisits, read_students, sort};
 use crate::Tidings;
 use crate::account::{AdminReader, Caller};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Problem, Result};
 use crate::store::Tx;
 
 /// The maximum number of days of a period.
 pub const PERIOD_MAX: i64 = 366;
 
-const PERIOD_RULE: &str = "a period ends on or after its first date and has at most 366 days";
+const PERIOD_RULE: Problem =
+    Problem::new(Code::InvalidValue, "a period ends on or after its first date and has at most 366 days");
 
 /// The figures of a day.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use crate::Tidings;
 use crate::account::Caller;
 use crate::answer::{self, Encoded};
 use crate::clock::Timestamp;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Problem, Result};
 use crate::store::{Topic, Tx, version_in};
 
 mod cache;
@@ -25,7 +25,7 @@ pub use types::{
 use types::{read_devices, read_summary};
 pub(super) use types::{read_students, sort};
 
-const DATE_RULE: &str = "there is no such date";
+const DATE_RULE: Problem = Problem::new(Code::InvalidValue, "there is no such date");
 
 /// Returns the figures over all days.
 ///

@@ -33,6 +33,7 @@ impl Service {
             operation: Operation::new(method, template),
             path,
             status,
+            result: if status < 400 { SUCCESS } else { "Not found" },
             address: IpAddr::V4(Ipv4Addr::new(203, 0, 113, from)),
             user_agent: user_agent.as_bytes(),
         };

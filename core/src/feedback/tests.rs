@@ -55,7 +55,7 @@ fn callers_who_are_not_members_send_no_feedback() {
     for caller in [&Caller::Guest, &Caller::token("forged"), &gone, &Caller::Operator] {
         for (notice, draft) in [(None, draft(None, "p")), (Some("no id"), Draft::default())] {
             let refused = send(&service, caller, notice, &draft);
-            assert!(matches!(refused, Err(Error::Documented(Outcome::BadRequest))), "{caller:?}");
+            assert!(matches!(refused, Err(Error::Documented(Outcome::BadRequest, _))), "{caller:?}");
         }
     }
     assert_eq!(all(&service), []);
@@ -83,7 +83,7 @@ fn invalid_feedback_fails_and_is_not_stored() {
     for draft in drafts {
         for notice in [None, Some(on.as_str())] {
             let refused = send(&service, &ben, notice, &draft);
-            assert!(matches!(refused, Err(Error::Documented(Outcome::Fail))), "{draft:?}");
+            assert!(matches!(refused, Err(Error::Documented(Outcome::Fail, _))), "{draft:?}");
         }
     }
     assert_eq!(all(&service), []);
@@ -97,7 +97,7 @@ fn feedback_is_on_a_notice_that_the_member_may_see() {
     notice::remove(&service, &ann, &gone).unwrap();
     for id in [hidden.as_str(), &gone, "", "no id", "65f0a0000000000000000000"] {
         let refused = send(&service, &ben, Some(id), &draft(None, "p"));
-        assert!(matches!(refused, Err(Error::Documented(Outcome::Fail))), "{id}");
+        assert!(matches!(refused, Err(Error::Documented(Outcome::Fail, _))), "{id}");
     }
     send(&service, &ann, Some(&hidden), &draft(None, "p")).unwrap();
     assert_eq!(all(&service)[0].notice, hidden);

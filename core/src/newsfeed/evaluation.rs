@@ -20,7 +20,7 @@ use super::personal::recommend;
 use crate::Tidings;
 use crate::account::Caller;
 use crate::clock::Timestamp;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Problem, Result};
 use crate::id::PostKey;
 use crate::keyed::OwnSet;
 use crate::post::feed_rows;
@@ -37,7 +37,8 @@ use tf_idf::TfIdf;
 const RANKINGS: [&str; 4] = ["recommended", "newest", "popular", "tf-idf"];
 
 /// The error if no member can be evaluated.
-const NO_MEMBERS: &str = "no member liked or viewed an earlier post after that time";
+const NO_MEMBERS: Problem =
+    Problem::new(Code::NotPossible, "no member liked or viewed an earlier post after that time");
 
 /// The fraction of the progress that reading the acts takes.
 const READING: f64 = 0.3;
@@ -85,7 +86,10 @@ pub fn evaluate(
 ) -> Result<Evaluation> {
     let operator = caller.operator()?;
     let at = match at {
-        Some(at) => Some(Timestamp::parse(at).ok_or(Error::BadRequest("at is a date in RFC 3339"))?),
+        Some(at) => Some(
+            Timestamp::parse(at)
+                .ok_or(Error::BadRequest(Problem::invalid("at", "at is a date in RFC 3339")))?,
+        ),
         None => history::fifth_from_last(tidings.store())?,
     };
     let at = at.ok_or(Error::BadRequest(NO_MEMBERS))?;

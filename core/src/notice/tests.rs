@@ -121,7 +121,7 @@ fn only_administrators_change_notices() {
                 remove(&service, caller, "no id"),
             ];
             for refused in refused {
-                assert!(matches!(refused, Err(Error::Documented(Outcome::NotAdmin))), "{caller:?}");
+                assert!(matches!(refused, Err(Error::Documented(Outcome::NotAdmin, _))), "{caller:?}");
             }
         }
     }
@@ -167,7 +167,7 @@ fn an_unknown_notice_is_not_found() {
         assert!(matches!(try_get(&service, id), Some(Err(Error::NotFound))), "{id}");
         assert!(matches!(update(&service, &ann, id, &activation(0)), Err(Error::NotFound)), "{id}");
         let removed = remove(&service, &ann, id);
-        assert!(matches!(removed, Err(Error::Documented(Outcome::NotFound))), "{id}");
+        assert!(matches!(removed, Err(Error::Documented(Outcome::NotFound, _))), "{id}");
     }
 }
 

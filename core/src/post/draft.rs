@@ -4,7 +4,7 @@ use url::Url;
 
 use crate::clock::Timestamp;
 use crate::config::Bounds;
-use crate::error::BrokenRule;
+use crate::error::{BrokenRule, Code, Problem, Result};
 use crate::text;
 
 /// The length of a title in characters.
@@ -18,18 +18,29 @@ pub const NAME: Bounds = Bounds { min: 1, max: 100 };
 /// The maximum number of topics of a post, and of tags.
 pub const NAMES_MAX: usize = 50;
 
-const TITLE_RULE: &str = "title is 1 to 300 characters on one line";
-const POST_RULE: &str =
-    "post is at most 100000 characters, without control characters but tabs and line breaks";
-const URL_RULE: &str = "url is an address of at most 2000 characters that begins with http:// or https://";
-const IMG_RULE: &str = "img is \"\", an address of at most 2000 characters with http:// or https://, or a path that begins with /";
-const TOPIC_RULE: &str = "topic is a list of at most 50 names of 1 to 100 characters";
-const TAG_RULE: &str = "tag is a list of at most 50 names of 1 to 100 characters";
-const DATE_RULE: &str = "date is written like 2026-11-20T08:36:00Z";
-const END_DATE_RULE: &str = "end_date is written like 2026-11-20T08:36:00Z, or \"\" for none";
-pub(super) const TITLE_MISSING: &str = "title is missing, and there is no post with this url yet";
-const URL_MISSING: &str = "url is missing";
-const NOTHING: &str = "no field of the post is given";
+const TITLE_RULE: Problem = Problem::invalid("title", "title is 1 to 300 characters on one line");
+const POST_RULE: Problem = Problem::invalid(
+    "post",
+    "post is at most 100000 characters, without control characters but tabs and line breaks",
+);
+const URL_RULE: Problem = Problem::invalid(
+    "url",
+    "url is an address of at most 2000 characters that begins with http:// or https://",
+);
+const IMG_RULE: Problem = Problem::invalid(
+    "img",
+    "img is \"\", an address of at most 2000 characters with http:// or https://, or a path that begins with /",
+);
+const TOPIC_RULE: Problem =
+    Problem::invalid("topic", "topic is a list of at most 50 names of 1 to 100 characters");
+const TAG_RULE: Problem = Problem::invalid("tag", "tag is a list of at most 50 names of 1 to 100 characters");
+const DATE_RULE: Problem = Problem::invalid("date", "date is written like 2026-11-20T08:36:00Z");
+const END_DATE_RULE: Problem =
+    Problem::invalid("end_date", "end_date is written like 2026-11-20T08:36:00Z, or \"\" for none");
+pub(super) const TITLE_MISSING: Problem =
+    Problem::missing("title", "title is missing, and there is no post with this url yet");
+const URL_MISSING: Problem = Problem::missing("url", "url is missing");
+const NOTHING: Problem = Problem::new(Code::NothingGiven, "no field of the post is given");
 
 /// The unchecked fields of a post. Inserting a post requires title and url; updating a post requires at least one
 /// field, and leaves out the fields that do not change.
@@ -167,7 +178,7 @@ impl Change {
 fn checked<F, T>(
     field: Option<&F>,
     check: impl FnOnce(&F) -> Option<T>,
-    rule: &'static str,
+    rule: Problem,
 ) -> Result<Option<T>, BrokenRule> {
     field.map(|field| check(field).ok_or(BrokenRule(rule))).transpose()
 }

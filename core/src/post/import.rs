@@ -235,7 +235,7 @@ fn write_lines(
                 written.updated += 1;
             }
         } else if change.title.is_none() {
-            written.refuse(*number, TITLE_MISSING);
+            written.refuse(*number, TITLE_MISSING.message());
         } else if id.as_deref().is_some_and(|id| taken.contains(id)) {
             written.refuse(*number, "another post has this _id: leave it out for a new one");
         } else {

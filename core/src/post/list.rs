@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Post;
 use crate::Tidings;
 use crate::clock::Timestamp;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::id::ObjectId;
 use crate::store::{Arg, StoreError, Tx};
 
@@ -42,10 +42,11 @@ pub struct PostList {
 pub fn list(tidings: &Tidings, query: &ListQuery<'_>) -> Result<PostList> {
     let limit = query.limit.unwrap_or(LIST);
     if !(1..=LIST_MAX).contains(&limit) {
-        return Err(Error::BadRequest("limit is 1 to 1,000"));
+        return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
     }
     let before = query.next.map_or(Some(Cursor::NEWEST), Cursor::parse);
-    let before = before.ok_or(Error::BadRequest("next is what the page before answered"))?;
+    let before =
+        before.ok_or(Error::BadRequest(Problem::invalid("next", "next is what the page before answered")))?;
     tidings.store().read(|tx| {
         // One more than the page shows, to know whether another page follows.
         let mut posts = select(tx, query.topic, &before, limit + 1)?;

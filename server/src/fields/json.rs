@@ -12,42 +12,43 @@ use serde::de::{
     Visitor,
 };
 use serde::{Deserialize, forward_to_deserialize_any};
-use serde_json::Error as JsonError;
 use serde_json::value::RawValue;
 use tidings_core::Error;
 
-use super::OrBadRequest as _;
+use super::fault::Fault;
 
 /// Reads the fields of a JSON object.
 ///
 /// # Errors
 /// `bad request`.
 pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
-    T::deserialize(Object(body))
-        .or_bad_request("the body is not a JSON object, or a field is missing or has the wrong type")
+    Ok(T::deserialize(Object(body))?)
 }
 
 /// Deserializes a JSON object as a struct.
 struct Object<'a>(&'a [u8]);
 
 impl<'de> Deserializer<'de> for Object<'de> {
-    type Error = JsonError;
+    type Error = Fault;
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
         names: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, JsonError> {
+    ) -> Result<V::Value, Fault> {
         let mut json = serde_json::Deserializer::from_slice(self.0);
-        let values = json.deserialize_map(Values(names))?;
-        json.end()?;
-        let given = names.iter().zip(values).filter_map(|(name, value)| Some((*name, Field(value?))));
+        let values = json.deserialize_map(Values(names)).map_err(Fault::custom)?;
+        json.end().map_err(Fault::custom)?;
+        let given = names.iter().zip(values).filter_map(|(name, value)| {
+            let value = value.filter(|value| value.get() != "null")?;
+            Some((*name, Field { name, value }))
+        });
         visitor.visit_map(MapDeserializer::new(given))
     }
 
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, JsonError> {
-        Err(JsonError::custom("the fields of an operation are a struct"))
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Fault> {
+        Err(Fault::custom("the fields of an operation are a struct"))
     }
 
     forward_to_deserialize_any! {
@@ -56,14 +57,34 @@ impl<'de> Deserializer<'de> for Object<'de> {
     }
 }
 
-/// The bytes of a field's value.
-struct Field<'a>(&'a RawValue);
+/// A field, with the bytes of its value, which is not null.
+struct Field<'a> {
+    name: &'static str,
+    value: &'a RawValue,
+}
 
-impl<'a> IntoDeserializer<'a, JsonError> for Field<'a> {
-    type Deserializer = &'a RawValue;
+impl<'a> IntoDeserializer<'a, Fault> for Field<'a> {
+    type Deserializer = Self;
 
-    fn into_deserializer(self) -> &'a RawValue {
-        self.0
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'de> Deserializer<'de> for Field<'de> {
+    type Error = Fault;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        self.value.deserialize_any(visitor).map_err(|_| Fault::Type(self.name))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_some(self)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
     }
 }
 

@@ -12,7 +12,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 
 fn read(content_type: &str, body: impl AsRef<[u8]>) -> Result<Fields, String> {
     let content_type = HeaderValue::from_str(content_type).unwrap();
-    super::read(Some(&content_type), body.as_ref()).map_err(|e| e.to_string())
+    super::read(Some(&content_type), body.as_ref()).map_err(|e| e.result().to_owned())
 }
 
 fn fields(title: &str, activation: i64, tag: &[&str]) -> Fields {
@@ -159,5 +159,35 @@ proptest::proptest! {
         if !body.is_empty() {
             proptest::prop_assert_eq!(read(JSON, &body).ok(), expected);
         }
+    }
+}
+
+#[test]
+fn the_field_at_fault_is_named() {
+    #[derive(Debug, serde::Deserialize)]
+    #[expect(dead_code, reason = "only reading it matters")]
+    struct Required {
+        search: String,
+        num: Option<i64>,
+    }
+    let fault = |content_type, body: &str| {
+        let read = super::read::<Required>(Some(&HeaderValue::from_static(content_type)), body.as_bytes());
+        let Err(crate::reply::Refusal::Operation(error)) = read else { panic!("{body}") };
+        let problem = error.problem();
+        (problem.code.as_str(), problem.field.unwrap_or_default())
+    };
+    for (content_type, body, expected) in [
+        (JSON, "{}", ("missing_value", "search")),
+        (JSON, r#"{"search":null}"#, ("missing_value", "search")),
+        (JSON, r#"{"search":7}"#, ("invalid_value", "search")),
+        (JSON, r#"{"search":"a","num":"7"}"#, ("invalid_value", "num")),
+        (JSON, r#"{"search":"a","num":1.5}"#, ("invalid_value", "num")),
+        (JSON, "[]", ("malformed_body", "")),
+        (JSON, r#"{"search":"a""#, ("malformed_body", "")),
+        (FORM, "a=b", ("missing_value", "search")),
+        (FORM, "search=a&num=b", ("invalid_value", "num")),
+        (FORM, "search=%ff", ("malformed_body", "")),
+    ] {
+        assert_eq!(fault(content_type, body), expected, "{body}");
     }
 }

@@ -148,9 +148,11 @@ impl Browse for Log {
     }
 
     fn text(&self, row: &Row, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
-        let LogEntry { user_id, date, path, method, status, .. } = &row.line;
+        let LogEntry { user_id, date, path, method, status, result, .. } = &row.line;
         let facts = format!("{} {}", ctx.day(*date), ctx.moment(*date));
-        reading(&format!("{method} {path}"), &facts, &format!("by {user_id}\nanswered {status}"), columns)
+        let answer =
+            result.as_ref().map_or_else(|| status.to_string(), |result| format!("{status} {result}"));
+        reading(&format!("{method} {path}"), &facts, &format!("by {user_id}\nanswered {answer}"), columns)
     }
 
     fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
@@ -191,7 +193,7 @@ impl Browse for Log {
 
     fn sheet(&self, ctx: &Ctx) -> Sheet {
         let row = |row: &Row| {
-            let LogEntry { user_id, date, path, method, status, .. } = &row.line;
+            let LogEntry { user_id, date, path, method, status, result, .. } = &row.line;
             let date = date.to_string();
             vec![
                 date.into(),
@@ -199,11 +201,12 @@ impl Browse for Log {
                 method.as_str().into(),
                 path.as_str().into(),
                 (*status).into(),
+                result.as_deref().unwrap_or_default().into(),
             ]
         };
         Sheet {
             name: format!("log-{}", ctx.day(ctx.now)),
-            head: vec!["date", "user_id", "method", "path", "status"],
+            head: vec!["date", "user_id", "method", "path", "status", "result"],
             rows: self.list.listed().map(row).collect(),
         }
     }
@@ -232,7 +235,7 @@ impl Browse for Log {
 
     fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
         let row = |Row { line, .. }: &Row| {
-            let style = if line.status >= 400 { ctx.theme.bad() } else { Theme::faint() };
+            let style = if line.is_failure() { ctx.theme.bad() } else { Theme::faint() };
             if area.width < ROOMY {
                 return vec![
                     Cell::styled(ctx.clock(line.date), Theme::faint()),

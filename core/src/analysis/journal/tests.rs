@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::*;
 use crate::account::Caller;
 use crate::analysis::{Communication, LogEntry, Window, log_date, record, summary};
+use crate::answer::SUCCESS;
 use crate::testing::{Service, service};
 
 /// Returns a service whose journal defers no writes by itself.
@@ -23,6 +24,7 @@ fn visit(service: &Service, from: u32, user_agent: &str) {
         operation: Operation::new("GET", "/get_device"),
         path: "/get_device",
         status: 200,
+        result: SUCCESS,
         address: IpAddr::V4(Ipv4Addr::from(from)),
         user_agent: user_agent.as_bytes(),
     };

@@ -51,10 +51,10 @@ pub(in crate::analysis) fn write(
         if lines.len().is_multiple_of(STEP) {
             members.look_up(tx, &records[lines.len()..records.len().min(lines.len() + STEP)])?;
         }
-        let Record { at, operation, path, status, seen, guest } = record;
+        let Record { at, operation, path, answer, seen, guest } = record;
         let time = calendar.local_hour(*at);
         let member = members.key(tx, seen)?;
-        let logged = LoggedRequest { operation: *operation, path: path.as_deref(), status: *status, at: *at };
+        let logged = LoggedRequest { operation: *operation, path: path.as_deref(), answer: *answer, at: *at };
         let request = requests.key(tx, logged, time.day.max(today))?;
         lines.push(Entry { at: *at, member: member.shown, request });
         *days.entry((time.day, Counter::Communication as i64)).or_insert(0) += 1;

@@ -98,9 +98,18 @@ pub(in crate::analysis) struct LoggedRequest<'p> {
     pub(in crate::analysis) operation: Operation,
     /// The path, if it differs from the template.
     pub(in crate::analysis) path: Option<&'p str>,
-    pub(in crate::analysis) status: u16,
+    pub(in crate::analysis) answer: LoggedAnswer,
     /// The time of the answer.
     pub(in crate::analysis) at: Timestamp,
+}
+
+/// The answer to a request, as far as the log stores it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::analysis) struct LoggedAnswer {
+    /// The HTTP status.
+    pub(in crate::analysis) status: u16,
+    /// The `result` text.
+    pub(in crate::analysis) result: &'static str,
 }
 
 impl RequestKeys {
@@ -130,22 +139,22 @@ impl RequestKeys {
         request: LoggedRequest<'_>,
         today: i64,
     ) -> Result<i64, StoreError> {
-        let LoggedRequest { operation, path, status, at } = request;
+        let LoggedRequest { operation, path, answer, at } = request;
         let Some(path) = path else { return self.of_template(tx, request, today) };
         // Paths that name a member are not cached, because an id can pass to a new member after a removal, possibly by
         // another process.
         if !operation.names
-            && let Some(key) = self.known.key(tx, operation, status, path, today)?
+            && let Some(key) = self.known.key(tx, operation, answer, path, today)?
         {
             return Ok(key);
         }
-        let kind = AnswerKind::of(operation, status);
+        let kind = AnswerKind::of(operation, answer);
         if !self.budget.may_look_up(operation.template, kind, at) {
             return self.of_template(tx, request, today);
         }
         let (path, names) = if operation.names { with_member_key(tx, path)? } else { (path.into(), None) };
         let row =
-            RequestRow { method: operation.method, path: &path, hash: self.hash(tx, &path)?, status, names };
+            RequestRow { method: operation.method, path: &path, hash: self.hash(tx, &path)?, answer, names };
         let stored = match sql::find(tx, &row, today)? {
             Some(stored) => stored,
             None if self.budget.may_insert(tx, operation.template, kind, at)? => {
@@ -154,30 +163,30 @@ impl RequestKeys {
             None => return self.of_template(tx, request, today),
         };
         if !operation.names {
-            self.known.insert(operation, status, &path, stored);
+            self.known.insert(operation, answer, &path, stored);
         }
         Ok(stored.key)
     }
 
-    /// Returns the key of the request's template. There are at most as many such rows as operations and statuses.
+    /// Returns the key of the request's template. There are at most as many such rows as operations and answers.
     fn of_template(
         &mut self,
         tx: &mut dyn Tx,
         request: LoggedRequest<'_>,
         today: i64,
     ) -> Result<i64, StoreError> {
-        let LoggedRequest { operation, status, .. } = request;
+        let LoggedRequest { operation, answer, .. } = request;
         let path = operation.template;
-        if let Some(key) = self.known.key(tx, operation, status, path, today)? {
+        if let Some(key) = self.known.key(tx, operation, answer, path, today)? {
             return Ok(key);
         }
         let row =
-            RequestRow { method: operation.method, path, hash: self.hash(tx, path)?, status, names: None };
+            RequestRow { method: operation.method, path, hash: self.hash(tx, path)?, answer, names: None };
         let stored = match sql::find(tx, &row, today)? {
             Some(stored) => stored,
             None => sql::insert(tx, &row, today)?,
         };
-        self.known.insert(operation, status, path, stored);
+        self.known.insert(operation, answer, path, stored);
         Ok(stored.key)
     }
 
@@ -197,7 +206,7 @@ struct RequestRow<'p> {
     method: &'static str,
     path: &'p str,
     hash: i64,
-    status: u16,
+    answer: LoggedAnswer,
     names: Option<MemberKey>,
 }
 
@@ -237,7 +246,7 @@ pub(in crate::analysis) fn prune(tx: &mut dyn Tx, before: i64, limit: u64) -> Re
 }
 
 mod sql {
-    use super::{RequestRow, Secret, StoreError, StoredRequest, Tx, visitor};
+    use super::{LoggedAnswer, RequestRow, Secret, StoreError, StoredRequest, Tx, visitor};
     use crate::store::Arg;
 
     /// Reads the key of the hash of paths.
@@ -253,12 +262,13 @@ mod sql {
         row: &RequestRow<'_>,
         today: i64,
     ) -> Result<Option<StoredRequest>, StoreError> {
-        let RequestRow { method, path, hash, status, names } = *row;
+        let RequestRow { method, path, hash, answer, names } = *row;
         let sql =
             "SELECT key, used FROM request WHERE hash = $1 AND path = $2 AND method = $3 AND status = $4
-                   AND coalesce(named_member, 0) = $5";
+                   AND coalesce(named_member, 0) = $5 AND result = $6";
         let names = names.map_or(Arg::Integer(0), Arg::from);
-        let args = [hash.into(), path.into(), method.into(), i64::from(status).into(), names];
+        let status = i64::from(answer.status).into();
+        let args = [hash.into(), path.into(), method.into(), status, names, answer.result.into()];
         let Some(mut found) = tx.row(sql, &args)? else { return Ok(None) };
         let (key, used) = (found.take(0)?, found.take(1)?);
         if used < today {
@@ -273,12 +283,19 @@ mod sql {
         row: &RequestRow<'_>,
         today: i64,
     ) -> Result<StoredRequest, StoreError> {
-        let RequestRow { method, path, hash, status, names } = *row;
-        let sql =
-            "INSERT INTO request (method, path, hash, status, named_member, used) VALUES ($1, $2, $3, $4, $5, $6)
-                   RETURNING key";
-        let status = i64::from(status).into();
-        let args = [method.into(), path.into(), hash.into(), status, names.into(), today.into()];
+        let RequestRow { method, path, hash, answer, names } = *row;
+        let sql = "INSERT INTO request (method, path, hash, status, result, named_member, used)
+                   VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING key";
+        let LoggedAnswer { status, result } = answer;
+        let args = [
+            method.into(),
+            path.into(),
+            hash.into(),
+            i64::from(status).into(),
+            result.into(),
+            names.into(),
+            today.into(),
+        ];
         Ok(StoredRequest { key: tx.one(sql, &args)?.take(0)?, used: today })
     }
 

@@ -18,7 +18,7 @@ use super::types::{DAYS_MAX, Day, Days, OneDay, Question, read_day};
 use crate::analysis::State;
 use crate::answer::Encoded;
 use crate::clock::Timestamp;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::store::{StoreError, Topic, Tx, complete_version_in};
 
 /// The maximum number of cached answers …
@@ -34,7 +34,7 @@ const DAY_STUDENTS: usize = 32;
 /// The number of student numbers above which a report counts as large.
 const LARGE: usize = 50_000;
 
-const DAYS_RULE: &str = "days is a number from 0 to 366";
+const DAYS_RULE: Problem = Problem::invalid("days", "days is a number from 0 to 366");
 
 /// The days on which visits may still be counted.
 #[derive(Clone, Copy)]

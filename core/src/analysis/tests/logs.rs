@@ -218,6 +218,7 @@ fn made_up_methods_are_stored_as_other_and_long_paths_truncated() {
         operation: feed,
         path: &path,
         status: 405,
+        result: SUCCESS,
         address: IpAddr::V4(Ipv4Addr::LOCALHOST),
         user_agent: b"",
     };
@@ -285,6 +286,7 @@ fn processes_write_lines_of_the_same_millisecond() {
         operation: Operation::new("GET", "/get_popularity_newsfeed"),
         path: "/get_popularity_newsfeed",
         status: 200,
+        result: SUCCESS,
         address: IpAddr::V4(Ipv4Addr::LOCALHOST),
         user_agent: b"",
     };

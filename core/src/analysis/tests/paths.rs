@@ -62,7 +62,12 @@ fn statements(
     let counted = service.store().write(Isolation::Alone, move |tx| {
         let (mut tx, mut requests) = (Counting { tx, statements: 0 }, RequestKeys::default());
         for path in paths.clone() {
-            let request = LoggedRequest { operation, path: Some(&path), status, at: NOW };
+            let request = LoggedRequest {
+                operation,
+                path: Some(&path),
+                answer: LoggedAnswer { status, result: SUCCESS },
+                at: NOW,
+            };
             requests.key(&mut tx, request, 20_000)?;
         }
         Ok::<_, StoreError>(tx.statements)

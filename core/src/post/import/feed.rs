@@ -8,15 +8,16 @@ use nanohtml2text::html2text;
 
 use super::line::{Fields, Line, Names};
 use crate::clock::Timestamp;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Problem, Result};
 use crate::import::Item;
 use crate::post::draft::{NAME, NAMES_MAX, POST, TITLE};
 
 /// The maximum size of a feed in bytes.
 pub const FEED_MAX: u64 = 64 << 20;
 
-const TOO_LONG: &str = "a feed is at most 64 MiB";
-const NO_FEED: &str = "it is no RSS, Atom or JSON feed that can be read";
+const TOO_LONG: Problem = Problem::new(Code::BodyTooLarge, "a feed is at most 64 MiB");
+const NO_FEED: Problem =
+    Problem::new(Code::MalformedBody, "it is no RSS, Atom or JSON feed that can be read");
 /// The maximum length of a title that is the start of the text, in characters.
 const TITLE_LENGTH: usize = 80;
 

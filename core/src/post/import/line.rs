@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::id::ObjectId;
 use crate::import;
 use crate::post::draft::{Change, Draft};
@@ -14,10 +14,10 @@ use crate::post::token_fields::TokenFields;
 /// The maximum number of views or likes of a line: every JSON reader represents it exactly.
 const COUNT_MAX: i64 = 1 << 53;
 
-const ID_RULE: &str = "_id is 24 hex digits; leave it out for a new one";
-pub(super) const VIEW_RULE: &str = "view is a whole number, at least 0";
-pub(super) const FAV_RULE: &str = "fav_cnt is a whole number, at least 0";
-const URL_MISSING: &str = "url is missing: it identifies the post";
+const ID_RULE: Problem = Problem::invalid("_id", "_id is 24 hex digits; leave it out for a new one");
+pub(super) const VIEW_RULE: Problem = Problem::invalid("view", "view is a whole number, at least 0");
+pub(super) const FAV_RULE: Problem = Problem::invalid("fav_cnt", "fav_cnt is a whole number, at least 0");
+const URL_MISSING: Problem = Problem::missing("url", "url is missing: it identifies the post");
 
 import::fields! {
     "_id" id: String = Text,

@@ -20,7 +20,7 @@ impl Step {
 }
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     Step::new(include_str!("0001_initial.sql"), 1),
     // Counters have other keys.
     Step::new(include_str!("0002_concurrent.sql"), 2),
@@ -30,6 +30,7 @@ const STEPS: [Step; 7] = [
     Step::new(include_str!("0006_leases.sql"), 2),
     // Lines have other keys.
     Step::new(include_str!("0007_log_partitions.sql"), 7),
+    Step::new(include_str!("0008_results.sql"), 7),
 ];
 
 /// The schema version of this program: the number of its steps.

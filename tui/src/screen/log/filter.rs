@@ -1,4 +1,4 @@
-//! The typed filter of the log: a member, a path and a time, in any order.
+//! The typed filter of the log: a member, a path, a result and a time, in any order.
 
 use jiff::civil::{Date, Time};
 use jiff::{Span, ToSpan as _, Zoned};
@@ -8,8 +8,8 @@ use tidings_core::clock::Timestamp;
 use crate::screen::Ctx;
 
 /// Examples of valid input.
-pub(super) const HINT: &str = "ann  /path  2h  7d  2026-11-20  14:30  14:00-15:30";
-const TWICE: &str = "One member, one path and one time, separated by spaces.";
+pub(super) const HINT: &str = "ann  /path  2h  7d  2026-11-20  14:30  14:00-15:30  =incorrect_pw";
+const TWICE: &str = "One member, one path, one result and one time, separated by spaces.";
 const NO_TIME: &str = "A time looks like 30m, 2h, 7d, 2026-11-20, 14:30 or 14:00-15:30.";
 
 /// Parses a typed filter.
@@ -21,6 +21,8 @@ pub(super) fn parse(text: &str, ctx: &Ctx) -> Result<LogFilter, &'static str> {
     for word in text.split_whitespace() {
         if word.starts_with('/') {
             set(&mut filter.path, word.to_owned())?;
+        } else if let Some(result) = word.strip_prefix('=') {
+            set(&mut filter.result, result.to_owned())?;
         } else if let Some(times) = times(word, ctx) {
             let (since, until) = times?;
             set(&mut filter.since, since)?;
@@ -31,6 +33,7 @@ pub(super) fn parse(text: &str, ctx: &Ctx) -> Result<LogFilter, &'static str> {
     }
     // A path that is only a slash, as when the user starts typing one, matches every path.
     filter.path = filter.path.filter(|path| path != "/");
+    filter.result = filter.result.filter(|result| !result.is_empty());
     Ok(filter)
 }
 
@@ -107,17 +110,18 @@ mod tests {
     }
 
     #[test]
-    fn a_member_a_path_and_a_time_are_given_in_any_order() {
+    fn a_member_a_path_a_result_and_a_time_are_given_in_any_order() {
         let both = LogFilter {
             member: Some("ann".into()),
             path: Some("/get_post".into()),
+            result: Some("Not_found".into()),
             since: Some(NOW - 2 * HOUR_MS),
             until: None,
         };
-        assert_eq!(wanted("ann /get_post 2h"), Ok(both.clone()));
-        assert_eq!(wanted(" 120m  /get_post @ann"), Ok(both));
+        assert_eq!(wanted("ann /get_post =Not_found 2h"), Ok(both.clone()));
+        assert_eq!(wanted(" 120m  =Not_found /get_post @ann"), Ok(both));
         assert_eq!(wanted(""), Ok(LogFilter::default()));
-        assert_eq!(wanted("/"), Ok(LogFilter::default()));
+        assert_eq!(wanted("/ ="), Ok(LogFilter::default()));
     }
 
     #[test]

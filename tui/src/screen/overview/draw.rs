@@ -232,7 +232,7 @@ fn draw_line(line: &LogEntry, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
         format!("{moment} {} {} {}", fit(&line.user_id, who, false), fit(&line.method, 4, false), line.path);
     let room = usize::from(area.width.saturating_sub(4));
     buf.set_stringn(area.x, area.y, fit(&text, room, false), room, Style::new());
-    let style = if line.status >= 400 { ctx.theme.bad() } else { Theme::faint() };
+    let style = if line.is_failure() { ctx.theme.bad() } else { Theme::faint() };
     let x = area.right().saturating_sub(3).max(area.x);
     buf.set_stringn(x, area.y, line.status.to_string(), area.right().saturating_sub(x).into(), style);
 }

@@ -301,7 +301,7 @@ fn the_log_is_filtered_and_followed() {
     stage.keys(&["f"]);
     stage.sees("‖ paused");
     stage.keys(&["/", " x y", "Enter"]);
-    stage.sees("✗ One member, one path and one time");
+    stage.sees("✗ One member, one path, one result and one time");
     stage.keys(&["Esc", "/", "nobody"]);
     stage.sees("✗ There is no member nobody.");
 }

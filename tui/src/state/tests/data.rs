@@ -54,6 +54,7 @@ pub(super) fn asks(tidings: &Tidings, who: &Caller, from: u8, path: &'static str
             operation: Operation::new(if path.starts_with("/insert") { "POST" } else { "GET" }, path),
             path,
             status,
+            result: if status < 400 { "success" } else { "bad token" },
             address: IpAddr::V4(Ipv4Addr::new(203, 0, 113, from)),
             user_agent: b"okhttp/4.12.0",
         },

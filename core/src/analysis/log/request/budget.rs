@@ -10,13 +10,13 @@
 //! | any other | 1,024 | 1 in 10 s | 1,024 | 200 a second | 250,000 |
 //!
 //! A path with an id succeeds only if this id exists, so there are not many more such paths than posts and members: all
-//! paths of a site with 50,000 posts are stored on its first day. (Two or three operations answer an id that does not
-//! exist with 200 and a `result` that is a failure, as documented; the limits hold for them.) A topic's name succeeds
-//! even if no post has the topic, and a client can make up any number of them. Refused requests fill at most a quarter
-//! of the table, so that there is always room for the others.
+//! paths of a site with 50,000 posts are stored on its first day. An answer with status 200 whose `result` is a failure
+//! is not a success. A topic's name succeeds even if no post has the topic, and a client can make up any number of them.
+//! Refused requests fill at most a quarter of the table, so that there is always room for the others.
 
-use super::{Operation, sql};
+use super::{LoggedAnswer, Operation, sql};
 use crate::analysis::gcra::{Gcra, GcraState};
+use crate::answer::SUCCESS;
 use crate::clock::{SECOND_MS, Timestamp};
 use crate::keyed::OwnMap;
 use crate::store::{StoreError, Tx};
@@ -44,11 +44,11 @@ struct Bounds {
 }
 
 impl AnswerKind {
-    pub(super) fn of(operation: Operation, status: u16) -> Self {
-        match status {
+    pub(super) fn of(operation: Operation, answer: LoggedAnswer) -> Self {
+        match answer.status {
             // An unchanged resource (304) also exists.
-            200..=399 if operation.has_id => Self::Id,
-            200..=399 => Self::Text,
+            200..=399 if answer.result == SUCCESS && operation.has_id => Self::Id,
+            200..=399 if answer.result == SUCCESS => Self::Text,
             _ => Self::Refused,
         }
     }
@@ -157,7 +157,7 @@ mod tests {
         of: usize,
     ) -> usize {
         let (template, status) = request;
-        let kind = AnswerKind::of(Operation::new("GET", template), status);
+        let kind = AnswerKind::of(Operation::new("GET", template), LoggedAnswer { status, result: SUCCESS });
         let read = service.store().read(|tx| {
             let mut stored = 0;
             for _ in 0..of {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Operation, sql};
+use super::{LoggedAnswer, Operation, sql};
 use crate::keyed::OwnMap;
 use crate::store::{StoreError, Tx};
 
@@ -27,14 +27,14 @@ pub(super) struct KeyCache {
     young: Generation,
     old: Generation,
     /// The requests whose rows the current transaction inserted or changed.
-    changed: Vec<(Operation, u16, Box<str>)>,
+    changed: Vec<(Operation, LoggedAnswer, Box<str>)>,
 }
 
 /// The keys of the outer map are operations, which clients cannot invent. The keys of the inner map are paths, which
 /// clients can invent.
 #[derive(Clone, Default)]
 struct Generation {
-    keys: OwnMap<(Operation, u16), HashMap<Box<str>, StoredRequest>>,
+    keys: OwnMap<(Operation, LoggedAnswer), HashMap<Box<str>, StoredRequest>>,
     count: usize,
 }
 
@@ -46,9 +46,9 @@ impl KeyCache {
 
     /// Drops the requests whose rows the transaction inserted or changed, because it was rolled back.
     pub(super) fn roll_back(&mut self) {
-        for (operation, status, path) in std::mem::take(&mut self.changed) {
-            self.young.remove(operation, status, &path);
-            self.old.remove(operation, status, &path);
+        for (operation, answer, path) in std::mem::take(&mut self.changed) {
+            self.young.remove(operation, answer, &path);
+            self.old.remove(operation, answer, &path);
         }
     }
 
@@ -57,17 +57,17 @@ impl KeyCache {
         &mut self,
         tx: &mut dyn Tx,
         operation: Operation,
-        status: u16,
+        answer: LoggedAnswer,
         path: &str,
         today: i64,
     ) -> Result<Option<i64>, StoreError> {
-        if let Some(stored) = self.young.get(operation, status, path)
+        if let Some(stored) = self.young.get(operation, answer, path)
             && stored.used >= today
         {
             return Ok(Some(stored.key));
         }
         // The request moves to the young generation, unless its row no longer exists.
-        let found = [&mut self.young, &mut self.old].map(|keys| keys.remove(operation, status, path));
+        let found = [&mut self.young, &mut self.old].map(|keys| keys.remove(operation, answer, path));
         let [young, old] = found;
         let Some(mut stored) = young.or(old) else { return Ok(None) };
         if stored.used < today && !sql::mark_used(tx, stored.key, today)? {
@@ -75,24 +75,30 @@ impl KeyCache {
         }
         if stored.used < today {
             stored.used = today;
-            self.insert(operation, status, path, stored);
+            self.insert(operation, answer, path, stored);
         } else {
-            self.add(operation, status, path, stored);
+            self.add(operation, answer, path, stored);
         }
         Ok(Some(stored.key))
     }
 
     /// Adds a request whose row the transaction may have inserted or changed.
-    pub(super) fn insert(&mut self, operation: Operation, status: u16, path: &str, stored: StoredRequest) {
-        self.changed.push((operation, status, path.into()));
-        self.add(operation, status, path, stored);
+    pub(super) fn insert(
+        &mut self,
+        operation: Operation,
+        answer: LoggedAnswer,
+        path: &str,
+        stored: StoredRequest,
+    ) {
+        self.changed.push((operation, answer, path.into()));
+        self.add(operation, answer, path, stored);
     }
 
-    fn add(&mut self, operation: Operation, status: u16, path: &str, stored: StoredRequest) {
+    fn add(&mut self, operation: Operation, answer: LoggedAnswer, path: &str, stored: StoredRequest) {
         if self.young.count >= GENERATION_MAX {
             self.old = std::mem::take(&mut self.young);
         }
-        let paths = self.young.keys.entry((operation, status)).or_default();
+        let paths = self.young.keys.entry((operation, answer)).or_default();
         if paths.insert(path.into(), stored).is_none() {
             self.young.count += 1;
         }
@@ -100,12 +106,12 @@ impl KeyCache {
 }
 
 impl Generation {
-    fn get(&self, operation: Operation, status: u16, path: &str) -> Option<StoredRequest> {
-        self.keys.get(&(operation, status))?.get(path).copied()
+    fn get(&self, operation: Operation, answer: LoggedAnswer, path: &str) -> Option<StoredRequest> {
+        self.keys.get(&(operation, answer))?.get(path).copied()
     }
 
-    fn remove(&mut self, operation: Operation, status: u16, path: &str) -> Option<StoredRequest> {
-        let removed = self.keys.get_mut(&(operation, status))?.remove(path)?;
+    fn remove(&mut self, operation: Operation, answer: LoggedAnswer, path: &str) -> Option<StoredRequest> {
+        let removed = self.keys.get_mut(&(operation, answer))?.remove(path)?;
         self.count -= 1;
         Some(removed)
     }
@@ -121,22 +127,24 @@ mod tests {
         let service = service();
         let operation = Operation::new("GET", "/get_post/{post_obi}");
         let (stored, mut known) = (|key| StoredRequest { key, used: 1 }, KeyCache::default());
-        known.insert(operation, 200, "/get_post/often", stored(-1));
-        known.insert(operation, 200, "/get_post/once", stored(-2));
+        let [found, missing] =
+            [(200, "success"), (404, "Not found")].map(|(status, result)| LoggedAnswer { status, result });
+        known.insert(operation, found, "/get_post/often", stored(-1));
+        known.insert(operation, found, "/get_post/once", stored(-2));
         let mut most = 0;
         service
             .store()
             .read(|tx| {
                 for n in 0..100_000 {
-                    known.insert(operation, 404, &format!("/get_post/{n}"), stored(n));
+                    known.insert(operation, missing, &format!("/get_post/{n}"), stored(n));
                     if n % 1_000 == 0 {
-                        assert_eq!(known.key(tx, operation, 200, "/get_post/often", 1)?, Some(-1));
+                        assert_eq!(known.key(tx, operation, found, "/get_post/often", 1)?, Some(-1));
                     }
                     most = most.max(known.young.count + known.old.count);
                 }
-                assert_eq!(known.key(tx, operation, 200, "/get_post/once", 1)?, None);
-                assert_eq!(known.key(tx, operation, 404, "/get_post/99999", 1)?, Some(99_999));
-                assert_eq!(known.key(tx, operation, 404, "/get_post/0", 1)?, None);
+                assert_eq!(known.key(tx, operation, found, "/get_post/once", 1)?, None);
+                assert_eq!(known.key(tx, operation, missing, "/get_post/99999", 1)?, Some(99_999));
+                assert_eq!(known.key(tx, operation, missing, "/get_post/0", 1)?, None);
                 Ok::<_, StoreError>(())
             })
             .unwrap();

@@ -1,0 +1,48 @@
+//! Why the fields of a request cannot be read.
+
+use std::fmt::{self, Display};
+
+use serde::de;
+use tidings_core::Error;
+use tidings_core::error::{Code, Problem};
+
+/// Why the fields of a request cannot be read. The message of a parser is dropped: it may quote a password.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// They are neither a JSON object nor a form.
+    Malformed,
+    /// This field is required and missing.
+    Missing(&'static str),
+    /// This field has another type.
+    Type(&'static str),
+}
+
+impl Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl de::Error for Fault {
+    fn custom<T: Display>(_: T) -> Self {
+        Self::Malformed
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Self::Missing(field)
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self::BadRequest(match fault {
+            Fault::Malformed => {
+                Problem::new(Code::MalformedBody, "the body is neither a JSON object nor a form in UTF-8")
+            }
+            Fault::Missing(field) => Problem::missing(field, "this field is required"),
+            Fault::Type(field) => Problem::invalid(field, "this has the wrong type"),
+        })
+    }
+}
