@@ -137,6 +137,7 @@ struct Checked {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NoticeList {
+    /// The notices, newest first.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Notice>))]
     notice_list: Arc<[Notice]>,
     #[serde(skip)]

@@ -41,7 +41,7 @@ pub(crate) struct SignUpFields {
     path = "/sign_up",
     tag = "account",
     request_body = SignUpFields,
-    responses((status = 200, body = docs::Outcome<AccessToken>)),
+    responses((status = 200, body = docs::Success<AccessToken>)),
 )]
 pub(crate) async fn sign_up(mut call: Call) -> Answer {
     let SignUpFields { id, pw, pw_check, nickname } = call.fields().await?;
@@ -67,7 +67,7 @@ pub(crate) struct SignInFields {
     path = "/sign_in",
     tag = "account",
     request_body = SignInFields,
-    responses((status = 200, body = docs::Outcome<AccessToken>)),
+    responses((status = 200, body = docs::Success<AccessToken>)),
 )]
 pub(crate) async fn sign_in(mut call: Call) -> Answer {
     let SignInFields { id, pw } = call.fields().await?;
@@ -84,7 +84,7 @@ pub(crate) async fn sign_in(mut call: Call) -> Answer {
     path = "/sign_in_up",
     tag = "account",
     request_body = SignInFields,
-    responses((status = 200, body = docs::Outcome<AccessToken>)),
+    responses((status = 200, body = docs::Success<AccessToken>)),
 )]
 pub(crate) async fn sign_in_up(mut call: Call) -> Answer {
     let SignInFields { id, pw } = call.fields().await?;
@@ -112,7 +112,7 @@ pub(crate) struct NewPasswordFields {
     tag = "account",
     security(("token" = [])),
     request_body = NewPasswordFields,
-    responses((status = 200, body = docs::Outcome<AccessToken>), docs::Members),
+    responses((status = 200, body = docs::Success<AccessToken>), docs::Members),
 )]
 pub(crate) async fn change_pw(mut call: Call) -> Answer {
     let NewPasswordFields { pw, new_pw, new_pw_check } = call.fields().await?;

@@ -13,7 +13,7 @@ use tidings_core::config;
 use tidings_core::{Error, Result};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{ContentBuilder, RefOr, ResponseBuilder, ServerBuilder};
+use utoipa::openapi::{Ref, RefOr, ServerBuilder};
 use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::Config as Page;
 
@@ -26,13 +26,16 @@ use crate::{
     account, admin, analysis, feedback, health, main_info, newsfeed, notice, post, profile, search, words,
 };
 
+mod facts;
+mod failures;
 mod limits;
 mod schema;
+#[cfg(test)]
+mod tests;
 
+pub(crate) use failures::{Administrators, DuplicateUrl, LastAdministrator, Members, Missing};
 use limits::Limits;
-pub(crate) use schema::{
-    Administrators, Done, DuplicateUrl, LastAdministrator, Members, Missing, Outcome, Success,
-};
+pub(crate) use schema::{Done, Success};
 
 const JSON: &str = "application/json";
 const NDJSON: &str = "application/x-ndjson";
@@ -132,51 +135,54 @@ impl Modify for Common {
         let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
         let components = document.components.get_or_insert_default();
         components.security_schemes.insert("token".into(), SecurityScheme::Http(token).into());
+        failures::add_shared(components);
         for item in document.paths.paths.values_mut() {
             for operation in [&mut item.get, &mut item.post].into_iter().flatten() {
                 complete(operation);
+                failures::add_documented(operation, components);
+                facts::write_parameters(operation);
             }
         }
+        facts::write_components(components);
+        failures::narrow_successes(components);
     }
 }
 
-/// Adds the form as an alternative to the JSON body, and the failures that every operation of this kind can have.
+/// Adds the form as an alternative to the JSON body, the responses that every operation of this kind can have, and who may
+/// call the operation.
 fn complete(operation: &mut Operation) {
-    let mut failures = vec![
-        ("429", "`too many requests`; `Retry-After` says when to try again."),
-        ("500", "`internal error`: the cause is in the log."),
-        ("503", "`overloaded`, or shutting down; `Retry-After` says when to try again."),
+    let mut responses = vec![
+        ("405", "MethodNotAllowed"),
+        ("429", "TooManyRequests"),
+        ("500", failures::internal(operation)),
+        ("503", "Overloaded"),
     ];
     if let Some(RefOr::T(body)) = &mut operation.request_body {
         if let Some(json) = body.content.get(JSON).filter(|_| body.content.len() == 1).cloned() {
             body.content.insert(FORM.into(), json);
         }
         let is_import = body.content.contains_key(NDJSON);
-        failures.push((
-            "413",
-            if is_import {
-                "`payload too large`: the body has more than {import}."
-            } else {
-                "`payload too large`: the body has more than {body}."
-            },
-        ));
-        failures.push(("415", "`unsupported media type`: the body is neither JSON nor a form."));
+        responses.push(("413", if is_import { "ImportTooLarge" } else { "BodyTooLarge" }));
+        responses.push(("415", "UnsupportedMediaType"));
     }
     if operation.request_body.is_some() || operation.parameters.is_some() {
-        failures.push((
-            "400",
-            "`bad request`: a field or a parameter is missing, of another type, or out of bounds.",
-        ));
+        responses.push(("400", "BadRequest"));
     }
     if let Some(RefOr::T(done)) = operation.responses.responses.get_mut("200") {
-        done.description =
-            "The answer of the operation, or one of the failures that its description lists.".into();
+        done.description = "The answer of the operation.".into();
     }
-    for (status, description) in failures {
-        let result =
-            ContentBuilder::new().schema(Some(utoipa::openapi::Ref::from_schema_name("Done"))).build();
-        let failure = ResponseBuilder::new().description(description).content(JSON, result).build();
-        operation.responses.responses.entry(status.into()).or_insert(failure.into());
+    let callers = match (&operation.security, operation.responses.responses.contains_key("403")) {
+        (None, _) => "Anyone may call it.",
+        (Some(either), _) if either.len() > 1 => "Anyone may call it; a token that fails is as none.",
+        (Some(_), true) => "For administrators.",
+        (Some(_), false) => "For members.",
+    };
+    let description = operation.description.get_or_insert_default();
+    let separator = if description.is_empty() { "" } else { "\n\n" };
+    *description = format!("{description}{separator}{callers}");
+    for (status, name) in responses {
+        let response = Ref::from_response_name(name);
+        operation.responses.responses.entry(status.into()).or_insert(response.into());
     }
 }
 
@@ -285,80 +291,5 @@ impl Files {
         let file = Arc::new(File { bytes: Arc::new(Encoded::new(bytes)), media_type });
         ready.insert(name, Arc::clone(&file));
         Ok(file)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-    use crate::testing::{header, request, service};
-
-    #[test]
-    fn the_document_has_every_operation_and_no_other() {
-        let in_table: BTreeSet<(String, String)> =
-            crate::app::routes(&config::Config::default(), &Config::default())
-                .iter()
-                .filter(|route| ![PAGE, PAGE_FILES].contains(&route.path))
-                .map(|route| (route.path.to_owned(), route.method.as_str().to_lowercase()))
-                .collect();
-        let document: serde_json::Value =
-            serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
-        let methods =
-            |item: &serde_json::Value| item.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-        let in_document: BTreeSet<(String, String)> = document["paths"]
-            .as_object()
-            .unwrap()
-            .iter()
-            .flat_map(|(path, item)| methods(item).into_iter().map(|method| (path.clone(), method)))
-            .collect();
-        assert_eq!(in_document, in_table);
-        assert_eq!(document["openapi"], "3.1.0");
-    }
-
-    #[test]
-    fn every_reference_in_the_document_leads_somewhere() {
-        let document: serde_json::Value =
-            serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
-        let mut values = vec![&document];
-        while let Some(value) = values.pop() {
-            if let Some(reference) = value.get("$ref").and_then(|reference| reference.as_str()) {
-                let target = document.pointer(reference.strip_prefix('#').unwrap());
-                assert!(target.is_some(), "{reference}");
-            }
-            values.extend(value.as_object().into_iter().flat_map(|object| object.values()));
-            values.extend(value.as_array().into_iter().flatten());
-        }
-    }
-
-    #[tokio::test]
-    async fn the_page_and_its_files_are_part_of_the_binary() {
-        let service = service();
-        let way = service.call(request("GET", "/docs")).await;
-        assert_eq!((way.status().as_u16(), header(&way, "location")), (308, "docs/"));
-        for (path, media_type) in [
-            ("/docs/", "text/html"),
-            ("/docs/swagger-ui.css", "text/css"),
-            ("/docs/swagger-ui-bundle.js", "text/javascript"),
-            ("/docs/swagger-initializer.js", "text/javascript"),
-        ] {
-            let file = service.call(request("GET", path)).await;
-            assert_eq!((file.status().as_u16(), header(&file, "content-type")), (200, media_type), "{path}");
-        }
-        let settings = service.call(request("GET", "/docs/swagger-initializer.js")).await;
-        let settings = std::str::from_utf8(settings.body()).unwrap();
-        assert!(settings.contains("../openapi.json"));
-        assert!(!settings.contains("\"persistAuthorization\": true"), "a token stays in memory: {settings}");
-        assert!(settings.contains("localStorage.removeItem"), "{settings}");
-        assert_eq!(service.call(request("GET", "/docs/..%2FCargo.toml")).await.status(), 404);
-    }
-
-    #[tokio::test]
-    async fn the_document_and_the_page_can_be_disabled() {
-        let (service, config) = (service(), Config { docs: false, ..Config::default() });
-        for path in ["/openapi.json", "/docs", "/docs/", "/docs/index.html"] {
-            assert_eq!(service.answer(&config, request("GET", path)).await.status(), 404, "{path}");
-        }
     }
 }

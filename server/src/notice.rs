@@ -87,7 +87,7 @@ impl From<NoticeFields> for Draft {
     tag = "notice",
     security(("token" = [])),
     request_body = NoticeFields,
-    responses((status = 200, body = docs::Outcome<Inserted>)),
+    responses((status = 200, body = docs::Success<Inserted>)),
 )]
 pub(crate) async fn insert_notice(mut call: Call) -> Answer {
     let draft = call.fields::<NoticeFields>().await?.into();

@@ -29,7 +29,7 @@ pub(crate) fn routes() -> Vec<Route> {
     path = "/get_userinfo",
     tag = "account",
     security(("token" = [])),
-    responses((status = 200, body = docs::Outcome<UserInfo>)),
+    responses((status = 200, body = docs::Success<UserInfo>)),
 )]
 pub(crate) async fn get_userinfo(call: Call) -> Answer {
     if call.tidings().is_on_server() {
@@ -49,7 +49,7 @@ pub(crate) async fn get_userinfo(call: Call) -> Answer {
     tag = "account",
     security(("token" = [])),
     params(("type_num" = i64, Path, description = "The lists, 0 to 4")),
-    responses((status = 200, body = docs::Outcome<Lists>)),
+    responses((status = 200, body = docs::Success<Lists>)),
 )]
 pub(crate) async fn get_specific_userinfo(mut call: Call) -> Answer {
     // Existing clients read every error of this number with status 200.

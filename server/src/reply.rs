@@ -182,7 +182,8 @@ impl Refusal {
         }
     }
 
-    fn body(&self) -> Vec<u8> {
+    /// Returns the body of the response.
+    pub(crate) fn body(&self) -> Vec<u8> {
         let problem = match self {
             Self::Operation(error) => return answer::failure(error),
             Self::UnknownPath => Problem::new(
@@ -204,7 +205,8 @@ impl Refusal {
         answer::refused(self.result(), &problem)
     }
 
-    const fn status(&self) -> StatusCode {
+    /// Returns the status of the response.
+    pub(crate) const fn status(&self) -> StatusCode {
         match self {
             Self::Operation(error) => status(error),
             Self::UnknownPath => StatusCode::NOT_FOUND,

@@ -27,7 +27,7 @@ fn the_command_line_creates_the_first_administrator_while_the_server_runs() {
     let root = server.anyone().with_token("root", answer.text("/access_token"));
     assert_eq!(root.get("/check_admin").outcome(), "200 success");
     let unknown = server.cli(["--json", "admin", "grant", "nobody"]);
-    assert_eq!((unknown.status, unknown.json()), (1, json!({ "result": "Not found" })));
+    assert_eq!((unknown.status, &unknown.json()["result"]), (1, &json!("Not found")));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn the_last_administrator_cannot_be_removed_blacklisted_or_revoked() {
             assert_eq!(admin.get(path).outcome(), "409 last administrator", "{path}");
         }
         let revoked = server.cli(["--json", "admin", "revoke", "admin"]);
-        assert_eq!((revoked.status, revoked.json()), (1, json!({ "result": "last administrator" })));
+        assert_eq!((revoked.status, &revoked.json()["result"]), (1, &json!("last administrator")));
         assert_eq!(admin.get("/check_admin").outcome(), "200 success");
     };
     refused();

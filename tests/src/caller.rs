@@ -8,7 +8,7 @@ use serde_json::Value;
 use ureq::Agent;
 use ureq::http::header::CONTENT_TYPE;
 
-use crate::Answer;
+use crate::{Answer, contract};
 
 /// The password of every member that [`Server`](crate::Server) signs up.
 pub const PASSWORD: &str = "correct horse";
@@ -154,7 +154,7 @@ impl Request<'_> {
     /// Sends the request and reads the response.
     ///
     /// # Panics
-    /// When there is no response.
+    /// When there is no response, or the OpenAPI document does not have it.
     #[track_caller]
     pub fn send(self) -> Answer {
         let what = format!("{} {}", self.method, self.path);
@@ -183,6 +183,8 @@ impl Request<'_> {
         };
         let (head, mut body) = answer?.into_parts();
         let bytes = body.with_config().limit(ANSWER_MAX).read_to_vec()?;
-        Ok(Answer::new(head.status, head.headers, bytes))
+        let answer = Answer::new(head.status, head.headers, bytes);
+        contract::check(&method, &path, answer.status, &answer.headers, &answer.body);
+        Ok(answer)
     }
 }

@@ -21,6 +21,7 @@
 mod answer;
 mod binary;
 mod caller;
+mod contract;
 mod database;
 pub mod jwt;
 mod operation;

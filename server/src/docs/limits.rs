@@ -66,8 +66,15 @@ impl Limits {
                 self.write_operation(operation);
             }
         }
-        for schema in document.components.iter_mut().flat_map(|all| all.schemas.values_mut()) {
+        let Some(components) = &mut document.components else { return };
+        for response in components.responses.values_mut() {
+            if let RefOr::T(response) = response {
+                self.resolve(Some(&mut response.description));
+            }
+        }
+        for schema in components.schemas.values_mut() {
             let RefOr::T(Schema::Object(object)) = schema else { continue };
+            self.resolve(object.description.as_mut());
             for property in object.properties.values_mut() {
                 if let RefOr::T(schema) = property {
                     let ranges = self.resolve(description(schema));
@@ -84,11 +91,6 @@ impl Limits {
             let ranges = self.resolve(description.as_mut());
             if let Some(RefOr::T(schema)) = schema {
                 bound(schema, &ranges);
-            }
-        }
-        for response in operation.responses.responses.values_mut() {
-            if let RefOr::T(response) = response {
-                self.resolve(Some(&mut response.description));
             }
         }
     }
@@ -209,10 +211,9 @@ mod tests {
         let import = &document["paths"]["/import_posts"]["post"];
         let description = import["description"].as_str().unwrap().replace('\n', " ");
         assert!(description.contains("up to 1,000 bytes"), "{import}");
-        let too_large =
-            |path: &str| document["paths"][path]["post"]["responses"]["413"]["description"].clone();
-        assert_eq!(too_large("/import_posts"), "`payload too large`: the body has more than 1,000 bytes.");
-        assert_eq!(too_large("/sign_up"), "`payload too large`: the body has more than 1 MiB.");
+        let too_large = |name: &str| document["components"]["responses"][name]["description"].clone();
+        assert_eq!(too_large("ImportTooLarge"), "The body has more than 1,000 bytes.");
+        assert_eq!(too_large("BodyTooLarge"), "The body has more than 1 MiB.");
     }
 
     #[test]
@@ -230,7 +231,7 @@ mod tests {
         let sources = [
             include_str!("../account.rs"),
             include_str!("../analysis.rs"),
-            include_str!("../docs.rs"),
+            include_str!("failures.rs"),
             include_str!("../feedback.rs"),
             include_str!("../main_info.rs"),
             include_str!("../newsfeed.rs"),

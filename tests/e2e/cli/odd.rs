@@ -32,10 +32,7 @@ fn untrusted_text_cannot_control_the_terminal() {
         let output = fixture.run(&["member", "show", unknown]);
         assert_eq!((output.status, output.stdout.as_str()), (1, ""), "{output:?}");
         assert!(!output.stderr.trim_end().contains(['\u{1b}', '\u{202e}', '\n']), "{output:?}");
-        assert_eq!(
-            fixture.run(&["member", "show", unknown, "--json"]).json(),
-            json!({ "result": "Not found" })
-        );
+        assert_eq!(fixture.run(&["member", "show", unknown, "--json"]).json()["result"], "Not found");
     }
 }
 
@@ -119,7 +116,7 @@ fn acting_as_a_member_has_the_members_rights_and_writes_the_members_records() {
     assert_eq!(lists["newsfeed_list"].as_array().unwrap().len(), 2);
     for (id, result) in [("nobody", "Not found"), ("ben", "blacklist user"), ("", "Not found")] {
         let output = fixture.run(&["feed", "popular", "--json", "--as", id]);
-        assert_eq!((output.status, output.json()), (1, json!({ "result": result })), "{output:?}");
+        assert_eq!((output.status, &output.json()["result"]), (1, &json!(result)), "{output:?}");
     }
 }
 
@@ -171,7 +168,7 @@ fn a_refused_removal_asks_for_no_confirmation() {
         (&["--as", "ann", "post", "remove", UNKNOWN], "Not admin"),
     ] {
         let output = fixture.run(&[args, &["--json"]].concat());
-        assert_eq!((output.status, output.json()), (1, json!({ "result": result })), "{args:?}");
+        assert_eq!((output.status, &output.json()["result"]), (1, &json!(result)), "{args:?}");
     }
     for args in [
         &["member", "remove", "ann"][..],
@@ -233,7 +230,7 @@ fn a_failure_prints_one_json_document_and_keeps_its_exit_status() {
     ] {
         for form in ["--json", "--ndjson"] {
             let output = fixture.with_input(&[&[form], args].concat(), PASSWORD);
-            assert_eq!((output.status, output.json()), (status, json!({ "result": result })), "{output:?}");
+            assert_eq!((output.status, &output.json()["result"]), (status, &json!(result)), "{output:?}");
             assert!(!output.stderr.is_empty(), "{output:?}");
         }
     }

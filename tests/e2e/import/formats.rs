@@ -53,7 +53,7 @@ fn csv_and_feeds_are_recognised_by_name_or_content() {
     assert_eq!(import("4.db", &[&rss], ""), of_rss);
     assert_eq!(import("5.db", &["-"], RSS), of_rss);
     let wrong = post(&file("6.db"), &["import", "-", "--json", "--format", "feed"], CSV);
-    assert_eq!((wrong.status, wrong.json()), (1, json!({"result": "bad request"})));
+    assert_eq!((wrong.status, &wrong.json()["result"]), (1, &json!("bad request")));
     insta::assert_snapshot!(wrong.stderr, @"tidings: bad request: it is no RSS, Atom or JSON feed that can be read");
     let printed = post(&file("7.db"), &["import", &csv], "").succeeded();
     insta::assert_snapshot!(printed.stdout, @"2 inserted, 0 updated, 0 already the same, 1 left out");
@@ -89,7 +89,7 @@ fn an_export_imported_elsewhere_exports_the_same() {
         tidings(database, &args, "")
     };
     let exported = export(server.database(), &["post", "export", "--json"]).succeeded();
-    assert_eq!(exported.json(), json!({"result": "success", "posts": lines.len()}));
+    assert_eq!(exported.json(), json!({ "result": "success", "posts": lines.len() }));
     let text = std::fs::read_to_string(&file).unwrap();
     let acted: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     assert_eq!((&acted["view"], &acted["fav_cnt"]), (&json!(2), &json!(1)));
@@ -119,7 +119,7 @@ fn a_failed_export_leaves_the_existing_file() {
     assert_eq!(nowhere.status, 3, "{nowhere:?}");
     assert!(nowhere.stderr.contains("cannot write no/such/directory/posts.jsonl"), "{nowhere:?}");
     let mixed = server.cli(["post", "export", "-", "--json"]);
-    assert_eq!((mixed.status, mixed.json()), (2, json!({"result": "bad request"})));
+    assert_eq!((mixed.status, &mixed.json()["result"]), (2, &json!("bad request")));
 }
 
 #[test]

@@ -1,0 +1,350 @@
+//! The failures in the OpenAPI document: for each operation the texts that the interface documents, and the responses that
+//! operations share.
+
+use std::collections::BTreeMap;
+
+use http::HeaderValue;
+use serde_json::Value;
+use tidings_core::Outcome::{
+    self, AlreadyId, ApiError, BadRequest, BlacklistUser, CheckPw, Fail, IncorrectPw, NoMember, NotAdmin,
+    NotFound, NotSchool, PwIncorrect, RewriteNickname, UserNotFound, WrongUserInfo,
+};
+use tidings_core::answer::SUCCESS;
+use tidings_core::error::{Code, Problem};
+use tidings_core::import::Done;
+use tidings_core::{Error, StoreError, answer};
+use utoipa::openapi::example::ExampleBuilder;
+use utoipa::openapi::extensions::Extensions;
+use utoipa::openapi::header::HeaderBuilder;
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::schema::{Components, Object, ObjectBuilder, OneOfBuilder, Schema, Type};
+use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
+
+use super::JSON;
+use super::facts::objects;
+use crate::reply::Refusal;
+
+/// The failures with status 200 that an operation documents: each `result` with its codes.
+type Documented = &'static [(Outcome, &'static [Code])];
+
+/// Returns the failures with status 200 of an operation.
+fn documented(operation: &str) -> Documented {
+    const NOT_ADMINISTRATOR: (Outcome, &[Code]) = (NotAdmin, &[Code::BadToken, Code::NotAdmin]);
+    const GONE: (Outcome, &[Code]) = (NotFound, &[Code::NotFound]);
+    const SIGNED_OUT: (Outcome, &[Code]) = (NotFound, &[Code::BadToken]);
+    const FEEDBACK: Documented =
+        &[(BadRequest, &[Code::BadToken]), (Fail, &[Code::InvalidValue, Code::NotFound])];
+    match operation {
+        "sign_up" => &[
+            (WrongUserInfo, &[Code::InvalidValue]),
+            (CheckPw, &[Code::PasswordsDiffer]),
+            (AlreadyId, &[Code::IdTaken]),
+        ],
+        "sign_in" => &[
+            (NoMember, &[Code::UnknownMember]),
+            (IncorrectPw, &[Code::WrongPassword]),
+            (BlacklistUser, &[Code::Blacklisted]),
+        ],
+        "sign_in_up" => &[
+            (ApiError, &[Code::UniversityUnavailable]),
+            (NotSchool, &[Code::UnknownToUniversity]),
+            (PwIncorrect, &[Code::WrongPassword]),
+            (BlacklistUser, &[Code::Blacklisted]),
+        ],
+        "change_pw" => &[
+            (IncorrectPw, &[Code::WrongPassword]),
+            (WrongUserInfo, &[Code::InvalidValue]),
+            (CheckPw, &[Code::PasswordsDiffer]),
+        ],
+        "get_userinfo" => &[(UserNotFound, &[Code::BadToken])],
+        "get_specific_userinfo" => &[(BadRequest, &[Code::InvalidValue, Code::BadToken])],
+        "change_nickname" => &[(RewriteNickname, &[Code::InvalidValue]), (NoMember, &[Code::BadToken])],
+        "reset_user_measurement" | "remove_mine" => &[SIGNED_OUT],
+        "check_admin" | "insert_notice" | "update_notice" => &[NOT_ADMINISTRATOR],
+        "admin_remove_user" | "remove_notice" => &[NOT_ADMINISTRATOR, GONE],
+        "push_blacklist" | "pop_blacklist" => &[GONE],
+        "notice_feedback" | "send_feedback" => FEEDBACK,
+        _ => &[],
+    }
+}
+
+/// `Retry-After` and its description.
+const RETRY: (&str, &str) = ("Retry-After", "The seconds after which another attempt can succeed.");
+
+/// A response that operations share.
+struct Shared {
+    name: &'static str,
+    /// An example, from which come its status and its `result`.
+    example: Refusal,
+    codes: &'static [Code],
+    description: &'static str,
+    /// A header besides those of every response: its name, its description and an example.
+    header: Option<(&'static str, &'static str, Value)>,
+}
+
+impl Shared {
+    fn new(
+        name: &'static str,
+        example: impl Into<Refusal>,
+        codes: &'static [Code],
+        description: &'static str,
+    ) -> Self {
+        Self { name, example: example.into(), codes, description, header: None }
+    }
+
+    fn with(self, header: &'static str, description: &'static str, example: impl Into<Value>) -> Self {
+        Self { header: Some((header, description, example.into())), ..self }
+    }
+}
+
+/// Returns the responses to requests that are refused.
+fn refusals() -> [Shared; 11] {
+    let invalid = Problem::invalid("title", "title is one line of 1 to 200 characters");
+    [
+        Shared::new(
+            "BadRequest",
+            Error::BadRequest(invalid),
+            &[
+                Code::InvalidValue,
+                Code::MissingValue,
+                Code::NothingGiven,
+                Code::MalformedBody,
+                Code::MalformedRequest,
+                Code::NextExpired,
+            ],
+            "A field or a parameter is missing, of another type, or out of bounds; or the body cannot be read.",
+        ),
+        Shared::new(
+            "BadToken",
+            Error::BadToken,
+            &[Code::BadToken],
+            "The token is missing, malformed, expired or revoked.",
+        )
+        .with("WWW-Authenticate", "The scheme of the token.", "Bearer"),
+        Shared::new(
+            "NotAdmin",
+            Error::Forbidden,
+            &[Code::NotAdmin],
+            "The caller is a member, and the operation is for administrators or for another member.",
+        ),
+        Shared::new(
+            "NotFound",
+            Error::NotFound,
+            &[Code::NotFound, Code::UnknownPath],
+            "What the path names does not exist.",
+        ),
+        Shared::new(
+            "MethodNotAllowed",
+            Refusal::MethodNotAllowed(HeaderValue::from_static("GET")),
+            &[Code::MethodNotAllowed],
+            "The path has other methods.",
+        )
+        .with("Allow", "The methods of this path.", "GET"),
+        Shared::new(
+            "LastAdministrator",
+            Error::LastAdministrator,
+            &[Code::LastAdministrator],
+            "The service must have at least one administrator.",
+        ),
+        Shared::new("AlreadyUrl", Error::DuplicateUrl, &[Code::UrlTaken], "Another post has the url."),
+        Shared::new(
+            "BodyTooLarge",
+            Refusal::PayloadTooLarge,
+            &[Code::BodyTooLarge],
+            "The body has more than {body}.",
+        ),
+        Shared::new(
+            "ImportTooLarge",
+            Refusal::PayloadTooLarge,
+            &[Code::BodyTooLarge],
+            "The body has more than {import}.",
+        ),
+        Shared::new(
+            "UnsupportedMediaType",
+            Refusal::UnsupportedMediaType,
+            &[Code::UnsupportedMediaType],
+            "The body has another content type.",
+        ),
+        Shared::new(
+            "TooManyRequests",
+            Error::TooManyRequests { retry_after_s: 1 },
+            &[Code::TooManyRequests],
+            "The client has sent too many requests, or has failed to sign in too often.",
+        )
+        .with(RETRY.0, RETRY.1, 1),
+    ]
+}
+
+/// Returns the responses when the service fails or is busy.
+fn outages() -> [Shared; 5] {
+    [
+        Shared::new(
+            "InternalError",
+            Error::Internal("a fault".into()),
+            &[Code::InternalError],
+            "The service failed; the cause is in its log.",
+        ),
+        Shared::new(
+            "SignUpFailed",
+            Error::Failed { result: "sign_up fail", cause: StoreError::Full },
+            &[Code::InternalError],
+            "The service failed, and nobody was signed up.",
+        ),
+        Shared::new(
+            "FeedbackFailed",
+            Error::Failed { result: "fail", cause: StoreError::Full },
+            &[Code::InternalError],
+            "The service failed, and the feedback was not stored.",
+        ),
+        Shared::new(
+            "ImportFailed",
+            Error::Unfinished {
+                cause: StoreError::Full,
+                done: Done { inserted: 512, updated: 0, skipped: 0 },
+            },
+            &[Code::InternalError],
+            "The service failed during the import. It may also say how many posts were inserted, updated and skipped before.",
+        ),
+        Shared::new(
+            "Overloaded",
+            Error::Overloaded,
+            &[Code::Overloaded],
+            "The service is busy or shutting down, and nothing was changed.",
+        )
+        .with(RETRY.0, RETRY.1, 1),
+    ]
+}
+
+/// Returns the name of the response to an internal error, whose text the interface documents for some operations.
+pub(super) fn internal(operation: &Operation) -> &'static str {
+    match operation.operation_id.as_deref() {
+        Some("sign_up") => "SignUpFailed",
+        Some("notice_feedback" | "send_feedback") => "FeedbackFailed",
+        Some("import_posts") => "ImportFailed",
+        _ => "InternalError",
+    }
+}
+
+/// Adds the shared responses and their schemas.
+pub(super) fn add_shared(components: &mut Components) {
+    for Shared { name, example, codes, description, header } in refusals().into_iter().chain(outages()) {
+        components.schemas.insert(name.into(), failure(&[example.result()], codes, description).into());
+        let example: Value = serde_json::from_slice(&example.body()).expect("an answer is JSON");
+        let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(name))).example(Some(example));
+        let mut response = ResponseBuilder::new().description(description).content(JSON, content.build());
+        if let Some((name, description, example)) = header {
+            let schema = match &example {
+                Value::Number(_) => ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)),
+                _ => ObjectBuilder::new().schema_type(Type::String),
+            };
+            let schema = schema.examples([example]).build();
+            let header = HeaderBuilder::new().schema(Some(schema)).description(Some(description)).build();
+            response = response.header(name, header);
+        }
+        components.responses.insert(name.into(), response.build().into());
+    }
+}
+
+/// Returns the schema of failures with these texts and codes.
+fn failure(results: &[&str], codes: &[Code], description: &str) -> Object {
+    let text = |texts: Vec<&str>, description: &str| {
+        let mut text = ObjectBuilder::new().schema_type(Type::String).description(Some(description)).build();
+        match texts[..] {
+            [only] => text.extensions = Some(Extensions::from_iter([("const", only)])),
+            _ => text.enum_values = Some(texts.into_iter().map(Value::from).collect()),
+        }
+        text
+    };
+    let line = |description: &str, example: &str| {
+        let line = ObjectBuilder::new().schema_type(Type::String).description(Some(description));
+        line.min_length(Some(1)).max_length(Some(1_000)).examples([example]).build()
+    };
+    ObjectBuilder::new()
+        .description(Some(description))
+        .property("result", text(results.to_vec(), "What went wrong, as clients compare it."))
+        .property(
+            "code",
+            text(codes.iter().map(|code| code.as_str()).collect(), "The condition; it never changes."),
+        )
+        .property("message", line("What was wrong, or what to do, for people.", "try again in 1 s"))
+        .property("field", line("The field or the parameter at fault, if there is one.", "title"))
+        .required("result")
+        .required("code")
+        .required("message")
+        .build()
+}
+
+/// Makes `result` the constant `success` in the schemas of successes.
+pub(super) fn narrow_successes(components: &mut Components) {
+    let successes =
+        components.schemas.iter_mut().filter(|(name, _)| *name == "Done" || name.starts_with("Success_"));
+    for (_, schema) in successes {
+        for part in objects(schema) {
+            if let Some(RefOr::T(Schema::Object(result))) = part.properties.get_mut("result") {
+                result.extensions = Some(Extensions::from_iter([("const", SUCCESS)]));
+            }
+        }
+    }
+}
+
+/// Adds the failures with status 200 that an operation documents.
+pub(super) fn add_documented(operation: &mut Operation, components: &mut Components) {
+    let id = operation.operation_id.clone().unwrap_or_default();
+    let failures = documented(&id);
+    let Some(RefOr::T(done)) = operation.responses.responses.get_mut("200") else { return };
+    let Some(RefOr::T(content)) = done.content.get_mut(JSON) else { return };
+    if failures.is_empty() {
+        return;
+    }
+    let name = format!("Failure_{id}");
+    let results: Vec<&str> = failures.iter().map(|(outcome, _)| outcome.result()).collect();
+    let mut codes: Vec<Code> = failures.iter().flat_map(|(_, codes)| *codes).copied().collect();
+    let mut known = Vec::new();
+    codes.retain(|code| {
+        !known.contains(code) && {
+            known.push(*code);
+            true
+        }
+    });
+    let description = format!("The failures of `{id}` that have status 200.");
+    components.schemas.insert(name.clone(), failure(&results, &codes, &description).into());
+    let success = content.schema.take().unwrap_or_default();
+    let either = OneOfBuilder::new().item(success).item(Ref::from_schema_name(name)).build();
+    content.schema = Some(Schema::OneOf(either).into());
+    for (outcome, _) in failures {
+        let body = answer::failure(&(*outcome).into());
+        let example: Value = serde_json::from_slice(&body).expect("an answer is JSON");
+        content
+            .examples
+            .insert(outcome.result().into(), ExampleBuilder::new().value(Some(example)).build().into());
+    }
+}
+
+/// Refers to shared responses.
+macro_rules! responses {
+    ($($(#[$doc:meta])* $name:ident: $($status:literal $response:literal),+;)+) => {
+        $(
+            $(#[$doc])*
+            pub(crate) struct $name;
+
+            impl utoipa::IntoResponses for $name {
+                fn responses() -> BTreeMap<String, RefOr<Response>> {
+                    [$(($status.to_owned(), Ref::from_response_name($response).into())),+].into()
+                }
+            }
+        )+
+    };
+}
+
+responses! {
+    /// The failures of an operation for members.
+    Members: "401" "BadToken";
+    /// The failures of an operation for administrators.
+    Administrators: "401" "BadToken", "403" "NotAdmin";
+    /// The failure of an operation on an object that may not exist.
+    Missing: "404" "NotFound";
+    /// The failure of an operation that would leave the service without an administrator.
+    LastAdministrator: "409" "LastAdministrator";
+    /// The failure of an operation that sets the url of a post.
+    DuplicateUrl: "409" "AlreadyUrl";
+}

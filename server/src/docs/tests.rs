@@ -1,0 +1,136 @@
+//! Tests of the OpenAPI document and of the API page.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::*;
+use crate::testing::{header, request, service};
+
+#[test]
+fn the_document_has_every_operation_and_no_other() {
+    let in_table: BTreeSet<(String, String)> =
+        crate::app::routes(&config::Config::default(), &Config::default())
+            .iter()
+            .filter(|route| ![PAGE, PAGE_FILES].contains(&route.path))
+            .map(|route| (route.path.to_owned(), route.method.as_str().to_lowercase()))
+            .collect();
+    let document: serde_json::Value =
+        serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
+    let methods = |item: &serde_json::Value| item.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let in_document: BTreeSet<(String, String)> = document["paths"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .flat_map(|(path, item)| methods(item).into_iter().map(|method| (path.clone(), method)))
+        .collect();
+    assert_eq!(in_document, in_table);
+    assert_eq!(document["openapi"], "3.1.0");
+}
+
+#[test]
+fn every_field_and_parameter_has_a_description_an_example_and_bounds() {
+    let document: Value =
+        serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
+    let mut missing = Vec::new();
+    let mut check = |name: String, schema: &Value, description: &Value| {
+        let is = |kind: &str| schema["type"] == kind || schema["type"][0] == kind;
+        let has = |keywords: &[&str]| keywords.iter().any(|keyword| schema.get(keyword).is_some());
+        let is_record = has(&["$ref"]) || schema["items"].get("$ref").is_some();
+        let is_bounded = if is("string") {
+            has(&["maxLength", "pattern", "format", "enum", "const"])
+        } else if is("integer") || is("number") {
+            has(&["minimum", "exclusiveMinimum", "enum"])
+        } else {
+            is("array") || is_record
+        };
+        let has_example = is_record || has(&["example", "examples", "const", "enum"]) || is("array");
+        if !is_bounded || !has_example || description.as_str().is_none_or(str::is_empty) {
+            missing.push(format!("{name}: {schema}"));
+        }
+    };
+    for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+        let parts = schema["allOf"].as_array().into_iter().flatten().chain([schema]);
+        for (field, property) in parts.filter_map(|part| part["properties"].as_object()).flatten() {
+            check(format!("{name}.{field}"), property, &property["description"]);
+        }
+    }
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for operation in item.as_object().unwrap().values() {
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                check(
+                    format!("{path} {}", parameter["name"]),
+                    &parameter["schema"],
+                    &parameter["description"],
+                );
+            }
+        }
+    }
+    assert_eq!(missing, [""; 0]);
+}
+
+#[test]
+fn a_failure_never_matches_the_schema_of_a_success() {
+    let document: Value =
+        serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    let result = |schema: &Value| {
+        let parts = schema["allOf"].as_array().into_iter().flatten().chain([schema]);
+        let mut results = parts.map(|part| part["properties"]["result"].clone());
+        results.find(|result| !result.is_null())
+    };
+    for (name, schema) in schemas {
+        let Some(result) = result(schema) else { continue };
+        let is_success = name == "Done" || name.starts_with("Success_");
+        let texts = result["enum"].as_array().cloned().unwrap_or_else(|| vec![result["const"].clone()]);
+        assert!(
+            texts.iter().all(|text| text.is_string() && (text == "success") == is_success),
+            "{name}: {result}"
+        );
+    }
+}
+
+#[test]
+fn every_reference_in_the_document_leads_somewhere() {
+    let document: serde_json::Value =
+        serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
+    let mut values = vec![&document];
+    while let Some(value) = values.pop() {
+        if let Some(reference) = value.get("$ref").and_then(|reference| reference.as_str()) {
+            let target = document.pointer(reference.strip_prefix('#').unwrap());
+            assert!(target.is_some(), "{reference}");
+        }
+        values.extend(value.as_object().into_iter().flat_map(|object| object.values()));
+        values.extend(value.as_array().into_iter().flatten());
+    }
+}
+
+#[tokio::test]
+async fn the_page_and_its_files_are_part_of_the_binary() {
+    let service = service();
+    let way = service.call(request("GET", "/docs")).await;
+    assert_eq!((way.status().as_u16(), header(&way, "location")), (308, "docs/"));
+    for (path, media_type) in [
+        ("/docs/", "text/html"),
+        ("/docs/swagger-ui.css", "text/css"),
+        ("/docs/swagger-ui-bundle.js", "text/javascript"),
+        ("/docs/swagger-initializer.js", "text/javascript"),
+    ] {
+        let file = service.call(request("GET", path)).await;
+        assert_eq!((file.status().as_u16(), header(&file, "content-type")), (200, media_type), "{path}");
+    }
+    let settings = service.call(request("GET", "/docs/swagger-initializer.js")).await;
+    let settings = std::str::from_utf8(settings.body()).unwrap();
+    assert!(settings.contains("../openapi.json"));
+    assert!(!settings.contains("\"persistAuthorization\": true"), "a token stays in memory: {settings}");
+    assert!(settings.contains("localStorage.removeItem"), "{settings}");
+    assert_eq!(service.call(request("GET", "/docs/..%2FCargo.toml")).await.status(), 404);
+}
+
+#[tokio::test]
+async fn the_document_and_the_page_can_be_disabled() {
+    let (service, config) = (service(), Config { docs: false, ..Config::default() });
+    for path in ["/openapi.json", "/docs", "/docs/", "/docs/index.html"] {
+        assert_eq!(service.answer(&config, request("GET", path)).await.status(), 404, "{path}");
+    }
+}
