@@ -25,6 +25,7 @@ use warp::{Filter, Rejection};
 use crate::coding::Compressor;
 use crate::config::Config;
 use crate::cors;
+use crate::events::Hub;
 use crate::lane::Lanes;
 use crate::limit::{Limits, RateLimit};
 use crate::metrics::Metrics;
@@ -35,7 +36,7 @@ use crate::route::{Route, Table};
 use crate::service::PeerAddress;
 use crate::upload::Upload;
 use crate::{
-    account, admin, analysis, client, docs, feedback, health, main_info, newsfeed, notice, post, profile,
+    account, admin, analysis, client, docs, events, feedback, health, main_info, newsfeed, notice, post, profile,
     search, target, words,
 };
 
@@ -49,6 +50,8 @@ pub(crate) struct App {
     limits: Limits,
     /// The metrics, if they are served.
     pub(crate) metrics: Option<Metrics>,
+    /// The hub of live events, if they are on.
+    pub(crate) events: Option<Hub>,
     /// One permit for each byte of the memory that the bodies of all requests share.
     pub(crate) bodies: Semaphore,
     stopping: AtomicBool,
@@ -69,6 +72,7 @@ impl App {
             rate_limit: config.rate_limit.map(RateLimit::per_second),
             limits: Limits::new(&config),
             metrics: config.metrics_listen.map(|_| Metrics::new(&tidings)),
+            events: config.event_connections.map(|_| Hub::new(tidings.clone())),
             bodies: Semaphore::new(config.bodies_limit),
             table: Table::new(routes(tidings.config(), &config)),
             stopping: AtomicBool::new(false),
@@ -113,9 +117,10 @@ impl App {
         !self.config.cors_origins.is_empty()
     }
 
-    /// Marks the server as shutting down; from then on it is not ready.
+    /// Marks the server as shutting down and ends the streams of events; from then on it is not ready.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
+        self.events.iter().for_each(Hub::close);
     }
 
     /// Returns whether the server is shutting down.
@@ -233,6 +238,7 @@ pub(crate) fn routes(core: &tidings_core::config::Config, config: &Config) -> Ve
         words::routes(),
         newsfeed::routes(),
         analysis::routes(),
+        events::routes(config),
         health::routes(),
         docs::routes(core, config),
     ];

@@ -53,6 +53,7 @@
 //! | `reply`, `security` | status and headers |
 //! | `coding` | compresses responses |
 //! | `account`, `profile`, `admin`, … | the handlers, one module for each domain of the core |
+//! | `events` | live events: a stream for each listener |
 //! | `metrics` | serves metrics on a separate listener |
 //! | `docs`, `health` | the OpenAPI document and its page; liveness and readiness |
 
@@ -67,6 +68,7 @@ mod connection;
 mod connections;
 mod cors;
 mod docs;
+mod events;
 mod feedback;
 mod fields;
 mod files;

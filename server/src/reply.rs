@@ -1,6 +1,9 @@
 //! Responses: the JSON object, its status and its headers.
 
+use std::convert::Infallible;
+
 use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _};
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
 };
@@ -9,7 +12,7 @@ use serde::Serialize;
 use tidings_core::answer::{self, Encoded, SUCCESS};
 use tidings_core::error::{Code, Problem};
 use tidings_core::{Error, Outcome, Pending};
-use warp::reply::Response;
+use warp::reply::{Reply as _, Response};
 
 use crate::coding::{self, Accepted, WORTH_COMPRESSING};
 use crate::security;
@@ -65,6 +68,16 @@ impl Reply {
             }
             None => Self::plain(body.clone(), media_type).with(VARY, ACCEPT_ENCODING),
         }
+    }
+
+    /// Returns a body that is sent as it comes, and never compressed.
+    pub(crate) fn stream(
+        body: impl Stream<Item = Bytes> + Send + Sync + 'static,
+        content_type: HeaderValue,
+    ) -> Self {
+        let mut response = warp::reply::stream(body.map(Ok::<_, Infallible>)).into_response();
+        *response.headers_mut() = security::headers();
+        Self(response).with(CONTENT_TYPE, content_type)
     }
 
     /// Returns a permanent redirect.
