@@ -36,8 +36,8 @@ use crate::route::{Route, Table};
 use crate::service::PeerAddress;
 use crate::upload::Upload;
 use crate::{
-    account, admin, analysis, client, docs, events, feedback, health, main_info, newsfeed, notice, post, profile,
-    search, target, words,
+    account, admin, analysis, client, docs, events, feedback, health, main_info, newsfeed, notice, post,
+    profile, search, target, words,
 };
 
 /// The state that all requests share.

@@ -23,7 +23,8 @@ use crate::request::Call;
 use crate::route::Route;
 use crate::security::{PAGE_ISOLATION, PAGE_POLICY};
 use crate::{
-    account, admin, analysis, events, feedback, health, main_info, newsfeed, notice, post, profile, search, words,
+    account, admin, analysis, events, feedback, health, main_info, newsfeed, notice, post, profile, search,
+    words,
 };
 
 mod facts;

@@ -131,7 +131,10 @@ fn many_posts_at_once_are_a_reset() {
     insert_posts(&service, POSTS_MAX..2 * POSTS_MAX + 1);
     let news = follower.look();
     assert_eq!(told(&news), ["reset post"]);
-    assert_eq!(serde_json::to_value(&news.events[0].content).unwrap(), serde_json::json!({ "event": "post" }));
+    assert_eq!(
+        serde_json::to_value(&news.events[0].content).unwrap(),
+        serde_json::json!({ "event": "post" })
+    );
     insert_posts(&service, 2 * POSTS_MAX + 1..2 * POSTS_MAX + 2);
     assert_eq!(follower.look().events.len(), 1);
     // The last posts are told at the start; whoever lacks more is outside.

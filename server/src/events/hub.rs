@@ -96,7 +96,8 @@ impl Drop for Permit {
 
 impl Hub {
     pub(crate) fn new(tidings: Tidings) -> Self {
-        let (shards, is_following) = (std::array::from_fn(|_| watch::Sender::new(())), watch::Sender::new(false));
+        let (shards, is_following) =
+            (std::array::from_fn(|_| watch::Sender::new(())), watch::Sender::new(false));
         let shared = Arc::new(Shared { state: Mutex::default(), shards, is_following });
         Self { tidings, shared, thread: Mutex::default() }
     }
