@@ -34,6 +34,7 @@ use crate::request::Call;
 use crate::request_record::RequestRecord;
 use crate::route::{Route, Table};
 use crate::service::PeerAddress;
+use crate::syndication::Documents;
 use crate::upload::Upload;
 use crate::{
     account, admin, analysis, client, docs, events, feedback, health, main_info, newsfeed, notice, post,
@@ -52,6 +53,8 @@ pub(crate) struct App {
     pub(crate) metrics: Option<Metrics>,
     /// The hub of live events, if they are on.
     pub(crate) events: Option<Hub>,
+    /// The cached documents for feed readers.
+    pub(crate) documents: Documents,
     /// One permit for each byte of the memory that the bodies of all requests share.
     pub(crate) bodies: Semaphore,
     stopping: AtomicBool,
@@ -73,6 +76,7 @@ impl App {
             limits: Limits::new(&config),
             metrics: config.metrics_listen.map(|_| Metrics::new(&tidings)),
             events: config.event_connections.map(|_| Hub::new(tidings.clone())),
+            documents: Documents::new(),
             bodies: Semaphore::new(config.bodies_limit),
             table: Table::new(routes(tidings.config(), &config)),
             stopping: AtomicBool::new(false),
@@ -95,7 +99,8 @@ impl App {
         let names_origin = self.names_origin();
         let mut inner = warp::service(filter(self));
         let mut outer = cors.layer(inner.clone());
-        tower::service_fn(move |request: Request<B>| {
+        tower::service_fn(move |mut request: Request<B>| {
+            target::set_host(&mut request);
             if let Some(refused) = target::refuse(&request) {
                 return Either::Left(Either::Left(ready(Ok(refused))));
             }
@@ -162,6 +167,7 @@ impl App {
         let call = Call::new(Arc::clone(&self), found.segments, query, headers, peer, upload);
         let recorded = recorded.filter(|_| self.config.analytics).map(|op| (RequestRecord::of(&call), op));
         scope.is_public = route.as_ref().is_ok_and(|route| route.is_public);
+        scope.has_formats = route.as_ref().is_ok_and(|route| route.has_formats);
         scope.is_guest = call.is_guest();
         let answer = match route {
             Ok(route) => self.answer(route, call).await,

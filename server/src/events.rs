@@ -10,6 +10,7 @@
 use http::HeaderValue;
 use http::header::HeaderName;
 use serde::Deserialize;
+use tidings_core::error::Problem;
 use tidings_core::events::Kind;
 use tidings_core::{Error, Result};
 use utoipa::IntoParams;
@@ -95,7 +96,8 @@ impl Kinds {
         let mut kinds = Self([false; Kind::ALL.len()]);
         for name in text.split(',') {
             let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name.trim());
-            let kind = kind.ok_or(Error::BadRequest("events are notice, post and counts"))?;
+            let kind = kind
+                .ok_or(Error::BadRequest(Problem::invalid("events", "events are notice, post and counts")))?;
             kinds.0[kind as usize] = true;
         }
         Ok(kinds)

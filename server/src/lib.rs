@@ -54,6 +54,7 @@
 //! | `coding` | compresses responses |
 //! | `account`, `profile`, `admin`, … | the handlers, one module for each domain of the core |
 //! | `events` | live events: a stream for each listener |
+//! | `syndication` | newsfeeds and notices as Atom and JSON Feed |
 //! | `metrics` | serves metrics on a separate listener |
 //! | `docs`, `health` | the OpenAPI document and its page; liveness and readiness |
 
@@ -93,6 +94,7 @@ mod search;
 mod security;
 mod service;
 mod stream;
+mod syndication;
 mod target;
 #[cfg(test)]
 mod testing;

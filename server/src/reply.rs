@@ -120,6 +120,8 @@ pub(crate) struct Scope {
     pub(crate) is_public: bool,
     /// The request has no token.
     pub(crate) is_guest: bool,
+    /// The response depends on `Accept`; only public operations do.
+    pub(crate) has_formats: bool,
     /// Only certain origins may read responses, and each response repeats the origin of its request.
     pub(crate) names_origin: bool,
 }
@@ -134,6 +136,8 @@ impl Scope {
     /// same `Vary`, regardless of their length: a cache must not give a guest's response to a member.
     const fn vary(self, is_negotiated: bool) -> Option<HeaderValue> {
         let vary = match (self.is_public, is_negotiated, self.names_origin) {
+            (true, _, false) if self.has_formats => "accept, accept-encoding, authorization",
+            (true, _, true) if self.has_formats => "accept, accept-encoding, authorization, origin",
             (true, _, false) => "accept-encoding, authorization",
             (true, _, true) => "accept-encoding, authorization, origin",
             (false, true, true) => "accept-encoding, origin",
@@ -348,7 +352,7 @@ mod tests {
     #[test]
     fn vary_is_one_line_with_everything_that_a_response_depends_on() {
         let vary = |is_public, is_negotiated, names_origin| {
-            let scope = Scope { is_public, is_guest: true, names_origin };
+            let scope = Scope { is_public, is_guest: true, names_origin, ..Scope::default() };
             let mut reply = Reply::success(&(), Accepted::default());
             if is_negotiated {
                 reply = reply.with(VARY, ACCEPT_ENCODING);
