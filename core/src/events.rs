@@ -202,7 +202,7 @@ impl Content {
 pub struct News {
     /// The events in order.
     pub events: Vec<Event>,
-    /// The notices that were hidden and the notices and posts that were removed: earlier events about them are not told
+    /// The notices that changed or were hidden, and the records that were removed: earlier events about them are not told
     /// any more.
     pub withdrawn: Vec<Subject>,
 }
@@ -283,9 +283,8 @@ impl Follower {
                 NoticeChange::Hidden { id } => *id,
             };
             let subject = Subject(About::Notice(id));
-            if matches!(change, NoticeChange::Hidden { .. }) {
-                news.withdrawn.push(subject);
-            }
+            // Also for a changed notice: what was removed from its text is not told any more.
+            news.withdrawn.push(subject);
             // A listener that has only a part of these events gets all of them again.
             let place = if n + 1 < count { before } else { after };
             let mark = Mark { kind: Kind::Notice, place, last, subject: Some(subject) };
