@@ -152,21 +152,21 @@ fn changes_of_another_process_are_told_and_places_mean_the_same_there() {
     let (mut here, mut there) = (start(&service), Follower::start(&other).unwrap().0);
     insert_notice(&service, "Library", 1);
     insert_posts(&service, 0..1);
-    let told_here = here.look();
-    let mut told_there = News::default();
+    let first = here.look();
+    let mut second = News::default();
     let begin = std::time::Instant::now();
-    while told_there.events.len() < 2 {
-        assert!(begin.elapsed() < std::time::Duration::from_secs(30), "{:?}", told(&told_there));
+    while second.events.len() < 2 {
+        assert!(begin.elapsed() < std::time::Duration::from_secs(30), "{:?}", told(&second));
         std::thread::sleep(std::time::Duration::from_millis(10));
-        told_there.events.append(&mut there.look().events);
+        second.events.append(&mut there.look().events);
     }
-    assert_eq!(told(&told_here), told(&told_there));
+    assert_eq!(told(&first), told(&second));
     assert_eq!(here.place(), there.place());
-    let (restarted, first, _) = Follower::start(&other).unwrap();
-    assert!(here.place().is_within(first, restarted.last(), Kind::Notice), "nothing was missed");
+    let (restarted, begin, _) = Follower::start(&other).unwrap();
+    assert!(here.place().is_within(begin, restarted.last(), Kind::Notice), "nothing was missed");
     insert_notice(&service, "Another", 1);
-    let (restarted, first, _) = Follower::start(&service).unwrap();
-    assert!(!here.place().is_within(first, restarted.last(), Kind::Notice), "a notice was missed");
+    let (restarted, begin, _) = Follower::start(&service).unwrap();
+    assert!(!here.place().is_within(begin, restarted.last(), Kind::Notice), "a notice was missed");
 }
 
 #[test]

@@ -168,7 +168,14 @@ async fn a_listener_continues_after_its_last_event() {
     let posts = with(request("GET", "/events?events=post"), "last-event-id", &start);
     assert_eq!(titles(&there, posts).await.0, ["Post 1"]);
 
-    // The text of a notice that is hidden now is not told any more.
+    // Earlier texts of a notice are not told any more, least of all of one that is hidden now.
+    let list = notice::list(&service.tidings, &OPERATOR).unwrap();
+    let library = list.notices().iter().find(|notice| &*notice.title == "Library").unwrap().id.to_string();
+    let rename = notice::Draft { title: Some("Reading room".into()), ..notice::Draft::default() };
+    notice::update(&service.tidings, &OPERATOR, &library, &rename).unwrap();
+    let mut stream = Events::open(&here, after(&end)).await;
+    let (end, _, data) = stream.event().await;
+    assert_eq!((&data["change"], &data["notice"]["title"]), (&"changed".into(), &"Reading room".into()));
     let hide = notice::Draft { activation: Some(0), ..notice::Draft::default() };
     notice::update(&service.tidings, &OPERATOR, &hidden, &hide).unwrap();
     let mut stream = Events::open(&here, after(&end)).await;
@@ -176,7 +183,7 @@ async fn a_listener_continues_after_its_last_event() {
     assert_eq!(data, serde_json::json!({ "change": "hidden", "_id": hidden }));
     let (replayed, _) = titles(&here, after(&start)).await;
     assert_eq!(replayed.len(), 3, "{replayed:?}");
-    assert_eq!(replayed[..2], ["Library", "Post 1"]);
+    assert_eq!(replayed[..2], ["Post 1", "Reading room"]);
 }
 
 #[tokio::test]
