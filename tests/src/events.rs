@@ -16,6 +16,20 @@ pub struct EventStream {
     pub last_id: String,
 }
 
+/// The events with data that are not of the counts, until the stream ends.
+impl Iterator for EventStream {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        loop {
+            let event = self.next_of_any_name()?;
+            if event.name != "counts" {
+                return Some(event);
+            }
+        }
+    }
+}
+
 /// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
@@ -45,16 +59,6 @@ impl EventStream {
             head.starts_with("HTTP/1.1 200 ") && head.contains("content-type: text/event-stream\r\n");
         assert!(is_stream && head.contains("transfer-encoding: chunked\r\n"), "{head}");
         Self { reader, rest: String::new(), last_id: last_id.to_owned() }
-    }
-
-    /// Returns the next event with data that is not of the counts; `None` at the end of the stream.
-    pub fn next(&mut self) -> Option<Event> {
-        loop {
-            let event = self.next_of_any_name()?;
-            if event.name != "counts" {
-                return Some(event);
-            }
-        }
     }
 
     /// Returns the next event with data; `None` at the end of the stream.

@@ -32,7 +32,7 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// … and a third more, so that the heartbeats of many listeners do not come at once.
 const HEARTBEAT_SPREAD: u32 = 3;
 /// The number of groups of listeners that are woken together.
-const SHARDS: usize = 64;
+const SHARDS: u32 = 64;
 /// The number of woken listeners after which the thread pauses, and the pause.
 const BATCH: usize = 128;
 const PAUSE: Duration = Duration::from_millis(2);
@@ -51,7 +51,7 @@ pub(crate) struct Hub {
 pub(super) struct Shared {
     state: Mutex<State>,
     /// Wakes the listeners of each group.
-    shards: [watch::Sender<()>; SHARDS],
+    shards: [watch::Sender<()>; SHARDS as usize],
     /// Whether the history has all changes up to the last look. While there is no listener, it has not.
     is_following: watch::Sender<bool>,
 }
@@ -64,7 +64,7 @@ struct State {
     listeners: usize,
     clients: HashMap<Client, usize>,
     /// The number of listeners so far.
-    total: usize,
+    total: u32,
 }
 
 /// The counts of today as last told.
@@ -135,19 +135,20 @@ impl Hub {
             return Err(Error::Overloaded);
         }
         // Before the history is read, so that no event after it is missed.
-        let shard = self.shared.shards[number % SHARDS].subscribe();
+        let shard = number % SHARDS;
+        let wake = self.shared.shards[shard as usize].subscribe();
         let state = self.shared.state();
         let history = state.history.as_ref().filter(|_| !state.is_closed).ok_or(Error::Overloaded)?;
         let (begin, position) = (history.begin(since, kinds), history.end());
         drop(state);
         // A library's timeout may be shorter than the interval.
         let interval = HEARTBEAT.min(config.idle_timeout / HEARTBEAT_SPREAD);
-        let spread = interval / HEARTBEAT_SPREAD / SHARDS as u32 * (number % SHARDS) as u32;
-        Ok(Listener::new(permit, shard, kinds, begin, position, interval + spread))
+        let spread = interval / HEARTBEAT_SPREAD * shard / SHARDS;
+        Ok(Listener::new(permit, wake, kinds, begin, position, interval + spread))
     }
 
     /// Returns a permit, and the number of the listener.
-    fn admit(&self, config: &Config, client: Client) -> Result<(Permit, usize)> {
+    fn admit(&self, config: &Config, client: Client) -> Result<(Permit, u32)> {
         let max = config.event_streams();
         let mut state = self.shared.state();
         if state.is_closed || state.listeners >= max {

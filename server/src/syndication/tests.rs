@@ -8,6 +8,8 @@ use super::*;
 use crate::config::Config;
 use crate::testing::{Service, by, header, json, outcome, request, service, with};
 
+/// What a browser sends.
+const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,*/*;q=0.8";
 const OPERATOR: Caller = Caller::Operator;
 
 fn insert_posts(service: &Service, count: usize) {
@@ -136,7 +138,6 @@ async fn the_format_is_that_of_the_query_or_of_accept() {
         let media_type = header(&answer, "content-type").split(';').next().unwrap().to_owned();
         media_type.strip_prefix("application/").unwrap().to_owned()
     };
-    const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,*/*;q=0.8";
     for (query, accept, expected) in [
         ("", "", "json"),
         ("", "*/*", "json"),

@@ -54,16 +54,17 @@ pub(super) fn events(program: &Program, turns: &Turns, posts: usize) -> Result<V
     let listeners = listen(server.address())?;
     let memory = server.memory_kb("VmRSS")? / 1024.0;
     let idle = compare("feed beside idle listeners")?.note("the limit is a server without listeners");
+    let address = server.address();
     let (is_over, sent) = (AtomicBool::new(false), AtomicUsize::new(0));
     let busy = thread::scope(|scope| {
-        let publisher = scope.spawn(|| publish(&server, &token, &is_over, &sent).map_err(|e| e.to_string()));
+        let publisher = scope.spawn(|| publish(address, &token, &is_over, &sent).map_err(|e| e.to_string()));
         let busy = compare("feed beside listeners with events");
         is_over.store(true, Ordering::Relaxed);
         publisher.join().map_err(|_| "the publisher panicked")??;
         busy
     })?;
     let peak = server.memory_kb("VmRSS")? / 1024.0;
-    let (sent, lost) = (sent.into_inner(), missing(listeners, sent_of(&server)?)?);
+    let (sent, lost) = (sent.into_inner(), missing(listeners, &last_notice(&server)?)?);
     let note = format!("{sent} notices and the counts of the day, {lost} listeners without the last notice");
     Ok(vec![
         idle,
@@ -106,23 +107,23 @@ fn listen(address: SocketAddr) -> Result<Vec<TcpStream>> {
 }
 
 /// Publishes a notice in each interval until `is_over`.
-fn publish(server: &Server, token: &str, is_over: &AtomicBool, sent: &AtomicUsize) -> Result<()> {
+fn publish(address: SocketAddr, token: &str, is_over: &AtomicBool, sent: &AtomicUsize) -> Result<()> {
     while !is_over.load(Ordering::Relaxed) {
         let number = sent.fetch_add(1, Ordering::Relaxed) as u64;
-        ask_json(server.address(), &post_json("/insert_notice", Some(token), &data::notice(number)))?;
+        ask_json(address, &post_json("/insert_notice", Some(token), &data::notice(number)))?;
         thread::sleep(EVENT_EVERY);
     }
     Ok(())
 }
 
 /// Returns the id of the last notice.
-fn sent_of(server: &Server) -> Result<String> {
+fn last_notice(server: &Server) -> Result<String> {
     let list = ask_json(server.address(), &get("/get_all_notice", None))?;
     Ok(list["notice_list"][0]["_id"].as_str().ok_or("no notice was sent")?.to_owned())
 }
 
 /// Returns the number of listeners that do not get the notice with this id.
-fn missing(mut listeners: Vec<TcpStream>, id: String) -> Result<usize> {
+fn missing(mut listeners: Vec<TcpStream>, id: &str) -> Result<usize> {
     let (begin, mut chunk) = (Instant::now(), vec![0; 256 * 1024]);
     while begin.elapsed() < LAST_MAX && !listeners.is_empty() {
         let mut waiting = Vec::new();
