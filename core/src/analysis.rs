@@ -41,7 +41,8 @@ pub(crate) mod trends;
 pub(crate) mod visitor;
 
 pub use browse::{LogFilter, LogPage, LogPlace, browse};
-pub use live::{DayVisitors, Live, MONTH_DAYS, Sums, live};
+pub use live::{DayVisitors, Live, MONTH_DAYS, Sums, TodayCounts, live};
+pub(crate) use live::{today, today_counts};
 pub use log::Operation;
 pub use period::{DayFigures, PERIOD_MAX, Period, period};
 pub use report::{

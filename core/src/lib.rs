@@ -104,6 +104,7 @@
 //! | [`newsfeed`] | the popular, topic and recommended feeds |
 //! | [`act`] | the import of members' acts from another system |
 //! | [`analysis`] | access log, counters, reports |
+//! | [`events`] | live events: new posts, changes of notices, counts |
 //! | `demo` | fictitious data for demonstrations; needs the feature `demo` |
 //! | [`words`] | the word model: similar words |
 //! | [`backup`] | backups of the database, and restoring them |
@@ -151,6 +152,7 @@ pub mod copy;
 pub mod demo;
 pub mod draft_file;
 pub mod error;
+pub mod events;
 pub mod fair;
 pub mod feedback;
 mod files;

@@ -16,6 +16,7 @@ use crate::error::{Code, Error, Problem, Result};
 use crate::profile::history;
 use crate::store::Isolation;
 
+mod entry;
 #[cfg(feature = "evaluation")]
 pub mod evaluation;
 mod features;
@@ -40,6 +41,7 @@ mod top;
 
 pub(crate) use keeper::Feeds;
 
+pub use entry::{FeedEntry, entries};
 pub use order::{LIMIT, LIMIT_MAX};
 pub use page::FeedPage;
 

@@ -20,10 +20,13 @@ use crate::store::{Isolation, Topic, Tx};
 use crate::text;
 
 mod cache;
+mod follow;
 mod views;
 
 pub(crate) use cache::NoticeCache;
 use cache::{CachedNotice, Snapshot};
+pub use follow::NoticeChange;
+pub(crate) use follow::SeenNotices;
 
 /// The length of a title in characters.
 pub const TITLE: Bounds = Bounds { min: 1, max: 200 };

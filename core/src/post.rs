@@ -29,6 +29,7 @@ pub(crate) mod heat;
 pub(crate) mod import;
 pub(crate) mod index;
 mod list;
+pub(crate) mod news;
 pub(crate) mod recount;
 mod rows;
 mod stats;
@@ -40,6 +41,7 @@ pub use draft::{Draft, NAME, NAMES_MAX, POST, TITLE, URL_MAX};
 pub use export::{Exported, export};
 pub use import::{FEED_MAX, Format, ImportReport, import, import_as};
 pub use list::{LIST_MAX, ListQuery, PostList, list};
+pub use news::NewPost;
 
 use acts::{Act, Kind};
 use draft::Change;

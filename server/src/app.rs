@@ -25,6 +25,7 @@ use warp::{Filter, Rejection};
 use crate::coding::Compressor;
 use crate::config::Config;
 use crate::cors;
+use crate::events::Hub;
 use crate::lane::Lanes;
 use crate::limit::{Limits, RateLimit};
 use crate::metrics::Metrics;
@@ -33,10 +34,11 @@ use crate::request::Call;
 use crate::request_record::RequestRecord;
 use crate::route::{Route, Table};
 use crate::service::PeerAddress;
+use crate::syndication::Documents;
 use crate::upload::Upload;
 use crate::{
-    account, admin, analysis, client, docs, feedback, health, main_info, newsfeed, notice, post, profile,
-    search, target, words,
+    account, admin, analysis, client, docs, events, feedback, health, main_info, newsfeed, notice, post,
+    profile, search, target, words,
 };
 
 /// The state that all requests share.
@@ -49,6 +51,10 @@ pub(crate) struct App {
     limits: Limits,
     /// The metrics, if they are served.
     pub(crate) metrics: Option<Metrics>,
+    /// The hub of live events, if they are on.
+    pub(crate) events: Option<Hub>,
+    /// The cached documents for feed readers.
+    pub(crate) documents: Documents,
     /// One permit for each byte of the memory that the bodies of all requests share.
     pub(crate) bodies: Semaphore,
     stopping: AtomicBool,
@@ -69,6 +75,8 @@ impl App {
             rate_limit: config.rate_limit.map(RateLimit::per_second),
             limits: Limits::new(&config),
             metrics: config.metrics_listen.map(|_| Metrics::new(&tidings)),
+            events: config.event_connections.map(|_| Hub::new(tidings.clone())),
+            documents: Documents::new(),
             bodies: Semaphore::new(config.bodies_limit),
             table: Table::new(routes(tidings.config(), &config)),
             stopping: AtomicBool::new(false),
@@ -91,7 +99,8 @@ impl App {
         let names_origin = self.names_origin();
         let mut inner = warp::service(filter(self));
         let mut outer = cors.layer(inner.clone());
-        tower::service_fn(move |request: Request<B>| {
+        tower::service_fn(move |mut request: Request<B>| {
+            target::set_host(&mut request);
             if let Some(refused) = target::refuse(&request) {
                 return Either::Left(Either::Left(ready(Ok(refused))));
             }
@@ -113,9 +122,10 @@ impl App {
         !self.config.cors_origins.is_empty()
     }
 
-    /// Marks the server as shutting down; from then on it is not ready.
+    /// Marks the server as shutting down and ends the streams of events; from then on it is not ready.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
+        self.events.iter().for_each(Hub::close);
     }
 
     /// Returns whether the server is shutting down.
@@ -157,6 +167,7 @@ impl App {
         let call = Call::new(Arc::clone(&self), found.segments, query, headers, peer, upload);
         let recorded = recorded.filter(|_| self.config.analytics).map(|op| (RequestRecord::of(&call), op));
         scope.is_public = route.as_ref().is_ok_and(|route| route.is_public);
+        scope.has_formats = route.as_ref().is_ok_and(|route| route.has_formats);
         scope.is_guest = call.is_guest();
         let answer = match route {
             Ok(route) => self.answer(route, call).await,
@@ -233,6 +244,7 @@ pub(crate) fn routes(core: &tidings_core::config::Config, config: &Config) -> Ve
         words::routes(),
         newsfeed::routes(),
         analysis::routes(),
+        events::routes(config),
         health::routes(),
         docs::routes(core, config),
     ];

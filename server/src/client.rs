@@ -1,10 +1,14 @@
-//! Finds the address of a request's client from its connection and from trusted proxies.
+//! Finds the address of a request's client, and the address that the client used, from the connection and from trusted proxies.
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use http::header::HOST;
+use http::uri::Authority;
 use http::{HeaderMap, HeaderName};
 use ipnet::IpNet;
 
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// Returns the address of a request's client. A request without a peer address comes from a program that mounts the
@@ -35,6 +39,22 @@ pub(crate) fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> I
         }
     }
     client
+}
+
+/// Returns the scheme and the host of the address that a client used. Trusted proxies name them in `X-Forwarded-Proto` and
+/// `X-Forwarded-Host`; of several names, the last is that of the nearest proxy.
+pub(crate) fn site(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpNet]) -> String {
+    let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical();
+    let is_proxy = trusted.iter().any(|net| net.contains(&peer));
+    let named = |name: &HeaderName| {
+        let line = headers.get_all(name).iter().next_back().filter(|_| is_proxy)?;
+        line.to_str().ok()?.rsplit(',').next().map(str::trim)
+    };
+    let is_host = |host: &&str| host.parse::<Authority>().is_ok() && !host.contains('@');
+    let own = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let host = named(&FORWARDED_HOST).filter(is_host).or(own.filter(is_host)).unwrap_or("localhost");
+    let is_https = named(&FORWARDED_PROTO).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"));
+    format!("{}://{host}", if is_https { "https" } else { "http" })
 }
 
 /// Reads an address as proxies write it: bare, in brackets, or with a port.
@@ -76,6 +96,27 @@ mod tests {
         assert_eq!(client("10.0.0.1", &["1.2.3.4, 198.51.100.1, 10.1.1.1"]), "198.51.100.1");
         assert_eq!(client("10.0.0.1", &["1.2.3.4", "198.51.100.1", "10.1.1.1"]), "198.51.100.1");
         assert_eq!(client("10.0.0.1", &["10.2.2.2, 10.1.1.1"]), "10.2.2.2", "a client inside");
+    }
+
+    #[test]
+    fn the_site_is_the_host_of_the_request_or_what_a_trusted_proxy_names() {
+        let site = |peer: &str, lines: &[(&'static str, &str)]| {
+            let trusted = ["10.0.0.0/8".parse().unwrap()];
+            let line = |(name, value): &(&'static str, &str)| {
+                (HeaderName::from_static(name), value.parse().unwrap())
+            };
+            site(Some(peer.parse().unwrap()), &lines.iter().map(line).collect(), &trusted)
+        };
+        let (host, https) = (("host", "a.example:8080"), ("x-forwarded-proto", "https"));
+        let forwarded = ("x-forwarded-host", "evil.example, campus.example");
+        assert_eq!(site("203.0.113.7", &[host]), "http://a.example:8080");
+        assert_eq!(site("203.0.113.7", &[host, https, forwarded]), "http://a.example:8080");
+        assert_eq!(site("10.0.0.1", &[host, https, forwarded]), "https://campus.example");
+        assert_eq!(site("::ffff:10.0.0.1", &[host, https]), "https://a.example:8080");
+        assert_eq!(site("10.0.0.1", &[host, ("x-forwarded-host", "a b")]), "http://a.example:8080");
+        assert_eq!(site("10.0.0.1", &[("host", "user@a.example")]), "http://localhost");
+        assert_eq!(site("10.0.0.1", &[("host", "[2001:db8::5]:80")]), "http://[2001:db8::5]:80");
+        assert_eq!(site("10.0.0.1", &[("host", "a.example/\"><b>")]), "http://localhost");
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl Accepted {
             } else {
                 continue;
             };
-            given.get_or_insert_with(|| weight(parameters));
+            given.get_or_insert_with(|| weight_of(parameters));
         }
         let weight = |given: Option<f32>| given.unwrap_or(0.0);
         let (brotli, gzip, identity) = (weight(brotli), weight(gzip.or(other)), weight(identity.or(other)));
@@ -79,9 +79,9 @@ impl Accepted {
     }
 }
 
-/// Returns the weight of a coding with these parameters, 0 to 1. Parameters that are not a weight are 0, so that a client
-/// never gets a coding that it may have refused.
-fn weight(parameters: &str) -> f32 {
+/// Returns the weight of a coding or a media type with these parameters, 0 to 1. Parameters that are not a weight are 0, so
+/// that a client never gets what it may have refused.
+pub(crate) fn weight_of(parameters: &str) -> f32 {
     let parameters = parameters.trim();
     if parameters.is_empty() {
         return 1.0;

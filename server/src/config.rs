@@ -22,6 +22,8 @@ const SIGN_UP_BURST: NonZeroU32 = NonZeroU32::new(500).expect("not zero");
 /// their similar words, sites and search records, or a device and 35 views of posts.
 const SEARCHES: NonZeroU32 = NonZeroU32::new(12_000).expect("not zero");
 const GUEST_WRITES: NonZeroU32 = NonZeroU32::new(12_000).expect("not zero");
+/// Half of the connections. The other half is for requests.
+const EVENT_CONNECTIONS: NonZeroU32 = NonZeroU32::new(5_000).expect("not zero");
 
 /// The settings of the server. Those of the service itself are in [`tidings_core::config`].
 #[derive(Clone, Debug)]
@@ -74,6 +76,9 @@ pub struct Config {
     /// Maximum number of open connections of one IPv4 address or IPv6 /64, at most nine tenths of all; `None` means three
     /// quarters of all. Trusted proxies have no such limit.
     pub max_connections_per_address: Option<usize>,
+    /// Maximum number of streams of live events, at most half of `max_connections`; a client has at most three quarters of
+    /// it. `None` means that `/events` does not exist.
+    pub event_connections: Option<NonZeroU32>,
     /// Maximum total size in bytes of responses that clients have not read yet. Beyond it, the server closes the connections
     /// with the most unread bytes.
     pub responses_limit: usize,
@@ -107,6 +112,7 @@ impl Default for Config {
             shutdown_timeout: Duration::from_secs(10),
             max_connections: 10_000,
             max_connections_per_address: None,
+            event_connections: Some(EVENT_CONNECTIONS),
             responses_limit: 128 * 1024 * 1024,
             operations: 32,
             operation_queue: 1_024,
@@ -121,6 +127,12 @@ impl Config {
     /// The first setting that is not.
     pub fn check(&self) -> Result<(), Invalid> {
         setting::check(SETTINGS, self)
+    }
+
+    /// Returns the maximum number of streams of live events.
+    pub(crate) fn event_streams(&self) -> usize {
+        let streams = self.event_connections.map_or(0, NonZeroU32::get);
+        usize::try_from(streams).unwrap_or(usize::MAX).min(self.max_connections.div_ceil(2))
     }
 }
 

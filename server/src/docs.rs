@@ -23,7 +23,8 @@ use crate::request::Call;
 use crate::route::Route;
 use crate::security::{PAGE_ISOLATION, PAGE_POLICY};
 use crate::{
-    account, admin, analysis, feedback, health, main_info, newsfeed, notice, post, profile, search, words,
+    account, admin, analysis, events, feedback, health, main_info, newsfeed, notice, post, profile, search,
+    words,
 };
 
 mod facts;
@@ -107,6 +108,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
         analysis::specific_days,
         analysis::insert_device,
         analysis::get_device,
+        events::events,
         health::healthz,
         health::readyz,
         openapi_json,

@@ -53,6 +53,8 @@
 //! | `reply`, `security` | status and headers |
 //! | `coding` | compresses responses |
 //! | `account`, `profile`, `admin`, … | the handlers, one module for each domain of the core |
+//! | `events` | live events: a stream for each listener |
+//! | `syndication` | newsfeeds and notices as Atom and JSON Feed |
 //! | `metrics` | serves metrics on a separate listener |
 //! | `docs`, `health` | the OpenAPI document and its page; liveness and readiness |
 
@@ -67,6 +69,7 @@ mod connection;
 mod connections;
 mod cors;
 mod docs;
+mod events;
 mod feedback;
 mod fields;
 mod files;
@@ -91,6 +94,7 @@ mod search;
 mod security;
 mod service;
 mod stream;
+mod syndication;
 mod target;
 #[cfg(test)]
 mod testing;

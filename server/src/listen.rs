@@ -76,7 +76,8 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
     config.check().map_err(|invalid| io::Error::new(io::ErrorKind::InvalidInput, invalid))?;
-    let connections = Connections::new(&config, files::room_for(config.max_connections));
+    let config = Config { max_connections: files::room_for(config.max_connections), ..config };
+    let connections = Connections::new(&config, config.max_connections);
     let mut acceptor = Acceptor { listener: listen_on(listener)?, connections, waiting: None };
     let app = App::new(tidings, config);
     let tidings = app.tidings.clone();

@@ -122,6 +122,11 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
         ),
         ("wal_bytes", "Size of the write-ahead log of an SQLite file.", Some(stats.wal_bytes as f64)),
         (
+            "event_streams",
+            "Open streams of live events.",
+            app.events.as_ref().map(|hub| hub.listeners() as f64),
+        ),
+        (
             "feed_snapshot_age_seconds",
             "Seconds since the feed index was last updated.",
             stats.feeds_age_ms.map(seconds),

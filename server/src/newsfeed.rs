@@ -17,6 +17,7 @@ use crate::lane::{Lane, Lanes};
 use crate::reply::{Answer, JSON, Reply};
 use crate::request::Call;
 use crate::route::Route;
+use crate::syndication::{self, Format, FormatFields, Outline};
 
 /// The date of deprecation of version 1 of the topic feed: 2026-11-20, the first release, which already had version
 /// 2.
@@ -25,13 +26,15 @@ use crate::route::Route;
 const DEPRECATED: HeaderValue = HeaderValue::from_static("@1795132800");
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 
+const POPULAR: &str = "/get_popularity_newsfeed";
+
 #[expect(deprecated, reason = "the operation is deprecated, not its handler")]
 pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/get_recommendation_newsfeed", get_recommendation_newsfeed).public(),
-        Route::get("/get_popularity_newsfeed", get_popularity_newsfeed).public(),
-        Route::get("/get_topic_newsfeed/{newsfeed_name}", get_topic_newsfeed).public(),
-        Route::get("/get_newsfeed_of_topic/{category_name}", get_newsfeed_of_topic).public(),
+        Route::get(POPULAR, get_popularity_newsfeed).public().with_formats(),
+        Route::get("/get_topic_newsfeed/{newsfeed_name}", get_topic_newsfeed).public().with_formats(),
+        Route::get("/get_newsfeed_of_topic/{category_name}", get_newsfeed_of_topic).public().with_formats(),
     ]
 }
 
@@ -79,14 +82,27 @@ pub(crate) async fn get_recommendation_newsfeed(call: Call) -> Answer {
     get,
     path = "/get_popularity_newsfeed",
     tag = "newsfeed",
-    params(PageFields),
-    responses((status = 200, body = docs::Success<Newsfeed>)),
+    params(PageFields, FormatFields),
+    responses(
+        (status = 200, content(
+            (docs::Success<Newsfeed> = "application/json"),
+            (String = "application/atom+xml"),
+            (serde_json::Value = "application/feed+json"),
+        )),
+    ),
 )]
 pub(crate) async fn get_popularity_newsfeed(call: Call) -> Answer {
     // All callers get the same feed, so members also get it from memory.
     let page = call.parameters::<PageFields>()?;
+    let format = Format::of(&call)?;
     let feed = newsfeed::popular(call.tidings(), &page.page())?;
-    call.encoded(Arc::clone(feed.answer())).await
+    match format {
+        None => call.encoded(Arc::clone(feed.answer())).await,
+        Some(format) => {
+            let outline = Outline::new(&call, format, "Popular posts", POPULAR).at(&page.page());
+            syndication::posts(call, outline, feed).await
+        }
+    }
 }
 
 /// Returns the posts of a topic, newest first
@@ -97,8 +113,14 @@ pub(crate) async fn get_popularity_newsfeed(call: Call) -> Answer {
     path = "/get_newsfeed_of_topic/{category_name}",
     tag = "newsfeed",
     security((), ("token" = [])),
-    params(("category_name" = String, Path, description = "A topic or a tag"), PageFields),
-    responses((status = 200, body = docs::Success<Newsfeed>)),
+    params(("category_name" = String, Path, description = "A topic or a tag"), PageFields, FormatFields),
+    responses(
+        (status = 200, content(
+            (docs::Success<Newsfeed> = "application/json"),
+            (String = "application/atom+xml"),
+            (serde_json::Value = "application/feed+json"),
+        )),
+    ),
 )]
 pub(crate) async fn get_newsfeed_of_topic(mut call: Call) -> Answer {
     let [name] = call.segments()?;
@@ -113,8 +135,14 @@ pub(crate) async fn get_newsfeed_of_topic(mut call: Call) -> Answer {
     path = "/get_topic_newsfeed/{newsfeed_name}",
     tag = "newsfeed",
     security((), ("token" = [])),
-    params(("newsfeed_name" = String, Path, description = "A topic or a tag"), PageFields),
-    responses((status = 200, body = docs::Success<Newsfeed>)),
+    params(("newsfeed_name" = String, Path, description = "A topic or a tag"), PageFields, FormatFields),
+    responses(
+        (status = 200, content(
+            (docs::Success<Newsfeed> = "application/json"),
+            (String = "application/atom+xml"),
+            (serde_json::Value = "application/feed+json"),
+        )),
+    ),
 )]
 #[deprecated]
 pub(crate) async fn get_topic_newsfeed(mut call: Call) -> Answer {
@@ -127,9 +155,21 @@ pub(crate) async fn get_topic_newsfeed(mut call: Call) -> Answer {
 }
 
 async fn topic(call: Call, name: String) -> Answer {
+    let path = format!("/get_newsfeed_of_topic/{}", utf8_percent_encode(&name, NON_ALPHANUMERIC));
+    let title = name.clone();
     // A member's opening of the feed is recorded, which waits for the disk.
     let feed = move |tidings: &_, caller: &_, page: &Page<'_>| newsfeed::topic(tidings, caller, &name, page);
-    answer(call, |lanes| &lanes.store, feed).await
+    let Some(format) = Format::of(&call)? else {
+        return answer(call, |lanes| &lanes.store, feed).await;
+    };
+    let page = call.parameters::<PageFields>()?;
+    let outline = Outline::new(&call, format, title, &path).at(&page.page());
+    if call.is_guest() {
+        let feed = feed(call.tidings(), call.caller(), &page.page())?;
+        return syndication::posts(call, outline, feed).await;
+    }
+    let feed = move |tidings: &_, caller: &_| feed(tidings, caller, &page.page());
+    syndication::posts_of_member(call, outline, |lanes| &lanes.store, feed).await
 }
 
 /// Answers a feed: for guests directly from memory, for members in a lane, because it reads the database.

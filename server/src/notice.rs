@@ -12,10 +12,13 @@ use crate::limit::Counted;
 use crate::reply::Answer;
 use crate::request::Call;
 use crate::route::Route;
+use crate::syndication::{self, Format, FormatFields, Outline};
+
+const ALL: &str = "/get_all_notice";
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/get_all_notice", get_all_notice).public(),
+        Route::get(ALL, get_all_notice).public().with_formats(),
         Route::get("/get_notice/{notice_obi}", get_notice),
         Route::post("/insert_notice", insert_notice).counts_as(Counted::Write),
         Route::post("/update_notice/{notice_obi}", update_notice).counts_as(Counted::Write),
@@ -31,13 +34,28 @@ pub(crate) fn routes() -> Vec<Route> {
     path = "/get_all_notice",
     tag = "notice",
     security((), ("token" = [])),
-    responses((status = 200, body = docs::Success<NoticeList>)),
+    params(FormatFields),
+    responses(
+        (status = 200, content(
+            (docs::Success<NoticeList> = "application/json"),
+            (String = "application/atom+xml"),
+            (serde_json::Value = "application/feed+json"),
+        )),
+    ),
 )]
 pub(crate) async fn get_all_notice(call: Call) -> Answer {
+    let format = Format::of(&call)?;
+    let outline = format.map(|format| Outline::new(&call, format, "Notices", ALL));
     if call.is_guest()
         && let Some(list) = notice::try_list(call.tidings())
     {
-        return call.encoded(Arc::clone(list.answer())).await;
+        return match outline {
+            None => call.encoded(Arc::clone(list.answer())).await,
+            Some(outline) => syndication::notices(call, outline, list).await,
+        };
+    }
+    if let Some(outline) = outline {
+        return syndication::notices_in_lane(call, outline, notice::list).await;
     }
     let listed = |tidings: &_, caller: &_| Ok(Arc::clone(notice::list(tidings, caller)?.answer()));
     call.shared_in(|lanes| &lanes.read, listed).await

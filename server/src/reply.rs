@@ -1,6 +1,9 @@
 //! Responses: the JSON object, its status and its headers.
 
+use std::convert::Infallible;
+
 use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _};
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
 };
@@ -9,7 +12,7 @@ use serde::Serialize;
 use tidings_core::answer::{self, Encoded, SUCCESS};
 use tidings_core::error::{Code, Problem};
 use tidings_core::{Error, Outcome, Pending};
-use warp::reply::Response;
+use warp::reply::{Reply as _, Response};
 
 use crate::coding::{self, Accepted, WORTH_COMPRESSING};
 use crate::security;
@@ -67,6 +70,16 @@ impl Reply {
         }
     }
 
+    /// Returns a body that is sent as it comes, and never compressed.
+    pub(crate) fn stream(
+        body: impl Stream<Item = Bytes> + Send + Sync + 'static,
+        content_type: HeaderValue,
+    ) -> Self {
+        let mut response = warp::reply::stream(body.map(Ok::<_, Infallible>)).into_response();
+        *response.headers_mut() = security::headers();
+        Self(response).with(CONTENT_TYPE, content_type)
+    }
+
     /// Returns a permanent redirect.
     pub(crate) fn moved(location: HeaderValue) -> Self {
         let mut moved = Self::empty(Bytes::new());
@@ -107,6 +120,8 @@ pub(crate) struct Scope {
     pub(crate) is_public: bool,
     /// The request has no token.
     pub(crate) is_guest: bool,
+    /// The response depends on `Accept`; only public operations do.
+    pub(crate) has_formats: bool,
     /// Only certain origins may read responses, and each response repeats the origin of its request.
     pub(crate) names_origin: bool,
 }
@@ -121,6 +136,8 @@ impl Scope {
     /// same `Vary`, regardless of their length: a cache must not give a guest's response to a member.
     const fn vary(self, is_negotiated: bool) -> Option<HeaderValue> {
         let vary = match (self.is_public, is_negotiated, self.names_origin) {
+            (true, _, false) if self.has_formats => "accept, accept-encoding, authorization",
+            (true, _, true) if self.has_formats => "accept, accept-encoding, authorization, origin",
             (true, _, false) => "accept-encoding, authorization",
             (true, _, true) => "accept-encoding, authorization, origin",
             (false, true, true) => "accept-encoding, origin",
@@ -335,7 +352,7 @@ mod tests {
     #[test]
     fn vary_is_one_line_with_everything_that_a_response_depends_on() {
         let vary = |is_public, is_negotiated, names_origin| {
-            let scope = Scope { is_public, is_guest: true, names_origin };
+            let scope = Scope { is_public, is_guest: true, names_origin, ..Scope::default() };
             let mut reply = Reply::success(&(), Accepted::default());
             if is_negotiated {
                 reply = reply.with(VARY, ACCEPT_ENCODING);

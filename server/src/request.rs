@@ -155,6 +155,11 @@ impl Call {
         client::of(self.peer, &self.headers, &self.app.config.trust_proxy)
     }
 
+    /// Returns the scheme and the host of the address that the client used, such as `https://campus.example`.
+    pub(crate) fn site(&self) -> String {
+        client::site(self.peer, &self.headers, &self.app.config.trust_proxy)
+    }
+
     /// Returns the headers of the request.
     pub(crate) fn headers(&self) -> &HeaderMap {
         &self.headers
@@ -197,17 +202,32 @@ impl Call {
         }
     }
 
+    /// Returns a document of another type than JSON, which several callers share.
+    pub(crate) async fn document(&self, cached: Arc<Encoded>, media_type: HeaderValue) -> Answer {
+        self.shared(cached, media_type, Level::Answer).await
+    }
+
     /// Runs an operation in a lane whose answer several callers share.
     pub(crate) async fn shared_in(
         self,
         lane: impl FnOnce(&Lanes) -> &Lane,
         work: impl FnOnce(&Tidings, &Caller) -> Result<Arc<Encoded>> + Send + 'static,
     ) -> Answer {
+        self.document_in(lane, JSON, work).await
+    }
+
+    /// Does the same as [`Call::shared_in`] for a document of this type.
+    pub(crate) async fn document_in(
+        self,
+        lane: impl FnOnce(&Lanes) -> &Lane,
+        media_type: HeaderValue,
+        work: impl FnOnce(&Tidings, &Caller) -> Result<Arc<Encoded>> + Send + 'static,
+    ) -> Answer {
         let app = Arc::clone(&self.app);
         let answer = move |tidings: &_, caller: &_, accepted| {
             let cached = work(tidings, caller)?;
             app.compressor.offer(&cached, accepted, Level::Answer);
-            Ok(Reply::encoded(&cached, JSON, accepted))
+            Ok(Reply::encoded(&cached, media_type, accepted))
         };
         self.run_in(lane, answer).await
     }

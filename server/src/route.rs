@@ -23,6 +23,8 @@ pub(crate) struct Route {
     pub(crate) path: &'static str,
     /// Whether the operation answers all guests alike and changes nothing.
     pub(crate) is_public: bool,
+    /// Whether the operation answers in the format that `Accept` names.
+    pub(crate) has_formats: bool,
     /// The limit that applies to its requests.
     pub(crate) counted: Counted,
     /// Whether its requests are recorded as communications.
@@ -38,7 +40,15 @@ impl Route {
     {
         let handler: Handler = Box::new(move |call| Box::pin(handler(call)));
         let counted = Counted::Nothing;
-        Self { method: Method::GET, path, is_public: false, counted, is_recorded: true, handler }
+        Self {
+            method: Method::GET,
+            path,
+            is_public: false,
+            has_formats: false,
+            counted,
+            is_recorded: true,
+            handler,
+        }
     }
 
     /// Returns a `POST` operation.
@@ -53,6 +63,11 @@ impl Route {
     /// responses.
     pub(crate) fn public(self) -> Self {
         Self { is_public: true, ..self }
+    }
+
+    /// Marks the operation as one that answers in the format that `Accept` names.
+    pub(crate) fn with_formats(self) -> Self {
+        Self { has_formats: true, ..self }
     }
 
     /// Sets the limit that applies to the operation's requests.

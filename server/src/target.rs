@@ -1,7 +1,7 @@
 //! Refuses requests without a path in their target, and requests with several `Host` headers.
 
 use http::header::HOST;
-use http::{HeaderValue, Method, Request};
+use http::{HeaderValue, Method, Request, Version};
 use tidings_core::Error;
 use tidings_core::error::{Code, Problem};
 use warp::reply::Response;
@@ -28,6 +28,19 @@ pub(crate) fn refuse<B>(request: &Request<B>) -> Option<Response> {
         return None;
     };
     Some(reply::respond(Err(refusal), "", Scope::default()))
+}
+
+/// Sets `Host` from the target of a request of HTTP/2, which has the host there.
+///
+/// Source: RFC 9113 section 8.3.1.
+pub(crate) fn set_host<B>(request: &mut Request<B>) {
+    if request.version() == Version::HTTP_2
+        && !request.headers().contains_key(HOST)
+        && let Some(authority) = request.uri().authority()
+        && let Ok(host) = HeaderValue::from_str(authority.as_str())
+    {
+        request.headers_mut().insert(HOST, host);
+    }
 }
 
 #[cfg(test)]

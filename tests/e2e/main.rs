@@ -9,6 +9,7 @@ mod bench;
 mod cli;
 mod demo;
 mod docs;
+mod events;
 mod faults;
 mod feedback;
 mod form;

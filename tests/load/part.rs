@@ -13,6 +13,7 @@ use crate::world::World;
 mod acts;
 mod analytics;
 mod bulk;
+mod events;
 mod reads;
 mod records;
 mod sign_in;
@@ -49,6 +50,8 @@ pub(crate) enum Part {
     SimilarWords,
     /// Importing posts, over HTTP and on the command line, members and acts
     Import,
+    /// 10,000 streams of live events: memory, and the popular feed beside them
+    Events,
     /// The time from start to the first response, and the memory used then
     Start,
 }
@@ -93,12 +96,13 @@ impl Bench {
                 records::records(self.world()?, &self.turns, &bare_database)
             }
             // These parts run without the shared server; all parts that need it come before them.
-            Part::Counting | Part::SimilarWords | Part::Import | Part::Start => {
+            Part::Counting | Part::SimilarWords | Part::Import | Part::Events | Part::Start => {
                 self.world.take();
                 let alone = match part {
                     Part::Counting => analytics::counting,
                     Part::SimilarWords => words::similar,
                     Part::Import => bulk::import,
+                    Part::Events => events::events,
                     _ => bulk::start,
                 };
                 alone(&self.program, &self.turns, self.posts)

@@ -59,8 +59,8 @@ impl Operation {
     }
 }
 
-/// The operations of the HTTP interface, except the documentation at `/openapi.json` and `/docs`, whose responses
-/// have no `result`.
+/// The operations of the HTTP interface, except the documentation at `/openapi.json` and `/docs` and the stream of `/events`,
+/// whose responses have no `result`.
 pub const OPERATIONS: &[Operation] = &[
     // Accounts.
     post(

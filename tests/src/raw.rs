@@ -9,7 +9,7 @@ use ureq::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use crate::Answer;
 
 /// The read timeout: longer than any response takes on a busy machine.
-const TIMEOUT: Duration = Duration::from_secs(120);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Sends `request` unchanged on a new connection, and reads the first response completely.
 ///

@@ -3,6 +3,8 @@
 //!
 //! The figures are read from a few counters, however many visitors and log lines exist.
 
+use serde::Serialize;
+
 use super::counters::{Counter, Counts};
 use super::local_time::{HOUR_MS, HOURS, LocalHour, date_text};
 use super::report::Devices;
@@ -77,6 +79,39 @@ pub fn live(tidings: &Tidings, caller: &Caller) -> Result<Live> {
         |tx| identity.admin_reader(tx),
         |tx, admin| read(tx, admin, time, ms_into_hour),
     )
+}
+
+/// The counts of today that all callers may see. The names of its fields are those of the daily report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TodayCounts {
+    /// The day, `YYYY-MM-DD`.
+    pub date: String,
+    /// Number of visitors.
+    pub today_visitor: i64,
+    /// Number of views of posts.
+    pub today_view: i64,
+    /// Number of likes; taking a like back does not reduce it.
+    pub today_fav: i64,
+}
+
+/// Returns the current day, `YYYY-MM-DD`.
+pub(crate) fn today(tidings: &Tidings) -> String {
+    date_text(tidings.analysis().calendar.today())
+}
+
+/// Returns the counts of today as of the last commit.
+///
+/// # Errors
+/// An error of the store.
+pub(crate) fn today_counts(tidings: &Tidings) -> Result<TodayCounts> {
+    let day = tidings.analysis().calendar.today();
+    let counts = tidings.store().read(|tx| Counts::of_day(tx, day))?;
+    Ok(TodayCounts {
+        date: date_text(day),
+        today_visitor: counts.of(Counter::Visitor),
+        today_view: counts.of(Counter::View),
+        today_fav: counts.of(Counter::Like),
+    })
 }
 
 fn read(tx: &mut dyn Tx, _: &AdminReader, time: LocalHour, ms_into_hour: i64) -> Result<Live> {

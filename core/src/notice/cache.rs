@@ -14,7 +14,7 @@ use crate::account::Admin;
 use crate::error::{Error, Result};
 use crate::id::ObjectId;
 use crate::keyed::OwnMap;
-use crate::store::{Store, Topic, version_in};
+use crate::store::{Store, Topic, versions_in};
 
 /// All notices as of one revision, and their views. Reading takes no lock.
 #[derive(Default)]
@@ -49,8 +49,10 @@ impl NoticeCache {
     }
 
     fn load(&self, store: &Store, state: &mut FlushState) -> Result<Arc<Snapshot>> {
-        let (revision, notices) =
-            store.read(|tx| Ok::<_, Error>((version_in(tx, Topic::Notices)?, sql::all(tx)?)))?;
+        let (revision, last_change, notices) = store.read(|tx| {
+            let (revision, last_change) = versions_in(tx, Topic::Notices)?;
+            Ok::<_, Error>((revision, last_change, sql::all(tx)?))
+        })?;
         let cached = |mut notice: Notice| {
             let (counted, flushed) = state.count(notice.id);
             notice.view -= flushed;
@@ -61,7 +63,7 @@ impl NoticeCache {
         state.retain(|id| index.contains_key(&id));
         let has_hidden = notices.iter().any(CachedNotice::is_hidden);
         let (views, shown) = (Arc::clone(&self.views), ArcSwapOption::empty());
-        let snapshot = Arc::new(Snapshot { revision, notices, index, has_hidden, views, shown });
+        let snapshot = Arc::new(Snapshot { revision, last_change, notices, index, has_hidden, views, shown });
         self.snapshot.store(Some(Arc::clone(&snapshot)));
         Ok(snapshot)
     }
@@ -69,7 +71,10 @@ impl NoticeCache {
 
 /// The notices as of one revision; only their views change.
 pub(super) struct Snapshot {
-    revision: i64,
+    /// The revision up to which the snapshot shows every change.
+    pub(super) revision: i64,
+    /// The revision of the last change that the snapshot shows.
+    pub(super) last_change: i64,
     /// Newest first.
     notices: Vec<CachedNotice>,
     index: OwnMap<ObjectId, usize>,
@@ -88,7 +93,7 @@ struct Shown {
 /// A notice of a snapshot.
 pub(super) struct CachedNotice {
     /// The notice; its `view` does not include `counted`.
-    notice: Notice,
+    pub(super) notice: Notice,
     counted: Arc<AtomicI64>,
 }
 
@@ -102,7 +107,8 @@ impl CachedNotice {
         Notice { view: self.notice.view + counted, ..self.notice.clone() }
     }
 
-    fn now(&self) -> Notice {
+    /// Returns the notice with all its views.
+    pub(super) fn now(&self) -> Notice {
         self.at(self.counted.load(Ordering::Relaxed))
     }
 }
@@ -132,6 +138,11 @@ impl Snapshot {
         notice.at(self.views.view(&notice.counted, store))
     }
 
+    /// Returns the notices that are not hidden, newest first.
+    pub(super) fn shown_notices(&self) -> impl Iterator<Item = &CachedNotice> {
+        self.notices.iter().filter(|notice| !notice.is_hidden())
+    }
+
     /// Returns every notice, hidden or not.
     pub(super) fn all(&self, _: &Admin<'_>) -> NoticeList {
         NoticeList::new(self.notices.iter().map(CachedNotice::now))
@@ -148,8 +159,7 @@ impl Snapshot {
         {
             return shown.list.clone();
         }
-        let shown = self.notices.iter().filter(|notice| !notice.is_hidden());
-        let list = NoticeList::new(shown.map(CachedNotice::now));
+        let list = NoticeList::new(self.shown_notices().map(CachedNotice::now));
         self.shown.store(Some(Arc::new(Shown { generation, list: list.clone() })));
         list
     }

@@ -3,7 +3,7 @@
 use crate::analysis::counters::{Counter, Counts};
 use crate::error::Result;
 use crate::id::PostKey;
-use crate::store::{Row, StoreError, Tx};
+use crate::store::{Row, StoreError, Tx, row_each};
 
 /// The number of posts of a page. A page of the longest texts has about 10 million characters.
 const PAGE: i64 = 100;
@@ -24,6 +24,32 @@ pub(crate) fn page(tx: &mut dyn Tx, before: PostKey) -> Result<Vec<Text>, StoreE
     let sql = "SELECT key, title, post FROM post WHERE key < $1 ORDER BY key DESC LIMIT $2";
     let text = |mut row: Row| Ok(Text { key: row.take(0)?, title: row.take(1)?, post: row.take(2)? });
     tx.rows(sql, &[before.into(), PAGE.into()])?.into_iter().map(text).collect()
+}
+
+/// The maximum length of a summary in characters, with the mark that it is shortened.
+const SUMMARY: usize = 300;
+
+/// Returns the beginning of the text of each of these posts; empty for one that was removed.
+///
+/// # Errors
+/// Fails if the store fails.
+pub(crate) fn summaries(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<Vec<String>, StoreError> {
+    // One character more than a summary, to find out whether it is shortened.
+    let sql = format!("SELECT substr(post, 1, {}) FROM post WHERE key = $1", SUMMARY + 1);
+    let keys: Vec<_> = posts.iter().map(|key| [(*key).into()]).collect();
+    let texts = row_each(tx, &sql, &keys)?.into_iter();
+    texts.map(|row| row.map_or(Ok(String::new()), |mut row| Ok(shortened(row.take(0)?)))).collect()
+}
+
+/// Shortens a text that is longer than [`SUMMARY`], after a word if it has blanks.
+fn shortened(mut text: String) -> String {
+    let Some((end, _)) = text.char_indices().nth(SUMMARY) else { return text };
+    let last = text[..end].char_indices().next_back().map_or(0, |(at, _)| at);
+    let end = text[..last].rfind(char::is_whitespace).filter(|at| *at > last / 2).unwrap_or(last);
+    text.truncate(end);
+    text.truncate(text.trim_end().len());
+    text.push('…');
+    text
 }
 
 /// The distinct tokens and the tags of a post.
@@ -90,6 +116,20 @@ mod tests {
         assert_eq!(changes_of(&service), 2);
         post::remove(&service, &Caller::Operator, &id).unwrap();
         assert_eq!(changes_of(&service), 3);
+    }
+
+    #[test]
+    fn a_long_text_is_shortened_after_a_word() {
+        assert_eq!(shortened("x".repeat(SUMMARY)), "x".repeat(SUMMARY));
+        assert_eq!(shortened("x".repeat(SUMMARY + 1)), format!("{}…", "x".repeat(SUMMARY - 1)));
+        assert_eq!(shortened("도".repeat(SUMMARY + 1)), format!("{}…", "도".repeat(SUMMARY - 1)));
+        assert_eq!(shortened("word ".repeat(SUMMARY)), format!("{} word…", ["word"; 58].join(" ")));
+        let service = testing::service();
+        let draft = Draft { post: Some("A text.".into()), ..post("One", "https://a.example/1") };
+        post::insert(&service, &Caller::Operator, &draft).unwrap();
+        let keys = testing::posts([1, 2]);
+        let summaries = service.store().read(|tx| summaries(tx, &keys)).unwrap();
+        assert_eq!(summaries, ["A text.", ""]);
     }
 
     #[test]

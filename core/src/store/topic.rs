@@ -54,8 +54,14 @@ pub(crate) fn last_change_in(tx: &mut dyn Tx, topic: Topic) -> Result<i64, Store
 ///
 /// This is the version of a cache that is loaded in the same transaction.
 pub(crate) fn version_in(tx: &mut dyn Tx, topic: Topic) -> Result<i64, StoreError> {
+    Ok(versions_in(tx, topic)?.0)
+}
+
+/// Returns what [`version_in`] returns, and the revision of the last change that this transaction sees.
+pub(crate) fn versions_in(tx: &mut dyn Tx, topic: Topic) -> Result<(i64, i64), StoreError> {
     let horizon = tx.horizon()?;
-    Ok(last_change_in(tx, topic)?.min(horizon))
+    let last = last_change_in(tx, topic)?;
+    Ok((last.min(horizon), last))
 }
 
 /// Returns the version of `topic` if every transaction with this version sees the same data, or `None` if the

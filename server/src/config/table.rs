@@ -120,6 +120,12 @@ const GENERAL: &[Setting<Config>] = &[
     )
     .unset("three quarters of all"),
     Setting::new(
+        "event-connections",
+        Form::WholeOrOff(ANY),
+        limit!(event_connections),
+        "Streams of live events at a time, at most half of the connections, or off",
+    ),
+    Setting::new(
         "metrics-listen",
         Form::Text,
         field!(Config, metrics_listen),

@@ -105,6 +105,26 @@ async fn a_shutdown_waits_no_longer_than_its_timeout() {
     assert_eq!(until_closed(running).await, "");
 }
 
+#[tokio::test]
+async fn a_stream_of_events_outlives_the_idle_time_and_ends_at_once_with_the_server() {
+    let short = Duration::from_millis(300);
+    let server = server(Config { idle_timeout: short, ..Config::default() });
+    let mut stream = send(&server, "GET /events?events=notice HTTP/1.1\r\nHost: here\r\n\r\n").await;
+    let mut answer = Vec::new();
+    let began = Instant::now();
+    while began.elapsed() < 5 * short {
+        let read = timeout(5 * short, stream.read_buf(&mut answer)).await;
+        assert!(read.unwrap().unwrap() > 0, "the stream is open");
+    }
+    let heartbeats = String::from_utf8(answer).unwrap().matches("\r\n:\nid: ").count();
+    assert!(heartbeats >= 5, "{heartbeats}");
+    let began = Instant::now();
+    server.stop.send(()).unwrap();
+    assert!(until_closed(stream).await.ends_with("0\r\n\r\n"));
+    server.served.await.unwrap().unwrap();
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
 /// Returns an HTTP/2 frame.
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();

@@ -1,0 +1,113 @@
+//! Live events as server-sent events: `GET /events`.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `hub` | follows the database, admits listeners and wakes them |
+//! | `history` | the latest events, which all listeners share |
+//! | `listener` | one stream |
+//! | `frame` | the format |
+
+use http::HeaderValue;
+use http::header::HeaderName;
+use serde::Deserialize;
+use tidings_core::error::Problem;
+use tidings_core::events::Kind;
+use tidings_core::{Error, Result};
+use utoipa::IntoParams;
+
+use crate::config::Config;
+use crate::reply::{Answer, Reply};
+use crate::request::Call;
+use crate::route::Route;
+
+mod frame;
+mod history;
+mod hub;
+mod listener;
+#[cfg(test)]
+mod tests;
+
+use history::Since;
+pub(crate) use hub::Hub;
+
+const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// Proxies such as nginx pass the stream on without collecting it.
+const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// Returns the route, if live events are on.
+pub(crate) fn routes(config: &Config) -> Vec<Route> {
+    let is_on = config.event_connections.is_some();
+    is_on.then(|| Route::get("/events", events)).into_iter().collect()
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct EventFields {
+    /// The kinds of events, separated by commas: `notice`, `post`, `counts`; all by default.
+    events: Option<String>,
+    /// The id of the last event, for clients that cannot send the header `Last-Event-ID`. The header takes precedence.
+    last_event_id: Option<String>,
+}
+
+/// Sends live events as they happen
+///
+/// Server-sent events, which browsers read with `EventSource`. The `data` of each event is a JSON object. `notice`: a notice
+/// was published, changed, or hidden, which has only its id. `post`: a post was inserted. `counts`: the counts of today,
+/// first and whenever they change, every five seconds at most. `reset`: events of the kind `event` are left out, so read the
+/// data again. After a lost connection, the stream continues with the events after `Last-Event-ID`, also at another server.
+/// An event may come twice. A comment comes every 15 to 20 seconds. A token is not needed; all callers get the same.
+#[utoipa::path(
+    get,
+    path = "/events",
+    tag = "server",
+    params(EventFields, ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event")),
+    responses((status = 200, body = String, content_type = "text/event-stream")),
+)]
+pub(crate) async fn events(call: Call) -> Answer {
+    let fields = call.parameters::<EventFields>()?;
+    let kinds = fields.events.as_deref().map_or(Ok(Kinds::ALL), Kinds::parse)?;
+    let header = call.headers().get(LAST_EVENT_ID).map(HeaderValue::as_bytes);
+    let last = header.or(fields.last_event_id.as_deref().map(str::as_bytes)).unwrap_or_default();
+    let since = match str::from_utf8(last).map(str::parse) {
+        Ok(Ok(place)) => Since::After(place),
+        _ if last.is_empty() => Since::Now,
+        _ => Since::Unknown,
+    };
+    let app = call.app();
+    let hub = app.events.as_ref().ok_or(Error::NotFound)?;
+    let listener = hub.listen(&app.config, call.address().into(), since, kinds).await?;
+    let reply = Reply::stream(listener.frames(), EVENT_STREAM);
+    Ok(reply.with(ACCEL_BUFFERING, HeaderValue::from_static("no")))
+}
+
+/// The kinds of events that a listener wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Kinds([bool; Kind::ALL.len()]);
+
+impl Kinds {
+    const ALL: Self = Self([true; Kind::ALL.len()]);
+
+    /// Reads names separated by commas.
+    ///
+    /// # Errors
+    /// `bad request` for an unknown name.
+    fn parse(text: &str) -> Result<Self> {
+        let mut kinds = Self([false; Kind::ALL.len()]);
+        for name in text.split(',') {
+            let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name.trim());
+            let kind = kind
+                .ok_or(Error::BadRequest(Problem::invalid("events", "events are notice, post and counts")))?;
+            kinds.0[kind as usize] = true;
+        }
+        Ok(kinds)
+    }
+
+    const fn contains(self, kind: Kind) -> bool {
+        self.0[kind as usize]
+    }
+
+    const fn has_counts(self) -> bool {
+        self.contains(Kind::Counts)
+    }
+}

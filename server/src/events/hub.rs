@@ -1,0 +1,303 @@
+//! The hub: a thread that follows the database, and the listeners that it wakes.
+//!
+//! The thread looks for changes only while there are listeners. It wakes them in batches with pauses between, so that other
+//! requests do not wait for ten thousand writes to sockets.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tidings_core::account::Client;
+use tidings_core::events::{Event, Follower, News};
+use tidings_core::{Error, Result, Tidings};
+use tokio::sync::watch;
+
+use super::history::{History, Next, Since};
+use super::listener::Listener;
+use super::{Kinds, frame};
+use crate::config::Config;
+
+/// The interval of the looks for changes.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// The interval of the counts of today.
+const COUNTS_EVERY: Duration = Duration::from_secs(5);
+/// The pause after a failed start.
+const RETRY: Duration = Duration::from_secs(1);
+/// The time in which the first look must succeed for a new listener.
+const START_MAX: Duration = Duration::from_secs(5);
+/// The interval of heartbeats to a silent listener: between this …
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// … and a third more, so that the heartbeats of many listeners do not come at once.
+const HEARTBEAT_SPREAD: u32 = 3;
+/// The number of groups of listeners that are woken together.
+const SHARDS: u32 = 64;
+/// The number of woken listeners after which the thread pauses, and the pause.
+const BATCH: usize = 128;
+const PAUSE: Duration = Duration::from_millis(2);
+/// `Retry-After` for a client that has too many streams, in seconds.
+const CLIENT_RETRY_S: u64 = 30;
+
+/// The hub of a server.
+pub(crate) struct Hub {
+    tidings: Tidings,
+    shared: Arc<Shared>,
+    /// The thread, from the first listener on.
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// The data that the thread and the listeners share.
+pub(super) struct Shared {
+    state: Mutex<State>,
+    /// Wakes the listeners of each group.
+    shards: [watch::Sender<()>; SHARDS as usize],
+    /// Whether the history has all changes up to the last look. While there is no listener, it has not.
+    is_following: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct State {
+    history: Option<History>,
+    counts: Counts,
+    is_closed: bool,
+    listeners: usize,
+    clients: HashMap<Client, usize>,
+    /// The number of listeners so far.
+    total: u32,
+}
+
+/// The counts of today as last told.
+#[derive(Default)]
+struct Counts {
+    /// A number that grows with each change.
+    number: u64,
+    frame: Bytes,
+}
+
+/// The right of a listener to have a stream, returned when it is dropped.
+pub(super) struct Permit {
+    shared: Arc<Shared>,
+    client: Client,
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut state = self.shared.state();
+        state.listeners -= 1;
+        if let Some(count) = state.clients.get_mut(&self.client) {
+            *count -= 1;
+            if *count == 0 {
+                state.clients.remove(&self.client);
+            }
+        }
+    }
+}
+
+impl Hub {
+    pub(crate) fn new(tidings: Tidings) -> Self {
+        let (shards, is_following) =
+            (std::array::from_fn(|_| watch::Sender::new(())), watch::Sender::new(false));
+        let shared = Arc::new(Shared { state: Mutex::default(), shards, is_following });
+        Self { tidings, shared, thread: Mutex::default() }
+    }
+
+    /// Returns the number of listeners.
+    pub(crate) fn listeners(&self) -> usize {
+        self.shared.state().listeners
+    }
+
+    /// Ends all streams. There are none from then on.
+    pub(crate) fn close(&self) {
+        self.shared.state().is_closed = true;
+        for shard in &self.shared.shards {
+            shard.send_replace(());
+        }
+        self.wake_thread();
+    }
+
+    /// Returns a new listener of `client` to events of these kinds.
+    ///
+    /// # Errors
+    /// `overloaded` if there are too many, or the database cannot be read; `too many requests` if the client has too many.
+    pub(super) async fn listen(
+        &self,
+        config: &Config,
+        client: Client,
+        since: Since,
+        kinds: Kinds,
+    ) -> Result<Listener> {
+        let (permit, number) = self.admit(config, client)?;
+        self.wake_thread();
+        let mut is_following = self.shared.is_following.subscribe();
+        let following = is_following.wait_for(|is_following| *is_following);
+        if !matches!(tokio::time::timeout(START_MAX, following).await, Ok(Ok(_))) {
+            return Err(Error::Overloaded);
+        }
+        // Before the history is read, so that no event after it is missed.
+        let shard = number % SHARDS;
+        let wake = self.shared.shards[shard as usize].subscribe();
+        let state = self.shared.state();
+        let history = state.history.as_ref().filter(|_| !state.is_closed).ok_or(Error::Overloaded)?;
+        let (begin, position) = (history.begin(since, kinds), history.end());
+        drop(state);
+        // A library's timeout may be shorter than the interval.
+        let interval = HEARTBEAT.min(config.idle_timeout / HEARTBEAT_SPREAD);
+        let spread = interval / HEARTBEAT_SPREAD * shard / SHARDS;
+        Ok(Listener::new(permit, wake, kinds, begin, position, interval + spread))
+    }
+
+    /// Returns a permit, and the number of the listener.
+    fn admit(&self, config: &Config, client: Client) -> Result<(Permit, u32)> {
+        let max = config.event_streams();
+        let mut state = self.shared.state();
+        if state.is_closed || state.listeners >= max {
+            return Err(Error::Overloaded);
+        }
+        let of_client = state.clients.entry(client).or_default();
+        if *of_client >= (max - max / 4) {
+            return Err(Error::TooManyRequests { retry_after_s: CLIENT_RETRY_S });
+        }
+        *of_client += 1;
+        state.listeners += 1;
+        state.total = state.total.wrapping_add(1);
+        let number = state.total;
+        drop(state);
+        Ok((Permit { shared: Arc::clone(&self.shared), client }, number))
+    }
+
+    /// Starts the thread, or wakes it if it waits for listeners.
+    fn wake_thread(&self) {
+        if *self.shared.is_following.borrow() && !self.shared.state().is_closed {
+            return;
+        }
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*thread {
+            Some(thread) => thread.thread().unpark(),
+            None if self.shared.state().is_closed => {}
+            None => {
+                let (shared, tidings) = (Arc::clone(&self.shared), self.tidings.clone());
+                let follow = move || shared.follow(&tidings);
+                match thread::Builder::new().name("tidings-events".into()).spawn(follow) {
+                    Ok(started) => *thread = Some(started),
+                    Err(error) => tracing::error!(%error, "live events cannot be followed"),
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        self.close();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A panic of the thread was printed.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Permit {
+    /// Returns the next frame for a listener. `is_due` is whether it gets a heartbeat if there is nothing else; `counts` is
+    /// the number of the counts that it has read.
+    pub(super) fn next(&self, position: &mut u64, counts: &mut u64, kinds: Kinds, is_due: bool) -> Next {
+        let state = self.shared.state();
+        let Some(history) = state.history.as_ref().filter(|_| !state.is_closed) else { return Next::Lost };
+        match history.next(position, kinds) {
+            Next::Nothing => {}
+            other => return other,
+        }
+        if kinds.has_counts() && *counts != state.counts.number {
+            *counts = state.counts.number;
+            return Next::Frame(state.counts.frame.clone());
+        }
+        if is_due { Next::Frame(history.heartbeat()) } else { Next::Nothing }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // No code panics while it holds the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Follows the database until the hub closes.
+    fn follow(&self, tidings: &Tidings) {
+        let (mut follower, mut counted): (Option<Follower>, Option<Instant>) = (None, None);
+        while self.has_listeners() {
+            let following = match &mut follower {
+                Some(follower) => follower,
+                None => match Follower::start(tidings) {
+                    Ok((new, first, news)) => {
+                        self.state().history = Some(History::new(first));
+                        self.publish(&new, news, None);
+                        follower.insert(new)
+                    }
+                    Err(error) => {
+                        tracing::error!(cause = error.detail(), "live events cannot be followed");
+                        thread::park_timeout(RETRY);
+                        continue;
+                    }
+                },
+            };
+            let news = following.look();
+            let mut counts = None;
+            if counted.is_none_or(|then| then.elapsed() >= COUNTS_EVERY) {
+                counted = Some(Instant::now());
+                counts = following.counts().unwrap_or_else(|error| {
+                    tracing::debug!(cause = error.detail(), "the counts of today cannot be read");
+                    None
+                });
+            }
+            let has_news = !news.events.is_empty() || counts.is_some();
+            self.publish(following, news, counts);
+            self.is_following.send_if_modified(|is_following| !std::mem::replace(is_following, true));
+            if has_news {
+                self.wake();
+            }
+            thread::park_timeout(LOOK_EVERY);
+        }
+    }
+
+    /// Waits until there is a listener. Returns false when the hub is closed.
+    fn has_listeners(&self) -> bool {
+        loop {
+            let state = self.state();
+            if state.is_closed || state.listeners > 0 {
+                return !state.is_closed;
+            }
+            // While the lock is held: a listener that comes later sees that it has to wake the thread.
+            self.is_following.send_replace(false);
+            drop(state);
+            thread::park();
+        }
+    }
+
+    fn publish(&self, follower: &Follower, news: News, counts: Option<Event>) {
+        // Encoded before the lock is taken.
+        let events: Vec<_> = news.events.iter().map(|event| (event.mark, frame::event(event))).collect();
+        let counts = counts.as_ref().map(frame::event);
+        let mut state = self.state();
+        if let Some(frame) = counts {
+            state.counts = Counts { number: state.counts.number + 1, frame };
+        }
+        let Some(history) = &mut state.history else { return };
+        news.withdrawn.into_iter().for_each(|subject| history.withdraw(subject));
+        events.into_iter().for_each(|(mark, frame)| history.push(mark, frame));
+        history.set_end(follower.place(), follower.last());
+    }
+
+    /// Wakes all listeners, some at a time.
+    fn wake(&self) {
+        let mut woken = 0;
+        for shard in &self.shards {
+            woken += shard.receiver_count();
+            shard.send_replace(());
+            if woken >= BATCH {
+                thread::sleep(PAUSE);
+                woken = 0;
+            }
+        }
+    }
+}

@@ -1,0 +1,292 @@
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use http_body::Body;
+use http_body_util::{BodyExt as _, Full};
+use tidings_core::account::Caller;
+use tidings_core::{notice, post};
+use tokio::time::timeout;
+use tower::ServiceExt as _;
+
+use crate::app::App;
+use crate::config::Config;
+use crate::testing::{Service, header, outcome, request, service, with};
+
+const OPERATOR: Caller = Caller::Operator;
+
+/// A stream of events.
+struct Events(Pin<Box<dyn Body<Data = Bytes, Error = warp::Error> + Send>>);
+
+impl Events {
+    async fn open(app: &Arc<App>, request: Request<Full<Bytes>>) -> Self {
+        let response = Arc::clone(app).service().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), 200);
+        Self(Box::pin(response.into_body()))
+    }
+
+    /// Returns the next frame; `None` at the end of the stream.
+    async fn next(&mut self) -> Option<String> {
+        let frame = timeout(Duration::from_secs(30), self.0.frame()).await.expect("a frame in time");
+        frame.map(|frame| String::from_utf8(frame.unwrap().into_data().unwrap().into()).unwrap())
+    }
+
+    /// Returns the frames before the one that sets the place, and the place.
+    async fn begin(&mut self) -> (Vec<String>, String) {
+        let mut frames = Vec::new();
+        loop {
+            let frame = self.next().await.unwrap();
+            if let Some(place) = frame.strip_prefix("retry: 3000\nid: ") {
+                return (frames, place.trim_end().to_owned());
+            }
+            frames.push(frame);
+        }
+    }
+
+    /// Returns the next event that is not of the counts: its id, its name and its data.
+    async fn event(&mut self) -> (String, String, serde_json::Value) {
+        loop {
+            let frame = self.next().await.unwrap();
+            let field = |name: &str| {
+                let line = frame.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+                line.unwrap_or_default().to_owned()
+            };
+            let event = field("event");
+            if event != "counts" && !event.is_empty() {
+                return (field("id"), event, serde_json::from_str(&field("data")).unwrap());
+            }
+        }
+    }
+}
+
+fn app(service: &Service, config: Config) -> Arc<App> {
+    App::new(service.tidings.clone(), config)
+}
+
+fn events() -> Request<Full<Bytes>> {
+    request("GET", "/events")
+}
+
+fn after(place: &str) -> Request<Full<Bytes>> {
+    with(events(), "last-event-id", place)
+}
+
+fn insert_notice(service: &Service, title: &str) -> String {
+    let draft =
+        notice::Draft { title: Some(title.into()), post: Some("Text".into()), ..notice::Draft::default() };
+    notice::insert(&service.tidings, &OPERATOR, &draft).unwrap().id.to_string()
+}
+
+fn insert_post(service: &Service, n: usize) {
+    let draft = post::Draft {
+        title: Some(format!("Post {n}")),
+        url: Some(format!("https://a.example/{n}")),
+        ..post::Draft::default()
+    };
+    post::insert(&service.tidings, &OPERATOR, &draft).unwrap();
+}
+
+#[tokio::test]
+async fn a_listener_gets_its_place_the_counts_and_then_what_happens() {
+    let service = service();
+    insert_post(&service, 1);
+    let app = app(&service, Config::default());
+    let response = Arc::clone(&app).service().oneshot(events()).await.unwrap();
+    let headers = response.headers();
+    for (name, value) in [
+        ("content-type", "text/event-stream"),
+        ("cache-control", "no-store"),
+        ("x-accel-buffering", "no"),
+        ("x-content-type-options", "nosniff"),
+    ] {
+        assert_eq!(headers[name], value);
+    }
+    let gzip = with(with(events(), "accept-encoding", "gzip, br"), "origin", "https://app.example");
+    let response = Arc::clone(&app).service().oneshot(gzip).await.unwrap();
+    assert!(!response.headers().contains_key("content-encoding"));
+    assert_eq!(response.headers()["access-control-allow-origin"], "*");
+    let mut stream = Events::open(&app, events()).await;
+    let (frames, place) = stream.begin().await;
+    assert!(frames.is_empty(), "earlier posts are not told: {frames:?}");
+    let counts = stream.next().await.unwrap();
+    assert!(counts.starts_with("event: counts\ndata: {\"date\":\""), "{counts}");
+    assert!(counts.ends_with(",\"today_visitor\":0,\"today_view\":0,\"today_fav\":0}\n\n"), "{counts}");
+    let id = insert_notice(&service, "Line\u{2028}Library");
+    let (after_notice, name, data) = stream.event().await;
+    assert_eq!((name.as_str(), &data["change"]), ("notice", &"published".into()));
+    assert_eq!(
+        (&data["notice"]["_id"], &data["notice"]["title"]),
+        (&id.into(), &"Line\u{2028}Library".into())
+    );
+    insert_post(&service, 2);
+    let (after_post, name, data) = stream.event().await;
+    assert_eq!((name.as_str(), &data["post"]["title"]), ("post", &"Post 2".into()));
+    assert!(place != after_notice && after_notice != after_post);
+}
+
+#[tokio::test]
+async fn a_listener_continues_after_its_last_event() {
+    let service = service();
+    let here = app(&service, Config::default());
+    let mut stream = Events::open(&here, events()).await;
+    let (_, start) = stream.begin().await;
+    let hidden = insert_notice(&service, "Hidden soon");
+    stream.event().await;
+    insert_notice(&service, "Library");
+    let (after_notice, ..) = stream.event().await;
+    insert_post(&service, 1);
+    let (end, ..) = stream.event().await;
+    drop(stream);
+
+    let titles = async |app: &Arc<App>, request| {
+        let (frames, place) = Events::open(app, request).await.begin().await;
+        let titles = frames.iter().map(|frame| match frame.split_once("\"title\":\"") {
+            Some((_, rest)) => rest.split('"').next().unwrap().to_owned(),
+            None => frame.clone(),
+        });
+        (titles.collect::<Vec<_>>(), place)
+    };
+    assert_eq!(titles(&here, after(&start)).await.0, ["Hidden soon", "Library", "Post 1"]);
+    assert_eq!(titles(&here, after(&after_notice)).await.0, ["Post 1"]);
+    assert_eq!(titles(&here, after(&end)).await, (vec![], end.clone()));
+    let by_query = request("GET", &format!("/events?last_event_id={after_notice}&events=post,notice"));
+    assert_eq!(titles(&here, by_query.clone()).await.0, ["Post 1"]);
+    assert_eq!(titles(&here, with(by_query, "last-event-id", &end)).await.0, Vec::<String>::new());
+    let reset = |kind: &str| format!("event: reset\ndata: {{\"event\":\"{kind}\"}}\n\n");
+    for unknown in ["x", "999999-999999", "-1-2", "1"] {
+        let expected = [reset("notice"), reset("post")];
+        assert_eq!(titles(&here, after(unknown)).await, (expected.into(), end.clone()), "{unknown}");
+    }
+
+    // Another server has the posts, but cannot tell which notices have changed.
+    let there = app(&service, Config::default());
+    assert_eq!(titles(&there, after(&end)).await, (vec![], end.clone()));
+    assert_eq!(titles(&there, after(&after_notice)).await.0, ["Post 1"]);
+    assert_eq!(titles(&there, after(&start)).await.0, [reset("notice"), "Post 1".into()]);
+    let posts = with(request("GET", "/events?events=post"), "last-event-id", &start);
+    assert_eq!(titles(&there, posts).await.0, ["Post 1"]);
+
+    // Earlier texts of a notice are not told any more, least of all of one that is hidden now.
+    let list = notice::list(&service.tidings, &OPERATOR).unwrap();
+    let library = list.notices().iter().find(|notice| &*notice.title == "Library").unwrap().id.to_string();
+    let rename = notice::Draft { title: Some("Reading room".into()), ..notice::Draft::default() };
+    notice::update(&service.tidings, &OPERATOR, &library, &rename).unwrap();
+    let mut stream = Events::open(&here, after(&end)).await;
+    let (end, _, data) = stream.event().await;
+    assert_eq!((&data["change"], &data["notice"]["title"]), (&"changed".into(), &"Reading room".into()));
+    let hide = notice::Draft { activation: Some(0), ..notice::Draft::default() };
+    notice::update(&service.tidings, &OPERATOR, &hidden, &hide).unwrap();
+    let mut stream = Events::open(&here, after(&end)).await;
+    let (_, _, data) = stream.event().await;
+    assert_eq!(data, serde_json::json!({ "change": "hidden", "_id": hidden }));
+    let (replayed, _) = titles(&here, after(&start)).await;
+    assert_eq!(replayed.len(), 3, "{replayed:?}");
+    assert_eq!(replayed[..2], ["Post 1", "Reading room"]);
+}
+
+#[tokio::test]
+async fn a_listener_gets_only_the_kinds_that_it_wants() {
+    let service = service();
+    let app = app(&service, Config::default());
+    let mut stream = Events::open(&app, request("GET", "/events?events=post")).await;
+    assert!(stream.begin().await.0.is_empty());
+    insert_notice(&service, "Library");
+    insert_post(&service, 1);
+    let frame = stream.next().await.unwrap();
+    assert!(frame.contains("event: post\n"), "{frame}");
+    for query in ["?events=", "?events=posts", "?events=post,,notice", "?events=post&events=%FF"] {
+        let answer = service.answer_of(&app, request("GET", &format!("/events{query}"))).await;
+        assert_eq!(outcome(&answer), "400 bad request", "{query}");
+    }
+}
+
+#[tokio::test]
+async fn streams_are_bounded_in_total_and_for_each_client() {
+    let service = service();
+    let config = Config {
+        event_connections: std::num::NonZeroU32::new(4),
+        trust_proxy: vec!["127.0.0.0/8".parse().unwrap()],
+        ..Config::default()
+    };
+    let app = app(&service, config);
+    let by = |client| with(events(), "x-forwarded-for", client);
+    let mut streams = Vec::new();
+    for _ in 0..3 {
+        streams.push(Events::open(&app, by("192.0.2.1")).await);
+    }
+    let refused = service.answer_of(&app, by("192.0.2.1")).await;
+    assert_eq!(
+        (outcome(&refused).as_str(), header(&refused, "retry-after")),
+        ("429 too many requests", "30")
+    );
+    streams.push(Events::open(&app, by("192.0.2.2")).await);
+    let refused = service.answer_of(&app, by("192.0.2.3")).await;
+    assert_eq!((outcome(&refused).as_str(), header(&refused, "retry-after")), ("503 overloaded", "1"));
+    assert_eq!(app.events.as_ref().unwrap().listeners(), 4);
+    streams.truncate(1);
+    streams.push(Events::open(&app, by("192.0.2.3")).await);
+    drop(streams);
+    assert_eq!(app.events.as_ref().unwrap().listeners(), 0);
+}
+
+#[tokio::test]
+async fn events_of_a_time_without_listeners_are_told_to_one_that_continues() {
+    let service = service();
+    let app = app(&service, Config::default());
+    let mut stream = Events::open(&app, events()).await;
+    let (_, place) = stream.begin().await;
+    drop(stream);
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    insert_notice(&service, "Library");
+    let (frames, end) = Events::open(&app, after(&place)).await.begin().await;
+    assert_eq!(frames.len(), 1, "{frames:?}");
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    insert_notice(&service, "Canteen");
+    let (frames, place) = Events::open(&app, events()).await.begin().await;
+    assert!(frames.is_empty() && place != end, "a new listener gets no earlier event: {frames:?}");
+}
+
+#[tokio::test]
+async fn a_listener_that_is_too_slow_loses_its_stream() {
+    let service = service();
+    let app = app(&service, Config::default());
+    let mut slow = Events::open(&app, events()).await;
+    let (_, place) = slow.begin().await;
+    for n in 0..300 {
+        insert_notice(&service, &format!("Notice {n}"));
+    }
+    let mut quick = Events::open(&app, request("GET", "/events?events=notice")).await;
+    quick.begin().await;
+    insert_notice(&service, "Last");
+    quick.event().await;
+    while slow.next().await.is_some() {}
+    let (frames, _) = Events::open(&app, after(&place)).await.begin().await;
+    assert_eq!(frames, ["event: reset\ndata: {\"event\":\"notice\"}\n\n"]);
+}
+
+#[tokio::test]
+async fn a_silent_stream_gets_heartbeats() {
+    let service = service();
+    let config = Config { idle_timeout: Duration::from_millis(300), ..Config::default() };
+    let app = app(&service, config);
+    let mut stream = Events::open(&app, request("GET", "/events?events=notice")).await;
+    let (_, place) = stream.begin().await;
+    for _ in 0..3 {
+        assert_eq!(stream.next().await.unwrap(), format!(":\nid: {place}\n\n"));
+    }
+}
+
+#[tokio::test]
+async fn streams_end_with_the_server_and_can_be_off() {
+    let service = service();
+    let running = app(&service, Config::default());
+    let mut stream = Events::open(&running, request("GET", "/events?events=notice")).await;
+    stream.begin().await;
+    running.stop();
+    assert_eq!(stream.next().await, None);
+    assert_eq!(outcome(&service.answer_of(&running, events()).await), "503 overloaded");
+    let off = Config { event_connections: None, ..Config::default() };
+    assert_eq!(outcome(&service.answer(&off, events()).await), "404 Not found");
+}

@@ -1,0 +1,320 @@
+//! Newsfeeds and notices for feed readers: Atom and JSON Feed.
+//!
+//! A client asks for them with `?format=`, or with the media type in `Accept`. All other clients get the JSON object of the
+//! operation. Documents that many clients ask for are cached as long as the answer of the operation is the same.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use http::header::ACCEPT;
+use http::{HeaderMap, HeaderValue};
+use lru::LruCache;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use tidings_core::account::Caller;
+use tidings_core::answer::Encoded;
+use tidings_core::clock::Timestamp;
+use tidings_core::error::Problem;
+use tidings_core::newsfeed::{self, FeedPage, Page};
+use tidings_core::notice::NoticeList;
+use tidings_core::{Error, Result, Tidings};
+use utoipa::IntoParams;
+
+use crate::coding::weight_of;
+use crate::lane::{Lane, Lanes};
+use crate::reply::Answer;
+use crate::request::Call;
+
+mod atom;
+mod json_feed;
+#[cfg(test)]
+mod tests;
+
+/// The maximum number of cached documents.
+const CACHED: NonZeroUsize = NonZeroUsize::new(32).expect("not zero");
+
+/// A format for feed readers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// Source: RFC 4287, and RFC 5005 for the links of pages.
+    Atom,
+    /// Source: <https://www.jsonfeed.org/version/1.1/>.
+    JsonFeed,
+}
+
+impl Format {
+    const ALL: [Self; 2] = [Self::Atom, Self::JsonFeed];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Atom => "atom",
+            Self::JsonFeed => "json-feed",
+        }
+    }
+
+    const fn media_type(self) -> &'static str {
+        match self {
+            Self::Atom => "application/atom+xml",
+            Self::JsonFeed => "application/feed+json",
+        }
+    }
+
+    const fn content_type(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Self::Atom => "application/atom+xml; charset=utf-8",
+            Self::JsonFeed => "application/feed+json; charset=utf-8",
+        })
+    }
+
+    /// Returns the format that a request names in its query or, without that, in `Accept`. `None` is the JSON object of the
+    /// operation, which clients get that accept everything or any JSON.
+    ///
+    /// # Errors
+    /// `bad request` for an unknown name.
+    pub(crate) fn of(call: &Call) -> Result<Option<Self>> {
+        Self::chosen(call.headers(), call.parameters::<FormatFields>()?.format.as_deref())
+    }
+
+    fn chosen(headers: &HeaderMap, name: Option<&str>) -> Result<Option<Self>> {
+        match name {
+            None => Ok(Self::accepted(headers)),
+            Some("json") => Ok(None),
+            Some(name) => {
+                let format = Self::ALL.into_iter().find(|format| format.name() == name);
+                format
+                    .map(Some)
+                    .ok_or(Error::BadRequest(Problem::invalid("format", "format is json, atom or json-feed")))
+            }
+        }
+    }
+
+    /// Returns the format whose media type has the greatest weight, unless that of JSON is as great. Wildcards do not count:
+    /// existing clients send them.
+    fn accepted(headers: &HeaderMap) -> Option<Self> {
+        let (mut best, mut json) = (None, 0.0);
+        let lines = headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok());
+        for range in lines.flat_map(|line| line.split(',')) {
+            let (name, parameters) = range.split_once(';').unwrap_or((range, ""));
+            let name = name.trim();
+            if name.eq_ignore_ascii_case("application/json") {
+                json = weight_of(parameters);
+            }
+            let is_named = |format: &Self| name.eq_ignore_ascii_case(format.media_type());
+            let Some(format) = Self::ALL.into_iter().find(is_named) else { continue };
+            let weight = weight_of(parameters);
+            if weight > best.map_or(0.0, |(weight, _)| weight) {
+                best = Some((weight, format));
+            }
+        }
+        best.filter(|(weight, _)| *weight > json).map(|(_, format)| format)
+    }
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FormatFields {
+    /// `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
+    /// `application/feed+json`.
+    format: Option<String>,
+}
+
+/// What a document is about, and where it is.
+pub(crate) struct Outline {
+    format: Format,
+    title: String,
+    /// The scheme and the host of the request's address.
+    site: String,
+    /// The address without a query, which identifies the feed.
+    id: String,
+    limit: Option<i64>,
+    next: Option<String>,
+}
+
+impl Outline {
+    /// Returns the outline of a document at `path` below the base path.
+    pub(crate) fn new(call: &Call, format: Format, title: impl Into<String>, path: &str) -> Self {
+        let site = call.site();
+        let id = format!("{site}{}{path}", call.app().config.base_path);
+        Self { format, title: title.into(), site, id, limit: None, next: None }
+    }
+
+    /// Returns the outline of this page of a newsfeed.
+    pub(crate) fn at(self, page: &Page<'_>) -> Self {
+        Self { limit: page.limit, next: page.next.map(ToOwned::to_owned), ..self }
+    }
+
+    /// Returns the address of the document.
+    fn address(&self) -> String {
+        let limit = self.limit.map(|limit| format!("&limit={limit}")).unwrap_or_default();
+        match &self.next {
+            Some(next) => self.address_of(next),
+            None => format!("{}?format={}{limit}", self.id, self.format.name()),
+        }
+    }
+
+    /// Returns the address of the page that begins at `next`.
+    fn address_of(&self, next: &str) -> String {
+        let next = utf8_percent_encode(next, NON_ALPHANUMERIC);
+        format!("{}?format={}&next={next}", self.id, self.format.name())
+    }
+
+    /// Returns the name of the site, which is the author of the feed.
+    fn author(&self) -> &str {
+        self.site.split_once("://").map_or(&self.site, |(_, host)| host)
+    }
+
+    fn document(&self, entries: &[Entry], next: Option<&str>) -> Arc<Encoded> {
+        let next = next.map(|next| self.address_of(next));
+        let document = match self.format {
+            Format::Atom => atom::document(self, entries, next.as_deref()),
+            Format::JsonFeed => json_feed::document(self, entries, next.as_deref()),
+        };
+        Arc::new(Encoded::new(document))
+    }
+}
+
+/// An entry of a document.
+struct Entry {
+    id: String,
+    title: String,
+    /// The address of the post; a notice has none.
+    url: Option<String>,
+    image: Option<String>,
+    text: Text,
+    date: Timestamp,
+    labels: Vec<Arc<str>>,
+}
+
+enum Text {
+    /// The beginning of the text.
+    Summary(String),
+    /// The whole text.
+    Whole(Arc<str>),
+}
+
+/// The kind of record that an id belongs to.
+#[derive(Clone, Copy)]
+enum Record {
+    Post = 1,
+    Notice = 2,
+}
+
+/// Returns the permanent id of a record: a UUID of version 8 that has the 24 digits of the `_id` and the kind of the record.
+///
+/// It does not depend on the address of the server or of the post. Source: RFC 9562 section 5.8.
+fn urn(record: Record, id: &str) -> String {
+    let part = |from: usize, to: usize| id.get(from..to).unwrap_or_default();
+    format!("urn:uuid:{}-{}-8000-800{}-{}", part(0, 8), part(8, 12), record as u8, part(12, 24))
+}
+
+/// Returns the document of a page of a newsfeed. Reads the texts of posts from the database.
+fn of_posts(tidings: &Tidings, outline: &Outline, page: &FeedPage) -> Result<Arc<Encoded>> {
+    let entries = newsfeed::entries(tidings, page)?.into_iter().map(|entry| Entry {
+        id: urn(Record::Post, &entry.post.id),
+        title: entry.post.title,
+        url: Some(entry.post.url),
+        image: Some(entry.post.img).filter(|img| !img.is_empty()),
+        text: Text::Summary(entry.summary),
+        date: entry.post.date,
+        labels: entry.labels,
+    });
+    Ok(outline.document(&entries.collect::<Vec<_>>(), page.next()))
+}
+
+/// Returns the document of the notices.
+fn of_notices(outline: &Outline, list: &NoticeList) -> Arc<Encoded> {
+    let entries = list.notices().iter().map(|notice| Entry {
+        id: urn(Record::Notice, &notice.id.to_string()),
+        title: notice.title.to_string(),
+        url: None,
+        image: None,
+        text: Text::Whole(Arc::clone(&notice.post)),
+        date: notice.date,
+        labels: Vec::new(),
+    });
+    outline.document(&entries.collect::<Vec<_>>(), None)
+}
+
+/// Answers with the document of a page that a guest gets.
+pub(crate) async fn posts(call: Call, outline: Outline, page: FeedPage) -> Answer {
+    let is_shared = outline.next.is_none() && outline.limit.is_none();
+    let source = is_shared.then(|| Arc::clone(page.answer()));
+    shared(call, outline, source, move |tidings, outline| of_posts(tidings, outline, &page)).await
+}
+
+/// Answers with the document of a page that is read in a lane because the caller is a member.
+pub(crate) async fn posts_of_member(
+    call: Call,
+    outline: Outline,
+    lane: impl FnOnce(&Lanes) -> &Lane,
+    page: impl FnOnce(&Tidings, &Caller) -> Result<FeedPage> + Send + 'static,
+) -> Answer {
+    let content_type = outline.format.content_type();
+    let work = move |tidings: &_, caller: &_| of_posts(tidings, &outline, &page(tidings, caller)?);
+    call.document_in(lane, content_type, work).await
+}
+
+/// Answers with the document of the notices that all callers see.
+pub(crate) async fn notices(call: Call, outline: Outline, list: NoticeList) -> Answer {
+    let source = Arc::clone(list.answer());
+    shared(call, outline, Some(source), move |_, outline| Ok(of_notices(outline, &list))).await
+}
+
+/// Answers with the document of the notices, which are read in a lane.
+pub(crate) async fn notices_in_lane(
+    call: Call,
+    outline: Outline,
+    list: impl FnOnce(&Tidings, &Caller) -> Result<NoticeList> + Send + 'static,
+) -> Answer {
+    let content_type = outline.format.content_type();
+    let work = move |tidings: &_, caller: &_| Ok(of_notices(&outline, &list(tidings, caller)?));
+    call.document_in(|lanes| &lanes.read, content_type, work).await
+}
+
+/// Answers with a document, from the cache if `source` is the answer that the cached one was made of.
+async fn shared(
+    call: Call,
+    outline: Outline,
+    source: Option<Arc<Encoded>>,
+    make: impl FnOnce(&Tidings, &Outline) -> Result<Arc<Encoded>> + Send + 'static,
+) -> Answer {
+    let (content_type, address) = (outline.format.content_type(), outline.address());
+    let documents = &call.app().documents;
+    if let Some(document) = source.as_ref().and_then(|source| documents.get(&address, source)) {
+        return call.document(document, content_type).await;
+    }
+    let app = Arc::clone(call.app());
+    let work = move |tidings: &_, _: &_| {
+        let document = make(tidings, &outline)?;
+        if let Some(source) = source {
+            app.documents.insert(address, source, &document);
+        }
+        Ok(document)
+    };
+    call.document_in(|lanes| &lanes.read, content_type, work).await
+}
+
+/// The cached documents by their addresses, each with the answer that it was made of.
+pub(crate) struct Documents(Mutex<LruCache<String, (Arc<Encoded>, Arc<Encoded>)>>);
+
+impl Documents {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(LruCache::new(CACHED)))
+    }
+
+    fn get(&self, address: &str, source: &Arc<Encoded>) -> Option<Arc<Encoded>> {
+        let mut documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (of, document) = documents.get(address)?;
+        Arc::ptr_eq(of, source).then(|| Arc::clone(document))
+    }
+
+    fn insert(&self, address: String, source: Arc<Encoded>, document: &Arc<Encoded>) {
+        let mut documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        documents.put(address, (source, Arc::clone(document)));
+    }
+}
+
+/// Returns the time of the newest entry; the beginning of 1970 if there is none, so that an empty document never changes.
+fn updated(entries: &[Entry]) -> Timestamp {
+    entries.iter().map(|entry| entry.date).max().unwrap_or(Timestamp::from_millis(0))
+}

@@ -1,0 +1,83 @@
+//! Atom documents.
+
+use std::borrow::Cow;
+use std::io;
+
+use quick_xml::Writer;
+use quick_xml::events::{BytesDecl, BytesText, Event};
+
+use super::{Entry, Format, Outline, Text, updated};
+
+/// Returns the document.
+pub(super) fn document(outline: &Outline, entries: &[Entry], next: Option<&str>) -> Vec<u8> {
+    let mut xml = Writer::new(Vec::with_capacity(1_024 * (entries.len() + 1)));
+    write(&mut xml, outline, entries, next).expect("writing to memory does not fail");
+    xml.into_inner()
+}
+
+fn write(
+    xml: &mut Writer<Vec<u8>>,
+    outline: &Outline,
+    entries: &[Entry],
+    next: Option<&str>,
+) -> io::Result<()> {
+    xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("utf-8"), None)))?;
+    let feed = xml.create_element("feed").with_attribute(("xmlns", "http://www.w3.org/2005/Atom"));
+    feed.write_inner_content(|xml| {
+        element(xml, "id", &outline.id)?;
+        element(xml, "title", &outline.title)?;
+        element(xml, "updated", &updated(entries).to_string())?;
+        let author = xml.create_element("author");
+        author.write_inner_content(|xml| element(xml, "name", outline.author()))?;
+        let own = outline.address();
+        for (relation, address) in [("self", Some(own.as_str())), ("next", next)] {
+            let Some(address) = address else { continue };
+            let link = [("rel", relation), ("type", Format::Atom.media_type()), ("href", address)];
+            xml.create_element("link").with_attributes(link).write_empty()?;
+        }
+        entries.iter().try_for_each(|entry| write_entry(xml, entry))
+    })?;
+    Ok(())
+}
+
+fn write_entry(xml: &mut Writer<Vec<u8>>, entry: &Entry) -> io::Result<()> {
+    let date = entry.date.to_string();
+    xml.create_element("entry").write_inner_content(|xml| {
+        element(xml, "id", &entry.id)?;
+        element(xml, "title", &entry.title)?;
+        element(xml, "published", &date)?;
+        element(xml, "updated", &date)?;
+        if let Some(url) = &entry.url {
+            let link = [("rel", "alternate".into()), ("href", allowed(url))];
+            let link = link.iter().map(|(name, value): &(_, Cow<'_, str>)| (*name, &**value));
+            xml.create_element("link").with_attributes(link).write_empty()?;
+        }
+        for label in &entry.labels {
+            xml.create_element("category").with_attribute(("term", &*allowed(label))).write_empty()?;
+        }
+        match &entry.text {
+            Text::Summary(text) if text.is_empty() => Ok(()),
+            Text::Summary(text) => element(xml, "summary", text),
+            Text::Whole(text) => element(xml, "content", text),
+        }
+    })?;
+    Ok(())
+}
+
+/// Writes an element with plain text, which is the default type of texts.
+fn element(xml: &mut Writer<Vec<u8>>, name: &str, text: &str) -> io::Result<()> {
+    xml.create_element(name).write_text_content(BytesText::new(&allowed(text)))?;
+    Ok(())
+}
+
+/// Replaces the characters that XML cannot contain, not even escaped.
+///
+/// Source: XML 1.0 section 2.2.
+fn allowed(text: &str) -> Cow<'_, str> {
+    let is_forbidden = |c: char| matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}');
+    if text.contains(is_forbidden) {
+        Cow::Owned(text.replace(is_forbidden, "\u{fffd}"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}

@@ -1,0 +1,147 @@
+//! Live events, and the documents for feed readers.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tidings_tests::{Event, EventStream, OPERATIONS, Server, sample, wait_until};
+
+fn open(server: &Server, last_id: &str) -> EventStream {
+    EventStream::open(server.address(), "/events", last_id).begun()
+}
+
+/// Returns what an event tells, in short.
+fn told(event: Option<Event>) -> String {
+    let Event { name, data } = event.expect("the stream is open");
+    let about = [&data["notice"]["title"], &data["post"]["title"], &data["_id"], &data["event"]];
+    let about = about.into_iter().find_map(Value::as_str).unwrap_or_default();
+    format!("{name} {} {about}", data["change"].as_str().unwrap_or_default())
+}
+
+#[test]
+fn a_stream_tells_what_other_callers_and_other_processes_do_and_is_one_line_of_the_log() {
+    let server = Server::start();
+    let admin = server.admin();
+    let mut stream = open(&server, "");
+    let id = admin.post("/insert_notice", sample::notice("Library")).succeeded().text("/_id");
+    assert_eq!(told(stream.next()), "notice published Library");
+    let hidden = json!({ "activation": 0, "title": "Secret" });
+    let _ = admin.post(&format!("/update_notice/{id}"), hidden).succeeded();
+    assert_eq!(told(stream.next()), format!("notice hidden {id}"));
+    let _ = admin.post("/insert_post", sample::post("A borrowed crab")).succeeded();
+    assert_eq!(told(stream.next()), "post  A borrowed crab");
+    // Another process.
+    let _ = server.cli(["notice", "add", "--title", "Canteen", "--post", "Closed."]).succeeded();
+    assert_eq!(told(stream.next()), "notice published Canteen");
+    let answer = admin.get("/get_log_date/0/1/0/1000").succeeded();
+    let lines = answer.list("log").iter().filter(|line| line["path"] == "/events").count();
+    assert_eq!(lines, 1);
+}
+
+#[test]
+fn the_counts_of_today_are_told_first_and_when_they_change() {
+    let server = Server::start();
+    let mut stream = EventStream::open(server.address(), "/events?events=counts", "").begun();
+    let first = stream.next_of_any_name().unwrap();
+    assert_eq!(first.name, "counts");
+    let names: Vec<_> = first.data.as_object().unwrap().keys().cloned().collect();
+    assert_eq!(names, ["date", "today_fav", "today_view", "today_visitor"]);
+    let id = server.admin().post("/insert_post", sample::post("A crab")).succeeded().text("/_id");
+    let _ = server.anyone().get(&format!("/post_view/{id}")).succeeded();
+    while stream.next_of_any_name().unwrap().data["today_view"] != 1 {}
+}
+
+#[test]
+fn a_stream_continues_after_a_restart_and_at_another_server() {
+    let mut one = Server::start();
+    let admin = one.admin();
+    let mut stream = open(&one, "");
+    let _ = admin.post("/insert_notice", sample::notice("Library")).succeeded();
+    assert_eq!(told(stream.next()), "notice published Library");
+    let place = stream.last_id.clone();
+
+    // The other server learns of changes that this one makes, and its ids mean the same.
+    let two = Server::at(one.database(), |_| {});
+    let mut other = open(&two, &place);
+    let _ = admin.post("/insert_post", sample::post("First")).succeeded();
+    let _ = admin.post("/insert_notice", sample::notice("Canteen")).succeeded();
+    for _ in 0..2 {
+        let mut lines = [told(stream.next()), told(other.next())];
+        lines.sort();
+        let known = ["notice published Canteen", "post  First"];
+        assert!(lines.iter().all(|line| known.contains(&line.as_str())), "{lines:?}");
+    }
+    assert_eq!(stream.last_id, other.last_id);
+    let mut moved = open(&two, &place);
+    let mut lines = [told(moved.next()), told(moved.next())];
+    lines.sort();
+    assert_eq!(lines, ["notice published Canteen", "post  First"]);
+
+    // While no server of the first process runs, a post is inserted. The stream ends at once, and continues with the post.
+    let place = stream.last_id.clone();
+    let begin = Instant::now();
+    one.stop();
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert_eq!(stream.next(), None);
+    let draft = ["post", "add", "--title", "Second", "--url", "https://a.example/2"];
+    let _ = two.cli(draft).succeeded();
+    one.restart();
+    assert_eq!(told(open_and_next(&one, &place)), "post  Second");
+    // What happened to notices meanwhile is not known.
+    let _ = two.cli(["notice", "add", "--title", "Closed", "--post", "Closed."]).succeeded();
+    one.restart();
+    assert_eq!(told(open_and_next(&one, &place)), "reset  notice");
+}
+
+fn open_and_next(server: &Server, last_id: &str) -> Option<Event> {
+    EventStream::open(server.address(), "/events", last_id).next()
+}
+
+#[test]
+fn every_other_operation_answers_while_streams_are_open_and_too_many_are_refused() {
+    let server = Server::with(|serve| {
+        serve.args(["--event-connections", "4", "--max-connections", "16"]);
+    });
+    let streams: Vec<_> = (0..3).map(|_| open(&server, "")).collect();
+    let refused = server.anyone().get("/events");
+    assert_eq!(refused.outcome(), "429 too many requests");
+    assert!(!refused.header("retry-after").is_empty());
+    for operation in OPERATIONS.iter().filter(|operation| operation.path.starts_with("/get_")) {
+        let answer = server.anyone().request(operation.method, operation.path).send();
+        assert!(answer.status < 500, "{answer:?}");
+    }
+    drop(streams);
+    wait_until("a stream is free", || {
+        server.anyone().request("GET", "/events?events=x").send().status == 400
+    });
+    let _ = open(&server, "");
+}
+
+#[test]
+fn events_can_be_switched_off() {
+    let server = Server::with(|serve| {
+        serve.args(["--event-connections", "off"]);
+    });
+    assert_eq!(server.anyone().get("/events").outcome(), "404 Not found");
+}
+
+#[test]
+fn one_server_imports_the_feed_of_another_as_atom_and_as_json_feed() {
+    let (from, to) = (Server::start(), Server::start());
+    let count = sample::rust_blog().len();
+    let _ = from.cli_with_input(["post", "import", "-"], sample::RUST_BLOG).succeeded();
+    wait_until("the feed shows the posts", || {
+        from.anyone().get("/get_popularity_newsfeed").succeeded().list("newsfeed").len() == count.min(150)
+    });
+    for (format, imported) in [("atom", ("inserted", 5)), ("json-feed", ("skipped", 5))] {
+        let path = format!("/get_popularity_newsfeed?limit=5&format={format}");
+        let document = from.anyone().get(&path);
+        assert_eq!(document.status, 200);
+        let import = ["post", "import", "-", "--json", "--format", "feed"];
+        let report = to.cli_with_input(import, &document.bytes).succeeded().json();
+        assert_eq!(
+            (report[imported.0].as_u64(), &report["errors"]),
+            (Some(imported.1), &json!([])),
+            "{report}"
+        );
+    }
+}

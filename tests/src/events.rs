@@ -1,0 +1,104 @@
+//! Reads a stream of server-sent events.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+
+use serde_json::Value;
+
+use crate::raw;
+
+/// An open stream of events.
+pub struct EventStream {
+    reader: BufReader<TcpStream>,
+    /// The bytes of chunks that were not parsed yet.
+    rest: String,
+    /// The id of the last event, as a browser keeps it.
+    pub last_id: String,
+}
+
+/// The events with data that are not of the counts, until the stream ends.
+impl Iterator for EventStream {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        loop {
+            let event = self.next_of_any_name()?;
+            if event.name != "counts" {
+                return Some(event);
+            }
+        }
+    }
+}
+
+/// An event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The name of the event.
+    pub name: String,
+    /// The data of the event.
+    pub data: Value,
+}
+
+impl EventStream {
+    /// Opens the stream at this path, after the event with the id `last_id` unless that is empty.
+    ///
+    /// # Panics
+    /// When the server does not answer with a stream.
+    pub fn open(address: SocketAddr, path: &str, last_id: &str) -> Self {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(raw::TIMEOUT)).unwrap();
+        let last = if last_id.is_empty() { String::new() } else { format!("Last-Event-ID: {last_id}\r\n") };
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: here\r\nAccept: text/event-stream\r\n{last}\r\n")
+            .unwrap();
+        let mut reader = BufReader::new(stream);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert!(reader.read_line(&mut head).unwrap() > 0, "no head: {head}");
+        }
+        let is_stream =
+            head.starts_with("HTTP/1.1 200 ") && head.contains("content-type: text/event-stream\r\n");
+        assert!(is_stream && head.contains("transfer-encoding: chunked\r\n"), "{head}");
+        Self { reader, rest: String::new(), last_id: last_id.to_owned() }
+    }
+
+    /// Returns the next event with data; `None` at the end of the stream.
+    ///
+    /// # Panics
+    /// When the stream breaks the format.
+    pub fn next_of_any_name(&mut self) -> Option<Event> {
+        loop {
+            while let Some(end) = self.rest.find("\n\n") {
+                let block: String = self.rest.drain(..end + 2).collect();
+                let (mut name, mut data) = (String::new(), String::new());
+                for line in block.lines().filter(|line| !line.is_empty() && !line.starts_with(':')) {
+                    match line.split_once(": ").expect("a field has a value") {
+                        ("id", id) => self.last_id = id.to_owned(),
+                        ("event", event) => name = event.to_owned(),
+                        ("data", value) => data = value.to_owned(),
+                        (field, _) => assert_eq!(field, "retry", "{block}"),
+                    }
+                }
+                if !data.is_empty() {
+                    return Some(Event { name, data: serde_json::from_str(&data).unwrap() });
+                }
+            }
+            let mut size = String::new();
+            self.reader.read_line(&mut size).unwrap();
+            let size = usize::from_str_radix(size.trim_end(), 16).unwrap_or(0);
+            let mut chunk = vec![0; size + 2];
+            if self.reader.read_exact(&mut chunk).is_err() || size == 0 {
+                return None;
+            }
+            self.rest.push_str(std::str::from_utf8(&chunk[..size]).expect("a frame is a whole chunk"));
+        }
+    }
+
+    /// Waits until the stream has begun: then every later change is told.
+    #[must_use]
+    pub fn begun(mut self) -> Self {
+        while self.last_id.is_empty() {
+            let _ = self.next_of_any_name();
+        }
+        self
+    }
+}
