@@ -115,6 +115,7 @@ const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding")
 
 /// The properties of a request that its response depends on besides the path, for caches.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub(crate) struct Scope {
     /// The operation answers all guests alike and changes nothing.
     pub(crate) is_public: bool,

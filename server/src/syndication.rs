@@ -295,7 +295,10 @@ async fn shared(
 }
 
 /// The cached documents by their addresses, each with the answer that it was made of.
-pub(crate) struct Documents(Mutex<LruCache<String, (Arc<Encoded>, Arc<Encoded>)>>);
+pub(crate) struct Documents(Mutex<LruCache<String, Document>>);
+
+/// The answer that a document was made of, and the document.
+type Document = (Arc<Encoded>, Arc<Encoded>);
 
 impl Documents {
     pub(crate) fn new() -> Self {

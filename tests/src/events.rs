@@ -72,9 +72,9 @@ impl EventStream {
                 let (mut name, mut data) = (String::new(), String::new());
                 for line in block.lines().filter(|line| !line.is_empty() && !line.starts_with(':')) {
                     match line.split_once(": ").expect("a field has a value") {
-                        ("id", id) => self.last_id = id.to_owned(),
-                        ("event", event) => name = event.to_owned(),
-                        ("data", value) => data = value.to_owned(),
+                        ("id", id) => id.clone_into(&mut self.last_id),
+                        ("event", event) => event.clone_into(&mut name),
+                        ("data", value) => value.clone_into(&mut data),
                         (field, _) => assert_eq!(field, "retry", "{block}"),
                     }
                 }

@@ -251,7 +251,7 @@ impl Shared {
                 });
             }
             let has_news = !news.events.is_empty() || counts.is_some();
-            self.publish(following, news, counts);
+            self.publish(following, news, counts.as_ref());
             self.is_following.send_if_modified(|is_following| !std::mem::replace(is_following, true));
             if has_news {
                 self.wake();
@@ -274,17 +274,21 @@ impl Shared {
         }
     }
 
-    fn publish(&self, follower: &Follower, news: News, counts: Option<Event>) {
+    fn publish(&self, follower: &Follower, news: News, counts: Option<&Event>) {
         // Encoded before the lock is taken.
         let events: Vec<_> = news.events.iter().map(|event| (event.mark, frame::event(event))).collect();
-        let counts = counts.as_ref().map(frame::event);
+        let counts = counts.map(frame::event);
         let mut state = self.state();
         if let Some(frame) = counts {
             state.counts = Counts { number: state.counts.number + 1, frame };
         }
         let Some(history) = &mut state.history else { return };
-        news.withdrawn.into_iter().for_each(|subject| history.withdraw(subject));
-        events.into_iter().for_each(|(mark, frame)| history.push(mark, frame));
+        for subject in news.withdrawn {
+            history.withdraw(subject);
+        }
+        for (mark, frame) in events {
+            history.push(mark, frame);
+        }
         history.set_end(follower.place(), follower.last());
     }
 
