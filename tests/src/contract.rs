@@ -48,6 +48,7 @@ pub(crate) fn check(method: &str, path: &str, status: u16, headers: &HeaderMap, 
     }
     if let Some(validator) = &described.body
         && !headers.contains_key("content-encoding")
+        && headers.get("content-type").is_some_and(|given| given.as_bytes().starts_with(b"application/json"))
     {
         let faults: Vec<String> =
             validator.iter_errors(body).map(|e| format!("{} at {}", e, e.instance_path())).collect();

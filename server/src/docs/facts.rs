@@ -195,6 +195,11 @@ fn of_parameter(name: &str) -> Option<Value> {
         "limit" => json!({ "minimum": 0, "examples": [100] }),
         "num" => example(20),
         "next" => json!({ "minLength": 1, "maxLength": 1_000, "examples": ["AAAAAAAAAAEAAAAAAAAAlg"] }),
+        "format" => json!({ "enum": ["json", "atom", "json-feed"] }),
+        "events" => json!({
+            "pattern": "^(notice|post|counts)(,(notice|post|counts))*$", "examples": ["notice,post"],
+        }),
+        "last_event_id" | "Last-Event-ID" => json!({ "maxLength": 100, "examples": ["118-42"] }),
         _ => return None,
     })
 }
