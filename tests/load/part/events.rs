@@ -80,7 +80,7 @@ pub(super) fn events(program: &Program, turns: &Turns, posts: usize) -> Result<V
 fn listen(address: SocketAddr) -> Result<Vec<TcpStream>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let request = get("/events", None);
-    let open = async |client: [u8; 4]| {
+    let open = async |client: [u8; 4]| -> Result<TcpStream> {
         let socket = TcpSocket::new_v4()?;
         socket.bind((client, 0).into())?;
         let mut stream = socket.connect(address).await?;
