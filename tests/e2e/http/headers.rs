@@ -81,16 +81,18 @@ fn cacheable_responses_vary_with_the_token() {
         });
         let (anyone, ann, admin) = (server.anyone(), server.member("ann"), server.admin());
         let id = admin.post("/insert_post", sample::post("Post")).text("/_id");
-        for path in [
-            "/get_recommendation_newsfeed",
-            "/get_popularity_newsfeed",
-            "/get_topic_newsfeed/nothing",
-            "/get_all_notice",
-            "/get_categories",
-            "/get_analysis",
-            "/get_search_realtime",
-            "/openapi.json",
-            &format!("/get_post/{id}"),
+        // Feed readers ask for other formats with `Accept`.
+        let with_formats = format!("accept, {vary}");
+        for (path, vary) in [
+            ("/get_recommendation_newsfeed", vary),
+            ("/get_popularity_newsfeed", &with_formats),
+            ("/get_newsfeed_of_topic/nothing", &with_formats),
+            ("/get_all_notice", &with_formats),
+            ("/get_categories", vary),
+            ("/get_analysis", vary),
+            ("/get_search_realtime", vary),
+            ("/openapi.json", vary),
+            (&format!("/get_post/{id}"), vary),
         ] {
             for (caller, cache_control) in [(&anyone, ""), (&ann, "no-store")] {
                 for coding in ["gzip", "identity"] {
