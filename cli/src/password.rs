@@ -6,8 +6,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-#[cfg(unix)]
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use zeroize::Zeroizing;
 
 use crate::failure::{Failure, INTERRUPTED};
@@ -73,46 +71,64 @@ fn prompt(text: &str) -> Result<Zeroizing<String>, Failure> {
         _ => Failure::system(format!("cannot read the password: {e}")),
     };
     #[cfg(unix)]
-    let _echo_off = EchoOff::begin().map_err(failed)?;
+    let _echo_off = echo::off().map_err(failed)?;
     rpassword::prompt_password(text).map(Zeroizing::new).map_err(failed)
 }
 
-/// Lets the prompt restore the terminal on Ctrl-C before the program ends. Without a prompt, Ctrl-C ends the program
-/// after a short delay.
+/// Lets the prompt end the program on Ctrl-C, and ends it after a short delay if the prompt does not: a signal that comes
+/// before the prompt reads the keys does not reach it.
 fn delay_interrupt() {
     const MOMENT: Duration = Duration::from_millis(500);
     let ended = ctrlc::set_handler(|| {
         std::thread::sleep(MOMENT);
+        #[cfg(unix)]
+        let _terminal = echo::restored();
         std::process::exit(INTERRUPTED.into());
     });
     // A handler installed earlier, such as by a previous prompt, also ends the program.
     drop(ended);
 }
 
-/// Turns echo off while it exists. It starts before the prompt, so that keys typed early are not visible.
+/// Turns the echo of the terminal off during a prompt, from before it, so that keys typed early are not visible.
 #[cfg(unix)]
-struct EchoOff {
-    terminal: File,
-    before: Termios,
-}
+mod echo {
+    use std::fs::File;
+    use std::io;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
 
-#[cfg(unix)]
-impl EchoOff {
-    fn begin() -> std::io::Result<Self> {
-        let terminal = File::open("/dev/tty")?;
-        let before = tcgetattr(&terminal)?;
+    use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
+    /// The terminal while its echo is off, and its settings before.
+    static TERMINAL: Mutex<Option<(File, Termios)>> = Mutex::new(None);
+
+    /// Turns echo on again when it is dropped.
+    pub(super) struct Off(());
+
+    pub(super) fn off() -> io::Result<Off> {
+        let mut terminal = TERMINAL.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = File::open("/dev/tty")?;
+        let before = tcgetattr(&file)?;
         let mut silent = before.clone();
         silent.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(&terminal, OptionalActions::Now, &silent)?;
-        Ok(Self { terminal, before })
+        tcsetattr(&file, OptionalActions::Now, &silent)?;
+        *terminal = Some((file, before));
+        Ok(Off(()))
     }
-}
 
-#[cfg(unix)]
-impl Drop for EchoOff {
-    fn drop(&mut self) {
-        // A terminal that is gone need not be restored.
-        let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
+    /// Restores the terminal. No prompt changes it again while the guard exists.
+    pub(super) fn restored() -> MutexGuard<'static, Option<(File, Termios)>> {
+        let mut terminal = TERMINAL.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((file, before)) = terminal.take() {
+            // A terminal that is gone need not be restored.
+            let _ = tcsetattr(&file, OptionalActions::Now, &before);
+        }
+        terminal
+    }
+
+    impl Drop for Off {
+        fn drop(&mut self) {
+            drop(restored());
+        }
     }
 }
 

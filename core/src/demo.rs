@@ -76,7 +76,7 @@ pub struct Demo {
     pub posts: u64,
     /// The number of views, likes, searches and opened newsfeeds.
     pub acts: u64,
-    /// The id of an active member, whose password is [`PASSWORD`].
+    /// The id of an active member with a liked post, whose password is [`PASSWORD`].
     #[serde(skip)]
     pub keen: String,
 }

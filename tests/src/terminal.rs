@@ -60,6 +60,18 @@ impl Terminal {
         self
     }
 
+    /// Waits until `question` is shown, then sends SIGINT to the command and its children.
+    ///
+    /// # Panics
+    /// When the question is not shown in time.
+    #[must_use]
+    pub fn interrupt(self, question: &str) -> Self {
+        let terminal = self.press(question, "");
+        let group = format!("-{}", terminal.child.id());
+        assert!(Command::new("kill").args(["-INT", "--", &group]).status().unwrap().success());
+        terminal
+    }
+
     /// Waits for the command to exit, and returns its exit status (-1 after a signal) and everything it displayed.
     ///
     /// # Panics

@@ -99,6 +99,18 @@ fn every_report_and_feed_has_data() {
 }
 
 #[test]
+fn the_keen_member_has_viewed_and_liked_posts_at_any_time() {
+    for hours in (0..200).step_by(37) {
+        let service = service_at(NOW + hours * 60 * 60 * 1000, Config::default());
+        let demo = make(&service, &Caller::Operator, SMALL, &mut to_the_end).unwrap();
+        let lists = value(crate::profile::lists(&service, &Caller::Member(demo.keen), "0").unwrap());
+        for list in ["fav_list", "view_list"] {
+            assert!(!lists[list].as_array().unwrap().is_empty(), "{list} {hours}");
+        }
+    }
+}
+
+#[test]
 fn the_data_depends_on_seed_and_time_only() {
     let shown = |seed| {
         let (service, demo) = made(Size { seed, ..SMALL });

@@ -49,6 +49,8 @@ pub(super) struct Traffic<'t> {
     pulls: Vec<Vec<(usize, f32)>>,
     /// Whether any search is within the 24 hours of real-time terms.
     is_searched_lately: bool,
+    /// Whether the keen member, whom new users try, has liked a post.
+    has_keen_liked: bool,
 }
 
 /// The events of a day.
@@ -84,7 +86,7 @@ struct Visit<'a> {
 
 impl<'t> Traffic<'t> {
     pub(super) fn new(tidings: &'t Tidings, world: World) -> Self {
-        Self { tidings, world, pulls: Vec::new(), is_searched_lately: false }
+        Self { tidings, world, pulls: Vec::new(), is_searched_lately: false, has_keen_liked: false }
     }
 
     /// Returns the numbers of the days.
@@ -278,7 +280,9 @@ impl<'t> Traffic<'t> {
     fn read(&mut self, visit: &Visit<'_>, likes: [f32; 2], script: &mut Script) {
         let Some(post) = self.post(visit.taste, visit.at) else { return };
         let is_to_taste = visit.taste.contains(&self.world.posts[post].subject);
-        let is_liked = chance(&mut self.world.random, likes[usize::from(!is_to_taste)]);
+        let is_keen = visit.id == Some(&self.world.people[0].id);
+        let is_liked = chance(&mut self.world.random, likes[usize::from(!is_to_taste)])
+            || (is_keen && !self.has_keen_liked);
         let post = &self.world.posts[post];
         let path = |operation: &str| format!("/{operation}/{}", post.id);
         script.ask(visit.who, visit.at, "GET", "/get_post/{post_obi}", path("get_post"));
@@ -290,6 +294,7 @@ impl<'t> Traffic<'t> {
         script.act(id, visit.at, Act::View(post.url.clone()));
         let at = visit.at + 3 * SECOND_MS;
         if is_liked && at < visit.until {
+            self.has_keen_liked |= is_keen;
             script.ask(visit.who, at, "GET", "/post_like/{post_obi}", path("post_like"));
             script.act(id, at, Act::Like(post.url.clone()));
         }

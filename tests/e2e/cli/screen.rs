@@ -125,8 +125,11 @@ fn an_interrupt_at_a_prompt_changes_nothing_and_restores_the_terminal() {
         "trap : INT; \"{}\" member password ann; echo \"status $?\"; stty -a | tr ' ;' '\\n\\n' | grep -x -e -*echo",
         tidings.get_program().display()
     );
-    let shell = through(&tidings, &["sh", "-c", &line]);
-    let (_, text) = Terminal::start(shell, 80).answer("Password: ", "\u{3}").end();
+    let shell = || Terminal::start(through(&tidings, &["sh", "-c", &line]), 80);
+    let (_, text) = shell().answer("Password: ", "\u{3}").end();
+    assert!(text.contains("status 130\necho\n"), "{text}");
+    // A signal, as from Ctrl-C before the prompt reads the keys.
+    let (_, text) = shell().interrupt("Password: ").end();
     assert!(text.contains("status 130\necho\n"), "{text}");
     let signed_in = fixture.with_input(&["member", "sign-in", "ann", "--password-stdin"], PASSWORD);
     assert_eq!(signed_in.status, 0, "{signed_in:?}");
