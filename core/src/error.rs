@@ -100,7 +100,7 @@ impl Outcome {
     }
 
     /// Returns what is wrong unless the operation knows more.
-    pub(crate) const fn problem(self) -> Problem {
+    pub const fn problem(self) -> Problem {
         match self {
             Self::WrongUserInfo => {
                 Problem::new(Code::InvalidValue, "the id, the password or the nickname breaks its rule")
@@ -144,7 +144,7 @@ impl Outcome {
     }
 
     /// Returns the failure with this text and a problem that the operation knows.
-    pub(crate) const fn because(self, problem: Problem) -> Error {
+    pub const fn because(self, problem: Problem) -> Error {
         Error::Documented(self, problem)
     }
 }

@@ -27,9 +27,11 @@ pub const POST: Bounds = Bounds { min: 1, max: 5_000 };
 /// The maximum number of entries of a list, because members may send any amount of feedback.
 const LIST_MAX: i64 = 1_000;
 
-const NO_NOTICE: Problem = Problem::new(Code::NotFound, "there is no such notice");
+/// The problem of feedback on a notice that the member cannot see.
+pub const NO_NOTICE: Problem = Problem::new(Code::NotFound, "there is no such notice");
 const KIND_RULE: Problem = Problem::invalid("type", "type is 1 to 50 characters on one line");
-const POST_RULE: Problem = Problem::invalid("post", "post is 1 to 5,000 characters");
+/// The rule of the text.
+pub const POST_RULE: Problem = Problem::invalid("post", "post is 1 to 5,000 characters");
 
 activation! {
     /// Whether administrators have dealt with feedback.

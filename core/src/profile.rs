@@ -96,7 +96,7 @@ pub struct Lists {
 }
 
 /// The rule of `type_num`.
-const TYPE_RULE: Problem = Problem::invalid("type_num", "type_num is 0 to 4");
+pub const TYPE_RULE: Problem = Problem::invalid("type_num", "type_num is 0 to 4");
 
 /// Returns the caller's lists: all (`type_num` 0), liked posts (1), viewed posts (2), searches (3) or opened newsfeeds
 /// (4), with at most 300 entries each.

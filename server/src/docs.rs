@@ -141,7 +141,6 @@ impl Modify for Common {
         for item in document.paths.paths.values_mut() {
             for operation in [&mut item.get, &mut item.post].into_iter().flatten() {
                 complete(operation);
-                failures::add_documented(operation, components);
                 facts::write_parameters(operation);
             }
         }
@@ -191,6 +190,13 @@ fn complete(operation: &mut Operation) {
 /// Returns the OpenAPI 3.1 document of the API with these settings of the service and of the server, as JSON.
 pub fn openapi(core: &config::Config, server: &Config) -> String {
     let mut document = Document::openapi();
+    if let Some(components) = &mut document.components {
+        for item in document.paths.paths.values_mut() {
+            for operation in [&mut item.get, &mut item.post].into_iter().flatten() {
+                failures::add_documented(operation, components, core);
+            }
+        }
+    }
     Limits::new(core, server).write(&mut document);
     let base_path = &server.base_path;
     let url = if base_path.as_str().is_empty() { "/" } else { base_path.as_str() };

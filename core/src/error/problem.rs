@@ -129,19 +129,24 @@ impl Problem {
         Self::new(Code::MissingValue, message).of(field)
     }
 
-    pub(crate) const fn id(bounds: Bounds) -> Self {
+    /// Returns the problem of an id that breaks its rule.
+    pub const fn id(bounds: Bounds) -> Self {
         Self { code: Code::InvalidValue, field: Some("id"), message: Message::Id(bounds) }
     }
 
-    pub(crate) const fn password(field: &'static str, bounds: Bounds) -> Self {
+    /// Returns the problem of a password that breaks its rule.
+    pub const fn password(field: &'static str, bounds: Bounds) -> Self {
         Self { code: Code::InvalidValue, field: Some(field), message: Message::Password(bounds) }
     }
 
-    pub(crate) const fn nickname(field: &'static str, bounds: Bounds) -> Self {
+    /// Returns the problem of a nickname that breaks its rule.
+    pub const fn nickname(field: &'static str, bounds: Bounds) -> Self {
         Self { code: Code::InvalidValue, field: Some(field), message: Message::Nickname(bounds) }
     }
 
-    pub(crate) const fn of(self, field: &'static str) -> Self {
+    /// Returns the problem with the field at fault.
+    #[must_use]
+    pub const fn of(self, field: &'static str) -> Self {
         Self { field: Some(field), ..self }
     }
 

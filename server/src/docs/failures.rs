@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use http::HeaderValue;
 use serde_json::Value;
 use tidings_core::Outcome::{
-    self, AlreadyId, ApiError, BadRequest, BlacklistUser, CheckPw, Fail, IncorrectPw, NoMember, NotAdmin,
-    NotFound, NotSchool, PwIncorrect, RewriteNickname, UserNotFound, WrongUserInfo,
+    AlreadyId, ApiError, BadRequest, BlacklistUser, CheckPw, Fail, IncorrectPw, NoMember, NotAdmin, NotFound,
+    NotSchool, PwIncorrect, RewriteNickname, UserNotFound, WrongUserInfo,
 };
 use tidings_core::answer::SUCCESS;
+use tidings_core::config::Config;
 use tidings_core::error::{Code, Problem};
 use tidings_core::import::Done;
-use tidings_core::{Error, StoreError, answer};
+use tidings_core::{Error, StoreError, answer, feedback, profile};
 use utoipa::openapi::example::ExampleBuilder;
 use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::header::HeaderBuilder;
@@ -24,47 +25,40 @@ use super::JSON;
 use super::facts::objects;
 use crate::reply::Refusal;
 
-/// The failures with status 200 that an operation documents: each `result` with its codes.
-type Documented = &'static [(Outcome, &'static [Code])];
-
-/// Returns the failures with status 200 of an operation.
-fn documented(operation: &str) -> Documented {
-    const NOT_ADMINISTRATOR: (Outcome, &[Code]) = (NotAdmin, &[Code::BadToken, Code::NotAdmin]);
-    const GONE: (Outcome, &[Code]) = (NotFound, &[Code::NotFound]);
-    const SIGNED_OUT: (Outcome, &[Code]) = (NotFound, &[Code::BadToken]);
-    const FEEDBACK: Documented =
-        &[(BadRequest, &[Code::BadToken]), (Fail, &[Code::InvalidValue, Code::NotFound])];
+/// Returns the failures with status 200 of an operation, as it answers them.
+fn documented(operation: &str, core: &Config) -> Vec<Error> {
+    let signed_out = Error::BadToken.problem();
+    let not_admin = [NotAdmin.because(signed_out), NotAdmin.into()];
     match operation {
-        "sign_up" => &[
-            (WrongUserInfo, &[Code::InvalidValue]),
-            (CheckPw, &[Code::PasswordsDiffer]),
-            (AlreadyId, &[Code::IdTaken]),
+        "sign_up" => {
+            let rule = Problem::password("pw", core.password_length);
+            vec![WrongUserInfo.because(rule), CheckPw.into(), AlreadyId.into()]
+        }
+        "sign_in" => vec![NoMember.into(), IncorrectPw.into(), BlacklistUser.into()],
+        "sign_in_up" => [ApiError, NotSchool, PwIncorrect, BlacklistUser].map(Error::from).into(),
+        "change_pw" => vec![
+            IncorrectPw.into(),
+            WrongUserInfo.because(Problem::password("new_pw", core.password_length)),
+            CheckPw.because(CheckPw.problem().of("new_pw_check")),
         ],
-        "sign_in" => &[
-            (NoMember, &[Code::UnknownMember]),
-            (IncorrectPw, &[Code::WrongPassword]),
-            (BlacklistUser, &[Code::Blacklisted]),
+        "get_userinfo" => vec![UserNotFound.into()],
+        "get_specific_userinfo" => {
+            vec![BadRequest.because(profile::TYPE_RULE), BadRequest.because(signed_out)]
+        }
+        "change_nickname" => {
+            let rule = Problem::nickname("new_nickname", core.nickname_length);
+            vec![RewriteNickname.because(rule), NoMember.because(signed_out)]
+        }
+        "reset_user_measurement" | "remove_mine" => vec![NotFound.because(signed_out)],
+        "check_admin" | "insert_notice" | "update_notice" => not_admin.into(),
+        "admin_remove_user" | "remove_notice" => not_admin.into_iter().chain([NotFound.into()]).collect(),
+        "push_blacklist" | "pop_blacklist" => vec![NotFound.into()],
+        "notice_feedback" | "send_feedback" => vec![
+            BadRequest.because(signed_out),
+            Fail.because(feedback::NO_NOTICE),
+            Fail.because(feedback::POST_RULE),
         ],
-        "sign_in_up" => &[
-            (ApiError, &[Code::UniversityUnavailable]),
-            (NotSchool, &[Code::UnknownToUniversity]),
-            (PwIncorrect, &[Code::WrongPassword]),
-            (BlacklistUser, &[Code::Blacklisted]),
-        ],
-        "change_pw" => &[
-            (IncorrectPw, &[Code::WrongPassword]),
-            (WrongUserInfo, &[Code::InvalidValue]),
-            (CheckPw, &[Code::PasswordsDiffer]),
-        ],
-        "get_userinfo" => &[(UserNotFound, &[Code::BadToken])],
-        "get_specific_userinfo" => &[(BadRequest, &[Code::InvalidValue, Code::BadToken])],
-        "change_nickname" => &[(RewriteNickname, &[Code::InvalidValue]), (NoMember, &[Code::BadToken])],
-        "reset_user_measurement" | "remove_mine" => &[SIGNED_OUT],
-        "check_admin" | "insert_notice" | "update_notice" => &[NOT_ADMINISTRATOR],
-        "admin_remove_user" | "remove_notice" => &[NOT_ADMINISTRATOR, GONE],
-        "push_blacklist" | "pop_blacklist" => &[GONE],
-        "notice_feedback" | "send_feedback" => FEEDBACK,
-        _ => &[],
+        _ => Vec::new(),
     }
 }
 
@@ -287,37 +281,34 @@ pub(super) fn narrow_successes(components: &mut Components) {
     }
 }
 
-/// Adds the failures with status 200 that an operation documents.
-pub(super) fn add_documented(operation: &mut Operation, components: &mut Components) {
+/// Adds the failures with status 200 that an operation documents, each as an example.
+pub(super) fn add_documented(operation: &mut Operation, components: &mut Components, core: &Config) {
     let id = operation.operation_id.clone().unwrap_or_default();
-    let failures = documented(&id);
+    let failures = documented(&id, core);
     let Some(RefOr::T(done)) = operation.responses.responses.get_mut("200") else { return };
     let Some(RefOr::T(content)) = done.content.get_mut(JSON) else { return };
     if failures.is_empty() {
         return;
     }
-    let name = format!("Failure_{id}");
-    let results: Vec<&str> = failures.iter().map(|(outcome, _)| outcome.result()).collect();
-    let mut codes: Vec<Code> = failures.iter().flat_map(|(_, codes)| *codes).copied().collect();
-    let mut known = Vec::new();
-    codes.retain(|code| {
-        !known.contains(code) && {
-            known.push(*code);
-            true
+    let (mut results, mut codes) = (Vec::new(), Vec::new());
+    for error in &failures {
+        let (result, code) = (error.result(), error.problem().code);
+        if !results.contains(&result) {
+            results.push(result);
         }
-    });
+        if !codes.contains(&code) {
+            codes.push(code);
+        }
+        let example: Value = serde_json::from_slice(&answer::failure(error)).expect("an answer is JSON");
+        let example = ExampleBuilder::new().value(Some(example)).build();
+        content.examples.insert(format!("{result}: {code}"), example.into());
+    }
+    let name = format!("Failure_{id}");
     let description = format!("The failures of `{id}` that have status 200.");
     components.schemas.insert(name.clone(), failure(&results, &codes, &description).into());
     let success = content.schema.take().unwrap_or_default();
     let either = OneOfBuilder::new().item(success).item(Ref::from_schema_name(name)).build();
     content.schema = Some(Schema::OneOf(either).into());
-    for (outcome, _) in failures {
-        let body = answer::failure(&(*outcome).into());
-        let example: Value = serde_json::from_slice(&body).expect("an answer is JSON");
-        content
-            .examples
-            .insert(outcome.result().into(), ExampleBuilder::new().value(Some(example)).build().into());
-    }
 }
 
 /// Refers to shared responses.

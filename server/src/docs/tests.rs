@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::testing::{header, request, service};
@@ -133,4 +133,28 @@ async fn the_document_and_the_page_can_be_disabled() {
     for path in ["/openapi.json", "/docs", "/docs/", "/docs/index.html"] {
         assert_eq!(service.answer(&config, request("GET", path)).await.status(), 404, "{path}");
     }
+}
+
+#[test]
+fn every_example_of_a_response_matches_its_schema() {
+    let document: Value =
+        serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
+    let operations =
+        document["paths"].as_object().unwrap().values().flat_map(|item| item.as_object().unwrap().values());
+    let own = operations.flat_map(|operation| operation["responses"].as_object().unwrap().values());
+    let shared = document["components"]["responses"].as_object().unwrap().values();
+    let mut examples = 0;
+    for response in own.chain(shared) {
+        for content in response["content"].as_object().into_iter().flat_map(|content| content.values()) {
+            let schema = json!({ "allOf": [content["schema"]], "components": document["components"] });
+            let validator = jsonschema::draft202012::new(&schema).unwrap();
+            let named = content["examples"].as_object().into_iter().flat_map(|all| all.values());
+            for example in named.map(|example| &example["value"]).chain(content.get("example")) {
+                let faults: Vec<String> = validator.iter_errors(example).map(|e| e.to_string()).collect();
+                assert!(faults.is_empty(), "{example}: {faults:?}");
+                examples += 1;
+            }
+        }
+    }
+    assert!(examples > 40, "{examples}");
 }
