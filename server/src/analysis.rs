@@ -12,9 +12,9 @@ use crate::route::Route;
 pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/get_search_realtime", get_search_realtime).public(),
-        Route::get("/get_log_date/{months}/{days}/{hours}/{limit}", get_log_date),
-        Route::get("/get_log_user/{user_id}/{limit}", get_log_user),
-        Route::get("/get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}", get_log_user_date),
+        Route::get("/get_log_date/{months}/{days}/{hours}/{limit}", get_log_date).reads(),
+        Route::get("/get_log_user/{user_id}/{limit}", get_log_user).reads(),
+        Route::get("/get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}", get_log_user_date).reads(),
         Route::get("/get_analysis", get_analysis).public(),
         Route::get("/get_everyday_analysis_days_ago/{days}", get_everyday_analysis_days_ago).public(),
         Route::get("/get_everyday_analysis_specific_days/{year}/{month}/{day}", specific_days).public(),

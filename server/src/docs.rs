@@ -216,7 +216,7 @@ pub(crate) fn routes(core: &config::Config, config: &Config) -> Vec<Route> {
             async { file(call, name?, files).await }
         }),
     ];
-    routes.map(|route| route.public().unrecorded()).into()
+    routes.map(|route| route.document().unrecorded()).into()
 }
 
 /// The paths of the page and of its files.

@@ -52,6 +52,7 @@
 //! | `lane` | runs operations outside the async threads, with a bounded queue for each kind of work |
 //! | `reply`, `security` | status and headers |
 //! | `coding` | compresses responses |
+//! | `caching` | how long caches may use responses; `304 Not Modified` |
 //! | `account`, `profile`, `admin`, … | the handlers, one module for each domain of the core |
 //! | `metrics` | serves metrics on a separate listener |
 //! | `docs`, `health` | the OpenAPI document and its page; liveness and readiness |
@@ -60,6 +61,7 @@ mod account;
 mod admin;
 mod analysis;
 mod app;
+mod caching;
 mod client;
 mod coding;
 mod config;

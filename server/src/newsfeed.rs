@@ -127,6 +127,12 @@ pub(crate) async fn get_topic_newsfeed(mut call: Call) -> Answer {
 }
 
 async fn topic(call: Call, name: String) -> Answer {
+    // All callers get the same feed, so `HEAD` answers as to a guest, whose opening of the feed is not recorded.
+    if call.is_head() {
+        let page = call.parameters::<PageFields>()?;
+        let feed = newsfeed::topic(call.tidings(), &Caller::Guest, &name, &page.page())?;
+        return call.encoded(Arc::clone(feed.answer())).await;
+    }
     // A member's opening of the feed is recorded, which waits for the disk.
     let feed = move |tidings: &_, caller: &_, page: &Page<'_>| newsfeed::topic(tidings, caller, &name, page);
     answer(call, |lanes| &lanes.store, feed).await

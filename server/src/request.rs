@@ -15,6 +15,7 @@ use tidings_core::error::{Code, Problem};
 use tidings_core::{Error, Outcome, Pending, Result, Tidings};
 
 use crate::app::App;
+use crate::caching::{Checked, Condition};
 use crate::client;
 use crate::coding::{Accepted, Level};
 use crate::fields;
@@ -40,6 +41,8 @@ pub(crate) struct Call {
     headers: HeaderMap,
     peer: Option<IpAddr>,
     upload: Upload,
+    condition: Condition,
+    is_head: bool,
 }
 
 impl Call {
@@ -51,7 +54,15 @@ impl Call {
         peer: Option<IpAddr>,
         upload: Upload,
     ) -> Self {
-        Self { caller: caller(&headers), app, segments, query, headers, peer, upload }
+        let (condition, is_head) = (Condition::default(), false);
+        Self { caller: caller(&headers), app, segments, query, headers, peer, upload, condition, is_head }
+    }
+
+    /// Returns the request with what depends on its method and its operation: whether the response has no body, and
+    /// whether caches may store it, so that it has a tag.
+    pub(crate) fn of_operation(self, is_head: bool, is_keepable: bool) -> Self {
+        let condition = if is_keepable { Condition::of(&self.headers) } else { Condition::default() };
+        Self { condition, is_head, ..self }
     }
 
     /// Returns the state that all requests share.
@@ -72,6 +83,11 @@ impl Call {
     /// Returns whether the request has no token.
     pub(crate) fn is_guest(&self) -> bool {
         matches!(self.caller, Caller::Guest)
+    }
+
+    /// Returns whether the method is `HEAD`.
+    pub(crate) fn is_head(&self) -> bool {
+        self.is_head
     }
 
     /// Returns the parameters of the path, as many as its template has.
@@ -183,6 +199,13 @@ impl Call {
     /// Returns a shared response. A large response without a cached compressed form is compressed in a lane; if that
     /// lane is full, the response is sent uncompressed.
     async fn shared(&self, cached: Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
+        match self.condition.check(|| cached.tag().clone()) {
+            Checked::Unchanged(reply) => Ok(reply),
+            Checked::Changed(tag) => Ok(self.coded(cached, media_type, level).await?.tagged(tag)),
+        }
+    }
+
+    async fn coded(&self, cached: Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
         let accepted = self.accepted();
         self.app.compressor.offer(&cached, accepted, level);
         let is_ready = cached.compressed().is_some() || (accepted.brotli && cached.dense().is_some());
@@ -199,15 +222,20 @@ impl Call {
 
     /// Runs an operation in a lane whose answer several callers share.
     pub(crate) async fn shared_in(
-        self,
+        mut self,
         lane: impl FnOnce(&Lanes) -> &Lane,
         work: impl FnOnce(&Tidings, &Caller) -> Result<Arc<Encoded>> + Send + 'static,
     ) -> Answer {
-        let app = Arc::clone(&self.app);
+        let (app, condition) = (Arc::clone(&self.app), std::mem::take(&mut self.condition));
         let answer = move |tidings: &_, caller: &_, accepted| {
             let cached = work(tidings, caller)?;
-            app.compressor.offer(&cached, accepted, Level::Answer);
-            Ok(Reply::encoded(&cached, JSON, accepted))
+            Ok(match condition.check(|| cached.tag().clone()) {
+                Checked::Unchanged(reply) => reply,
+                Checked::Changed(tag) => {
+                    app.compressor.offer(&cached, accepted, Level::Answer);
+                    Reply::encoded(&cached, JSON, accepted).tagged(tag)
+                }
+            })
         };
         self.run_in(lane, answer).await
     }
@@ -255,9 +283,13 @@ impl Call {
     /// Answers with a result, which is compressed on another thread if it is large.
     async fn compressed<T: Serialize>(&self, result: &T) -> Answer {
         let json = Bytes::from(answer::success(result));
+        let tag = match self.condition.check(|| answer::tag(&json)) {
+            Checked::Unchanged(reply) => return Ok(reply),
+            Checked::Changed(tag) => tag,
+        };
         let accepted = self.accepted();
         if !accepted.gzip || json.len() <= COMPRESSED_AT_ONCE {
-            return Ok(Reply::json(json, accepted));
+            return Ok(Reply::json(json, accepted).tagged(tag));
         }
         let plain = json.clone();
         match self
@@ -267,8 +299,8 @@ impl Call {
             .run_for(self.address().into(), move || Ok(Reply::json(json, accepted)))
             .await
         {
-            Err(Error::Overloaded) => Ok(Reply::json(plain, Accepted::default())),
-            compressed => Ok(compressed?),
+            Err(Error::Overloaded) => Ok(Reply::json(plain, Accepted::default()).tagged(tag)),
+            compressed => Ok(compressed?.tagged(tag)),
         }
     }
 
@@ -282,12 +314,19 @@ impl Call {
 
     /// Runs an operation in a lane, and returns its result.
     pub(crate) async fn answer_in<T: Serialize>(
-        self,
+        mut self,
         lane: impl FnOnce(&Lanes) -> &Lane,
         work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
     ) -> Answer {
-        self.run_in(lane, |tidings, caller, accepted| Ok(Reply::success(&work(tidings, caller)?, accepted)))
-            .await
+        let condition = std::mem::take(&mut self.condition);
+        let answer = move |tidings: &_, caller: &_, accepted| {
+            let json = Bytes::from(answer::success(&work(tidings, caller)?));
+            Ok(match condition.check(|| answer::tag(&json)) {
+                Checked::Unchanged(reply) => reply,
+                Checked::Changed(tag) => Reply::json(json, accepted).tagged(tag),
+            })
+        };
+        self.run_in(lane, answer).await
     }
 
     /// Runs an operation in a lane, and returns its result unchanged.

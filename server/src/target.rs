@@ -9,7 +9,7 @@ use warp::reply::Response;
 use crate::reply::{self, Refusal, Scope};
 
 /// The methods of all operations, for `Allow` in the response to `CONNECT`.
-const METHODS: HeaderValue = HeaderValue::from_static("GET, POST");
+const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST");
 
 /// Returns the refusal of a request without a path or with several hosts; `None` for every other request.
 ///
