@@ -15,6 +15,7 @@ use std::time::Instant;
 use futures_util::future::Either;
 use futures_util::{FutureExt as _, TryFutureExt as _};
 use http::{HeaderMap, Method, Request};
+use tidings_core::analysis::Operation;
 use tidings_core::{Error, Tidings};
 use tokio::sync::Semaphore;
 use tower::{Layer as _, Service};
@@ -26,7 +27,7 @@ use crate::coding::Compressor;
 use crate::config::Config;
 use crate::cors;
 use crate::lane::Lanes;
-use crate::limit::{Limits, RateLimit};
+use crate::limit::{Limits, QuotaHeaders, RateLimit};
 use crate::metrics::Metrics;
 use crate::reply::{self, Answer, Refusal, Scope};
 use crate::request::Call;
@@ -35,8 +36,8 @@ use crate::route::{Route, Table};
 use crate::service::PeerAddress;
 use crate::upload::Upload;
 use crate::{
-    account, admin, analysis, client, docs, feedback, health, main_info, newsfeed, notice, post, profile,
-    search, target, words,
+    account, admin, analysis, client, docs, feedback, health, home, main_info, newsfeed, notice, post,
+    profile, request, search, target, words,
 };
 
 /// The state that all requests share.
@@ -142,20 +143,29 @@ impl App {
             }
         };
         let peer = peer.map(|peer| peer.0);
+        // Requests to unknown paths and methods also count against the limit.
+        let (allowed, quota) = self.count(path, peer, &headers);
         let finish = move |mut response: Response| {
+            response.headers_mut().extend(quota.into_iter().flatten());
             if is_head {
                 reply::remove_body(&mut response);
             }
             response
         };
-        // Requests to unknown paths and methods also count against the limit.
-        let allowed = self.count(path, peer, &headers);
         let found = match self.table.find(path) {
             Ok(found) => found,
             Err(refusal) => {
                 let answer = allowed.and(Err(refusal));
                 observe("", &answer);
-                return finish(reply::respond(answer, "", scope));
+                let result = reply::result(&answer);
+                let response = reply::respond(answer, "", scope);
+                if self.config.analytics {
+                    let address = client::of(peer, &headers, &self.config.trust_proxy);
+                    let record = RequestRecord::new(request::caller(&headers), address, &headers);
+                    let unknown = Operation::unknown(method.as_str());
+                    record.record(&self, unknown, path, response.status(), result);
+                }
+                return finish(response);
             }
         };
         let route = allowed.and_then(|()| found.route(&method));
@@ -165,6 +175,7 @@ impl App {
         let recorded = recorded.filter(|_| self.config.analytics).map(|op| (RequestRecord::of(&call), op));
         if let Ok(route) = &route {
             (scope.is_public, scope.content) = (route.is_public, route.content);
+            scope.by_accept = route.by_accept;
         }
         scope.is_guest = call.is_guest();
         let call = call.of_operation(is_head, scope.is_keepable());
@@ -181,16 +192,21 @@ impl App {
         finish(response)
     }
 
-    /// Counts a request against the general rate limit.
-    ///
-    /// # Errors
-    /// `too many requests`.
-    fn count(&self, path: &str, peer: Option<IpAddr>, headers: &HeaderMap) -> Result<(), Refusal> {
+    /// Counts a request against the general rate limit. Returns whether it is within the limit, and the headers that tell
+    /// the client how much of the limit is left.
+    fn count(
+        &self,
+        path: &str,
+        peer: Option<IpAddr>,
+        headers: &HeaderMap,
+    ) -> (Result<(), Refusal>, Option<QuotaHeaders>) {
         match &self.rate_limit {
             Some(limit) if !health::is_health(path) => {
-                Ok(limit.check(client::of(peer, headers, &self.config.trust_proxy).into())?)
+                let counted = limit.count(client::of(peer, headers, &self.config.trust_proxy).into());
+                let quota = limit.headers(&counted);
+                (counted.map(drop).map_err(Refusal::from), Some(quota))
             }
-            _ => Ok(()),
+            _ => (Ok(()), None),
         }
     }
 
@@ -244,6 +260,7 @@ pub(crate) fn routes(core: &tidings_core::config::Config, config: &Config) -> Ve
         newsfeed::routes(),
         analysis::routes(),
         health::routes(),
+        home::routes(config),
         docs::routes(core, config),
     ];
     slices.into_iter().flatten().collect()
@@ -258,7 +275,8 @@ mod tests {
     async fn unknown_paths_and_other_methods_are_refused_in_json() {
         let service = service();
         for (method, path, expected) in [
-            ("GET", "/", "404 Not found"),
+            ("GET", "/nothing", "404 Not found"),
+            ("POST", "/", "405 method not allowed"),
             ("GET", "/metrics", "404 Not found"),
             ("POST", "/get_userinfo", "405 method not allowed"),
             ("OPTIONS", "/get_userinfo", "405 method not allowed"),
@@ -282,6 +300,7 @@ mod tests {
             ("/healthz", "404 Not found"),
             ("/api/v1", "404 Not found"),
             ("/api/v1healthz", "404 Not found"),
+            ("/", "404 Not found"),
         ] {
             assert_eq!(outcome(&service.answer(&config, request("GET", path)).await), expected, "{path}");
         }
@@ -396,6 +415,8 @@ mod tests {
             (refused.status().as_u16(), refused.headers()["retry-after"].to_str().unwrap()),
             (429, "1")
         );
+        assert_eq!(refused.headers()["ratelimit"], "\"default\";r=0;t=1");
+        assert_eq!(refused.headers()["ratelimit-policy"], "\"default\";q=1;w=1");
         assert_eq!(call("192.0.2.2", "/get_userinfo").await.unwrap().status(), 200);
         assert_eq!(call("192.0.2.1", "/healthz").await.unwrap().status(), 200);
     }

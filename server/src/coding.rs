@@ -81,7 +81,7 @@ impl Accepted {
 
 /// Returns the weight of a coding with these parameters, 0 to 1. Parameters that are not a weight are 0, so that a client
 /// never gets a coding that it may have refused.
-fn weight(parameters: &str) -> f32 {
+pub(crate) fn weight(parameters: &str) -> f32 {
     let parameters = parameters.trim();
     if parameters.is_empty() {
         return 1.0;

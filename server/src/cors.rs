@@ -10,6 +10,7 @@ use http::{HeaderMap, Method};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer, Vary};
 
 use crate::config::Origin;
+use crate::limit::{RATE_LIMIT, RATE_LIMIT_POLICY};
 use crate::reply::{self, ORIGIN_ONLY};
 use crate::security;
 
@@ -26,6 +27,8 @@ pub(crate) fn layer(origins: &[Origin]) -> CorsLayer {
         WWW_AUTHENTICATE,
         HeaderName::from_static("deprecation"),
         reply::RESULT,
+        RATE_LIMIT,
+        RATE_LIMIT_POLICY,
     ];
     let layer = CorsLayer::new()
         // The request's headers are mirrored, because `*` does not cover `Authorization`.

@@ -23,7 +23,8 @@ use crate::request::Call;
 use crate::route::Route;
 use crate::security::{PAGE_ISOLATION, PAGE_POLICY};
 use crate::{
-    account, admin, analysis, feedback, health, main_info, newsfeed, notice, post, profile, search, words,
+    account, admin, analysis, feedback, health, home, main_info, newsfeed, notice, post, profile, search,
+    words,
 };
 
 mod facts;
@@ -109,6 +110,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
         analysis::get_device,
         health::healthz,
         health::readyz,
+        home::home,
         openapi_json,
         docs,
     ),

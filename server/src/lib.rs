@@ -55,7 +55,7 @@
 //! | `caching` | how long caches may use responses; `304 Not Modified` |
 //! | `account`, `profile`, `admin`, … | the handlers, one module for each domain of the core |
 //! | `metrics` | serves metrics on a separate listener |
-//! | `docs`, `health` | the OpenAPI document and its page; liveness and readiness |
+//! | `home`, `docs`, `health` | the page at the root; the OpenAPI document and its page; liveness and readiness |
 
 mod account;
 mod admin;
@@ -76,6 +76,7 @@ mod files;
 #[doc(hidden)]
 pub mod fuzzing;
 mod health;
+mod home;
 mod lane;
 mod limit;
 mod listen;

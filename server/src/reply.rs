@@ -127,6 +127,8 @@ pub(crate) struct Scope {
     pub(crate) is_guest: bool,
     /// The content of a public operation.
     pub(crate) content: Content,
+    /// The media type of the response of a public operation depends on `Accept`.
+    pub(crate) by_accept: bool,
     /// Only certain origins may read responses, and each response repeats the origin of its request.
     pub(crate) names_origin: bool,
 }
@@ -141,6 +143,8 @@ impl Scope {
     /// same `Vary`, regardless of their length: a cache must not give a guest's response to a member.
     const fn vary(self, is_negotiated: bool) -> Option<HeaderValue> {
         let vary = match (self.is_public, is_negotiated, self.names_origin) {
+            (true, _, false) if self.by_accept => "accept, accept-encoding, authorization",
+            (true, _, true) if self.by_accept => "accept, accept-encoding, authorization, origin",
             (true, _, false) => "accept-encoding, authorization",
             (true, _, true) => "accept-encoding, authorization, origin",
             (false, true, true) => "accept-encoding, origin",

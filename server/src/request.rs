@@ -156,7 +156,7 @@ impl Call {
     pub(crate) fn reader(
         &mut self,
         media_types: &[&str],
-    ) -> Result<(UploadReader, impl Future<Output = Result<(), Refusal>> + use<>), Refusal> {
+    ) -> Result<(UploadReader, impl Future<Output = Result<usize, Refusal>> + use<>), Refusal> {
         let is_one = |given: &[u8]| media_types.iter().any(|one| given.eq_ignore_ascii_case(one.as_bytes()));
         let given = self.headers.get(CONTENT_TYPE).map(fields::media_type);
         if self.headers.contains_key(CONTENT_ENCODING) || !given.is_none_or(is_one) {

@@ -31,6 +31,8 @@ pub(crate) struct Route {
     pub(crate) is_public: bool,
     /// The content of a public operation.
     pub(crate) content: Content,
+    /// Whether the media type of the response depends on `Accept`.
+    pub(crate) by_accept: bool,
     /// The limit that applies to its requests.
     pub(crate) counted: Counted,
     /// Whether its requests are recorded as communications.
@@ -51,6 +53,7 @@ impl Route {
             only_reads: false,
             is_public: false,
             content: Content::default(),
+            by_accept: false,
             counted: Counted::Nothing,
             is_recorded: true,
             handler,
@@ -78,6 +81,11 @@ impl Route {
     /// Marks the operation as public, with a document or a file of the program as its response.
     pub(crate) fn document(self) -> Self {
         Self { content: Content::Document, ..self.public() }
+    }
+
+    /// Marks the operation as one whose response has the media type that the client prefers.
+    pub(crate) fn by_accept(self) -> Self {
+        Self { by_accept: true, ..self }
     }
 
     /// Sets the limit that applies to the operation's requests.

@@ -43,12 +43,12 @@ mod tests {
             ("GET", "example.org:80", "400 bad request"),
             ("OPTIONS", "example.org:80", "400 bad request"),
             ("OPTIONS", "*", "404 Not found"),
-            ("GET", "http://example.org", "404 Not found"),
             ("GET", "http://example.org/healthz", "200 success"),
         ] {
             let response = service.call(request(method, target)).await;
             assert_eq!(outcome(&response), expected, "{method} {target}");
         }
+        assert_eq!(service.call(request("GET", "http://example.org")).await.status(), 200, "the path is /");
     }
 
     #[tokio::test]

@@ -176,8 +176,9 @@ async fn head_is_refused_where_get_changes_something() {
         let answer = service.call(request("HEAD", &path)).await;
         let allow = header(&answer, "allow");
         let reads = path == "/check_admin" || (path.starts_with("/get_") && !path.starts_with("/get_notice"));
-        let reads =
-            reads || ["/healthz", "/readyz", "/openapi.json"].contains(&&*path) || path.starts_with("/docs");
+        let reads = reads
+            || ["/", "/healthz", "/readyz", "/openapi.json"].contains(&&*path)
+            || path.starts_with("/docs");
         let changes = route.method == "POST" || !reads;
         assert_eq!(answer.status() == 405, changes, "{path}: {answer:?}");
         assert!(answer.body().is_empty() && !allow.contains("HEAD"), "{path}: {allow}");
