@@ -323,9 +323,7 @@ impl Error {
     /// Returns the message of [`Error::problem`], with the time to wait if there is one.
     pub fn message(&self) -> Cow<'static, str> {
         match self {
-            Self::TooManyRequests { retry_after_s } => {
-                format!("try again in {retry_after_s} s").into()
-            }
+            Self::TooManyRequests { retry_after_s } => format!("try again in {retry_after_s} s").into(),
             error => error.problem().message(),
         }
     }

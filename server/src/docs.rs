@@ -17,6 +17,7 @@ use utoipa::openapi::{Ref, RefOr, ServerBuilder};
 use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::Config as Page;
 
+use crate::app;
 use crate::config::Config;
 use crate::reply::{self, Answer, Reply};
 use crate::request::Call;
@@ -27,6 +28,7 @@ use crate::{
     words,
 };
 
+mod caching;
 mod facts;
 mod failures;
 mod limits;
@@ -192,6 +194,7 @@ fn complete(operation: &mut Operation) {
 pub fn openapi(core: &config::Config, server: &Config) -> String {
     let mut document = Document::openapi();
     Limits::new(core, server).write(&mut document);
+    caching::write(&mut document, &app::operations(server));
     let base_path = &server.base_path;
     let url = if base_path.as_str().is_empty() { "/" } else { base_path.as_str() };
     document.servers = Some(vec![ServerBuilder::new().url(url).build()]);
