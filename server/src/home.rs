@@ -32,7 +32,6 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Home {
     /// `tidings`.
-    #[schema(example = "tidings")]
     name: &'static str,
     /// The version of the program.
     version: &'static str,
