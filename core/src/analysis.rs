@@ -140,7 +140,8 @@ pub struct Communication<'a> {
     pub user_agent: &'a [u8],
 }
 
-/// Records an answered request: a line of the access log, and its visitor.
+/// Records an answered request: a line of the access log, and its visitor. A request to an unknown path
+/// ([`Operation::unknown`]) only gets a line.
 ///
 /// The record is written with other commits, within 200 ms while the writer keeps up; the caller does not wait for it.
 /// A client that sends very many requests does not get a line for each ([`config::Analysis::log_lines_per_client`]).
@@ -154,6 +155,7 @@ pub fn record(tidings: &Tidings, communication: &Communication<'_>) {
     let guest = match seen {
         // A member is never counted as a guest, whatever the address.
         account::ResolvedCaller::Member(_) => Guest::CRAWLER,
+        _ if !operation.is_counted() => Guest::CRAWLER,
         _ => Guest::at(analysis, at, address, user_agent),
     };
     let (path, client) = (operation.varying(path), keyed::hash(Client::from(address)));

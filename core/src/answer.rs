@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use bytes::Bytes;
 use serde::Serialize;
+use siphasher::sip128::SipHasher13;
 
 use crate::error::{Done, Error, Problem};
 use crate::id::ObjectId;
@@ -113,6 +114,7 @@ pub struct Encoded {
     dense: OnceLock<Bytes>,
     /// The number of calls of [`Encoded::claim_dense`], up to [`CLAIMED`].
     claims: AtomicU8,
+    tag: OnceLock<Bytes>,
 }
 
 /// The number of calls of [`Encoded::claim_dense`] of which the last one was told to compute the dense form.
@@ -126,12 +128,18 @@ impl Encoded {
             compressed: OnceLock::new(),
             dense: OnceLock::new(),
             claims: AtomicU8::new(0),
+            tag: OnceLock::new(),
         }
     }
 
     /// Returns the JSON object.
     pub fn json(&self) -> &Bytes {
         &self.json
+    }
+
+    /// Returns the [`tag`] of the JSON object, which also identifies its compressed forms. Computed only the first time.
+    pub fn tag(&self) -> &Bytes {
+        self.tag.get_or_init(|| tag(&self.json))
     }
 
     /// Returns the compressed JSON object if [`Encoded::compress`] has made it.
@@ -171,6 +179,17 @@ impl Encoded {
     pub fn release_dense(&self) {
         self.claims.store(CLAIMED - 1, Ordering::Relaxed);
     }
+}
+
+/// Returns the entity tag of an answer, the value of the HTTP header `ETag`.
+///
+/// It depends only on the content: it stays the same after a restart and on other servers. It is weak, because the
+/// content has the same tag whether it is compressed or not.
+///
+/// Source: RFC 9110 section 8.8.3.
+pub fn tag(content: &[u8]) -> Bytes {
+    let hash = SipHasher13::new().hash(content);
+    format!("W/\"{:016x}{:016x}\"", hash.h1, hash.h2).into()
 }
 
 /// Appends the JSON of a value.
@@ -217,6 +236,14 @@ mod tests {
     #[should_panic(expected = "an object or nothing")]
     fn a_list_is_no_body_of_an_answer() {
         success(&[1, 2]);
+    }
+
+    #[test]
+    fn a_tag_depends_only_on_the_content() {
+        let answer = Encoded::new(success(&()));
+        assert_eq!(&answer.tag()[..], br#"W/"4c3282b53cd7086b89a5f8d918591504""#);
+        assert_eq!(*answer.tag(), tag(&success(&())));
+        assert_ne!(*answer.tag(), tag(&success(&BTreeMap::from([("a", 1)]))));
     }
 
     #[test]

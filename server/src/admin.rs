@@ -10,9 +10,9 @@ use crate::route::Route;
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/check_admin", check_admin),
+        Route::get("/check_admin", check_admin).reads(),
         Route::get("/admin_remove_user/{user_id}", admin_remove_user).counts_as(Counted::Write),
-        Route::get("/get_blacklist", get_blacklist),
+        Route::get("/get_blacklist", get_blacklist).reads(),
         Route::get("/push_blacklist/{user_id}", push_blacklist).counts_as(Counted::Write),
         Route::get("/pop_blacklist/{user_id}", pop_blacklist).counts_as(Counted::Write),
     ]

@@ -12,9 +12,9 @@ use crate::route::Route;
 pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/get_search_realtime", get_search_realtime).public(),
-        Route::get("/get_log_date/{months}/{days}/{hours}/{limit}", get_log_date),
-        Route::get("/get_log_user/{user_id}/{limit}", get_log_user),
-        Route::get("/get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}", get_log_user_date),
+        Route::get("/get_log_date/{months}/{days}/{hours}/{limit}", get_log_date).reads(),
+        Route::get("/get_log_user/{user_id}/{limit}", get_log_user).reads(),
+        Route::get("/get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}", get_log_user_date).reads(),
         Route::get("/get_analysis", get_analysis).public(),
         Route::get("/get_everyday_analysis_days_ago/{days}", get_everyday_analysis_days_ago).public(),
         Route::get("/get_everyday_analysis_specific_days/{year}/{month}/{day}", specific_days).public(),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_answered_requests_to_paths_of_operations_have_log_lines() {
+    async fn answered_requests_have_log_lines_and_unknown_paths_share_one() {
         let service = service();
         let token = service.member("Ann").await;
         let limited = Config { rate_limit: std::num::NonZeroU32::new(1), ..Config::default() };
@@ -224,6 +224,8 @@ mod tests {
             ("GET", "/docs/", 200),
             ("POST", "/docs/", 405),
             ("GET", "/nowhere", 404),
+            ("BREW", "/.env/203.0.113.7", 404),
+            ("HEAD", "/get_device", 200),
         ] {
             assert_eq!(service.call(request(method, path)).await.status(), expected, "{method} {path}");
         }
@@ -247,6 +249,9 @@ mod tests {
                 "guest GET /get_everyday_analysis_days_ago/x 400",
                 "guest DELETE /get_userinfo 405",
                 "guest OPTIONS /get_userinfo 405",
+                "guest GET unknown path 404",
+                "guest other unknown path 404",
+                "guest HEAD /get_device 200",
                 "Ann GET /get_userinfo 200",
                 "guest GET /get_userinfo 200",
                 "guest POST /sign_in 400",
@@ -256,9 +261,27 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn requests_to_unknown_paths_are_not_counted() {
+        let service = service();
+        for _ in 0..3 {
+            service.call(request("GET", "/nowhere")).await;
+            service.call(with(request("GET", "/nowhere"), "user-agent", "Googlebot/2.1")).await;
+        }
+        let figures = json(&service.call(request("GET", "/get_analysis")).await);
+        assert_eq!(
+            [&figures["analysis"]["communication_avg"], &figures["analysis"]["total_visitor"]],
+            [0, 0],
+            "{figures}"
+        );
+        assert_eq!(analysis::crawled(&service.tidings).unwrap(), 0);
+        assert_eq!(lines(&service).iter().filter(|line| *line == "guest GET unknown path 404").count(), 6);
+    }
+
+    #[tokio::test]
     async fn nothing_is_recorded_when_analytics_are_off() {
         let (service, config) = (service(), Config { analytics: false, ..Config::default() });
         service.answer(&config, request("GET", "/get_device")).await;
+        service.answer(&config, request("GET", "/nowhere")).await;
         assert!(lines(&service).is_empty());
     }
 

@@ -19,6 +19,7 @@ use http::HeaderMap;
 use http::header::ACCEPT_ENCODING;
 use tidings_core::answer::Encoded;
 
+use crate::accept::weight_of;
 use crate::lane;
 
 /// The size in bytes from which compressing a response is worth its cost.
@@ -77,18 +78,6 @@ impl Accepted {
             gzip: gzip > 0.0 && gzip >= identity,
         }
     }
-}
-
-/// Returns the weight of a coding or a media type with these parameters, 0 to 1. Parameters that are not a weight are 0, so
-/// that a client never gets what it may have refused.
-pub(crate) fn weight_of(parameters: &str) -> f32 {
-    let parameters = parameters.trim();
-    if parameters.is_empty() {
-        return 1.0;
-    }
-    let weight = parameters.strip_prefix(['q', 'Q']).and_then(|weight| weight.strip_prefix('='));
-    let weight = weight.and_then(|weight| weight.parse().ok());
-    weight.filter(|weight: &f32| *weight > 0.0).map_or(0.0, |weight| weight.min(1.0))
 }
 
 /// Compresses with gzip.

@@ -4,12 +4,13 @@
 use std::time::Duration;
 
 use http::header::{
-    ACCESS_CONTROL_REQUEST_METHOD, ALLOW, HeaderName, LINK, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+    ACCESS_CONTROL_REQUEST_METHOD, ALLOW, ETAG, HeaderName, LINK, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
 };
 use http::{HeaderMap, Method};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer, Vary};
 
 use crate::config::Origin;
+use crate::limit::{RATE_LIMIT, RATE_LIMIT_POLICY};
 use crate::reply::{self, ORIGIN_ONLY};
 use crate::security;
 
@@ -18,12 +19,21 @@ const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Returns the CORS layer for the allowed origins; an empty list allows all.
 pub(crate) fn layer(origins: &[Origin]) -> CorsLayer {
-    let exposed =
-        [ALLOW, LINK, RETRY_AFTER, WWW_AUTHENTICATE, HeaderName::from_static("deprecation"), reply::RESULT];
+    let exposed = [
+        ALLOW,
+        ETAG,
+        LINK,
+        RETRY_AFTER,
+        WWW_AUTHENTICATE,
+        HeaderName::from_static("deprecation"),
+        reply::RESULT,
+        RATE_LIMIT,
+        RATE_LIMIT_POLICY,
+    ];
     let layer = CorsLayer::new()
         // The request's headers are mirrored, because `*` does not cover `Authorization`.
         .allow_headers(AllowHeaders::mirror_request())
-        .allow_methods([Method::GET, Method::POST])
+        .allow_methods([Method::GET, Method::HEAD, Method::POST])
         .expose_headers(exposed)
         .max_age(MAX_AGE);
     // `reply` writes `Vary` as one line with everything that a response depends on.

@@ -17,16 +17,18 @@ use utoipa::openapi::{Ref, RefOr, ServerBuilder};
 use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::Config as Page;
 
+use crate::app;
 use crate::config::Config;
 use crate::reply::{self, Answer, Reply};
 use crate::request::Call;
 use crate::route::Route;
 use crate::security::{PAGE_ISOLATION, PAGE_POLICY};
 use crate::{
-    account, admin, analysis, events, feedback, health, main_info, newsfeed, notice, post, profile, search,
-    words,
+    account, admin, analysis, events, feedback, health, home, main_info, newsfeed, notice, post, profile,
+    search, words,
 };
 
+mod caching;
 mod facts;
 mod failures;
 mod limits;
@@ -111,6 +113,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
         events::events,
         health::healthz,
         health::readyz,
+        home::home,
         openapi_json,
         docs,
     ),
@@ -198,6 +201,7 @@ pub fn openapi(core: &config::Config, server: &Config) -> String {
         }
     }
     Limits::new(core, server).write(&mut document);
+    caching::write(&mut document, &app::operations(server));
     let base_path = &server.base_path;
     let url = if base_path.as_str().is_empty() { "/" } else { base_path.as_str() };
     document.servers = Some(vec![ServerBuilder::new().url(url).build()]);
@@ -224,7 +228,7 @@ pub(crate) fn routes(core: &config::Config, config: &Config) -> Vec<Route> {
             async { file(call, name?, files).await }
         }),
     ];
-    routes.map(|route| route.public().unrecorded()).into()
+    routes.map(|route| route.document().unrecorded()).into()
 }
 
 /// The paths of the page and of its files.

@@ -38,7 +38,7 @@ const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering")
 /// Returns the route, if live events are on.
 pub(crate) fn routes(config: &Config) -> Vec<Route> {
     let is_on = config.event_connections.is_some();
-    is_on.then(|| Route::get("/events", events)).into_iter().collect()
+    is_on.then(|| Route::get("/events", events).reads()).into_iter().collect()
 }
 
 #[derive(Deserialize, IntoParams)]

@@ -15,7 +15,7 @@ pub(crate) fn routes() -> Vec<Route> {
         // Removing a notice and sending feedback on it have the same path; only the method differs.
         Route::post("/remove_notice/{notice_obi}", notice_feedback).counts_as(Counted::Write),
         Route::post("/send_feedback", send_feedback).counts_as(Counted::Write),
-        Route::get("/get_all_feedback", get_all_feedback),
+        Route::get("/get_all_feedback", get_all_feedback).reads(),
         Route::get("/update_feedback/{feedback_obi}/{activation}", update_feedback).counts_as(Counted::Write),
     ]
 }

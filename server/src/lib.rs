@@ -52,16 +52,19 @@
 //! | `lane` | runs operations outside the async threads, with a bounded queue for each kind of work |
 //! | `reply`, `security` | status and headers |
 //! | `coding` | compresses responses |
+//! | `caching` | how long caches may use responses; `304 Not Modified` |
 //! | `account`, `profile`, `admin`, … | the handlers, one module for each domain of the core |
 //! | `events` | live events: a stream for each listener |
 //! | `syndication` | newsfeeds and notices as Atom and JSON Feed |
 //! | `metrics` | serves metrics on a separate listener |
-//! | `docs`, `health` | the OpenAPI document and its page; liveness and readiness |
+//! | `home`, `docs`, `health` | the page at the root; the OpenAPI document and its page; liveness and readiness |
 
+mod accept;
 mod account;
 mod admin;
 mod analysis;
 mod app;
+mod caching;
 mod client;
 mod coding;
 mod config;
@@ -77,6 +80,7 @@ mod files;
 #[doc(hidden)]
 pub mod fuzzing;
 mod health;
+mod home;
 mod lane;
 mod limit;
 mod listen;

@@ -5,11 +5,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use governor::clock::{Clock, MonotonicClock};
-use governor::middleware::NoOpMiddleware;
+use governor::middleware::StateInformationMiddleware;
 use governor::nanos::Nanos;
 use governor::state::StateStore;
 use governor::state::keyed::ShrinkableKeyedStateStore;
 use governor::{Quota, RateLimiter};
+use http::{HeaderName, HeaderValue};
 use lru::LruCache;
 use tidings_core::account::Client;
 use tidings_core::{Error, Result};
@@ -79,9 +80,21 @@ impl Limits {
 
 /// A limit on the number of requests of each client in a period.
 pub(crate) struct RateLimit<C: Clock = MonotonicClock> {
-    limiter: RateLimiter<Client, ClientStates, C, NoOpMiddleware<C::Instant>>,
+    limiter: RateLimiter<Client, ClientStates, C, StateInformationMiddleware>,
     clock: C,
+    policy: HeaderValue,
 }
+
+/// The headers that tell a client about its limit.
+pub(crate) type QuotaHeaders = [(HeaderName, HeaderValue); 2];
+
+/// The quota of each client: its size and the period in seconds.
+///
+/// Source: draft-ietf-httpapi-ratelimit-headers-10.
+pub(crate) const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+/// The rest of the quota, and the seconds until it is complete again or, if nothing is left, until the next request is
+/// allowed.
+pub(crate) const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
 impl RateLimit {
     /// The period of [`RateLimit::sweep`].
@@ -106,7 +119,10 @@ impl<C: Clock + Clone> RateLimit<C> {
     /// Returns a limit that reads the time from `clock` and stores at most `most` clients.
     fn with(quota: Quota, most: NonZeroUsize, clock: C) -> Self {
         let limiter = RateLimiter::new(quota, ClientStates::new(most), clock.clone());
-        Self { limiter, clock }
+        let period_s = quota.burst_size_replenished_in().as_secs_f64().ceil();
+        let policy = format!("\"default\";q={};w={period_s}", quota.burst_size());
+        let policy = HeaderValue::from_str(&policy).expect("a policy is ASCII");
+        Self { limiter, clock, policy }
     }
 
     /// Counts a request.
@@ -114,10 +130,31 @@ impl<C: Clock + Clone> RateLimit<C> {
     /// # Errors
     /// `too many requests`.
     pub(crate) fn check(&self, client: Client) -> Result<()> {
-        self.limiter.check_key(&client).map_err(|until| {
+        self.count(client).map(drop)
+    }
+
+    /// Counts a request. Returns how many more the client may send at once.
+    ///
+    /// # Errors
+    /// `too many requests`.
+    pub(crate) fn count(&self, client: Client) -> Result<u32> {
+        let counted = self.limiter.check_key(&client).map_err(|until| {
             let wait = until.wait_time_from(self.clock.now());
             Error::TooManyRequests { retry_after_s: wait.as_secs() + 1 }
-        })
+        });
+        Ok(counted?.remaining_burst_capacity())
+    }
+
+    /// Returns the headers of the response to a request that was counted with this result.
+    pub(crate) fn headers(&self, counted: &Result<u32>) -> QuotaHeaders {
+        let (remaining, seconds) = match counted {
+            Ok(remaining) => (*remaining, 1),
+            Err(Error::TooManyRequests { retry_after_s }) => (0, *retry_after_s),
+            Err(_) => (0, 1),
+        };
+        let state = format!("\"default\";r={remaining};t={seconds}");
+        let state = HeaderValue::from_str(&state).expect("a state is ASCII");
+        [(RATE_LIMIT_POLICY, self.policy.clone()), (RATE_LIMIT, state)]
     }
 
     /// Removes the clients whose whole burst is available again.
@@ -208,6 +245,18 @@ mod tests {
         assert_eq!(limit.limiter.len(), 2);
         clock.advance(Duration::from_millis(100));
         limit.check(client("2001:db8::2")).unwrap();
+    }
+
+    #[test]
+    fn headers_tell_how_much_of_the_limit_is_left() {
+        let limit = RateLimit::with(Quota::per_second(number(3)), CLIENTS, FakeRelativeClock::default());
+        let states = [(); 4].map(|()| {
+            let [policy, state] = limit.headers(&limit.count(client("192.0.2.1"))).map(|(_, value)| value);
+            assert_eq!(policy, "\"default\";q=3;w=1");
+            state.to_str().unwrap().to_owned()
+        });
+        let expected = [2, 1, 0, 0].map(|left| format!("\"default\";r={left};t=1"));
+        assert_eq!(states, expected);
     }
 
     #[test]

@@ -74,6 +74,7 @@ impl Metrics {
         // Clients can invent methods, so all unknown ones share a label.
         let method = match *method {
             Method::GET => "GET",
+            Method::HEAD => "HEAD",
             Method::POST => "POST",
             _ => "other",
         };

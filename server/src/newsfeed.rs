@@ -157,7 +157,9 @@ pub(crate) async fn get_topic_newsfeed(mut call: Call) -> Answer {
 async fn topic(call: Call, name: String) -> Answer {
     let path = format!("/get_newsfeed_of_topic/{}", utf8_percent_encode(&name, NON_ALPHANUMERIC));
     let title = name.clone();
-    // A member's opening of the feed is recorded, which waits for the disk.
+    // A member's opening of the feed is recorded, which waits for the disk. All callers get the same feed, so `HEAD`, which
+    // changes nothing, answers as to a guest.
+    let call = if call.is_head() { call.by_guest() } else { call };
     let feed = move |tidings: &_, caller: &_, page: &Page<'_>| newsfeed::topic(tidings, caller, &name, page);
     let Some(format) = Format::of(&call)? else {
         return answer(call, |lanes| &lanes.store, feed).await;

@@ -5,6 +5,7 @@ use std::pin::pin;
 use serde::Deserialize;
 use tidings_core::Error;
 use tidings_core::answer::Inserted;
+use tidings_core::error::{Code, Problem};
 use tidings_core::post::{self, Categories, Draft, GetPost, ImportReport};
 use utoipa::ToSchema;
 
@@ -171,6 +172,7 @@ pub(crate) async fn remove_post(mut call: Call) -> Answer {
     call.answer(move |tidings, caller| post::remove(tidings, caller, &id)).await
 }
 
+const NO_BODY: Problem = Problem::new(Code::MalformedBody, "the body is missing: send a post on each line");
 const NDJSON: &str = "application/x-ndjson";
 const JSON: &str = "application/json";
 
@@ -204,6 +206,7 @@ pub(crate) async fn import_posts(mut call: Call) -> Answer {
     };
     match (import.await, arrived) {
         (Err(Refusal::Operation(Error::Input(_))), Err(why)) => Err(why),
+        (Ok(_), Ok(0)) => Err(Error::BadRequest(NO_BODY).into()),
         (imported, _) => imported,
     }
 }
@@ -236,6 +239,23 @@ mod tests {
             );
             assert_eq!(report["errors"].as_array().unwrap().len(), 1, "{report}");
         }
+    }
+
+    #[tokio::test]
+    async fn an_import_without_a_body_is_refused() {
+        let service = service();
+        let (admin, member) = (service.admin("boss").await, service.member("ann").await);
+        for (token, body, expected) in [
+            (&admin, "", "400 bad request"),
+            (&admin, "\n", "200 success"),
+            (&admin, "[]", "200 success"),
+            (&member, "", "403 Not admin"),
+        ] {
+            let answer = service.call(by(token, post("/import_posts", NDJSON, body))).await;
+            assert_eq!(outcome(&answer), expected, "{body:?}");
+        }
+        let refused = service.call(by(&admin, request("POST", "/import_posts"))).await;
+        assert_eq!(json(&refused)["code"], "malformed_body");
     }
 
     #[tokio::test]

@@ -12,8 +12,8 @@ use crate::route::Route;
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/get_userinfo", get_userinfo),
-        Route::get("/get_specific_userinfo/{type_num}", get_specific_userinfo),
+        Route::get("/get_userinfo", get_userinfo).reads(),
+        Route::get("/get_specific_userinfo/{type_num}", get_specific_userinfo).reads(),
         Route::post("/change_nickname", change_nickname).counts_as(Counted::Write),
         Route::get("/update_auto_login/{auto_login}", update_auto_login).counts_as(Counted::Write),
         Route::get("/reset_user_measurement", reset_user_measurement).counts_as(Counted::Write),

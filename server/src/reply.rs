@@ -5,15 +5,18 @@ use std::convert::Infallible;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
 use http::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+    ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, RETRY_AFTER,
+    VARY, WWW_AUTHENTICATE,
 };
 use http::{HeaderValue, StatusCode};
+use http_body::Body as _;
 use serde::Serialize;
 use tidings_core::answer::{self, Encoded, SUCCESS};
 use tidings_core::error::{Code, Problem};
 use tidings_core::{Error, Outcome, Pending};
 use warp::reply::{Reply as _, Response};
 
+use crate::caching::Content;
 use crate::coding::{self, Accepted, WORTH_COMPRESSING};
 use crate::security;
 
@@ -87,6 +90,21 @@ impl Reply {
         moved.with(http::header::LOCATION, location)
     }
 
+    /// Returns the response to a client that has the content with this tag.
+    pub(crate) fn not_modified(tag: HeaderValue) -> Self {
+        let mut unchanged = Self::empty(Bytes::new());
+        *unchanged.0.status_mut() = StatusCode::NOT_MODIFIED;
+        unchanged.with(ETAG, tag)
+    }
+
+    /// Adds the tag of the content, if it has one.
+    pub(crate) fn tagged(self, tag: Option<HeaderValue>) -> Self {
+        match tag {
+            Some(tag) => self.with(ETAG, tag),
+            None => self,
+        }
+    }
+
     /// Adds a header.
     pub(crate) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.0.headers_mut().insert(name, value);
@@ -115,28 +133,27 @@ const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding")
 
 /// The properties of a request that its response depends on besides the path, for caches.
 #[derive(Clone, Copy, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub(crate) struct Scope {
     /// The operation answers all guests alike and changes nothing.
-    pub(crate) is_public: bool,
+    pub(crate) public: Option<Content>,
     /// The request has no token.
     pub(crate) is_guest: bool,
-    /// The response depends on `Accept`; only public operations do.
+    /// The media type of the response of a public operation depends on `Accept`.
     pub(crate) has_formats: bool,
     /// Only certain origins may read responses, and each response repeats the origin of its request.
     pub(crate) names_origin: bool,
 }
 
 impl Scope {
-    /// Returns whether caches may store the response, unless it is a refusal.
-    const fn is_keepable(self) -> bool {
-        self.is_public && self.is_guest
+    /// Returns the content of a response that caches may store, unless it is a refusal; `None` if they may not.
+    pub(crate) fn kept(self) -> Option<Content> {
+        self.public.filter(|_| self.is_guest)
     }
 
     /// Returns `Vary`: the request headers that the response depends on. All responses of a public operation have the
     /// same `Vary`, regardless of their length: a cache must not give a guest's response to a member.
     const fn vary(self, is_negotiated: bool) -> Option<HeaderValue> {
-        let vary = match (self.is_public, is_negotiated, self.names_origin) {
+        let vary = match (self.public.is_some(), is_negotiated, self.names_origin) {
             (true, _, false) if self.has_formats => "accept, accept-encoding, authorization",
             (true, _, true) if self.has_formats => "accept, accept-encoding, authorization, origin",
             (true, _, false) => "accept-encoding, authorization",
@@ -152,6 +169,8 @@ impl Scope {
 
 /// The header that repeats the `result` of the body: a proxy, a log or a client that only asks with `HEAD` need not read it.
 pub(crate) const RESULT: HeaderName = HeaderName::from_static("tidings-result");
+
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// The `Vary` of a response that depends on the origin only, such as that to a preflight.
 pub(crate) const ORIGIN_ONLY: HeaderValue = HeaderValue::from_static("origin");
@@ -266,9 +285,8 @@ pub(crate) fn respond(answer: Answer, path: &str, scope: Scope) -> Response {
     };
     let headers = response.headers_mut();
     headers.insert(RESULT, HeaderValue::from_static(result));
-    if is_refused || !scope.is_keepable() {
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    }
+    let kept = scope.kept().filter(|_| !is_refused);
+    headers.insert(CACHE_CONTROL, kept.map_or(NO_STORE, Content::cache_control));
     if let Some(vary) = scope.vary(headers.contains_key(VARY)) {
         headers.insert(VARY, vary);
     }
@@ -279,6 +297,17 @@ pub(crate) fn respond(answer: Answer, path: &str, scope: Scope) -> Response {
 /// Returns the `result` text of a handler's result.
 pub(crate) fn result(answer: &Answer) -> &'static str {
     answer.as_ref().map_or_else(Refusal::result, |_| SUCCESS)
+}
+
+/// Removes the body of a response to `HEAD`, and adds the length that the response to `GET` has.
+pub(crate) fn remove_body(response: &mut Response) {
+    let body = std::mem::take(response.body_mut());
+    // 304 has no body in either response.
+    if response.status() != StatusCode::NOT_MODIFIED
+        && let Some(length) = body.size_hint().exact()
+    {
+        response.headers_mut().insert(CONTENT_LENGTH, length.into());
+    }
 }
 
 fn refuse(refusal: &Refusal, path: &str) -> Response {
@@ -352,8 +381,9 @@ mod tests {
 
     #[test]
     fn vary_is_one_line_with_everything_that_a_response_depends_on() {
-        let vary = |is_public, is_negotiated, names_origin| {
-            let scope = Scope { is_public, is_guest: true, names_origin, ..Scope::default() };
+        let vary = |is_public: bool, is_negotiated, names_origin| {
+            let public = is_public.then_some(Content::Data);
+            let scope = Scope { public, is_guest: true, names_origin, ..Scope::default() };
             let mut reply = Reply::success(&(), Accepted::default());
             if is_negotiated {
                 reply = reply.with(VARY, ACCEPT_ENCODING);

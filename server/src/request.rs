@@ -15,6 +15,7 @@ use tidings_core::error::{Code, Problem};
 use tidings_core::{Error, Outcome, Pending, Result, Tidings};
 
 use crate::app::App;
+use crate::caching::{Checked, Condition};
 use crate::client;
 use crate::coding::{Accepted, Level};
 use crate::fields;
@@ -40,6 +41,8 @@ pub(crate) struct Call {
     headers: HeaderMap,
     peer: Option<IpAddr>,
     upload: Upload,
+    condition: Condition,
+    is_head: bool,
 }
 
 impl Call {
@@ -51,7 +54,15 @@ impl Call {
         peer: Option<IpAddr>,
         upload: Upload,
     ) -> Self {
-        Self { caller: caller(&headers), app, segments, query, headers, peer, upload }
+        let (condition, is_head) = (Condition::default(), false);
+        Self { caller: caller(&headers), app, segments, query, headers, peer, upload, condition, is_head }
+    }
+
+    /// Returns the request with what depends on its method and its operation: whether the response has no body, and
+    /// whether caches may store it, so that it has a tag.
+    pub(crate) fn of_operation(self, is_head: bool, is_keepable: bool) -> Self {
+        let condition = if is_keepable { Condition::of(&self.headers) } else { Condition::default() };
+        Self { condition, is_head, ..self }
     }
 
     /// Returns the state that all requests share.
@@ -64,6 +75,11 @@ impl Call {
         &self.app.tidings
     }
 
+    /// Returns the same request by a guest.
+    pub(crate) fn by_guest(self) -> Self {
+        Self { caller: Caller::Guest, ..self }
+    }
+
     /// Returns the caller.
     pub(crate) fn caller(&self) -> &Caller {
         &self.caller
@@ -72,6 +88,11 @@ impl Call {
     /// Returns whether the request has no token.
     pub(crate) fn is_guest(&self) -> bool {
         matches!(self.caller, Caller::Guest)
+    }
+
+    /// Returns whether the method is `HEAD`.
+    pub(crate) fn is_head(&self) -> bool {
+        self.is_head
     }
 
     /// Returns the parameters of the path, as many as its template has.
@@ -140,7 +161,7 @@ impl Call {
     pub(crate) fn reader(
         &mut self,
         media_types: &[&str],
-    ) -> Result<(UploadReader, impl Future<Output = Result<(), Refusal>> + use<>), Refusal> {
+    ) -> Result<(UploadReader, impl Future<Output = Result<usize, Refusal>> + use<>), Refusal> {
         let is_one = |given: &[u8]| media_types.iter().any(|one| given.eq_ignore_ascii_case(one.as_bytes()));
         let given = self.headers.get(CONTENT_TYPE).map(fields::media_type);
         if self.headers.contains_key(CONTENT_ENCODING) || !given.is_none_or(is_one) {
@@ -188,6 +209,13 @@ impl Call {
     /// Returns a shared response. A large response without a cached compressed form is compressed in a lane; if that
     /// lane is full, the response is sent uncompressed.
     async fn shared(&self, cached: Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
+        match self.condition.check(|| cached.tag().clone()) {
+            Checked::Unchanged(reply) => Ok(reply),
+            Checked::Changed(tag) => Ok(self.coded(cached, media_type, level).await?.tagged(tag)),
+        }
+    }
+
+    async fn coded(&self, cached: Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
         let accepted = self.accepted();
         self.app.compressor.offer(&cached, accepted, level);
         let is_ready = cached.compressed().is_some() || (accepted.brotli && cached.dense().is_some());
@@ -218,16 +246,21 @@ impl Call {
 
     /// Does the same as [`Call::shared_in`] for a document of this type.
     pub(crate) async fn document_in(
-        self,
+        mut self,
         lane: impl FnOnce(&Lanes) -> &Lane,
         media_type: HeaderValue,
         work: impl FnOnce(&Tidings, &Caller) -> Result<Arc<Encoded>> + Send + 'static,
     ) -> Answer {
-        let app = Arc::clone(&self.app);
+        let (app, condition) = (Arc::clone(&self.app), std::mem::take(&mut self.condition));
         let answer = move |tidings: &_, caller: &_, accepted| {
             let cached = work(tidings, caller)?;
-            app.compressor.offer(&cached, accepted, Level::Answer);
-            Ok(Reply::encoded(&cached, media_type, accepted))
+            Ok(match condition.check(|| cached.tag().clone()) {
+                Checked::Unchanged(reply) => reply,
+                Checked::Changed(tag) => {
+                    app.compressor.offer(&cached, accepted, Level::Answer);
+                    Reply::encoded(&cached, media_type, accepted).tagged(tag)
+                }
+            })
         };
         self.run_in(lane, answer).await
     }
@@ -275,9 +308,13 @@ impl Call {
     /// Answers with a result, which is compressed on another thread if it is large.
     async fn compressed<T: Serialize>(&self, result: &T) -> Answer {
         let json = Bytes::from(answer::success(result));
+        let tag = match self.condition.check(|| answer::tag(&json)) {
+            Checked::Unchanged(reply) => return Ok(reply),
+            Checked::Changed(tag) => tag,
+        };
         let accepted = self.accepted();
         if !accepted.gzip || json.len() <= COMPRESSED_AT_ONCE {
-            return Ok(Reply::json(json, accepted));
+            return Ok(Reply::json(json, accepted).tagged(tag));
         }
         let plain = json.clone();
         match self
@@ -287,8 +324,8 @@ impl Call {
             .run_for(self.address().into(), move || Ok(Reply::json(json, accepted)))
             .await
         {
-            Err(Error::Overloaded) => Ok(Reply::json(plain, Accepted::default())),
-            compressed => Ok(compressed?),
+            Err(Error::Overloaded) => Ok(Reply::json(plain, Accepted::default()).tagged(tag)),
+            compressed => Ok(compressed?.tagged(tag)),
         }
     }
 
@@ -302,12 +339,19 @@ impl Call {
 
     /// Runs an operation in a lane, and returns its result.
     pub(crate) async fn answer_in<T: Serialize>(
-        self,
+        mut self,
         lane: impl FnOnce(&Lanes) -> &Lane,
         work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
     ) -> Answer {
-        self.run_in(lane, |tidings, caller, accepted| Ok(Reply::success(&work(tidings, caller)?, accepted)))
-            .await
+        let condition = std::mem::take(&mut self.condition);
+        let answer = move |tidings: &_, caller: &_, accepted| {
+            let json = Bytes::from(answer::success(&work(tidings, caller)?));
+            Ok(match condition.check(|| answer::tag(&json)) {
+                Checked::Unchanged(reply) => reply,
+                Checked::Changed(tag) => Reply::json(json, accepted).tagged(tag),
+            })
+        };
+        self.run_in(lane, answer).await
     }
 
     /// Runs an operation in a lane, and returns its result unchanged.

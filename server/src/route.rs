@@ -3,6 +3,9 @@
 //! A request takes one lookup, regardless of the number of operations. The path is checked first (404), then the
 //! method (405 with `Allow`). Token and body are read only afterwards. `Allow` lists the methods of the same table,
 //! and a test compares the table with the OpenAPI document.
+//!
+//! `HEAD` is answered by the operation of `GET` if that changes nothing. Some operations with `GET` count a view or
+//! remove a record; their paths refuse `HEAD`, so that a client that only looks for a path changes nothing.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -11,6 +14,7 @@ use http::{HeaderValue, Method};
 use percent_encoding::percent_decode_str;
 use tidings_core::analysis::Operation;
 
+use crate::caching::Content;
 use crate::limit::Counted;
 use crate::reply::{Answer, Refusal};
 use crate::request::Call;
@@ -21,8 +25,10 @@ type Handler = Box<dyn Fn(Call) -> Pin<Box<dyn Future<Output = Answer> + Send>> 
 pub(crate) struct Route {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
-    /// Whether the operation answers all guests alike and changes nothing.
-    pub(crate) is_public: bool,
+    /// Whether the operation changes nothing.
+    only_reads: bool,
+    /// Whether the operation answers all guests alike and changes nothing for them.
+    pub(crate) public: Option<Content>,
     /// Whether the operation answers in the format that `Accept` names.
     pub(crate) has_formats: bool,
     /// The limit that applies to its requests.
@@ -39,13 +45,13 @@ impl Route {
         F: Future<Output = Answer> + Send + 'static,
     {
         let handler: Handler = Box::new(move |call| Box::pin(handler(call)));
-        let counted = Counted::Nothing;
         Self {
             method: Method::GET,
             path,
-            is_public: false,
+            only_reads: false,
+            public: None,
             has_formats: false,
-            counted,
+            counted: Counted::Nothing,
             is_recorded: true,
             handler,
         }
@@ -59,10 +65,19 @@ impl Route {
         Self { method: Method::POST, ..Self::get(path, handler) }
     }
 
-    /// Marks the operation as public: it answers all guests alike and changes nothing, so caches may store its
-    /// responses.
+    /// Marks the operation as one that changes nothing, so that `HEAD` is answered.
+    pub(crate) fn reads(self) -> Self {
+        Self { only_reads: true, ..self }
+    }
+
+    /// Marks the operation as public: it only reads and answers all guests alike, so caches may store its responses.
     pub(crate) fn public(self) -> Self {
-        Self { is_public: true, ..self }
+        Self { public: Some(Content::Data), ..self.reads() }
+    }
+
+    /// Marks the operation as public, with a document or a file of the program as its response.
+    pub(crate) fn document(self) -> Self {
+        Self { public: Some(Content::Document), ..self.reads() }
     }
 
     /// Marks the operation as one that answers in the format that `Accept` names.
@@ -103,12 +118,16 @@ pub(crate) struct Matched<'t> {
 }
 
 impl<'t> Matched<'t> {
-    /// Returns the operation with this method.
+    /// Returns the operation with this method; for `HEAD`, that of `GET` if it only reads.
     ///
     /// # Errors
     /// `method not allowed` when the path has only other methods.
     pub(crate) fn route(&self, method: &Method) -> Result<&'t Route, Refusal> {
-        let route = self.methods.routes.iter().find(|route| route.method == method);
+        let answers = |route: &&Route| {
+            route.method == method
+                || (method == Method::HEAD && route.only_reads && route.method == Method::GET)
+        };
+        let route = self.methods.routes.iter().find(answers);
         route.ok_or_else(|| Refusal::MethodNotAllowed(self.methods.allowed.clone()))
     }
 
@@ -135,7 +154,11 @@ impl Table {
         }
         let mut table = matchit::Router::new();
         for (path, routes) in paths {
-            let methods: Vec<&str> = routes.iter().map(|route| route.method.as_str()).collect();
+            let mut methods: Vec<&str> = routes.iter().map(|route| route.method.as_str()).collect();
+            if routes.iter().any(|route| route.only_reads) {
+                methods.push(Method::HEAD.as_str());
+                methods.sort_unstable();
+            }
             let allowed = HeaderValue::from_str(&methods.join(", ")).expect("methods are plain text");
             let is_recorded = routes.iter().any(|route| route.is_recorded);
             let recorded = is_recorded.then(|| Operation::new("GET", path));
@@ -169,7 +192,7 @@ mod tests {
             Route::get("/remove_notice/{notice_obi}", none),
             Route::post("/remove_notice/{notice_obi}", none),
             Route::post("/category_search/{category_name}/{num}", none),
-            Route::get("/get_all_notice", none),
+            Route::get("/get_all_notice", none).reads(),
         ])
     }
 
@@ -191,9 +214,13 @@ mod tests {
         assert_eq!(find("GET", "/remove_notice/x"), "GET /remove_notice/{notice_obi} x");
         assert_eq!(find("POST", "/remove_notice/x"), "POST /remove_notice/{notice_obi} x");
         assert_eq!(find("PUT", "/remove_notice/x"), "allowed: GET, POST");
-        for method in ["HEAD", "POST", "OPTIONS", "BREW"] {
-            assert_eq!(find(method, "/get_all_notice"), "allowed: GET", "{method}");
+        for method in ["GET", "HEAD"] {
+            assert_eq!(find(method, "/get_all_notice"), "GET /get_all_notice", "{method}");
         }
+        for method in ["POST", "OPTIONS", "BREW"] {
+            assert_eq!(find(method, "/get_all_notice"), "allowed: GET, HEAD", "{method}");
+        }
+        assert_eq!(find("HEAD", "/remove_notice/x"), "allowed: GET, POST");
         for path in
             ["/", "", "*", "/get_all_notice/", "//get_all_notice", "/GET_ALL_NOTICE", "/remove_notice/"]
         {

@@ -18,7 +18,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::post("/priority_search/{num}", priority_search).counts_as(Counted::Search),
         Route::post("/category_search/{category_name}/{num}", category_search).counts_as(Counted::Search),
         Route::post("/domain_search", domain_search).counts_as(Counted::Search),
-        Route::get("/get_user_lately_search/{num}", get_user_lately_search),
+        Route::get("/get_user_lately_search/{num}", get_user_lately_search).reads(),
     ]
 }
 

@@ -25,7 +25,8 @@ pub(crate) const PAGE_ISOLATION: [(HeaderName, HeaderValue); 2] = [
     (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
 ];
 
-/// The maximum number of headers of a response, including CORS, so that the map does not grow.
+/// The maximum number of headers of an operation's response without a rate limit, including CORS, so that the map does not
+/// grow.
 const HEADERS: usize = 12;
 
 /// Returns an empty map with capacity for the headers of a response.

@@ -6,7 +6,6 @@
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use http::header::ACCEPT;
 use http::{HeaderMap, HeaderValue};
 use lru::LruCache;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -20,7 +19,7 @@ use tidings_core::notice::NoticeList;
 use tidings_core::{Error, Result, Tidings};
 use utoipa::IntoParams;
 
-use crate::coding::weight_of;
+use crate::accept;
 use crate::lane::{Lane, Lanes};
 use crate::reply::Answer;
 use crate::request::Call;
@@ -92,16 +91,12 @@ impl Format {
     /// existing clients send them.
     fn accepted(headers: &HeaderMap) -> Option<Self> {
         let (mut best, mut json) = (None, 0.0);
-        let lines = headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok());
-        for range in lines.flat_map(|line| line.split(',')) {
-            let (name, parameters) = range.split_once(';').unwrap_or((range, ""));
-            let name = name.trim();
+        for (name, weight) in accept::media_types(headers) {
             if name.eq_ignore_ascii_case("application/json") {
-                json = weight_of(parameters);
+                json = weight;
             }
             let is_named = |format: &Self| name.eq_ignore_ascii_case(format.media_type());
             let Some(format) = Self::ALL.into_iter().find(is_named) else { continue };
-            let weight = weight_of(parameters);
             if weight > best.map_or(0.0, |(weight, _)| weight) {
                 best = Some((weight, format));
             }

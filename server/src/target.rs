@@ -9,7 +9,7 @@ use warp::reply::Response;
 use crate::reply::{self, Refusal, Scope};
 
 /// The methods of all operations, for `Allow` in the response to `CONNECT`.
-const METHODS: HeaderValue = HeaderValue::from_static("GET, POST");
+const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST");
 
 /// Returns the refusal of a request without a path or with several hosts; `None` for every other request.
 ///
@@ -56,12 +56,12 @@ mod tests {
             ("GET", "example.org:80", "400 bad request"),
             ("OPTIONS", "example.org:80", "400 bad request"),
             ("OPTIONS", "*", "404 Not found"),
-            ("GET", "http://example.org", "404 Not found"),
             ("GET", "http://example.org/healthz", "200 success"),
         ] {
             let response = service.call(request(method, target)).await;
             assert_eq!(outcome(&response), expected, "{method} {target}");
         }
+        assert_eq!(service.call(request("GET", "http://example.org")).await.status(), 200, "the path is /");
     }
 
     #[tokio::test]

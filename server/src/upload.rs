@@ -80,13 +80,13 @@ impl Upload {
     /// Returns a reader of the body for a blocking operation, and a future that feeds the reader and is awaited
     /// together with the operation.
     ///
-    /// The future fails as [`Upload::whole`] does, but `time` applies to each chunk. The reader then fails as well,
+    /// The future returns the number of bytes that arrived. It fails as [`Upload::whole`] does, but `time` applies to each chunk. The reader then fails as well,
     /// so that an operation never mistakes a part of a body for the whole body.
     pub(crate) fn reader(
         mut self,
         limit: usize,
         time: Duration,
-    ) -> (UploadReader, impl Future<Output = Result<(), Refusal>>) {
+    ) -> (UploadReader, impl Future<Output = Result<usize, Refusal>>) {
         let (sender, receiver) = mpsc::channel(CHUNKS);
         let feed = async move {
             loop {
@@ -94,7 +94,7 @@ impl Upload {
                 let ended = chunk.is_none();
                 // Sending fails when the operation has ended early, which is not an error.
                 if sender.send(chunk).await.is_err() || ended {
-                    return Ok(());
+                    return Ok(self.taken);
                 }
             }
         };
@@ -242,7 +242,7 @@ mod tests {
             reader.read_to_string(&mut text).map(|_| text).map_err(|e| e.kind())
         });
         let (read, sent) = tokio::join!(work, feed);
-        (read.unwrap(), sent.map_err(|e| e.result().to_owned()))
+        (read.unwrap(), sent.map(drop).map_err(|e| e.result().to_owned()))
     }
 
     #[tokio::test]

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use tidings_tests::{Answer, Caller, OPERATIONS, Operation, PASSWORD, Server, sample, wait_until};
 
+mod caching;
 mod coding;
 mod cors;
 mod docs;
+mod head;
 mod headers;
 mod limits;
 mod shutdown;
@@ -23,7 +25,6 @@ fn path(operation: &Operation) -> String {
 fn an_unknown_path_is_not_found_whatever_the_method() {
     let server = Server::start();
     let unknown = [
-        "/",
         "/nothing",
         "/sign_up/",
         "//sign_up",
@@ -56,7 +57,8 @@ fn a_known_path_with_another_method_is_405_with_an_allow_header() {
     let server = Server::start();
     for operation in OPERATIONS {
         let same_path = OPERATIONS.iter().filter(|other| other.path == operation.path);
-        let allowed: BTreeSet<_> = same_path.map(|other| other.method).collect();
+        let head = same_path.clone().filter(|other| other.only_reads).map(|_| "HEAD");
+        let allowed: BTreeSet<_> = same_path.clone().map(|other| other.method).chain(head).collect();
         let methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"];
         for method in methods.into_iter().filter(|method| !allowed.contains(method)) {
             let answer = server.anyone().request(method, &path(operation)).send();
@@ -65,17 +67,6 @@ fn a_known_path_with_another_method_is_405_with_an_allow_header() {
             assert_eq!(outcome, allowed, "{method} {}", operation.path);
         }
     }
-}
-
-#[test]
-fn head_is_refused_like_any_other_method() {
-    let server = Server::start();
-    for (path, allowed) in [("/get_all_notice", "GET"), ("/sign_up", "POST"), ("/healthz", "GET")] {
-        let answer = server.anyone().request("HEAD", path).send();
-        assert_eq!((answer.status, answer.header("allow")), (405, allowed), "{path}");
-        assert!(answer.bytes.is_empty(), "HEAD has no body");
-    }
-    assert_eq!(server.anyone().request("HEAD", "/nothing").send().status, 404);
 }
 
 #[test]
@@ -260,8 +251,9 @@ fn everything_is_served_under_the_base_path_and_nothing_outside_it() {
             assert_eq!(anyone.get(path).outcome(), "200 success", "{path}");
         }
         assert_eq!(anyone.get("/api/openapi.json").status, 200);
+        assert_eq!(anyone.get("/api/").header("content-type"), "text/html; charset=utf-8");
         for path in
-            ["/healthz", "/api", "/api/", "/apihealthz", "/API/healthz", "/api/api/healthz", "/openapi.json"]
+            ["/", "/healthz", "/api", "/apihealthz", "/API/healthz", "/api/api/healthz", "/openapi.json"]
         {
             assert_eq!(anyone.get(path).outcome(), "404 Not found", "{path}");
         }
@@ -285,14 +277,24 @@ fn the_rate_limit_bounds_a_clients_requests_per_second() {
         }
         assert_eq!(answer.outcome(), "429 too many requests");
         assert_eq!(answer.header("retry-after"), "1");
+        assert_eq!(answer.header("ratelimit"), "\"default\";r=0;t=1");
         true
     });
     assert!(done >= 3, "{done}");
-    assert_eq!(there.get("/get_all_notice").outcome(), "200 success");
+    let answer = there.request("GET", "/get_all_notice").header("Origin", "https://app.example.org").send();
+    assert_eq!(answer.outcome(), "200 success");
+    assert_eq!(answer.header("ratelimit-policy"), "\"default\";q=3;w=1");
+    assert_eq!(answer.header("ratelimit"), "\"default\";r=2;t=1");
+    let exposed = answer.header("access-control-expose-headers");
+    assert!(exposed.contains("ratelimit,ratelimit-policy"), "{exposed}");
+    let unknown = there.get("/nothing");
+    assert_eq!((unknown.status, unknown.header("ratelimit")), (404, "\"default\";r=1;t=1"));
+    assert_eq!(here.get("/healthz").header("ratelimit"), "");
     assert_eq!(here.get("/healthz").outcome(), "200 success");
     wait_until("the next second has begun", || here.get("/get_all_notice").status == 200);
     let without = Server::start();
     for _ in 0..50 {
-        assert_eq!(without.anyone().get("/get_all_notice").outcome(), "200 success");
+        let answer = without.anyone().get("/get_all_notice").succeeded();
+        assert_eq!(answer.header("ratelimit-policy"), "");
     }
 }

@@ -144,13 +144,14 @@ fn the_elements_of_an_array_are_numbered_as_lines() {
 }
 
 #[test]
-fn an_empty_import_succeeds() {
+fn an_empty_import_succeeds_and_one_without_a_body_is_refused() {
     let server = Server::start();
     let admin = server.admin();
-    for (content_type, body) in
-        [(NDJSON, ""), (NDJSON, "\n \n\r\n"), (JSON, "[]"), (JSON, " [ ] "), (NDJSON, "\u{feff}")]
-    {
+    for (content_type, body) in [(NDJSON, "\n \n\r\n"), (JSON, "[]"), (JSON, " [ ] "), (NDJSON, "\u{feff}")] {
         assert_eq!(import(&admin, content_type, body).body, report(0, 0, 0), "{body:?}");
+    }
+    for without in [import(&admin, NDJSON, ""), admin.request("POST", "/import_posts").send()] {
+        assert_eq!((&*without.outcome(), &*without.text("/code")), ("400 bad request", "malformed_body"));
     }
 }
 

@@ -167,7 +167,8 @@ fn the_table_of_operations_matches_the_openapi_document() {
             documented.push(format!("{} {path}", method.to_uppercase()));
         }
     }
-    documented.retain(|name| !matches!(name.as_str(), "GET /openapi.json" | "GET /docs" | "GET /events"));
+    let others = ["GET /", "GET /openapi.json", "GET /docs", "GET /events"];
+    documented.retain(|name| !others.contains(&name.as_str()));
     let mut table: Vec<_> = tidings_tests::OPERATIONS.iter().map(Operation::name).collect();
     documented.sort();
     table.sort();

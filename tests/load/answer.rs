@@ -5,6 +5,9 @@ const SUCCESS: &[u8] = br#""result":"success""#;
 /// The number of bytes at both ends of a body that are searched for `result` before the whole body is.
 const END: usize = 64;
 
+/// The status of the response to a client that has the content; only requests with a tag get it.
+const NOT_MODIFIED: u16 = 304;
+
 /// The status line and headers of a response.
 #[derive(Clone, Copy)]
 pub(crate) struct Head {
@@ -18,7 +21,7 @@ pub(crate) struct Head {
 /// Parses the head; `None` if it is still incomplete.
 ///
 /// # Errors
-/// When the response is not HTTP/1.1, or has no `content-length`, which every response of the service has.
+/// When the response is not HTTP/1.1, or has no `content-length`, which every response of the service has but 304.
 pub(crate) fn head(bytes: &[u8]) -> Result<Option<Head>, String> {
     let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
     let mut lines = bytes[..end].split(|byte| *byte == b'\n');
@@ -28,12 +31,15 @@ pub(crate) fn head(bytes: &[u8]) -> Result<Option<Head>, String> {
         .and_then(|rest| number(rest.get(..3)?))
         .and_then(|status| u16::try_from(status).ok())
         .ok_or("the response is not HTTP/1.1")?;
-    let body = lines.find_map(content_length).ok_or("the response has no content-length")?;
+    let body = match status {
+        NOT_MODIFIED => 0,
+        _ => lines.find_map(content_length).ok_or("the response has no content-length")?,
+    };
     let length = end + 4;
     Ok(Some(Head { status, length, total: length + body }))
 }
 
-/// Checks that a complete response reports success.
+/// Checks that a complete response reports success, or that the client has the current content.
 ///
 /// # Errors
 /// For any other response; the error is its status and the beginning of its body.
@@ -43,7 +49,7 @@ pub(crate) fn check(head: Head, answer: &[u8]) -> Result<(), String> {
         let (front, back) = (&body[..body.len().min(END)], &body[body.len().saturating_sub(END)..]);
         holds_success(front) || holds_success(back)
     };
-    if head.status == 200 && (either_end() || holds_success(body)) {
+    if head.status == NOT_MODIFIED || head.status == 200 && (either_end() || holds_success(body)) {
         return Ok(());
     }
     let start = String::from_utf8_lossy(&body[..body.len().min(200)]);

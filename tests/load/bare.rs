@@ -13,8 +13,8 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use bytes::Bytes;
 use rusqlite::Connection;
 use warp::Filter;
-use warp::http::Response;
-use warp::http::header::{CONTENT_TYPE, HeaderValue};
+use warp::http::header::{CONTENT_TYPE, ETAG, HeaderValue};
+use warp::http::{Response, StatusCode};
 
 use crate::Result;
 use crate::client::{LoadResult, whole};
@@ -24,6 +24,8 @@ use crate::process::Process;
 pub(crate) const PATH: &str = "/bare";
 /// The argument that makes this program run as the bare server.
 pub(crate) const SERVE: &str = "bare-warp";
+/// The argument that makes this program run as the bare server that responds with 304.
+pub(crate) const SERVE_UNCHANGED: &str = "bare-warp-304";
 
 /// Returns the number of processors, which is also the number of threads of the Argon2 baseline.
 pub(crate) fn processors() -> usize {
@@ -32,21 +34,49 @@ pub(crate) fn processors() -> usize {
 
 /// Starts a bare warp server in a new process; it responds to every request for [`PATH`] with `body`.
 pub(crate) fn warp_with(body: &[u8]) -> Result<Process> {
+    start(SERVE, body)
+}
+
+/// Starts a bare warp server in a new process; it responds to every request for [`PATH`] with 304 and this tag.
+pub(crate) fn warp_unchanged(tag: &[u8]) -> Result<Process> {
+    start(SERVE_UNCHANGED, tag)
+}
+
+fn start(argument: &str, input: &[u8]) -> Result<Process> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.arg(SERVE).stdin(Stdio::piped()).stderr(Stdio::inherit());
-    Process::start(command, body)
+    command.arg(argument).stdin(Stdio::piped()).stderr(Stdio::inherit());
+    Process::start(command, input)
 }
 
 /// Runs the bare warp server, which responds with the content of standard input, until the process is stopped.
 pub(crate) fn serve_warp() -> Result<()> {
-    let mut body = Vec::new();
-    std::io::stdin().read_to_end(&mut body)?;
-    let body = Bytes::from(body);
-    let answer = warp::path!("bare").map(move || {
+    let body = input()?;
+    serve(move || {
         let mut response = Response::new(body.clone());
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         response
-    });
+    })
+}
+
+/// Runs the bare warp server that responds with 304 and the tag of standard input, until the process is stopped.
+pub(crate) fn serve_unchanged() -> Result<()> {
+    let tag = HeaderValue::from_maybe_shared(input()?)?;
+    serve(move || {
+        let mut response = Response::new(Bytes::new());
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        response.headers_mut().insert(ETAG, tag.clone());
+        response
+    })
+}
+
+fn input() -> Result<Bytes> {
+    let mut input = Vec::new();
+    std::io::stdin().read_to_end(&mut input)?;
+    Ok(input.into())
+}
+
+fn serve(respond: impl Fn() -> Response<Bytes> + Clone + Send + Sync + 'static) -> Result<()> {
+    let answer = warp::path!("bare").map(respond);
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
         println!("listening on http://{}", listener.local_addr()?);

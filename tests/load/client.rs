@@ -65,6 +65,11 @@ pub(crate) fn get(path: &str, token: Option<&str>) -> Vec<u8> {
     request("GET", path, token, "")
 }
 
+/// Builds a GET request of a client that has the content with this tag.
+pub(crate) fn get_unless(path: &str, tag: &str) -> Vec<u8> {
+    request("GET", path, None, &format!("If-None-Match: {tag}\r\n"))
+}
+
 /// Builds a POST request with a body.
 pub(crate) fn post(path: &str, token: Option<&str>, content_type: &str, body: &[u8]) -> Vec<u8> {
     let fields = format!("Content-Type: {content_type}\r\nContent-Length: {}\r\n", body.len());
@@ -89,6 +94,16 @@ pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> Result<Vec<u8>> {
     answer::check(head, &answer)?;
     answer.drain(..head.length);
     Ok(answer)
+}
+
+/// Requests a path on a new connection, and returns the tag of the response and the length of its body.
+pub(crate) fn tag_and_length(address: SocketAddr, path: &str) -> Result<(String, usize)> {
+    let (head, answer) = exchange(address, &get(path, None))?;
+    let lines = str::from_utf8(&answer[..head.length])?.lines();
+    let tag =
+        lines.filter_map(|line| line.split_once(": ")).find(|(name, _)| name.eq_ignore_ascii_case("etag"));
+    let (_, tag) = tag.ok_or_else(|| format!("the response of {path} has no tag"))?;
+    Ok((tag.to_owned(), head.total - head.length))
 }
 
 /// Requests a page of text, on a new connection.

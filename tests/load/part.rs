@@ -30,6 +30,8 @@ const FEW: usize = 8;
 pub(crate) enum Part {
     /// The popular, recommended and topic feeds of guests
     Feeds,
+    /// A feed, notices and a report that the client already has, answered with 304
+    Unchanged,
     /// The list of notices, and one notice
     Notices,
     /// `get_userinfo` with a token
@@ -81,6 +83,7 @@ impl Bench {
     pub(crate) fn measure(&mut self, part: Part) -> Result<Vec<Row>> {
         match part {
             Part::Feeds => reads::feeds(self.world()?, &self.turns),
+            Part::Unchanged => reads::unchanged(self.world()?, &self.turns),
             Part::Notices => reads::notices(self.world()?, &self.turns),
             Part::Userinfo => reads::userinfo(self.world()?, &self.turns),
             Part::MemberFeed => acts::member_feed(self.world()?, &self.turns),

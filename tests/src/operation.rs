@@ -13,6 +13,8 @@ pub struct Operation {
     /// A valid JSON body with every field set; `""` if the operation takes no body. `{n}` stands for a number that
     /// differs in each request.
     pub body: &'static str,
+    /// Whether the operation only reads, so that `HEAD` is answered as well.
+    pub only_reads: bool,
 }
 
 /// Which callers may use an operation.
@@ -75,45 +77,45 @@ pub const OPERATIONS: &[Operation] = &[
         Members,
         r#"{"pw": "correct horse", "new_pw": "correct horse", "new_pw_check": "correct horse"}"#,
     ),
-    get("/sign_out_all", Members),
+    act("/sign_out_all", Members),
     // Profiles.
     post("/change_nickname", Members, r#"{"new_nickname": "Nick"}"#),
-    get("/update_auto_login/{auto_login}", Members),
+    act("/update_auto_login/{auto_login}", Members),
     get("/get_userinfo", Members),
     get("/get_specific_userinfo/{type_num}", Members),
-    get("/reset_user_measurement", Members),
-    get("/remove_mine", Members),
+    act("/reset_user_measurement", Members),
+    act("/remove_mine", Members),
     // Administrators.
     get("/check_admin", Administrators),
-    get("/admin_remove_user/{user_id}", Administrators),
+    act("/admin_remove_user/{user_id}", Administrators),
     get("/get_blacklist", Administrators),
-    get("/push_blacklist/{user_id}", Administrators),
-    get("/pop_blacklist/{user_id}", Administrators),
+    act("/push_blacklist/{user_id}", Administrators),
+    act("/pop_blacklist/{user_id}", Administrators),
     // Notices and the front page.
     get("/get_all_notice", Anyone),
-    get("/get_notice/{notice_obi}", Anyone),
+    act("/get_notice/{notice_obi}", Anyone),
     post("/insert_notice", Administrators, r#"{"title": "Title", "post": "Text", "activation": 1}"#),
     post(
         "/update_notice/{notice_obi}",
         Administrators,
         r#"{"title": "Title", "post": "Text", "activation": 1}"#,
     ),
-    get("/remove_notice/{notice_obi}", Administrators),
+    act("/remove_notice/{notice_obi}", Administrators),
     get("/get_main_info", Anyone),
     post("/update_main_info", Administrators, r#"{"new_info_1": "One", "new_info_2": "Two"}"#),
     // Feedback.
     post("/remove_notice/{notice_obi}", Members, r#"{"type": "question", "post": "Text"}"#),
     post("/send_feedback", Members, r#"{"type": "question", "post": "Text"}"#),
     get("/get_all_feedback", Administrators),
-    get("/update_feedback/{feedback_obi}/{activation}", Administrators),
+    act("/update_feedback/{feedback_obi}/{activation}", Administrators),
     // Posts.
     get("/get_post/{post_obi}", Anyone),
-    get("/post_view/{post_obi}", Anyone),
-    get("/post_like/{post_obi}", Members),
-    get("/post_unlike/{post_obi}", Members),
+    act("/post_view/{post_obi}", Anyone),
+    act("/post_like/{post_obi}", Members),
+    act("/post_unlike/{post_obi}", Members),
     post("/insert_post", Administrators, POST),
     post("/update_post/{post_obi}", Administrators, POST),
-    get("/remove_post/{post_obi}", Administrators),
+    act("/remove_post/{post_obi}", Administrators),
     post("/import_posts", Administrators, POST),
     get("/get_categories", Anyone),
     // Search.
@@ -136,7 +138,7 @@ pub const OPERATIONS: &[Operation] = &[
     get("/get_analysis", Anyone),
     get("/get_everyday_analysis_days_ago/{days}", Anyone),
     get("/get_everyday_analysis_specific_days/{year}/{month}/{day}", Anyone),
-    get("/insert_device/{device}", Anyone),
+    act("/insert_device/{device}", Anyone),
     get("/get_device", Anyone),
     // Health and metrics.
     get("/healthz", Anyone),
@@ -150,9 +152,14 @@ const POST: &str = r#"{
 }"#;
 
 const fn get(path: &'static str, access: Access) -> Operation {
-    Operation { method: "GET", path, access, body: "" }
+    Operation { method: "GET", path, access, body: "", only_reads: true }
+}
+
+/// Returns an operation that changes something although its method is `GET`.
+const fn act(path: &'static str, access: Access) -> Operation {
+    Operation { only_reads: false, ..get(path, access) }
 }
 
 const fn post(path: &'static str, access: Access, body: &'static str) -> Operation {
-    Operation { method: "POST", path, access, body }
+    Operation { method: "POST", path, access, body, only_reads: false }
 }

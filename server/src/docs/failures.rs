@@ -292,16 +292,16 @@ pub(super) fn add_documented(operation: &mut Operation, components: &mut Compone
     }
     let (mut results, mut codes) = (Vec::new(), Vec::new());
     for error in &failures {
-        let (result, code) = (error.result(), error.problem().code);
+        let (result, problem) = (error.result(), error.problem());
         if !results.contains(&result) {
             results.push(result);
         }
-        if !codes.contains(&code) {
-            codes.push(code);
+        if !codes.contains(&problem.code) {
+            codes.push(problem.code);
         }
         let example: Value = serde_json::from_slice(&answer::failure(error)).expect("an answer is JSON");
         let example = ExampleBuilder::new().value(Some(example)).build();
-        content.examples.insert(format!("{result}: {code}"), example.into());
+        content.examples.insert(format!("{result}: {}", problem.code), example.into());
     }
     let name = format!("Failure_{id}");
     let description = format!("The failures of `{id}` that have status 200.");

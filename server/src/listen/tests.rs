@@ -212,7 +212,7 @@ async fn connections_with_unread_responses_close_and_other_clients_are_answered(
     for _ in 0..4 {
         greedy.push(send(&server, h2(0, STREAMS)).await);
     }
-    let request = "GET /openapi.json HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+    let request = "GET /get_main_info HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
     for _ in 0..4 {
         let answer = until_closed(send(&server, request).await).await;
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer:.100}");

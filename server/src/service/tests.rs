@@ -223,7 +223,7 @@ async fn pages_of_other_origins_may_call_it() {
     let host = Host::start(&tidings.tidings, Config::default(), Prefix::Kept).await;
     let headers = "Origin: https://app.example.org\r\nAccess-Control-Request-Method: POST\r\n";
     let preflight = host.call("OPTIONS /tidings/sign_in", headers, "").await;
-    assert!(preflight.head.contains("access-control-allow-methods: get,post"), "{}", preflight.head);
+    assert!(preflight.head.contains("access-control-allow-methods: get,head,post"), "{}", preflight.head);
     let answer = host.call("GET /tidings/healthz", headers, "").await;
     assert!(answer.head.contains("access-control-allow-origin: *"), "{}", answer.head);
 }

@@ -9,8 +9,7 @@ use super::*;
 /// Neither includes the requests of this function itself; the caller passes the number of its earlier calls.
 fn communications_and_lines(server: &Server, earlier_calls: u64) -> (u64, u64) {
     let all = figures(&server.anyone())["communication_avg"].as_u64().unwrap();
-    let sql =
-        "SELECT count(*) FROM log l JOIN request r ON r.key = l.request WHERE r.path <> '/get_analysis'";
+    let sql = "SELECT count(*) FROM log l JOIN request r ON r.key = l.request WHERE r.path NOT IN ('/get_analysis', 'unknown path')";
     let lines: i64 = server.sql().scalar(sql, &[]);
     (all - earlier_calls, lines.unsigned_abs())
 }
@@ -57,6 +56,14 @@ fn rejected_and_preflight_requests_are_not_communications() {
     let preflight = preflight.header("Access-Control-Request-Method", "GET").send();
     assert!(preflight.status < 300 && !preflight.header("access-control-allow-origin").is_empty());
     assert_eq!(communications_and_lines(&server, 2), (answered, answered));
+    // Unknown paths have lines, and share a row for each method and result.
+    let unknown = |of: &str| {
+        let sql = format!(
+            "SELECT count({of}) FROM log l JOIN request r ON r.key = l.request WHERE r.path = 'unknown path'"
+        );
+        server.sql().scalar::<i64>(&sql, &[])
+    };
+    assert_eq!((unknown("*"), unknown("DISTINCT r.key")), (2, 1));
 }
 
 #[test]

@@ -18,6 +18,7 @@ fn the_log_records_the_member_the_request_and_the_status() {
     assert_eq!(
         lines(&log),
         [
+            "guest GET unknown path 404",
             "Ann PUT /get_userinfo 405",
             "guest GET /sign_out_all 401",
             "Ann GET /get_newsfeed_of_topic/%EB%8C%80 200",
@@ -37,7 +38,7 @@ fn the_log_records_the_member_the_request_and_the_status() {
     let of_ann = admin.get("/get_log_user/ann/2").succeeded();
     assert_eq!(lines(&of_ann), ["Ann PUT /get_userinfo 405", "Ann GET /get_newsfeed_of_topic/%EB%8C%80 200"]);
     assert_eq!(lines(&admin.get("/get_log_user_date/ANN/1/0/0/1000").succeeded()).len(), 3);
-    assert_eq!(lines(&admin.get("/get_log_user/guest/1000").succeeded()).len(), 4);
+    assert_eq!(lines(&admin.get("/get_log_user/guest/1000").succeeded()).len(), 5);
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn any_origin_is_allowed_by_default_and_may_cache_the_preflight() {
         let allowed = |name: &str| answer.header(name).to_ascii_lowercase();
         let (methods, headers) =
             (allowed("access-control-allow-methods"), allowed("access-control-allow-headers"));
-        for method in ["get", "post"] {
+        for method in ["get", "head", "post"] {
             assert!(methods.split(',').any(|one| one.trim() == method), "{methods}");
         }
         for header in ["authorization", "content-type"] {

@@ -84,6 +84,7 @@ fn cacheable_responses_vary_with_the_token() {
         // Feed readers ask for other formats with `Accept`.
         let with_formats = format!("accept, {vary}");
         for (path, vary) in [
+            ("/", &*with_formats),
             ("/get_recommendation_newsfeed", vary),
             ("/get_popularity_newsfeed", &with_formats),
             ("/get_newsfeed_of_topic/nothing", &with_formats),
@@ -94,7 +95,11 @@ fn cacheable_responses_vary_with_the_token() {
             ("/openapi.json", vary),
             (&format!("/get_post/{id}"), vary),
         ] {
-            for (caller, cache_control) in [(&anyone, ""), (&ann, "no-store")] {
+            let public = match path {
+                "/" | "/openapi.json" => "public, max-age=300",
+                _ => "public, max-age=0, s-maxage=5, must-revalidate",
+            };
+            for (caller, cache_control) in [(&anyone, public), (&ann, "no-store")] {
                 for coding in ["gzip", "identity"] {
                     let answer = caller.request("GET", path).header("Accept-Encoding", coding).send();
                     let lines: Vec<_> = answer.headers.get_all("vary").iter().collect();

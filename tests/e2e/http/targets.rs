@@ -12,7 +12,7 @@ fn a_target_without_a_path_is_refused_in_json_and_panics_nowhere() {
         ("POST example.org:80", "400 bad request"),
         ("OPTIONS example.org:80", "400 bad request"),
         ("OPTIONS *", "404 Not found"),
-        ("GET http://example.org", "404 Not found"),
+        ("GET http://example.org/nothing", "404 Not found"),
         ("GET http://example.org/healthz", "200 success"),
         ("GET http://user:password@example.org/healthz?x=y", "200 success"),
         ("GET http://[::1]:80/healthz", "200 success"),

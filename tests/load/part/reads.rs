@@ -3,13 +3,14 @@
 use super::MANY;
 use crate::Result;
 use crate::bare;
-use crate::client::{always, ask, each, get};
+use crate::client::{always, ask, each, get, get_unless, tag_and_length};
 use crate::data::TOPICS;
-use crate::measure::{Measured, Turns};
+use crate::measure::{Measured, Turns, one_group};
 use crate::table::Row;
 use crate::world::{World, feed_length};
 
 const FEED_RATIO: f64 = 0.70;
+const UNCHANGED_RATIO: f64 = 0.90;
 const NOTICE_RATIO: f64 = 0.60;
 const USERINFO_RATIO: f64 = 0.55;
 
@@ -26,6 +27,29 @@ pub(super) fn feeds(world: &World, turns: &Turns) -> Result<Vec<Row>> {
             return Err(format!("{path} returns fewer than {} posts", world.feed_posts()).into());
         }
         rows.push(read(world, turns, what, path, Some(FEED_RATIO))?);
+    }
+    Ok(rows)
+}
+
+/// Measures responses to clients that have the content, compared with a bare warp server that responds with 304, and with
+/// the whole responses.
+pub(super) fn unchanged(world: &World, turns: &Turns) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for (what, path) in [
+        ("popular feed, 304", "/get_popularity_newsfeed"),
+        ("get_all_notice, 304", "/get_all_notice"),
+        ("get_search_realtime, 304", "/get_search_realtime"),
+    ] {
+        let server = world.server();
+        let (tag, length) = tag_and_length(server.address(), path)?;
+        let (whole, conditional) = (get(path, None), get_unless(path, &tag));
+        let (bare, bare_request) = (bare::warp_unchanged(tag.as_bytes())?, get_unless(bare::PATH, &tag));
+        let mut warp = |slice| one_group(bare.address, each(MANY, &bare_request), slice);
+        let mut full = |slice| one_group(server.address(), each(MANY, &whole), slice);
+        let measured = turns.measure(server, &mut [&mut warp, &mut full], || each(MANY, &conditional))?;
+        let (bare, full) = (measured.limits[0], measured.limits[1]);
+        let row = Row::measured(what, &measured).against(bare, UNCHANGED_RATIO);
+        rows.push(row.note(format!("{:.2} of the whole response, {length} bytes", full.ratio)));
     }
     Ok(rows)
 }

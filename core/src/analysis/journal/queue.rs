@@ -78,6 +78,9 @@ impl PendingCounts {
     }
 
     fn add_record(&self, record: &Record) {
+        if !record.operation.is_counted() {
+            return;
+        }
         let crawlers = i64::from(record.is_of_crawler());
         self.add(&UnloggedCounts { at: record.at, communications: 1, crawlers });
     }

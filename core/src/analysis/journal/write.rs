@@ -57,6 +57,9 @@ pub(in crate::analysis) fn write(
         let logged = LoggedRequest { operation: *operation, path: path.as_deref(), answer: *answer, at: *at };
         let request = requests.key(tx, logged, time.day.max(today))?;
         lines.push(Entry { at: *at, member: member.shown, request });
+        if !operation.is_counted() {
+            continue;
+        }
         *days.entry((time.day, Counter::Communication as i64)).or_insert(0) += 1;
         match (member.key, guest.0) {
             (Some(key), _) => visits.add(key.into(), *at, time),

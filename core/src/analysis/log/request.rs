@@ -24,6 +24,10 @@ use key_cache::{KeyCache, StoredRequest};
 /// The maximum length of a path in the log, in bytes.
 const PATH_MAX: usize = 300;
 
+/// The path in the log of requests to paths without an operation, so that they have few rows. No request has this path,
+/// because a percent-encoded path has no blank.
+const UNKNOWN_PATH: &str = "unknown path";
+
 /// An operation of the service: a method and a path template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operation {
@@ -49,6 +53,17 @@ impl Operation {
             names,
             has_id: names || template.contains("_obi}"),
         }
+    }
+
+    /// Returns what the log shows for a request whose path has no operation: a method and `unknown path`. Such a request
+    /// is no communication, so it is not counted.
+    pub fn unknown(method: &str) -> Self {
+        Self::new(method, UNKNOWN_PATH)
+    }
+
+    /// Returns whether requests to it are communications.
+    pub(in crate::analysis) fn is_counted(self) -> bool {
+        self.template != UNKNOWN_PATH
     }
 
     /// Returns the operation with a different method.

@@ -1,0 +1,27 @@
+//! Content negotiation: the media types and the weights that a client accepts.
+//!
+//! Source: RFC 9110 sections 12.4.2 and 12.5.1.
+
+use http::HeaderMap;
+use http::header::ACCEPT;
+
+/// Returns the media types and ranges of `Accept` with their weights, in the order of the request.
+pub(crate) fn media_types(headers: &HeaderMap) -> impl Iterator<Item = (&str, f32)> {
+    let lines = headers.get_all(ACCEPT).into_iter().filter_map(|line| line.to_str().ok());
+    lines.flat_map(|line| line.split(',')).map(|range| {
+        let (name, parameters) = range.split_once(';').unwrap_or((range, ""));
+        (name.trim(), weight_of(parameters))
+    })
+}
+
+/// Returns the weight of a coding or a media type with these parameters, 0 to 1. Parameters that are not a weight are 0, so
+/// that a client never gets what it may have refused.
+pub(crate) fn weight_of(parameters: &str) -> f32 {
+    let parameters = parameters.trim();
+    if parameters.is_empty() {
+        return 1.0;
+    }
+    let weight = parameters.strip_prefix(['q', 'Q']).and_then(|weight| weight.strip_prefix('='));
+    let weight = weight.and_then(|weight| weight.parse().ok());
+    weight.filter(|weight: &f32| *weight > 0.0).map_or(0.0, |weight| weight.min(1.0))
+}

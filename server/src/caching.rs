@@ -1,0 +1,84 @@
+//! HTTP caching: how long caches may use a response, and requests of clients that already have it.
+//!
+//! Only the responses of public operations to guests have an entity tag and may be stored. The response to a member is
+//! never stored and has no tag.
+
+use bytes::Bytes;
+use http::header::IF_NONE_MATCH;
+use http::{HeaderMap, HeaderValue};
+
+use crate::reply::Reply;
+
+/// The content of the response of a public operation, which determines how long caches may use it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Data, which can change at any time.
+    ///
+    /// A browser asks every time whether the data has changed, so that a page shows what was published just before.
+    /// Shared caches, which only an operator puts before the server, answer for five seconds without asking, so that any
+    /// number of readers is one request per five seconds. `stale-while-revalidate` would let browsers show old data.
+    Data,
+    /// A document or a file of the program, which changes only with the program or its settings.
+    Document,
+}
+
+impl Content {
+    /// Returns the value of `Cache-Control`.
+    pub(crate) const fn cache_control(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Self::Data => "public, max-age=0, s-maxage=5, must-revalidate",
+            Self::Document => "public, max-age=300",
+        })
+    }
+}
+
+/// The part of a request that depends on the version of the response that the client already has.
+#[derive(Debug, Default)]
+pub(crate) struct Condition {
+    /// The lines of `If-None-Match`; `None` if the response has no tag.
+    known: Option<Vec<HeaderValue>>,
+}
+
+/// The result of [`Condition::check`].
+pub(crate) enum Checked {
+    /// The response is `304 Not Modified`, because the client has the content.
+    Unchanged(Reply),
+    /// The response has the content, and this tag.
+    Changed(Option<HeaderValue>),
+}
+
+impl Condition {
+    /// Reads the condition of a request whose response has a tag.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        Self { known: Some(headers.get_all(IF_NONE_MATCH).iter().cloned().collect()) }
+    }
+
+    /// Compares the tag of the content with those that the client has. `tag` is not called if the response has no tag.
+    pub(crate) fn check(&self, tag: impl FnOnce() -> Bytes) -> Checked {
+        let Some(known) = &self.known else { return Checked::Changed(None) };
+        let tag = HeaderValue::from_maybe_shared(tag()).expect("a tag is ASCII");
+        if known.iter().any(|line| has_tag(line.as_bytes(), tag.as_bytes())) {
+            Checked::Unchanged(Reply::not_modified(tag))
+        } else {
+            Checked::Changed(Some(tag))
+        }
+    }
+}
+
+/// Returns whether a line of `If-None-Match` has a tag, by weak comparison.
+///
+/// A comma within another tag separates nothing, but splits that tag into parts that are no tags.
+///
+/// Source: RFC 9110 sections 8.8.3.2 and 13.1.2.
+fn has_tag(line: &[u8], tag: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    line == b"*" || line.split(|byte| *byte == b',').any(|one| opaque(one.trim_ascii()) == opaque(tag))
+}
+
+/// Returns a tag without the mark of weak tags.
+fn opaque(tag: &[u8]) -> &[u8] {
+    tag.strip_prefix(b"W/").unwrap_or(tag)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! The page at the root of the API, for people who open the address of the server, and the same for programs.
+
+use std::sync::Arc;
+
+use http::header::CONTENT_SECURITY_POLICY;
+use http::{HeaderMap, HeaderValue};
+use serde::Serialize;
+use tidings_core::answer::{self, Encoded};
+use utoipa::ToSchema;
+
+use crate::config::Config;
+use crate::reply::{Answer, JSON};
+use crate::request::Call;
+use crate::route::Route;
+use crate::{accept, docs};
+
+const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+const STYLE: &str = "\
+    :root{color-scheme:light dark;font:1.05rem/1.6 system-ui,sans-serif}\
+    body{max-width:34rem;margin:12vh auto;padding:0 1.5rem}\
+    h1{margin:0 0 .5rem}\
+    a{color:light-dark(#0b57d0,#8ab4f8)}\
+    p.version{color:light-dark(#5f6368,#9aa0a6)}";
+/// The policy for the page: nothing is loaded or run, and only its own style applies. A test compares the hash.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; style-src 'sha256-3C+bgWW13BJ3uhV2gzgQbkyEoreo4Bc1hEry7+IxRBQ='; base-uri 'none'; \
+     form-action 'none'; frame-ancestors 'none'",
+);
+
+/// What runs at this address.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Home {
+    /// `tidings`.
+    name: &'static str,
+    /// The version of the program.
+    version: &'static str,
+    /// The API page, relative to this address; missing if it is not served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    docs: Option<&'static str>,
+    /// The OpenAPI document, relative to this address; missing if it is not served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    openapi: Option<&'static str>,
+}
+
+impl Home {
+    fn new(config: &Config) -> Self {
+        // Relative paths are right for any base path, and also behind a proxy that removes a prefix.
+        let if_served = |path| config.docs.then_some(path);
+        Self {
+            name: "tidings",
+            version: env!("CARGO_PKG_VERSION"),
+            docs: if_served("docs/"),
+            openapi: if_served("openapi.json"),
+        }
+    }
+
+    fn page(&self) -> String {
+        let Self { name, version, docs, openapi } = self;
+        let link = |path: Option<&str>, text| {
+            path.map_or(String::new(), |path| format!("<li><a href=\"{path}\">{text}</a></li>\n"))
+        };
+        let links = link(*docs, "The API page: read about the operations and try them")
+            + &link(*openapi, "The OpenAPI document: generate a client from it");
+        let links = if links.is_empty() { links } else { format!("<ul>\n{links}</ul>\n") };
+        format!(
+            "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width\">\n\
+             <title>{name}</title>\n<style>{STYLE}</style>\n\
+             <h1>{name}</h1>\n\
+             <p>This server runs {name}: accounts, notices, feedback, posts, search, newsfeeds and analytics for apps, \
+             over HTTP.</p>\n{links}<p class=\"version\">Version {version}</p>\n</html>\n"
+        )
+    }
+}
+
+pub(crate) fn routes(config: &Config) -> Vec<Route> {
+    let home = Home::new(config);
+    let (page, json) = (Encoded::new(home.page()), Encoded::new(answer::success(&home)));
+    let (page, json) = (Arc::new(page), Arc::new(json));
+    let route = Route::get("/", move |call| self::home(call, Arc::clone(&page), Arc::clone(&json)));
+    vec![route.document().with_formats().unrecorded()]
+}
+
+/// Says what runs here
+///
+/// A page for browsers; JSON if the client prefers it.
+#[utoipa::path(
+    get,
+    path = "/",
+    tag = "server",
+    responses((status = 200, content((String = "text/html"), (docs::Success<Home> = "application/json")))),
+)]
+pub(crate) async fn home(call: Call, page: Arc<Encoded>, json: Arc<Encoded>) -> Answer {
+    if prefers_json(call.headers()) {
+        return call.file(json, JSON).await;
+    }
+    Ok(call.file(page, HTML).await?.with(CONTENT_SECURITY_POLICY, POLICY))
+}
+
+/// Returns whether a client prefers JSON to HTML: by weight, then by how exactly it names the type.
+///
+/// Source: RFC 9110 section 12.5.1.
+fn prefers_json(headers: &HeaderMap) -> bool {
+    let preference = |names: [&str; 3]| {
+        let given = accept::media_types(headers).filter_map(|(name, weight)| {
+            let at = names.iter().position(|one| name.eq_ignore_ascii_case(one))?;
+            Some((names.len() - at, weight))
+        });
+        // The most exact range applies.
+        given
+            .max_by_key(|(exactness, _)| *exactness)
+            .map_or((0.0, 0), |(exactness, weight)| (weight, exactness))
+    };
+    preference(["application/json", "application/*", "*/*"]) > preference(["text/html", "text/*", "*/*"])
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::prelude::BASE64_STANDARD;
+    use http::header::ACCEPT;
+    use sha2::{Digest as _, Sha256};
+
+    use super::*;
+    use crate::testing::{header, json, request, service, with};
+
+    #[tokio::test]
+    async fn a_person_gets_a_page_that_links_to_the_documentation() {
+        let service = service();
+        let page = service.call(with(request("GET", "/"), "accept", "text/html,*/*;q=0.8")).await;
+        assert_eq!(
+            (page.status().as_u16(), header(&page, "content-type")),
+            (200, "text/html; charset=utf-8")
+        );
+        assert_eq!(header(&page, "vary"), "accept, accept-encoding, authorization");
+        let html = str::from_utf8(page.body()).unwrap();
+        assert!(html.contains(env!("CARGO_PKG_VERSION")) && !html.contains("<script"), "{html}");
+        for link in ["docs/", "openapi.json"] {
+            assert!(html.contains(&format!("href=\"{link}\"")), "{html}");
+            assert_eq!(service.call(request("GET", &format!("/{link}"))).await.status(), 200, "{link}");
+        }
+        let style = html.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0;
+        let hash = format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(style)));
+        assert!(header(&page, "content-security-policy").contains(&hash), "{hash}");
+    }
+
+    #[tokio::test]
+    async fn a_page_without_documentation_links_to_nothing() {
+        let (service, config) = (service(), Config { docs: false, ..Config::default() });
+        let page = service.answer(&config, request("GET", "/")).await;
+        assert!(page.status() == 200 && !str::from_utf8(page.body()).unwrap().contains("href"));
+        let home = service.answer(&config, with(request("GET", "/"), "accept", "application/json")).await;
+        let expected = serde_json::json!({ "result": "success", "name": "tidings", "version": env!("CARGO_PKG_VERSION") });
+        assert_eq!(json(&home), expected);
+    }
+
+    #[test]
+    fn json_is_for_clients_that_prefer_it() {
+        let prefers = |accept: &'static str| {
+            prefers_json(&HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]))
+        };
+        for accept in [
+            "application/json",
+            "application/json, text/plain, */*",
+            "application/*",
+            "Application/JSON; q=0.5, text/html;q=0.2",
+            "text/html;q=0, */*",
+        ] {
+            assert!(prefers(accept), "{accept}");
+        }
+        for accept in [
+            "",
+            "*/*",
+            "text/html",
+            "text/html, application/json",
+            "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+            "application/json;q=0.5, text/*",
+            "application/json;q=0, */*",
+        ] {
+            assert!(!prefers(accept), "{accept}");
+        }
+        assert!(!prefers_json(&HeaderMap::new()));
+    }
+}
