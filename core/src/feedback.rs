@@ -75,7 +75,7 @@ pub fn send(tidings: &Tidings, caller: &Caller, notice: Option<&str>, draft: &Dr
     written.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest).if_failed("fail"))
 }
 
-/// The answer of [`list`].
+/// The answer to listing the feedback.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FeedbackList {

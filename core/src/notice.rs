@@ -170,7 +170,7 @@ impl NoticeList {
     }
 }
 
-/// The answer of [`get`].
+/// The answer to getting a notice.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OneNotice {

@@ -34,7 +34,7 @@ pub const SEARCH: Bounds = Bounds { min: 1, max: 200 };
 pub(crate) const SEARCH_RULE: Problem =
     Problem::invalid("search", "search is 1 to 200 characters without control characters");
 
-/// The answer of [`similar`].
+/// The answer to asking for similar words.
 #[derive(Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SimilarityWords {

@@ -1,37 +1,30 @@
-//! The OpenAPI document, and a page for reading it and trying the operations. Both are part of the binary and load
-//! nothing from other hosts.
+//! The OpenAPI document, and a page for reading it and trying the operations.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use bytes::Bytes;
-use http::HeaderValue;
-use http::header::CONTENT_SECURITY_POLICY;
 use tidings_core::answer::Encoded;
 use tidings_core::config;
-use tidings_core::{Error, Result};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{Ref, RefOr, ServerBuilder};
 use utoipa::{Modify, OpenApi};
-use utoipa_swagger_ui::Config as Page;
 
 use crate::app;
 use crate::config::Config;
-use crate::reply::{self, Answer, Reply};
+use crate::reply::{self, Answer};
 use crate::request::Call;
 use crate::route::Route;
-use crate::security::{PAGE_ISOLATION, PAGE_POLICY};
 use crate::{
     account, admin, analysis, events, feedback, health, home, main_info, newsfeed, notice, post, profile,
     search, words,
 };
 
 mod caching;
+mod examples;
 mod facts;
 mod failures;
 mod limits;
+mod page;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -115,7 +108,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
         health::readyz,
         home::home,
         openapi_json,
-        docs,
+        page::docs,
     ),
     tags(
         (name = "account", description = "Members: sign-up, sign-in, their own data and settings"),
@@ -202,6 +195,7 @@ pub fn openapi(core: &config::Config, server: &Config) -> String {
     }
     Limits::new(core, server).write(&mut document);
     caching::write(&mut document, &app::operations(server));
+    examples::write_successes(&mut document);
     let base_path = &server.base_path;
     let url = if base_path.as_str().is_empty() { "/" } else { base_path.as_str() };
     document.servers = Some(vec![ServerBuilder::new().url(url).build()]);
@@ -214,94 +208,13 @@ pub(crate) fn routes(core: &config::Config, config: &Config) -> Vec<Route> {
         return Vec::new();
     }
     let document = Arc::new(Encoded::new(openapi(core, config)));
-    // A path relative to the page also works behind a proxy that removes a prefix.
-    let page = Page::from("../openapi.json").validator_url("none").persist_authorization(false);
-    let files = Arc::new(Files::new(page));
-    let page = Arc::clone(&files);
-    let routes = [
-        Route::get("/openapi.json", move |call| openapi_json(call, Arc::clone(&document))),
-        Route::get("/docs", docs),
-        Route::get(PAGE, move |call| file(call, "index.html".into(), Arc::clone(&page))),
-        Route::get(PAGE_FILES, move |mut call: Call| {
-            let name = call.segments().map(|[name]| name);
-            let files = Arc::clone(&files);
-            async { file(call, name?, files).await }
-        }),
-    ];
-    routes.map(|route| route.document().unrecorded()).into()
+    let mut routes = vec![Route::get("/openapi.json", move |call| openapi_json(call, Arc::clone(&document)))];
+    routes.extend(page::routes());
+    routes.into_iter().map(|route| route.document().unrecorded()).collect()
 }
-
-/// The paths of the page and of its files.
-const PAGE: &str = "/docs/";
-const PAGE_FILES: &str = "/docs/{file}";
-
-/// The script that starts the page.
-const INITIALIZER: &str = "swagger-initializer.js";
-/// An addition to that script. It removes the token that the page of earlier versions stored in the browser, which
-/// may still be valid for 30 days.
-const FORGET_TOKEN: &[u8] = b"\nlocalStorage.removeItem(\"authorized\");\n";
 
 /// Returns this document
-#[utoipa::path(get, path = "/openapi.json", tag = "server", responses((status = 200, body = serde_json::Value)))]
+#[utoipa::path(get, path = "/openapi.json", tag = "server", responses((status = 200, body = Object)))]
 async fn openapi_json(call: Call, document: Arc<Encoded>) -> Answer {
     call.file(document, reply::JSON).await
-}
-
-/// Shows a page for reading this document and trying the operations
-#[utoipa::path(get, path = "/docs", tag = "server", responses((status = 308, description = "Redirects to `/docs/`.")))]
-async fn docs(_: Call) -> Answer {
-    Ok(Reply::moved(HeaderValue::from_static("docs/")))
-}
-
-async fn file(call: Call, name: String, files: Arc<Files>) -> Answer {
-    let file = files.get(name)?;
-    let mut reply = call.file(Arc::clone(&file.bytes), file.media_type.clone()).await?;
-    for (header, value) in [(CONTENT_SECURITY_POLICY, PAGE_POLICY)].into_iter().chain(PAGE_ISOLATION) {
-        reply = reply.with(header, value);
-    }
-    Ok(reply)
-}
-
-/// The files of the page, each of which is prepared when it is first asked for.
-struct Files {
-    page: Arc<Page<'static>>,
-    /// As many as exist: a name without a file is not inserted.
-    ready: Mutex<HashMap<String, Arc<File>>>,
-}
-
-struct File {
-    bytes: Arc<Encoded>,
-    media_type: HeaderValue,
-}
-
-impl Files {
-    fn new(page: Page<'static>) -> Self {
-        Self { page: Arc::new(page), ready: Mutex::default() }
-    }
-
-    /// Returns a file.
-    ///
-    /// # Errors
-    /// `Not found`.
-    fn get(&self, name: String) -> Result<Arc<File>> {
-        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = ready.get(&name) {
-            return Ok(Arc::clone(file));
-        }
-        let file = utoipa_swagger_ui::serve(&name, Arc::clone(&self.page));
-        let file = file.map_err(|e| Error::Internal(e.to_string().into()))?.ok_or(Error::NotFound)?;
-        let media_type = HeaderValue::from_str(&file.content_type).map_err(|e| Error::Internal(e.into()))?;
-        let bytes = match file.bytes {
-            Cow::Borrowed(bytes) => Bytes::from_static(bytes),
-            Cow::Owned(mut bytes) => {
-                if name == INITIALIZER {
-                    bytes.extend_from_slice(FORGET_TOKEN);
-                }
-                bytes.into()
-            }
-        };
-        let file = Arc::new(File { bytes: Arc::new(Encoded::new(bytes)), media_type });
-        ready.insert(name, Arc::clone(&file));
-        Ok(file)
-    }
 }

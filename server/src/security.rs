@@ -11,12 +11,12 @@ const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const NO_REFERRER: HeaderValue = HeaderValue::from_static("no-referrer");
 /// The policy for data: a browser that shows the response loads and runs nothing.
 const DATA_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
-/// The policy for the API page. Scripts, styles and requests come from the server itself; the style sheet of Swagger
-/// UI has images as `data:` URLs. The hash is that of the `<style>` in its logo, the only inline style. After an
-/// update of Swagger UI, open the page in a browser: its console names what the policy blocks.
+/// The policy for the API page. Scripts and requests come from the server itself. Scalar, the component of the page, writes
+/// styles into the document, which can load nothing: images are `data:` URLs only. After an update of Scalar, open the page
+/// in a browser: its console names what the policy blocks.
 pub(crate) const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; \
-     style-src 'self' 'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='; img-src 'self' data:; \
+     style-src 'unsafe-inline'; img-src data:; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 /// Isolates the API page from pages of other origins that open it or load its files.

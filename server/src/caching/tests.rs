@@ -66,8 +66,7 @@ fn filled() -> (Service, Vec<(String, &'static str)>) {
         &format!("/get_post/{id}"),
     ]
     .map(|path| (path.to_owned(), DATA));
-    let documents =
-        ["/openapi.json", "/docs/", "/docs/swagger-ui.css"].map(|path| (path.to_owned(), DOCUMENT));
+    let documents = ["/openapi.json", "/docs/", "/docs/start.js"].map(|path| (path.to_owned(), DOCUMENT));
     (service, data.into_iter().chain(documents).collect())
 }
 

@@ -1,7 +1,7 @@
 //! Describes `304 Not Modified`, which all public operations have in common.
 
 use utoipa::openapi::header::HeaderBuilder;
-use utoipa::openapi::{Object, OpenApi, RefOr, ResponseBuilder, Type};
+use utoipa::openapi::{Object, OpenApi, ResponseBuilder, Type};
 
 use crate::route::Route;
 
@@ -11,12 +11,9 @@ pub(super) fn write(document: &mut OpenApi, routes: &[Route]) {
         let item = document.paths.paths.get_mut(route.path);
         let Some(operation) = item.and_then(|item| item.get.as_mut()) else { continue };
         let tag = HeaderBuilder::new()
-            .description(Some("The tag of the content. Only without a token."))
+            .description(Some("The tag of the content."))
             .schema(Some(Object::with_type(Type::String)))
             .build();
-        if let Some(RefOr::T(done)) = operation.responses.responses.get_mut("200") {
-            done.headers.insert("ETag".into(), tag.clone().into());
-        }
         let unchanged = ResponseBuilder::new()
             .description(
                 "The client has the content: it has sent the tag as `If-None-Match`. Only without a token.",

@@ -301,7 +301,7 @@ pub(super) fn add_documented(operation: &mut Operation, components: &mut Compone
         }
         let example: Value = serde_json::from_slice(&answer::failure(error)).expect("an answer is JSON");
         let example = ExampleBuilder::new().value(Some(example)).build();
-        content.examples.insert(format!("{result}: {}", problem.code), example.into());
+        content.examples.insert(problem.code.to_string(), example.into());
     }
     let name = format!("Failure_{id}");
     let description = format!("The failures of `{id}` that have status 200.");

@@ -26,7 +26,7 @@ const PUBLIC: [&str; 12] = [
     "/",
     "/openapi.json",
     "/docs/",
-    "/docs/swagger-ui-bundle.js",
+    "/docs/start.js",
     "/get_popularity_newsfeed",
     "/get_recommendation_newsfeed?limit=7",
     "/get_newsfeed_of_topic/news",

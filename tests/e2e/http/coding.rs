@@ -51,13 +51,8 @@ fn filled() -> (Server, Caller) {
 }
 
 /// Responses that all callers share.
-const SHARED: [&str; 5] = [
-    "/get_popularity_newsfeed",
-    "/get_recommendation_newsfeed",
-    "/get_all_notice",
-    "/openapi.json",
-    "/docs/oauth2-redirect.js",
-];
+const SHARED: [&str; 5] =
+    ["/get_popularity_newsfeed", "/get_recommendation_newsfeed", "/get_all_notice", "/openapi.json", "/"];
 
 #[test]
 fn large_responses_are_compressed_for_clients_that_accept_it() {

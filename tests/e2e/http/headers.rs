@@ -115,7 +115,7 @@ fn cacheable_responses_vary_with_the_token() {
 fn the_api_page_runs_no_foreign_script_cannot_be_framed_and_stores_no_token() {
     let anyone = Server::start();
     let anyone = anyone.anyone();
-    for file in ["", "swagger-ui.css", "swagger-ui-bundle.js", "swagger-initializer.js"] {
+    for file in ["", "scalar.js", "start.js"] {
         let answer = anyone.get(&format!("/docs/{file}"));
         assert_eq!(answer.status, 200, "{file}");
         let policy = answer.header("content-security-policy");
@@ -133,6 +133,10 @@ fn the_api_page_runs_no_foreign_script_cannot_be_framed_and_stores_no_token() {
     let page = String::from_utf8(anyone.get("/docs/").bytes).unwrap();
     let scripts: Vec<_> = page.split("<script").skip(1).collect();
     assert!(!scripts.is_empty() && scripts.iter().all(|script| script.starts_with(" src=")), "{page}");
-    let settings = String::from_utf8(anyone.get("/docs/swagger-initializer.js").bytes).unwrap();
-    assert!(!settings.contains("\"persistAuthorization\": true"), "{settings}");
+    let settings = String::from_utf8(anyone.get("/docs/start.js").bytes).unwrap();
+    for setting in
+        ["url: \"../openapi.json\"", "persistAuth: false", "localStorage.removeItem(\"authorized\")"]
+    {
+        assert!(settings.contains(setting), "{settings}");
+    }
 }

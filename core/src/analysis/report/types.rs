@@ -39,7 +39,7 @@ pub struct Analysis {
     pub total_visitor: i64,
 }
 
-/// The answer of [`summary`](super::summary).
+/// The answer to asking for all figures.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Summary {
@@ -85,7 +85,7 @@ pub struct StudentVisits {
     pub count: i64,
 }
 
-/// The answer of [`days_ago`](super::days_ago).
+/// The answer to asking for the last days.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Days {
@@ -94,7 +94,7 @@ pub struct Days {
     pub analysis: Vec<Arc<Day>>,
 }
 
-/// The answer of [`day`](super::day()).
+/// The answer to asking for one day.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OneDay {
@@ -103,7 +103,7 @@ pub struct OneDay {
     pub analysis: Arc<Day>,
 }
 
-/// The answer of [`devices`](super::devices).
+/// The answer to asking for the devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Devices {
@@ -115,7 +115,7 @@ pub struct Devices {
     pub mobile: i64,
 }
 
-/// The answer of [`realtime`](super::realtime).
+/// The answer to asking for the frequent searches.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Realtime {

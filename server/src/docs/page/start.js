@@ -1,0 +1,23 @@
+"use strict";
+
+// The page of earlier versions stored the token in the browser, where it may still be valid for 30 days.
+localStorage.removeItem("authorized");
+
+Scalar.createApiReference("#app", {
+    // Relative to the page, so that it is right behind a proxy that removes a prefix, too.
+    url: "../openapi.json",
+    metaData: { title: "tidings: API" },
+    // The token field is open at once. The token stays in the memory of the page.
+    authentication: { preferredSecurityScheme: "token" },
+    persistAuth: false,
+    featuredClients: ["shell/curl", "js/fetch", "rust/reqwest"],
+    defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
+    documentDownloadType: "direct",
+    // The page asks this server alone.
+    agent: { disabled: true },
+    hideClientButton: true,
+    mcp: { disabled: true },
+    showDeveloperTools: "never",
+    telemetry: false,
+    withDefaultFonts: false,
+});
