@@ -11,6 +11,7 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use crate::Tidings;
 use crate::account::Caller;
+use crate::answer::Encoded;
 use crate::clock::Timestamp;
 use crate::error::{Code, Error, Problem, Result};
 use crate::profile::history;
@@ -135,6 +136,24 @@ pub fn recommended(tidings: &Tidings, caller: &Caller, page: &Page<'_>) -> Resul
     }
     let feed = &reader.index.recommended_feed;
     reader.page(page, &[FeedKind::Recommended], Some(&feed.order), Some(&feed.first))
+}
+
+/// Returns the answer of a page with `liked` in each post: 1 if the caller likes it, otherwise 0, as for guests.
+///
+/// # Errors
+/// An error of the store.
+pub fn with_likes(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Result<Encoded> {
+    let items = page.items();
+    let of_guest = vec![false; items.len()];
+    if let Caller::Guest = caller {
+        return Ok(page.answer_with(&of_guest));
+    }
+    let identity = caller.identify(tidings);
+    let likes = tidings.store().read(|tx| {
+        let Some(member) = identity.visitor(tx)? else { return Ok::<_, Error>(of_guest.clone()) };
+        Ok(history::likes(tx, &member, items.iter().map(|item| item.key))?)
+    })?;
+    Ok(page.answer_with(&likes))
 }
 
 /// The index and the time on which the answer to a request is based.

@@ -17,6 +17,10 @@ pub use history::{JsonList, NewsfeedAccess, PostRecord, SearchRecord, TokenList}
 /// The maximum number of entries of each list. Older entries are deleted, except likes, which are only not returned.
 pub const LIST_MAX: i64 = 300;
 
+/// The maximum number of tokens of a liked post in [`UserInfo`], which apps ask for often: those of the title come first.
+/// [`lists`] has all of them.
+const TOKENS_SHOWN: usize = 32;
+
 /// The answer of `get_userinfo`.
 #[derive(Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -31,7 +35,7 @@ pub struct UserInfo {
     pub nickname: String,
     /// The nickname again, under the name that existing clients read.
     pub user_nickname: String,
-    /// The liked posts, newest first, at most 300.
+    /// The liked posts, newest first, at most 300, each with the first 32 of its tokens.
     pub user_fav_list: Vec<PostRecord>,
     /// Whether the app signs the member in automatically: 0 or 1.
     pub auto_login: i64,
@@ -67,7 +71,10 @@ impl UserInfos {
             let info = |member: Option<&Member<'_>>| {
                 let member = member.ok_or(Outcome::UserNotFound)?;
                 let (info, has_likes) = found.next().ok_or(Outcome::UserNotFound)?;
-                let user_fav_list = if has_likes { history::liked(tx, member)? } else { Vec::new() };
+                let mut user_fav_list = if has_likes { history::liked(tx, member)? } else { Vec::new() };
+                for post in &mut user_fav_list {
+                    post.token.truncate(TOKENS_SHOWN);
+                }
                 Ok(UserInfo { user_fav_list, ..info })
             };
             Ok(members.iter().map(Option::as_ref).map(info).collect())

@@ -14,9 +14,12 @@ use crate::post::index::{self, Query};
 use crate::text;
 pub use crate::words::SEARCH;
 use crate::words::{self, SEARCH_RULE};
+use paging::Page;
 
+mod paging;
 mod record;
 
+pub use paging::{Paging, RESULTS_MAX};
 pub use record::{LatelySearches, lately, log};
 pub(crate) use record::{ListedSearch, Search};
 
@@ -26,6 +29,9 @@ pub const NUM_MAX: i64 = 300;
 /// The maximum number of similar words that are searched for each token, and in total.
 const SIMILAR: usize = 3;
 const SIMILAR_ALL: usize = 8;
+
+/// The maximum number of sites in an answer.
+const SITES: i64 = 50;
 
 const NUM_RULE: Problem = Problem::invalid("num", "num is 1 to 300");
 
@@ -46,6 +52,10 @@ pub struct PostHit {
 pub struct SearchResult {
     /// The posts, best match first.
     pub search_result: Vec<PostHit>,
+    /// With a page: the text that continues the search ([`Paging::After`]); `null` on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub next: Option<Option<String>>,
 }
 
 /// A web site with posts that a search found.
@@ -66,6 +76,10 @@ pub struct Domain {
 pub struct Domains {
     /// The sites, at most 50, the one with the most matches first.
     pub search_result: Vec<Domain>,
+    /// As in [`SearchResult`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub next: Option<Option<String>>,
 }
 
 /// Returns the posts that match a search best, at most `num` (1 to 300), without posts past their end date.
@@ -77,7 +91,7 @@ pub struct Domains {
 /// `bad request` if the search or `num` breaks its rule; `overloaded` if the search takes longer than the settings
 /// allow.
 pub fn run(tidings: &Tidings, search: &str, num: i64) -> Result<SearchResult> {
-    find(tidings, search, None, num)
+    page(tidings, search, None, num, Paging::Off)
 }
 
 /// Searches like [`run`], only among the posts that have the topic or tag `category`.
@@ -85,22 +99,37 @@ pub fn run(tidings: &Tidings, search: &str, num: i64) -> Result<SearchResult> {
 /// # Errors
 /// As for [`run`].
 pub fn in_category(tidings: &Tidings, category: &str, search: &str, num: i64) -> Result<SearchResult> {
-    find(tidings, search, Some(&tidings_text::compose(category)), num)
+    page(tidings, search, Some(category), num, Paging::Off)
 }
 
-fn find(tidings: &Tidings, search: &str, category: Option<&str>, num: i64) -> Result<SearchResult> {
+/// Searches like [`run`], or like [`in_category`] with a category, for a page of `num` posts (1 to 300). The pages together
+/// have the best [`RESULTS_MAX`] posts. Posts that are inserted or removed meanwhile move the others.
+///
+/// # Errors
+/// As for [`run`]; `bad request` for a `next` that is not from a page of the same search.
+pub fn page(
+    tidings: &Tidings,
+    search: &str,
+    category: Option<&str>,
+    num: i64,
+    paging: Paging<'_>,
+) -> Result<SearchResult> {
     let (search, num) = (checked(search)?, checked_num(num)?);
+    let category = category.map(tidings_text::compose);
+    let page = Page::of(paging, &search, category.as_deref(), num)?;
     let tokens = tokens::distinct(tokens::tokens(&search));
     let similar = similar_words(tidings, &tokens);
     let Some(query) = Query::new(&tokens, &similar) else {
-        return Ok(SearchResult { search_result: Vec::new() });
+        let next = page.cut(&mut Vec::<PostHit>::new());
+        return Ok(SearchResult { search_result: Vec::new(), next });
     };
     let limit = tidings.config().query_timeout;
-    let found = tidings.store().read_stale(Some(limit), tidings.posts_changed().get(), |tx| {
-        index::find(tx, &query, category, tidings.now(), num)
+    let mut found = tidings.store().read_stale(Some(limit), tidings.posts_changed().get(), |tx| {
+        index::find(tx, &query, category.as_deref(), tidings.now(), page.needed())
     })?;
+    let next = page.cut(&mut found);
     let hit = |(post, relevance)| PostHit { post, similarity: similarity(relevance) };
-    Ok(SearchResult { search_result: found.into_iter().map(hit).collect() })
+    Ok(SearchResult { search_result: found.into_iter().map(hit).collect(), next })
 }
 
 /// Returns the web sites whose posts match a search, the one with the most matches first.
@@ -108,11 +137,24 @@ fn find(tidings: &Tidings, search: &str, category: Option<&str>, num: i64) -> Re
 /// # Errors
 /// `bad request` if the search breaks its rule; `overloaded` as for [`run`].
 pub fn domains(tidings: &Tidings, search: &str) -> Result<Domains> {
-    let tokens = tokens::distinct(tokens::tokens(&checked(search)?));
-    let Some(query) = Query::new(&tokens, &[]) else { return Ok(Domains { search_result: Vec::new() }) };
+    domains_page(tidings, search, Paging::Off)
+}
+
+/// Searches like [`domains`] for a page of sites.
+///
+/// # Errors
+/// As for [`domains`]; `bad request` for a `next` that is not from a page of the same search.
+pub fn domains_page(tidings: &Tidings, search: &str, paging: Paging<'_>) -> Result<Domains> {
+    let search = checked(search)?;
+    let page = Page::of(paging, &search, None, SITES)?;
+    let tokens = tokens::distinct(tokens::tokens(&search));
+    let Some(query) = Query::new(&tokens, &[]) else {
+        let next = page.cut(&mut Vec::<Domain>::new());
+        return Ok(Domains { search_result: Vec::new(), next });
+    };
     let limit = tidings.config().query_timeout;
-    let sites = tidings.store().read_stale(Some(limit), tidings.posts_changed().get(), |tx| {
-        index::sites(tx, &query, tidings.now())
+    let mut sites = tidings.store().read_stale(Some(limit), tidings.posts_changed().get(), |tx| {
+        index::sites(tx, &query, tidings.now(), page.needed())
     })?;
     let domain = |site: index::Site| {
         let scheme = if site.newest.get(..6).is_some_and(|s| s.eq_ignore_ascii_case("https:")) {
@@ -129,7 +171,8 @@ pub fn domains(tidings: &Tidings, search: &str) -> Result<Domains> {
             title: site.host,
         }
     };
-    Ok(Domains { search_result: sites.into_iter().map(domain).collect() })
+    let next = page.cut(&mut sites);
+    Ok(Domains { search_result: sites.into_iter().map(domain).collect(), next })
 }
 
 fn checked(search: &str) -> Result<String> {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use http::HeaderValue;
 use http::header::{HeaderName, LINK};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tidings_core::account::Caller;
+use tidings_core::error::Problem;
 use tidings_core::newsfeed::{self, FeedPage, Page};
 use tidings_core::post::Post;
-use tidings_core::{Result, Tidings};
+use tidings_core::{Error, Result, Tidings};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::docs;
@@ -45,6 +46,18 @@ pub(crate) struct PageFields {
     limit: Option<i64>,
     /// The `next` of the previous page, valid for ten minutes: continues the same order of posts.
     next: Option<String>,
+    /// 1: each post has `liked`, which is 1 if the caller likes the post, otherwise 0.
+    liked: Option<i64>,
+}
+
+/// A post of a newsfeed.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct FeedPost {
+    #[serde(flatten)]
+    post: Post,
+    /// With `?liked=1`: 1 if the caller likes the post, otherwise 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    liked: Option<i64>,
 }
 
 /// A page of a newsfeed.
@@ -52,7 +65,7 @@ pub(crate) struct PageFields {
 #[expect(dead_code, reason = "the core returns the encoded answer")]
 pub(crate) struct Newsfeed {
     /// The posts.
-    newsfeed: Vec<Post>,
+    newsfeed: Vec<FeedPost>,
     /// The `next` of the following page; `null` on the last page.
     #[schema(required = true)]
     next: Option<String>,
@@ -82,12 +95,13 @@ pub(crate) async fn get_recommendation_newsfeed(call: Call) -> Answer {
     get,
     path = "/get_popularity_newsfeed",
     tag = "newsfeed",
+    security((), ("token" = [])),
     params(PageFields, FormatFields),
     responses(
         (status = 200, content(
             (docs::Success<Newsfeed> = "application/json"),
             (String = "application/atom+xml"),
-            (serde_json::Value = "application/feed+json"),
+            (Object = "application/feed+json"),
         )),
     ),
 )]
@@ -95,6 +109,10 @@ pub(crate) async fn get_popularity_newsfeed(call: Call) -> Answer {
     // All callers get the same feed, so members also get it from memory.
     let page = call.parameters::<PageFields>()?;
     let format = Format::of(&call)?;
+    if format.is_none() && page.has_likes()? {
+        let feed = |tidings: &_, _: &_, page: &Page<'_>| newsfeed::popular(tidings, page);
+        return answer(call, |lanes| &lanes.store, feed).await;
+    }
     let feed = newsfeed::popular(call.tidings(), &page.page())?;
     match format {
         None => call.encoded(Arc::clone(feed.answer())).await,
@@ -118,7 +136,7 @@ pub(crate) async fn get_popularity_newsfeed(call: Call) -> Answer {
         (status = 200, content(
             (docs::Success<Newsfeed> = "application/json"),
             (String = "application/atom+xml"),
-            (serde_json::Value = "application/feed+json"),
+            (Object = "application/feed+json"),
         )),
     ),
 )]
@@ -140,7 +158,7 @@ pub(crate) async fn get_newsfeed_of_topic(mut call: Call) -> Answer {
         (status = 200, content(
             (docs::Success<Newsfeed> = "application/json"),
             (String = "application/atom+xml"),
-            (serde_json::Value = "application/feed+json"),
+            (Object = "application/feed+json"),
         )),
     ),
 )]
@@ -181,19 +199,36 @@ async fn answer(
     feed: impl FnOnce(&Tidings, &Caller, &Page<'_>) -> Result<FeedPage> + Send + 'static,
 ) -> Answer {
     let page = call.parameters::<PageFields>()?;
-    if call.is_guest() {
-        let feed = feed(call.tidings(), call.caller(), &page.page())?;
-        return call.encoded(Arc::clone(feed.answer())).await;
-    }
-    let feed = move |tidings: &_, caller: &_, accepted| {
-        feed(tidings, caller, &page.page()).map(|feed| Reply::encoded(feed.answer(), JSON, accepted))
+    let has_likes = page.has_likes()?;
+    let encoded = move |tidings: &_, caller: &_| {
+        let feed = feed(tidings, caller, &page.page())?;
+        if has_likes {
+            return Ok(Arc::new(newsfeed::with_likes(tidings, caller, &feed)?));
+        }
+        Ok(Arc::clone(feed.answer()))
     };
-    call.run_in(lane, feed).await
+    if call.is_guest() {
+        let answer = encoded(call.tidings(), call.caller())?;
+        return call.encoded(answer).await;
+    }
+    let answer = move |tidings: &_, caller: &_, accepted| {
+        encoded(tidings, caller).map(|answer| Reply::encoded(&answer, JSON, accepted))
+    };
+    call.run_in(lane, answer).await
 }
 
 impl PageFields {
     fn page(&self) -> Page<'_> {
         Page { limit: self.limit, next: self.next.as_deref(), ..Page::default() }
+    }
+
+    /// Returns whether each post says whether the caller likes it.
+    fn has_likes(&self) -> Result<bool> {
+        match self.liked {
+            None | Some(0) => Ok(false),
+            Some(1) => Ok(true),
+            Some(_) => Err(Error::BadRequest(Problem::invalid("liked", "liked is 0 or 1"))),
+        }
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn routes() -> Vec<Route> {
         (status = 200, content(
             (docs::Success<NoticeList> = "application/json"),
             (String = "application/atom+xml"),
-            (serde_json::Value = "application/feed+json"),
+            (Object = "application/feed+json"),
         )),
     ),
 )]

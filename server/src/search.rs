@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use tidings_core::Tidings;
 use tidings_core::account::Caller;
-use tidings_core::search::{self, Domains, LatelySearches, SearchResult};
-use utoipa::ToSchema;
+use tidings_core::error::{Error, Problem, Result};
+use tidings_core::search::{self, Domains, LatelySearches, Paging, SearchResult};
+use utoipa::{IntoParams, ToSchema};
 
 use crate::docs;
 use crate::limit::Counted;
@@ -26,6 +27,28 @@ pub(crate) fn routes() -> Vec<Route> {
 pub(crate) struct SearchFields {
     /// {search} characters.
     pub(crate) search: String,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PagingFields {
+    /// 1: the answer has `next`, which continues the search.
+    paged: Option<i64>,
+    /// The `next` of the previous page. The pages together have the best 3,000 results.
+    next: Option<String>,
+}
+
+impl PagingFields {
+    fn paging(&self) -> Result<Paging<'_>> {
+        match (&self.next, self.paged) {
+            (_, Some(number)) if !matches!(number, 0 | 1) => {
+                Err(Error::BadRequest(Problem::invalid("paged", "paged is 0 or 1")))
+            }
+            (Some(next), _) => Ok(Paging::After(next)),
+            (None, Some(1)) => Ok(Paging::First),
+            (None, _) => Ok(Paging::Off),
+        }
+    }
 }
 
 /// Records a search; a member's search is also added to the member's list
@@ -53,14 +76,15 @@ pub(crate) async fn search_logging(mut call: Call) -> Answer {
     post,
     path = "/priority_search/{num}",
     tag = "search",
-    params(("num" = i64, Path, description = "The maximum number, {num}")),
+    params(("num" = i64, Path, description = "The maximum number, {num}"), PagingFields),
     request_body = SearchFields,
     responses((status = 200, body = docs::Success<SearchResult>)),
 )]
 pub(crate) async fn priority_search(mut call: Call) -> Answer {
     let num = call.number("num")?;
     let SearchFields { search } = call.fields().await?;
-    call.query(move |tidings, _| search::run(tidings, &search, num)).await
+    let paging = call.parameters::<PagingFields>()?;
+    call.query(move |tidings, _| search::page(tidings, &search, None, num, paging.paging()?)).await
 }
 
 /// Returns the posts of a category that match best
@@ -71,6 +95,7 @@ pub(crate) async fn priority_search(mut call: Call) -> Answer {
     params(
         ("category_name" = String, Path, description = "A topic or a tag"),
         ("num" = i64, Path, description = "The maximum number, {num}"),
+        PagingFields,
     ),
     request_body = SearchFields,
     responses((status = 200, body = docs::Success<SearchResult>)),
@@ -79,7 +104,10 @@ pub(crate) async fn category_search(mut call: Call) -> Answer {
     let [category, num] = call.segments()?;
     let num = number("num", &num)?;
     let SearchFields { search } = call.fields().await?;
-    call.query(move |tidings, _| search::in_category(tidings, &category, &search, num)).await
+    let paging = call.parameters::<PagingFields>()?;
+    let page =
+        move |tidings: &_, _: &_| search::page(tidings, &search, Some(&category), num, paging.paging()?);
+    call.query(page).await
 }
 
 /// Returns the web sites of matching posts, the site with the most matches first
@@ -87,12 +115,14 @@ pub(crate) async fn category_search(mut call: Call) -> Answer {
     post,
     path = "/domain_search",
     tag = "search",
+    params(PagingFields),
     request_body = SearchFields,
     responses((status = 200, body = docs::Success<Domains>)),
 )]
 pub(crate) async fn domain_search(mut call: Call) -> Answer {
     let SearchFields { search } = call.fields().await?;
-    call.query(move |tidings, _| search::domains(tidings, &search)).await
+    let paging = call.parameters::<PagingFields>()?;
+    call.query(move |tidings, _| search::domains_page(tidings, &search, paging.paging()?)).await
 }
 
 /// Returns the member's most recent searches

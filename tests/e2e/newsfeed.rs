@@ -54,6 +54,27 @@ fn feed(reader: &Caller, path: &str) -> Answer {
     reader.get(path).succeeded()
 }
 
+#[test]
+fn feeds_tell_on_request_which_posts_the_caller_likes() {
+    let server = with_posts(5);
+    let (anyone, ann) = (server.anyone(), server.member("ann"));
+    let _ = ann.get(&format!("/post_like/{}", id(3))).succeeded();
+    let bad = anyone.with_token("ann", "no token");
+    for path in FEEDS {
+        for (caller, liked) in [(&ann, vec![id(3)]), (&anyone, vec![]), (&bad, vec![])] {
+            let posts = feed(caller, &format!("{path}?liked=1&limit=4")).list("newsfeed").to_vec();
+            assert!(posts.iter().all(|post| post["liked"].is_i64()), "{path}: {posts:?}");
+            let those: Vec<_> =
+                posts.iter().filter(|post| post["liked"] == 1).map(|post| &post["_id"]).collect();
+            assert_eq!(json!(those), json!(liked), "{path}");
+            let plain = feed(caller, &format!("{path}?liked=0")).list("newsfeed").to_vec();
+            assert!(plain.iter().all(|post| post.get("liked").is_none()), "{path}: {plain:?}");
+        }
+        let refused = ann.get(&format!("{path}?liked=yes"));
+        assert_eq!((refused.status, refused.text("/field")), (400, "liked".to_owned()), "{path}");
+    }
+}
+
 fn titles(reader: &Caller, path: &str) -> Vec<String> {
     feed(reader, path).column("newsfeed", "title")
 }

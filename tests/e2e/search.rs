@@ -307,3 +307,44 @@ fn posts_are_found_by_their_current_text() {
     let _ = admin.get(&format!("/remove_post/{id}")).succeeded();
     assert_eq!(titles(&server, "go club mondays"), [] as [&str; 0]);
 }
+
+#[test]
+fn searches_are_read_in_pages_on_request() {
+    let server = Server::start();
+    let anyone = server.anyone();
+    let posts: Vec<String> = (0..120)
+        .map(|n| {
+            let text = "whales ".repeat(1 + n % 7);
+            json!({
+                "title": format!("Post {n}"), "post": text, "url": format!("https://site-{n}.example/"), "topic": ["sea"],
+            })
+            .to_string()
+        })
+        .collect();
+    let imported = server.cli_with_input(["post", "import", "-", "--json"], posts.join("\n")).succeeded();
+    assert_eq!(imported.json()["inserted"], 120);
+    for path in ["/priority_search/50", "/category_search/sea/50", "/domain_search"] {
+        let search = |query: &str| anyone.post(&format!("{path}{query}"), json!({"search": "whales"}));
+        let plain = search("").succeeded();
+        assert!(plain.body.get("next").is_none(), "{path}");
+        let (mut pages, mut query) = (Vec::new(), "?paged=1".to_owned());
+        loop {
+            let page = search(&query).succeeded();
+            pages.push(page.list("search_result").to_vec());
+            match page.body["next"].as_str() {
+                Some(next) => query = format!("?next={next}"),
+                None => break,
+            }
+        }
+        assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [50, 50, 20], "{path}");
+        assert_eq!(json!(pages[0]), plain.body["search_result"], "{path}");
+        let mut titles: Vec<_> = pages.concat().iter().map(|one| one["title"].to_string()).collect();
+        titles.sort();
+        titles.dedup();
+        assert_eq!(titles.len(), 120, "{path}");
+        let other = anyone.post(&format!("{path}{query}"), json!({"search": "dolphins"}));
+        assert_eq!((other.status, other.text("/field")), (400, "next".to_owned()), "{path}");
+        let refused = search("?paged=yes");
+        assert_eq!((refused.status, refused.text("/field")), (400, "paged".to_owned()), "{path}");
+    }
+}

@@ -7,6 +7,9 @@ use super::next::Next;
 use crate::answer::Encoded;
 use crate::post::Post;
 
+const LIKED: &[u8] = br#","liked":1}"#;
+const NOT_LIKED: &[u8] = br#","liked":0}"#;
+
 /// A page of a feed. Cheap to clone; it is encoded when [`FeedPage::answer`] is first called.
 ///
 /// All guests share the same first page of a feed until the feed changes.
@@ -37,16 +40,22 @@ impl FeedPage {
 
     /// Returns the complete answer, `{"result":"success","newsfeed":[…],"next":…}`.
     pub fn answer(&self) -> &Arc<Encoded> {
-        self.0.answer.get_or_init(|| Arc::new(Encoded::new(self.encode())))
+        self.0.answer.get_or_init(|| Arc::new(Encoded::new(self.encode(None))))
+    }
+
+    /// Returns the complete answer with `liked` in each post, 0 or 1. `likes` says for each post whether it is liked.
+    pub(super) fn answer_with(&self, likes: &[bool]) -> Encoded {
+        Encoded::new(self.encode(Some(likes)))
     }
 
     pub(super) fn items(&self) -> &[Arc<Item>] {
         &self.0.items
     }
 
-    fn encode(&self) -> Vec<u8> {
+    fn encode(&self, likes: Option<&[bool]>) -> Vec<u8> {
         let Content { items, next, .. } = &*self.0;
-        let posts: usize = items.iter().map(|item| item.json.len() + 1).sum();
+        let end_of = |n: usize| likes.map(|likes| if likes[n] { LIKED } else { NOT_LIKED });
+        let posts: usize = items.iter().map(|item| item.json.len() + NOT_LIKED.len()).sum();
         let mut answer = Vec::with_capacity(posts + 80);
         answer.extend_from_slice(br#"{"result":"success","newsfeed":["#);
         for (n, item) in items.iter().enumerate() {
@@ -54,6 +63,11 @@ impl FeedPage {
                 answer.push(b',');
             }
             answer.extend_from_slice(item.json.as_bytes());
+            if let Some(end) = end_of(n) {
+                // Instead of the brace that ends the object.
+                answer.pop();
+                answer.extend_from_slice(end);
+            }
         }
         answer.extend_from_slice(b"],\"next\":");
         match next {

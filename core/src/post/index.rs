@@ -21,8 +21,6 @@ use crate::store::{Arg, Dialect, Row, StoreError, Tx, Value};
 const TITLE_WEIGHT: u8 = 4;
 /// The maximum number of words of a search; further words are ignored.
 pub(crate) const QUERY_TOKENS: usize = 32;
-/// The maximum number of sites in a result.
-const SITES_MAX: i64 = 50;
 
 /// The weight of a similar word relative to a word of the search.
 const SIMILAR_WEIGHT: f64 = 0.2;
@@ -165,8 +163,13 @@ pub(crate) fn find(
 }
 
 /// Returns the sites with matching posts whose end date is after `now`, ordered by the number of matches, the relevance
-/// of the best match, and the name.
-pub(crate) fn sites(tx: &mut dyn Tx, query: &Query<'_>, now: Timestamp) -> Result<Vec<Site>, StoreError> {
+/// of the best match, and the name: the first `num`.
+pub(crate) fn sites(
+    tx: &mut dyn Tx,
+    query: &Query<'_>,
+    now: Timestamp,
+    num: i64,
+) -> Result<Vec<Site>, StoreError> {
     let matches = Matches::of(query, tx.dialect());
     let sql = format!(
         "WITH {}, ranked AS (
@@ -181,7 +184,7 @@ pub(crate) fn sites(tx: &mut dyn Tx, query: &Query<'_>, now: Timestamp) -> Resul
          ORDER BY posts DESC, relevance DESC, host LIMIT $2",
         matches.sql
     );
-    let rows = tx.rows(&sql, &matches.args([now.into(), SITES_MAX.into()]))?;
+    let rows = tx.rows(&sql, &matches.args([now.into(), num.into()]))?;
     let site = |mut row: Row| {
         Ok(Site { host: row.take(0)?, posts: row.take(1)?, best: row.take(2)?, newest: row.take(3)? })
     };

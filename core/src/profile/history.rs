@@ -8,7 +8,7 @@ use super::{LIST_MAX, likes};
 use crate::account::Member;
 use crate::clock::Timestamp;
 use crate::id::{MemberKey, PostKey};
-use crate::store::{Row, StoreError, Tx};
+use crate::store::{Row, StoreError, Tx, row_each};
 
 /// About every 32nd act prunes the member's list. Pruning only saves space, because reading skips old entries.
 const PRUNE_EVERY: i64 = 32;
@@ -108,6 +108,12 @@ impl TokenList {
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.split_ascii_whitespace()
     }
+
+    /// Keeps the first `max` tokens.
+    pub(super) fn truncate(&mut self, max: usize) {
+        let end = self.0.match_indices(' ').nth(max.saturating_sub(1)).map(|(at, _)| at);
+        self.0.truncate(end.unwrap_or(self.0.len()));
+    }
 }
 
 impl Serialize for TokenList {
@@ -163,8 +169,19 @@ pub(crate) fn liked_at(
     member: &Member<'_>,
     post: PostKey,
 ) -> Result<Option<Timestamp>, StoreError> {
-    let sql = "SELECT date FROM liked WHERE member = $1 AND post = $2";
-    tx.row(sql, &[member.key.into(), post.into()])?.map(|mut row| row.take(0)).transpose()
+    tx.row(LIKED_AT, &[member.key.into(), post.into()])?.map(|mut row| row.take(0)).transpose()
+}
+
+const LIKED_AT: &str = "SELECT date FROM liked WHERE member = $1 AND post = $2";
+
+/// Returns for each of these posts whether the member likes it.
+pub(crate) fn likes(
+    tx: &mut dyn Tx,
+    member: &Member<'_>,
+    posts: impl Iterator<Item = PostKey>,
+) -> Result<Vec<bool>, StoreError> {
+    let keys: Vec<_> = posts.map(|post| [member.key.into(), post.into()]).collect();
+    Ok(row_each(tx, LIKED_AT, &keys)?.iter().map(Option::is_some).collect())
 }
 
 /// Records a like of the past. The member does not like the post yet.

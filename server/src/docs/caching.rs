@@ -5,10 +5,11 @@ use utoipa::openapi::{Object, OpenApi, ResponseBuilder, Type};
 
 use crate::route::Route;
 
-/// Writes 304 into the document, for the public operations among `routes`.
+/// Writes 304 into the document, for the public operations among `routes`, and for the document itself.
 pub(super) fn write(document: &mut OpenApi, routes: &[Route]) {
-    for route in routes.iter().filter(|route| route.public.is_some()) {
-        let item = document.paths.paths.get_mut(route.path);
+    let public = routes.iter().filter(|route| route.public.is_some()).map(|route| route.path);
+    for path in public.chain(["/openapi.json"]) {
+        let item = document.paths.paths.get_mut(path);
         let Some(operation) = item.and_then(|item| item.get.as_mut()) else { continue };
         let tag = HeaderBuilder::new()
             .description(Some("The tag of the content."))

@@ -101,7 +101,7 @@ fn of_answer(schema: &str, field: &str) -> Option<Value> {
         ("Feedback", "post") => line(5_000, "The search is fast."),
         (_, "title") => line(300, "An eclipse over the lake"),
         (_, "post") => line(100_000, "On Friday evening the moon covers the sun."),
-        (_, "activation" | "auto_login") => switch(1),
+        (_, "activation" | "auto_login" | "liked") => switch(1),
         (_, "next") => line(1_000, "AAAAAAAAAAEAAAAAAAAAlg"),
         (_, "user_id") => line(128, "ann"),
         // What remains are counts and lists of records.
@@ -189,7 +189,7 @@ fn of_parameter(name: &str) -> Option<Value> {
         "category_name" | "newsfeed_name" => {
             json!({ "minLength": 1, "maxLength": 2_000, "examples": ["science"] })
         }
-        "auto_login" | "activation" => switch(1),
+        "auto_login" | "activation" | "liked" | "paged" => switch(1),
         "type_num" => number(0, 4, 1),
         "year" => number(-9_999, 9_999, 2026),
         "month" => number(1, 12, 11),

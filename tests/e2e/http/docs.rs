@@ -82,6 +82,8 @@ fn the_api_page_and_its_files_come_from_the_server() {
             let directory = &at[..=at.rfind('/').unwrap()];
             let path = if file.starts_with('/') {
                 file.to_owned()
+            } else if let Some(above) = file.strip_prefix("../") {
+                directory[..=directory.trim_end_matches('/').rfind('/').unwrap()].to_owned() + above
             } else {
                 directory.to_owned() + file.trim_start_matches("./")
             };

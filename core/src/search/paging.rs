@@ -1,0 +1,113 @@
+//! The `next` of a page of results: how a caller continues a search.
+
+use std::hash::{Hash as _, Hasher as _};
+
+use crate::error::{Error, Problem, Result};
+use crate::keyed::Unkeyed;
+
+/// The number of best results that pages show. A page costs as much as all pages before it.
+pub const RESULTS_MAX: i64 = 3_000;
+
+const NEXT_RULE: Problem = Problem::invalid("next", "next is not from a previous page of this search");
+
+/// The part of the results that a caller wants.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Paging<'a> {
+    /// The best results, without a `next`.
+    #[default]
+    Off,
+    /// The first page.
+    First,
+    /// The page after the one with this `next`.
+    After(&'a str),
+}
+
+/// A page of a search.
+pub(super) struct Page {
+    /// The number of results of the pages before it.
+    offset: i64,
+    num: i64,
+    /// A hash of the search, so that a `next` continues no other one. Two searches with the same hash would continue each
+    /// other, which does no harm. `None` without a `next`.
+    search: Option<u64>,
+}
+
+impl Page {
+    /// Returns the page of `num` results of a search.
+    ///
+    /// # Errors
+    /// `bad request` for a `next` that is not from a page of this search.
+    pub(super) fn of(paging: Paging<'_>, search: &str, category: Option<&str>, num: i64) -> Result<Self> {
+        let mut hasher = Unkeyed::default();
+        (search, category).hash(&mut hasher);
+        let hash = hasher.finish();
+        let offset = match paging {
+            Paging::Off => return Ok(Self { offset: 0, num, search: None }),
+            Paging::First => 0,
+            Paging::After(next) => offset(next, hash).ok_or(Error::BadRequest(NEXT_RULE))?,
+        };
+        Ok(Self { offset, num, search: Some(hash) })
+    }
+
+    /// Returns the number of results from the first one that the page needs: one more than it shows, to know whether it is
+    /// the last.
+    pub(super) fn needed(&self) -> i64 {
+        match self.search {
+            Some(_) => (self.offset + self.num + 1).min(RESULTS_MAX),
+            None => self.num,
+        }
+    }
+
+    /// Reduces the needed results to those of the page. Returns the `next`, if the caller wants one.
+    #[expect(clippy::option_option, reason = "a caller may want no `next`, and the last page has none")]
+    pub(super) fn cut<T>(&self, results: &mut Vec<T>) -> Option<Option<String>> {
+        let hash = self.search?;
+        let count = |n: i64| usize::try_from(n).unwrap_or(usize::MAX);
+        let (end, is_last) = (self.offset + self.num, results.len() <= count(self.offset + self.num));
+        results.truncate(count(end));
+        results.drain(..count(self.offset).min(results.len()));
+        Some((!is_last).then(|| format!("{hash:016x}{end:03x}")))
+    }
+}
+
+/// Returns the number of results before the page that a `next` of the search continues with.
+fn offset(next: &str, search: u64) -> Option<i64> {
+    let place = next.strip_prefix(&format!("{search:016x}"))?;
+    let is_plain = place.len() == 3 && place.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    i64::from_str_radix(place, 16).ok().filter(|place| is_plain && (1..RESULTS_MAX).contains(place))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn pages_show_every_result_once_in_order(count in 0_i64..400, num in 1_i64..50, other: u64) {
+            let (mut shown, mut next) = (Vec::new(), None::<String>);
+            for _ in 0..=count / num {
+                let paging = next.as_deref().map_or(Paging::First, Paging::After);
+                let page = Page::of(paging, "whales", Some("sea"), num).unwrap();
+                let mut results: Vec<i64> = (0..count.min(page.needed())).collect();
+                next = page.cut(&mut results).unwrap();
+                shown.extend(results);
+                if let Some(next) = &next {
+                    prop_assert!(Page::of(Paging::After(next), "whales", None, num).is_err());
+                    prop_assert!(offset(next, other).is_none());
+                }
+            }
+            prop_assert_eq!((shown, next), ((0..count).collect(), None));
+        }
+
+        #[test]
+        fn an_invented_next_is_refused(text in "[0-9a-fA-F+ é]{0,22}", place in 3_000..0xfff_i64) {
+            prop_assert!(Page::of(Paging::After(&text), "whales", None, 1).is_err());
+            let first = Page::of(Paging::First, "whales", None, 1).unwrap();
+            let next = first.cut(&mut vec![0, 1]).unwrap().unwrap();
+            let beyond = format!("{}{place:03x}", &next[..16]);
+            prop_assert!(Page::of(Paging::After(&beyond), "whales", None, 1).is_err());
+        }
+    }
+}
