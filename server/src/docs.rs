@@ -110,6 +110,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
         openapi_json,
         page::docs,
     ),
+    components(schemas(events::LiveEvents)),
     tags(
         (name = "account", description = "Members: sign-up, sign-in, their own data and settings"),
         (name = "admin", description = "For administrators: the members and the blacklist"),

@@ -11,9 +11,9 @@ use http::HeaderValue;
 use http::header::HeaderName;
 use serde::Deserialize;
 use tidings_core::error::Problem;
-use tidings_core::events::Kind;
+use tidings_core::events::{Kind, NewPost, NoticeChange, TodayCounts};
 use tidings_core::{Error, Result};
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::config::Config;
 use crate::reply::{Answer, Reply};
@@ -50,9 +50,33 @@ pub(crate) struct EventFields {
     last_event_id: Option<String>,
 }
 
+/// The data of live events by the names of the events. The document describes them here, because it has no schema for the
+/// parts of a stream; the end-to-end tests compare every event with it.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the fields are for the document only")]
+pub(crate) struct LiveEvents {
+    /// A notice was published, changed or hidden.
+    notice: NoticeChange,
+    /// A post was inserted.
+    post: NewPost,
+    /// The counts of today.
+    counts: TodayCounts,
+    /// Events are left out.
+    reset: ResetData,
+}
+
+/// The data of the event `reset`.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the fields are for the document only")]
+struct ResetData {
+    /// The name of the events that are left out: read the data again.
+    event: Kind,
+}
+
 /// Sends live events as they happen
 ///
-/// Server-sent events, which browsers read with `EventSource`. The `data` of each event is a JSON object. `notice`: a notice
+/// Server-sent events, which browsers read with `EventSource`. The `data` of each event is a JSON object: the schema
+/// `LiveEvents` has one for each name. `notice`: a notice
 /// was published, changed, or hidden, which has only its id. `post`: a post was inserted. `counts`: the counts of today,
 /// first and whenever they change, every five seconds at most. `reset`: events of the kind `event` are left out, so read the
 /// data again. After a lost connection, the stream continues with the events after `Last-Event-ID`, also at another server.

@@ -7,6 +7,7 @@ mod admin;
 mod analysis;
 mod bench;
 mod cli;
+mod client;
 mod demo;
 mod docs;
 mod events;

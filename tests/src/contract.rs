@@ -13,6 +13,8 @@ use crate::binary::{command, run};
 struct Contract {
     /// The segments of each path, the method, and its responses.
     operations: Vec<(Vec<String>, String, HashMap<u16, Described>)>,
+    /// The data of live events by name.
+    events: HashMap<String, Validator>,
 }
 
 /// A response of an operation.
@@ -32,8 +34,7 @@ struct Described {
 /// When the document has no such response.
 #[track_caller]
 pub(crate) fn check(method: &str, path: &str, status: u16, headers: &HeaderMap, body: &Value) {
-    static CONTRACT: OnceLock<Contract> = OnceLock::new();
-    let contract = CONTRACT.get_or_init(Contract::read);
+    let contract = Contract::shared();
     let path = path.split('?').next().unwrap_or_default();
     if body["code"] == "unknown_path" {
         return;
@@ -53,8 +54,7 @@ pub(crate) fn check(method: &str, path: &str, status: u16, headers: &HeaderMap, 
         && !headers.contains_key("content-encoding")
         && headers.get("content-type").is_some_and(|given| given.as_bytes().starts_with(b"application/json"))
     {
-        let faults: Vec<String> =
-            validator.iter_errors(body).map(|e| format!("{} at {}", e, e.instance_path())).collect();
+        let faults = faults(validator, body);
         assert!(
             faults.is_empty(),
             "{method} {path} answered {status} {body}, but the document says: {faults:?}"
@@ -62,7 +62,35 @@ pub(crate) fn check(method: &str, path: &str, status: u16, headers: &HeaderMap, 
     }
 }
 
+/// Asserts that the data of a live event is what the document says about events of this name.
+///
+/// # Panics
+/// When the document says something else.
+#[track_caller]
+pub(crate) fn check_event(name: &str, data: &Value) {
+    let Some(validator) = Contract::shared().events.get(name) else {
+        panic!("the document has no event {name}: {data}")
+    };
+    assert_eq!(faults(validator, data), [""; 0], "event {name}: {data}");
+}
+
+/// Returns what is wrong with a value.
+fn faults(validator: &Validator, value: &Value) -> Vec<String> {
+    validator.iter_errors(value).map(|e| format!("{} at {}", e, e.instance_path())).collect()
+}
+
+/// Returns the validator of a schema, which may refer to the components of the document.
+fn validator(document: &Value, schema: &Value) -> Validator {
+    let schema = json!({ "allOf": [schema], "components": document["components"] });
+    jsonschema::draft202012::new(&schema).unwrap()
+}
+
 impl Contract {
+    fn shared() -> &'static Self {
+        static CONTRACT: OnceLock<Contract> = OnceLock::new();
+        CONTRACT.get_or_init(Self::read)
+    }
+
     fn read() -> Self {
         let mut openapi = command();
         openapi.arg("openapi");
@@ -78,7 +106,9 @@ impl Contract {
                 operations.push((segments, method.to_uppercase(), responses.collect()));
             }
         }
-        Self { operations }
+        let events = document["components"]["schemas"]["LiveEvents"]["properties"].as_object().unwrap();
+        let events = events.iter().map(|(name, schema)| (name.clone(), validator(&document, schema)));
+        Self { operations, events: events.collect() }
     }
 
     fn responses(&self, method: &str, path: &str) -> Option<&HashMap<u16, Described>> {
@@ -101,11 +131,8 @@ impl Described {
             Some(reference) => document.pointer(reference.trim_start_matches('#')).unwrap(),
             None => response,
         };
-        // The schema refers to the components, which are beside it.
-        let body = response["content"]["application/json"]["schema"].as_object().map(|schema| {
-            let schema = json!({ "allOf": [schema], "components": document["components"] });
-            jsonschema::draft202012::new(&schema).unwrap()
-        });
+        let schema = &response["content"]["application/json"]["schema"];
+        let body = schema.is_object().then(|| validator(document, schema));
         let headers = response["headers"].as_object().into_iter().flatten();
         Self { body, headers: headers.map(|(name, _)| name.to_lowercase()).collect() }
     }

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 
 use serde_json::Value;
 
-use crate::raw;
+use crate::{contract, raw};
 
 /// An open stream of events.
 pub struct EventStream {
@@ -79,7 +79,9 @@ impl EventStream {
                     }
                 }
                 if !data.is_empty() {
-                    return Some(Event { name, data: serde_json::from_str(&data).unwrap() });
+                    let data = serde_json::from_str(&data).unwrap();
+                    contract::check_event(&name, &data);
+                    return Some(Event { name, data });
                 }
             }
             let mut size = String::new();

@@ -83,6 +83,7 @@ pub fn live(tidings: &Tidings, caller: &Caller) -> Result<Live> {
 
 /// The counts of today that all callers may see. The names of its fields are those of the daily report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TodayCounts {
     /// The day, `YYYY-MM-DD`.
     pub date: String,

@@ -14,6 +14,7 @@ use crate::store::Topic;
 
 /// A change of a notice, as callers see it who are not administrators: they do not see hidden notices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum NoticeChange {
     /// The notice was inserted, or is no longer hidden.
@@ -30,6 +31,7 @@ pub enum NoticeChange {
     Hidden {
         /// The id of the notice.
         #[serde(rename = "_id")]
+        #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^[0-9a-f]{24}$"))]
         id: ObjectId,
     },
 }

@@ -9,6 +9,7 @@ use crate::store::{Row, Tx};
 
 /// A post that was inserted.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewPost {
     /// The post as feeds return it.
     pub post: Post,

@@ -49,7 +49,9 @@ fn of_request(schema: &str, field: &str) -> Option<Value> {
 #[expect(clippy::match_same_arms, reason = "one line for each meaning")]
 fn of_answer(schema: &str, field: &str) -> Option<Value> {
     Some(match (schema, field) {
-        ("Day", "date") => json!({ "format": "date", "examples": ["2026-11-20"] }),
+        // The post is a record.
+        ("NewPost", "post") => return None,
+        ("Day" | "TodayCounts", "date") => json!({ "format": "date", "examples": ["2026-11-20"] }),
         (_, "date" | "post_date" | "end_date") => moment(),
         ("Inserted" | "Post" | "PostDetail" | "PostHit" | "PostRecord", "_id") => {
             id("6b0039acd7c34f1e5b2e91a7")

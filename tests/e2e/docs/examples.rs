@@ -44,6 +44,16 @@ fn blocks_that_are_parts_of_files_are_in_them() {
     assert!(!Page::named("docs/postgresql.md").parts_of_files().is_empty());
 }
 
+#[test]
+fn the_page_on_the_client_shows_all_of_the_board_which_has_40_lines() {
+    let file = "clients/typescript/examples/board.html";
+    let board = fs::read_to_string(root().join(file)).unwrap();
+    let page = Page::named("docs/client.md");
+    let shown = page.parts_of_files().into_iter().find(|(name, _)| *name == file).unwrap().1;
+    assert_eq!(format!("{shown}\n"), board);
+    assert_eq!(board.lines().count(), 40);
+}
+
 /// Runs a script of the examples, unless PostgreSQL or one of these programs is not installed.
 fn run(script: &str, needs: &[&str]) {
     let script_path = format!("{EXAMPLES}/{script}");

@@ -8,8 +8,8 @@ const NOT_RUN: [&str; 2] = ["<!-- not run -->", "<!-- the test command -->"];
 /// The beginning and the end of the line that names the file of which the next block is a part.
 const PART_OF: [&str; 2] = ["<!-- from ", " -->"];
 /// The directories of the repository whose files the documentation names.
-const DIRECTORIES: [&str; 9] =
-    ["core/", "server/", "cli/", "tui/", "tests/", "fuzz/", "docs/", ".ci/", ".github/"];
+const DIRECTORIES: [&str; 10] =
+    ["clients/", "core/", "server/", "cli/", "tui/", "tests/", "fuzz/", "docs/", ".ci/", ".github/"];
 
 /// A Markdown file of the repository.
 pub(super) struct Page {

@@ -1,0 +1,5708 @@
+// Generated from the OpenAPI document by scripts/generate.mjs. Do not edit.
+
+export interface paths {
+    readonly "/sign_up": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Registers a member and signs them in
+         * @description `result` is `success`; or `wrong user info` when the id, password or nickname is not valid, `check pw` when the
+         *     passwords differ, `already id` when the id is taken. The first that applies is returned.
+         *
+         *     Anyone may call it.
+         */
+        readonly post: operations["sign_up"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/sign_in": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Signs a member in
+         * @description `result` is `success`; or `No member`, `incorrect pw`, `blacklist user`; the first that applies is returned. After
+         *     several failed attempts, further attempts of the client are refused for a while with 429.
+         *
+         *     Anyone may call it.
+         */
+        readonly post: operations["sign_in"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/sign_in_up": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Signs a university member in, and registers a new member at the first sign-in
+         * @description `result` is `success`; or `not school` when the university does not know the id, `pw incorrect` when the password
+         *     is wrong, `api error` when the university's system does not respond, `blacklist user`.
+         *
+         *     Anyone may call it.
+         */
+        readonly post: operations["sign_in_up"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/change_pw": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Changes the member's password and revokes all older tokens
+         * @description `result` is `success`; or `incorrect pw`, `wrong user info` when the new password is not valid, `check pw` when
+         *     its two copies differ.
+         *
+         *     For members.
+         */
+        readonly post: operations["change_pw"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/sign_out_all": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Revokes all tokens of the member, including the one of this request
+         * @description For members.
+         */
+        readonly get: operations["sign_out_all"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_userinfo": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the member's information
+         * @description `result` is `success`; or `not found` when the token fails.
+         *
+         *     For members.
+         */
+        readonly get: operations["get_userinfo"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_specific_userinfo/{type_num}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the member's lists
+         * @description `type_num` is 0 for all lists, 1 for liked posts, 2 for viewed posts, 3 for searches, 4 for opened newsfeeds.
+         *     `result` is `success`; or `bad request` for any other value, or when the token fails.
+         *
+         *     For members.
+         */
+        readonly get: operations["get_specific_userinfo"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/change_nickname": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Changes the member's nickname
+         * @description `result` is `success`; or `No member` when the token fails, `rewrite_nickname` when the nickname is not valid.
+         *
+         *     For members.
+         */
+        readonly post: operations["change_nickname"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/update_auto_login/{auto_login}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Sets whether the app signs the member in automatically
+         * @description For members.
+         */
+        readonly get: operations["update_auto_login"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/reset_user_measurement": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Resets the measurement of the member's interests
+         * @description Removes the lists of viewed posts, searches and opened newsfeeds. Likes stay, but no longer count. `result` is
+         *     `success`; or `Not found` when the token fails.
+         *
+         *     For members.
+         */
+        readonly get: operations["reset_user_measurement"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/remove_mine": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Removes the member's own account with its lists and interests
+         * @description `result` is `success`; or `Not found` when the token fails.
+         *
+         *     For members.
+         */
+        readonly get: operations["remove_mine"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/check_admin": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Checks whether the caller is an administrator
+         * @description `result` is `success`; or `Not admin`.
+         *
+         *     For members.
+         */
+        readonly get: operations["check_admin"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin_remove_user/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Removes a member
+         * @description `result` is `success`; or `Not admin`, `Not found`.
+         *
+         *     For members.
+         */
+        readonly get: operations["admin_remove_user"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_blacklist": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Lists the members who may not sign in
+         * @description For administrators.
+         */
+        readonly get: operations["get_blacklist"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/push_blacklist/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Adds a member to the blacklist: the member cannot sign in, and all their tokens are revoked
+         * @description `result` is `success`, or `Not found` for an unknown member.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["push_blacklist"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/pop_blacklist/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Removes a member from the blacklist: the member can sign in again
+         * @description `result` is `success`, or `Not found` for an unknown member.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["pop_blacklist"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_all_notice": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Lists all notices, newest first
+         * @description Administrators also see hidden notices.
+         *
+         *     Anyone may call it; a token that fails is as none.
+         */
+        readonly get: operations["get_all_notice"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_notice/{notice_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns a notice and counts a view
+         * @description Anyone may call it; a token that fails is as none.
+         */
+        readonly get: operations["get_notice"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/insert_notice": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Publishes a notice
+         * @description `title` and `post` are required. `result` is `success`; or `Not admin`.
+         *
+         *     For members.
+         */
+        readonly post: operations["insert_notice"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/update_notice/{notice_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Changes the given fields of a notice
+         * @description `result` is `success`; or `Not admin`.
+         *
+         *     For members.
+         */
+        readonly post: operations["update_notice"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/remove_notice/{notice_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Removes a notice
+         * @description `result` is `success`; or `Not admin`, `Not found`.
+         *
+         *     For members.
+         */
+        readonly get: operations["remove_notice"];
+        readonly put?: never;
+        /**
+         * Sends feedback on a notice
+         * @description `result` is `success`; or `bad request` when the token fails, `fail` when the notice does not exist or the text or
+         *     type is not valid.
+         *
+         *     For members.
+         */
+        readonly post: operations["notice_feedback"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_main_info": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the two lines of an app's front page
+         * @description Anyone may call it.
+         */
+        readonly get: operations["get_main_info"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/update_main_info": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Changes one or both of the two lines
+         * @description For administrators.
+         */
+        readonly post: operations["update_main_info"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/send_feedback": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Sends feedback that concerns no notice
+         * @description `result` is `success`; or `bad request` when the token fails, `fail` when the text or type is not valid.
+         *
+         *     For members.
+         */
+        readonly post: operations["send_feedback"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_all_feedback": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Lists all feedback, newest first
+         * @description For administrators.
+         */
+        readonly get: operations["get_all_feedback"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/update_feedback/{feedback_obi}/{activation}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Marks feedback as done or open
+         * @description For administrators.
+         */
+        readonly get: operations["update_feedback"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_post/{post_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns a post with its whole text
+         * @description Anyone may call it.
+         */
+        readonly get: operations["get_post"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_categories": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Lists the categories that have posts, largest first
+         * @description Anyone may call it.
+         */
+        readonly get: operations["get_categories"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/post_view/{post_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Counts a view and records it in a member's list
+         * @description For the popularity of the post, each viewer counts once an hour, and the guests of one network together at most 30
+         *     times.
+         *
+         *     Anyone may call it; a token that fails is as none.
+         */
+        readonly get: operations["post_view"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/post_like/{post_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Likes a post; idempotent
+         * @description For members.
+         */
+        readonly get: operations["post_like"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/post_unlike/{post_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Removes a like; idempotent
+         * @description For members.
+         */
+        readonly get: operations["post_unlike"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/insert_post": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Publishes a post
+         * @description `title` and `url` are required.
+         *
+         *     For administrators.
+         */
+        readonly post: operations["insert_post"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/update_post/{post_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Changes the given fields of a post
+         * @description For administrators.
+         */
+        readonly post: operations["update_post"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/remove_post/{post_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Removes a post
+         * @description For administrators.
+         */
+        readonly get: operations["remove_post"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/import_posts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Imports posts
+         * @description The body, up to 64 MiB, has one JSON object with the fields of a post on each line, or is one array of such objects.
+         *     The `url` identifies a post: a new post is inserted, and an existing post gets the given fields. An invalid line is
+         *     reported and does not stop the import. If the database fails during the import, the response is `internal error` with
+         *     the numbers of posts `inserted`, `updated` and `skipped` so far; the same import can then be repeated and continues
+         *     from there.
+         *
+         *     For administrators.
+         */
+        readonly post: operations["import_posts"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/search_logging": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Records a search; a member's search is also added to the member's list
+         * @description Anyone may call it; a token that fails is as none.
+         */
+        readonly post: operations["search_logging"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/priority_search/{num}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Returns the posts that match best
+         * @description Anyone may call it.
+         */
+        readonly post: operations["priority_search"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/category_search/{category_name}/{num}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Returns the posts of a category that match best
+         * @description Anyone may call it.
+         */
+        readonly post: operations["category_search"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/domain_search": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Returns the web sites of matching posts, the site with the most matches first
+         * @description Anyone may call it.
+         */
+        readonly post: operations["domain_search"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_user_lately_search/{num}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the member's most recent searches
+         * @description For members.
+         */
+        readonly get: operations["get_user_lately_search"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_similarity_words": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Returns similar words from posts for each token of a search
+         * @description `[{"token": [{"word": 0.83}, …]}, …]` in the order of the tokens: for each token at most 10 words
+         *     with their similarity, from 0.5 to 1, most similar first; the settings can change both bounds. For a
+         *     token that no post contains, such as a misspelled or inflected word, the words with a similar spelling are used;
+         *     if there are none, the list is empty.
+         *
+         *     Anyone may call it.
+         */
+        readonly post: operations["get_similarity_words"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_recommendation_newsfeed": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns posts recommended to the member
+         * @description Based on the posts that the member liked and viewed, their searches and the newsfeeds that they opened; posts that
+         *     the member has seen are left out. Guests, and members with little activity, get fresh and popular posts across
+         *     topics.
+         *
+         *     Anyone may call it; a token that fails is as none.
+         */
+        readonly get: operations["get_recommendation_newsfeed"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_popularity_newsfeed": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns popular posts
+         * @description Ranked by views and likes; recent ones count more.
+         *
+         *     Anyone may call it.
+         */
+        readonly get: operations["get_popularity_newsfeed"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_newsfeed_of_topic/{category_name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the posts of a topic, newest first
+         * @description The posts whose topics or tags contain the name. Opening the first page is recorded in the member's list.
+         *
+         *     Anyone may call it; a token that fails is as none.
+         */
+        readonly get: operations["get_newsfeed_of_topic"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_topic_newsfeed/{newsfeed_name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the posts of a topic (version 1)
+         * @deprecated
+         * @description Superseded by `/get_newsfeed_of_topic/{category_name}`, which gives the same answer.
+         *
+         *     Anyone may call it; a token that fails is as none.
+         */
+        readonly get: operations["get_topic_newsfeed"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_search_realtime": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the most frequent searches
+         * @description At most ten terms of the last 24 hours with their counts, most frequent first; of equally frequent terms, the most
+         *     recent first. For each term, the searches of one visitor count at most five times, and those of the guests of one
+         *     network at most 100 times.
+         *
+         *     Anyone may call it.
+         */
+        readonly get: operations["get_search_realtime"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_log_date/{months}/{days}/{hours}/{limit}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the access log of a period
+         * @description Newest first. Exactly one of `months`, `days` and `hours` is above 0. For administrators, unless the settings make
+         *     the log public.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["get_log_date"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_log_user/{user_id}/{limit}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the access log of a member
+         * @description Newest first. `guest` gives the lines of all guests, `removed` those of removed members. For administrators and
+         *     the member, unless the settings make the log public.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["get_log_user"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the access log of a member in a period
+         * @description Combines `/get_log_user/{user_id}/{limit}` and `/get_log_date/{months}/{days}/{hours}/{limit}`.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["get_log_user_date"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_analysis": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the totals of all days
+         * @description Anyone may call it.
+         */
+        readonly get: operations["get_analysis"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_everyday_analysis_days_ago/{days}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the figures of each day from a number of days ago until today, oldest first
+         * @description Anyone may call it; a token that fails is as none.
+         */
+        readonly get: operations["get_everyday_analysis_days_ago"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_everyday_analysis_specific_days/{year}/{month}/{day}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the figures of one day
+         * @description Anyone may call it; a token that fails is as none.
+         */
+        readonly get: operations["specific_days"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/insert_device/{device}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Counts a device
+         * @description Anyone may call it.
+         */
+        readonly get: operations["insert_device"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_device": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the number of counted devices of each type
+         * @description Anyone may call it.
+         */
+        readonly get: operations["get_device"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Sends live events as they happen
+         * @description Server-sent events, which browsers read with `EventSource`. The `data` of each event is a JSON object: the schema
+         *     `LiveEvents` has one for each name. `notice`: a notice
+         *     was published, changed, or hidden, which has only its id. `post`: a post was inserted. `counts`: the counts of today,
+         *     first and whenever they change, every five seconds at most. `reset`: events of the kind `event` are left out, so read the
+         *     data again. After a lost connection, the stream continues with the events after `Last-Event-ID`, also at another server.
+         *     An event may come twice. A comment comes every 15 to 20 seconds. A token is not needed; all callers get the same.
+         *
+         *     Anyone may call it.
+         */
+        readonly get: operations["events"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/healthz": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Liveness
+         * @description Answers `success` whenever the server runs.
+         *
+         *     Anyone may call it.
+         */
+        readonly get: operations["healthz"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/readyz": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Readiness
+         * @description Answers `success` when the server can take requests. Answers 503 `overloaded` when the database does not respond,
+         *     when writes fail, and while the server shuts down.
+         *
+         *     Anyone may call it.
+         */
+        readonly get: operations["readyz"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Says what runs here
+         * @description A page for browsers; JSON if the client prefers it.
+         *
+         *     Anyone may call it.
+         */
+        readonly get: operations["home"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/openapi.json": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns this document
+         * @description Anyone may call it.
+         */
+        readonly get: operations["openapi_json"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/docs": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Shows a page for reading this document and trying the operations
+         * @description Anyone may call it.
+         */
+        readonly get: operations["docs"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description The answer of the operations that sign a member in. */
+        readonly AccessToken: {
+            /**
+             * @description The bearer token that the other operations take.
+             * @example eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.Zm9yIHRoZSBkb2N1bWVudA
+             */
+            readonly access_token: string;
+        };
+        /** @description Another post has the url. */
+        readonly AlreadyUrl: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "already url";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "url_taken";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The figures over all days. */
+        readonly Analysis: {
+            /**
+             * Format: int64
+             * @description Average number of visitors per day since the first day with data, rounded down.
+             * @example 42
+             */
+            readonly day_avg_visitor: number;
+            /**
+             * Format: int64
+             * @description Highest number of visitors on one day.
+             * @example 42
+             */
+            readonly highest_day_visitor: number;
+            /**
+             * Format: int64
+             * @description Number of posts.
+             * @example 42
+             */
+            readonly posts_count: number;
+            /**
+             * Format: int64
+             * @description Number of searches.
+             * @example 42
+             */
+            readonly search_count: number;
+            /**
+             * Format: int64
+             * @description Number of communications; the interface documents this field with this name.
+             * @example 42
+             */
+            readonly communication_avg: number;
+            /**
+             * Format: int64
+             * @description Number of visitors today.
+             * @example 42
+             */
+            readonly today_visitor: number;
+            /**
+             * Format: int64
+             * @description Number of likes given, minus those taken back.
+             * @example 42
+             */
+            readonly total_fav: number;
+            /**
+             * Format: int64
+             * @description Number of views of posts.
+             * @example 42
+             */
+            readonly total_view: number;
+            /**
+             * Format: int64
+             * @description Sum of the visitors of all days.
+             * @example 42
+             */
+            readonly total_visitor: number;
+        };
+        /** @description A field or a parameter is missing, of another type, or out of bounds; or the body cannot be read. */
+        readonly BadRequest: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "bad request";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "invalid_value" | "missing_value" | "nothing_given" | "malformed_body" | "malformed_request" | "next_expired";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The token is missing, malformed, expired or revoked. */
+        readonly BadToken: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "bad token";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "bad_token";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The blacklisted members. */
+        readonly Blacklist: {
+            /** @description The members by the date of the blacklisting, the latest first, then by id. */
+            readonly blacklist: readonly components["schemas"]["Blacklisted"][];
+        };
+        /** @description A blacklisted member. */
+        readonly Blacklisted: {
+            /**
+             * @description The id as registered.
+             * @example ann
+             */
+            readonly user_id: string;
+            /**
+             * Format: date-time
+             * @description The date when the member was blacklisted.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+        };
+        /** @description The body has more than 1 MiB. */
+        readonly BodyTooLarge: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "payload too large";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "body_too_large";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The answer to listing the categories. */
+        readonly Categories: {
+            /** @description The categories with posts, ordered by the number of posts, greatest first, then by name. */
+            readonly categories: readonly components["schemas"]["Category"][];
+        };
+        /** @description A category and the number of its posts. */
+        readonly Category: {
+            /**
+             * @description The name of the category: the topic that its posts have.
+             * @example science
+             */
+            readonly category_name: string;
+            /**
+             * Format: int64
+             * @description The number of posts that have this topic.
+             * @example 42
+             */
+            readonly posts: number;
+        };
+        /** @description The report of one day. */
+        readonly Day: {
+            /**
+             * Format: date
+             * @description The day, `YYYY-MM-DD`.
+             * @example 2026-11-20
+             */
+            readonly date: string;
+            /**
+             * Format: int64
+             * @description Number of visitors.
+             * @example 42
+             */
+            readonly today_visitor: number;
+            /** @description Number of visitors in each hour, 0 to 23. */
+            readonly today_time_visitor: readonly components["schemas"]["HourVisitors"][];
+            /**
+             * Format: int64
+             * @description Number of views of posts.
+             * @example 42
+             */
+            readonly today_view: number;
+            /**
+             * Format: int64
+             * @description Number of likes; taking a like back does not reduce it.
+             * @example 42
+             */
+            readonly today_fav: number;
+            /** @description Visits by student number, most visits first. */
+            readonly today_student_visitor: readonly components["schemas"]["StudentVisits"][];
+        };
+        /** @description The answer to asking for the last days. */
+        readonly Days: {
+            /** @description The days, oldest first. */
+            readonly analysis: readonly components["schemas"]["Day"][];
+        };
+        /** @description The answer to asking for the devices. */
+        readonly Devices: {
+            /**
+             * Format: int64
+             * @description Reports of a computer.
+             * @example 42
+             */
+            readonly pc: number;
+            /**
+             * Format: int64
+             * @description Reports of a tablet.
+             * @example 42
+             */
+            readonly tablet: number;
+            /**
+             * Format: int64
+             * @description Reports of a phone.
+             * @example 42
+             */
+            readonly mobile: number;
+        };
+        /** @description A web site with posts that a search found. */
+        readonly Domain: {
+            /**
+             * @description The host of the site.
+             * @example news.example.org
+             */
+            readonly title: string;
+            /**
+             * Format: uri
+             * @description The address of the site.
+             * @example https://news.example.org/eclipse
+             */
+            readonly url: string;
+            /**
+             * @description The title of the best match, followed by the number of further matches, if there are any.
+             * @example 7 posts, the best: An eclipse over the lake
+             */
+            readonly post: string;
+        };
+        /** @description The answer to a search for sites. */
+        readonly Domains: {
+            /** @description The sites, at most 50, the one with the most matches first. */
+            readonly search_result: readonly components["schemas"]["Domain"][];
+        };
+        /** @description The answer of a successful operation that has only its result. */
+        readonly Done: {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The failures of `admin_remove_user` that have status 200. */
+        readonly Failure_admin_remove_user: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @enum {string}
+             */
+            readonly result: "Not admin" | "Not found";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "bad_token" | "not_admin" | "not_found";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `change_nickname` that have status 200. */
+        readonly Failure_change_nickname: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @enum {string}
+             */
+            readonly result: "rewrite_nickname" | "No member";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "invalid_value" | "bad_token";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `change_pw` that have status 200. */
+        readonly Failure_change_pw: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @enum {string}
+             */
+            readonly result: "incorrect pw" | "wrong user info" | "check pw";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "wrong_password" | "invalid_value" | "passwords_differ";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `check_admin` that have status 200. */
+        readonly Failure_check_admin: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "Not admin";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "bad_token" | "not_admin";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `get_specific_userinfo` that have status 200. */
+        readonly Failure_get_specific_userinfo: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "bad request";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "invalid_value" | "bad_token";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `get_userinfo` that have status 200. */
+        readonly Failure_get_userinfo: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "not found";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "bad_token";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `insert_notice` that have status 200. */
+        readonly Failure_insert_notice: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "Not admin";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "bad_token" | "not_admin";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `notice_feedback` that have status 200. */
+        readonly Failure_notice_feedback: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @enum {string}
+             */
+            readonly result: "bad request" | "fail";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "bad_token" | "not_found" | "invalid_value";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `pop_blacklist` that have status 200. */
+        readonly Failure_pop_blacklist: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "Not found";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "not_found";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `push_blacklist` that have status 200. */
+        readonly Failure_push_blacklist: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "Not found";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "not_found";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `remove_mine` that have status 200. */
+        readonly Failure_remove_mine: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "Not found";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "bad_token";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `remove_notice` that have status 200. */
+        readonly Failure_remove_notice: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @enum {string}
+             */
+            readonly result: "Not admin" | "Not found";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "bad_token" | "not_admin" | "not_found";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `reset_user_measurement` that have status 200. */
+        readonly Failure_reset_user_measurement: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "Not found";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "bad_token";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `send_feedback` that have status 200. */
+        readonly Failure_send_feedback: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @enum {string}
+             */
+            readonly result: "bad request" | "fail";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "bad_token" | "not_found" | "invalid_value";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `sign_in` that have status 200. */
+        readonly Failure_sign_in: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @enum {string}
+             */
+            readonly result: "No member" | "incorrect pw" | "blacklist user";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "unknown_member" | "wrong_password" | "blacklisted";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `sign_in_up` that have status 200. */
+        readonly Failure_sign_in_up: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @enum {string}
+             */
+            readonly result: "api error" | "not school" | "pw incorrect" | "blacklist user";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "university_unavailable" | "unknown_to_university" | "wrong_password" | "blacklisted";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `sign_up` that have status 200. */
+        readonly Failure_sign_up: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @enum {string}
+             */
+            readonly result: "wrong user info" | "check pw" | "already id";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "invalid_value" | "passwords_differ" | "id_taken";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `update_notice` that have status 200. */
+        readonly Failure_update_notice: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "Not admin";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "bad_token" | "not_admin";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description Feedback of a member. The names of its fields are those of the interface. */
+        readonly Feedback: {
+            /**
+             * @description Its id.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description Its type.
+             * @example general
+             */
+            readonly type: string;
+            /**
+             * @description Its text.
+             * @example The search is fast.
+             */
+            readonly post: string;
+            /**
+             * @description The id of the member who wrote it; `removed` if that member has been removed.
+             * @example ann
+             */
+            readonly author: string;
+            /**
+             * Format: date-time
+             * @description The date when it was sent.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+            /**
+             * @description The id of the notice that it is on, which may have been removed; `""` if it is on no notice.
+             * @example
+             */
+            readonly notice: string;
+            /**
+             * Format: int64
+             * @description 1 if it is open, 0 if it is done.
+             * @example 1
+             * @enum {integer}
+             */
+            readonly activation: 0 | 1;
+        };
+        /** @description The service failed, and the feedback was not stored. */
+        readonly FeedbackFailed: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "fail";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "internal_error";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        readonly FeedbackFields: {
+            /**
+             * @description 1 to 50 characters; `general` by default.
+             * @example general
+             */
+            readonly type?: string | null;
+            /**
+             * @description 1 to 5,000 characters.
+             * @example The search is fast.
+             */
+            readonly post?: string | null;
+            /**
+             * @description An alias of `post`.
+             * @example The search is fast.
+             */
+            readonly feedback?: string | null;
+        };
+        /** @description The answer to listing the feedback. */
+        readonly FeedbackList: {
+            /** @description At most 1,000 entries, newest first. */
+            readonly feedback_list: readonly components["schemas"]["Feedback"][];
+        };
+        /** @description The answer to getting a post. */
+        readonly GetPost: {
+            /** @description The post. */
+            readonly post: components["schemas"]["PostDetail"];
+        };
+        /** @description What runs at this address. */
+        readonly Home: {
+            /**
+             * @description `tidings`.
+             * @example tidings
+             */
+            readonly name: string;
+            /**
+             * @description The version of the program.
+             * @example 0.1.0
+             */
+            readonly version: string;
+            /**
+             * @description The API page, relative to this address; missing if it is not served.
+             * @example docs/
+             */
+            readonly docs?: string | null;
+            /**
+             * @description The OpenAPI document, relative to this address; missing if it is not served.
+             * @example openapi.json
+             */
+            readonly openapi?: string | null;
+        };
+        /** @description The number of visitors in one hour of a day. */
+        readonly HourVisitors: {
+            /**
+             * @description The hour, 0 to 23.
+             * @example 14
+             */
+            readonly time: number;
+            /**
+             * Format: int64
+             * @description Number of visitors in this hour.
+             * @example 12
+             */
+            readonly visitor: number;
+        };
+        /** @description The service failed during the import. It may also say how many posts were inserted, updated and skipped before. */
+        readonly ImportFailed: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "internal error";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "internal_error";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The result of an import. */
+        readonly ImportReport: {
+            /**
+             * Format: int64
+             * @description The number of new posts.
+             * @example 42
+             */
+            readonly inserted: number;
+            /**
+             * Format: int64
+             * @description The number of changed posts.
+             * @example 42
+             */
+            readonly updated: number;
+            /**
+             * Format: int64
+             * @description The number of unchanged posts.
+             * @example 42
+             */
+            readonly skipped: number;
+            /** @description The first 1,000 rejected lines, in order. If there are more, a last entry has their number. */
+            readonly errors: readonly components["schemas"]["LineError"][];
+        };
+        /** @description The body has more than 64 MiB. */
+        readonly ImportTooLarge: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "payload too large";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "body_too_large";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The answer of an operation that inserts a record. */
+        readonly Inserted: {
+            /**
+             * @description The id of the new record.
+             * @example 6b0039acd7c34f1e5b2e91a7
+             */
+            readonly _id: string;
+        };
+        /** @description The service failed; the cause is in its log. */
+        readonly InternalError: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "internal error";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "internal_error";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /**
+         * @description A kind of events.
+         * @enum {string}
+         */
+        readonly Kind: "notice" | "post" | "counts";
+        /** @description The service must have at least one administrator. */
+        readonly LastAdministrator: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "last administrator";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "last_administrator";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The answer to listing a member's searches. */
+        readonly LatelySearches: {
+            /** @description The searches, newest first. */
+            readonly lately_search_list: readonly components["schemas"]["SearchRecord"][];
+        };
+        /** @description A refused line of an import. */
+        readonly LineError: {
+            /**
+             * Format: int64
+             * @description The line's number, from 1; in a JSON array, the element's.
+             * @example 7
+             */
+            readonly line: number;
+            /**
+             * @description The reason, for people.
+             * @example url is missing
+             */
+            readonly reason: string;
+        };
+        /** @description The requested lists of a member. */
+        readonly Lists: {
+            /**
+             * @description The id as registered.
+             * @example ann
+             */
+            readonly user_id: string;
+            /** @description Liked posts, newest first. */
+            readonly fav_list?: readonly components["schemas"]["PostRecord"][] | null;
+            /** @description Viewed posts, each once, the most recently viewed first. */
+            readonly view_list?: readonly components["schemas"]["PostRecord"][] | null;
+            /** @description Searches, newest first. */
+            readonly search_list?: readonly components["schemas"]["SearchRecord"][] | null;
+            /** @description Opened newsfeeds, newest first. */
+            readonly newsfeed_list?: readonly components["schemas"]["NewsfeedAccess"][] | null;
+        };
+        /**
+         * @description The data of live events by the names of the events. The document describes them here, because it has no schema for the
+         *     parts of a stream; the end-to-end tests compare every event with it.
+         */
+        readonly LiveEvents: {
+            /** @description A notice was published, changed or hidden. */
+            readonly notice: components["schemas"]["NoticeChange"];
+            /** @description A post was inserted. */
+            readonly post: components["schemas"]["NewPost"];
+            /** @description The counts of today. */
+            readonly counts: components["schemas"]["TodayCounts"];
+            /** @description Events are left out. */
+            readonly reset: components["schemas"]["ResetData"];
+        };
+        /** @description The result of a query of the log. */
+        readonly Log: {
+            /** @description The lines, newest first. */
+            readonly log: readonly components["schemas"]["LogEntry"][];
+        };
+        /** @description A line of the access log. */
+        readonly LogEntry: {
+            /**
+             * @description The member's id, `guest` if the caller was not signed in, or `removed` if the member has been removed.
+             * @example ann
+             */
+            readonly user_id: string;
+            /**
+             * Format: date-time
+             * @description The time of the answer.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+            /**
+             * @description The path.
+             * @example /get_popularity_newsfeed
+             */
+            readonly path: string;
+            /**
+             * @description The method.
+             * @example GET
+             * @enum {string}
+             */
+            readonly method: "GET" | "POST" | "HEAD" | "PUT" | "DELETE" | "CONNECT" | "OPTIONS" | "TRACE" | "PATCH" | "other";
+            /**
+             * Format: int64
+             * @description The HTTP status of the answer.
+             * @example 200
+             */
+            readonly status: number;
+        };
+        /** @description The two lines; each is `""` until an administrator has written it. */
+        readonly MainInfo: {
+            /**
+             * @description The first and the second line.
+             * @example [
+             *       "Welcome back",
+             *       "The library is open until 22:00"
+             *     ]
+             */
+            readonly main_info: readonly string[];
+        };
+        readonly MainInfoFields: {
+            /**
+             * @description The first line, up to 50 characters.
+             * @example Welcome back
+             */
+            readonly new_info_1?: string | null;
+            /**
+             * @description The second line, up to 50 characters.
+             * @example The library is open until 22:00
+             */
+            readonly new_info_2?: string | null;
+        };
+        /** @description The path has other methods. */
+        readonly MethodNotAllowed: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "method not allowed";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "method_not_allowed";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        readonly NewPasswordFields: {
+            /**
+             * @description The current password.
+             * @example a long sentence
+             */
+            readonly pw: string;
+            /**
+             * @description The new password, 8 to 128 characters.
+             * @example another long sentence
+             */
+            readonly new_pw: string;
+            /**
+             * @description The new password again.
+             * @example another long sentence
+             */
+            readonly new_pw_check: string;
+        };
+        /** @description A post that was inserted. */
+        readonly NewPost: {
+            /** @description The post as feeds return it. */
+            readonly post: components["schemas"]["Post"];
+            /** @description The topics of the post. */
+            readonly topic: readonly string[];
+            /** @description The tags of the post. */
+            readonly tag: readonly string[];
+        };
+        /** @description A page of a newsfeed. */
+        readonly Newsfeed: {
+            /** @description The posts. */
+            readonly newsfeed: readonly components["schemas"]["Post"][];
+            /**
+             * @description The `next` of the following page; `null` on the last page.
+             * @example AAAAAAAAAAEAAAAAAAAAlg
+             */
+            readonly next: string | null;
+        };
+        /** @description A topic feed that a member opened: an element of `newsfeed_list`. */
+        readonly NewsfeedAccess: {
+            /**
+             * @description The feed's name.
+             * @example science
+             */
+            readonly newsfeed_name: string;
+            /** @description The most common tags of the posts on its first page. */
+            readonly tag: readonly string[];
+            /**
+             * Format: date-time
+             * @description The time when the member opened the feed.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+        };
+        readonly NicknameFields: {
+            /**
+             * @description 1 to 30 characters.
+             * @example Ann
+             */
+            readonly new_nickname: string;
+        };
+        /** @description The caller is a member, and the operation is for administrators or for another member. */
+        readonly NotAdmin: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "Not admin";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "not_admin";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description What the path names does not exist. */
+        readonly NotFound: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "Not found";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "not_found" | "unknown_path";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description A notice. The names and the order of its fields are those of the interface. */
+        readonly Notice: {
+            /**
+             * @description Its id.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description Its title, one line.
+             * @example Closed on Monday
+             */
+            readonly title: string;
+            /**
+             * @description Its text.
+             * @example The library opens again on Tuesday.
+             */
+            readonly post: string;
+            /**
+             * Format: int64
+             * @description The number of calls of `get_notice` for it.
+             * @example 42
+             */
+            readonly view: number;
+            /**
+             * Format: date-time
+             * @description The date when it was inserted.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+            /**
+             * Format: int64
+             * @description 1 if everybody sees it, 0 if only administrators see it.
+             * @example 1
+             * @enum {integer}
+             */
+            readonly activation: 0 | 1;
+        };
+        /** @description A change of a notice, as callers see it who are not administrators: they do not see hidden notices. */
+        readonly NoticeChange: {
+            /** @description The notice. */
+            readonly notice: components["schemas"]["Notice"];
+            /** @enum {string} */
+            readonly change: "published";
+        } | {
+            /** @description The notice as it is now. */
+            readonly notice: components["schemas"]["Notice"];
+            /** @enum {string} */
+            readonly change: "changed";
+        } | {
+            /** @description The id of the notice. */
+            readonly _id: string;
+            /** @enum {string} */
+            readonly change: "hidden";
+        };
+        readonly NoticeFields: {
+            /**
+             * @description 1 to 200 characters.
+             * @example Closed on Monday
+             */
+            readonly title?: string | null;
+            /**
+             * @description 1 to 20,000 characters.
+             * @example The library opens again on Tuesday.
+             */
+            readonly post?: string | null;
+            /**
+             * Format: int64
+             * @description 1 for shown; 0 for hidden, which only administrators see. 1 by default for a new notice.
+             * @example 1
+             * @enum {integer|null}
+             */
+            readonly activation?: 0 | 1 | null;
+        };
+        /** @description Several notices, newest first. Cheap to clone. */
+        readonly NoticeList: {
+            /** @description The notices, newest first. */
+            readonly notice_list: readonly components["schemas"]["Notice"][];
+        };
+        /** @description The answer to asking for one day. */
+        readonly OneDay: {
+            /** @description The day. */
+            readonly analysis: components["schemas"]["Day"];
+        };
+        /** @description The answer to getting a notice. */
+        readonly OneNotice: {
+            /** @description The notice. It is one notice and not a list; existing clients expect this name. */
+            readonly notice_list: components["schemas"]["Notice"];
+        };
+        /** @description The service is busy or shutting down, and nothing was changed. */
+        readonly Overloaded: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "overloaded";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "overloaded";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description A post as newsfeeds and searches return it. */
+        readonly Post: {
+            /**
+             * @description The id of the post.
+             * @example 6b0039acd7c34f1e5b2e91a7
+             */
+            readonly _id: string;
+            /**
+             * @description The title of the post.
+             * @example An eclipse over the lake
+             */
+            readonly title: string;
+            /**
+             * Format: date-time
+             * @description The time of publication.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+            /**
+             * @description The address of the image, `""` if there is none.
+             * @example https://news.example.org/lake.jpg
+             */
+            readonly img: string;
+            /**
+             * Format: int64
+             * @description The number of members who like the post.
+             * @example 42
+             */
+            readonly fav_cnt: number;
+            /**
+             * Format: int64
+             * @description The number of views.
+             * @example 42
+             */
+            readonly view: number;
+            /**
+             * Format: uri
+             * @description The address of the post.
+             * @example https://news.example.org/eclipse
+             */
+            readonly url: string;
+            /**
+             * Format: date-time
+             * @description The time from which the post is no longer shown; `null` for never.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly end_date: string | null;
+        };
+        /** @description A complete post. */
+        readonly PostDetail: components["schemas"]["Post"] & {
+            /**
+             * @description The text of the post.
+             * @example On Friday evening the moon covers the sun.
+             */
+            readonly post: string;
+            /** @description The topics of the post. */
+            readonly topic: readonly string[];
+            /** @description The tags of the post. */
+            readonly tag: readonly string[];
+        };
+        readonly PostFields: {
+            /**
+             * @description 1 to 300 characters.
+             * @example An eclipse over the lake
+             */
+            readonly title?: string | null;
+            /**
+             * @description The text, up to 100,000 characters.
+             * @example On Friday evening the moon covers the sun.
+             */
+            readonly post?: string | null;
+            /**
+             * @description The URL, http or https, up to 2,000 characters, unique among posts.
+             * @example https://news.example.org/eclipse
+             */
+            readonly url?: string | null;
+            /**
+             * @description The URL of an image; `""` for none.
+             * @example https://news.example.org/lake.jpg
+             */
+            readonly img?: string | null;
+            /**
+             * @description The categories, up to 50, each of 1 to 100 characters.
+             * @example [
+             *       "science"
+             *     ]
+             */
+            readonly topic?: readonly string[] | null;
+            /**
+             * @description The tags, up to 50, each of 1 to 100 characters.
+             * @example [
+             *       "nature",
+             *       "weather"
+             *     ]
+             */
+            readonly tag?: readonly string[] | null;
+            /**
+             * @description The date of publication, RFC 3339; the current time by default for a new post.
+             * @example 2026-11-20T08:36:00Z
+             */
+            readonly date?: string | null;
+            /**
+             * @description The date from which the post is hidden, RFC 3339; `""` for never.
+             * @example 2026-12-24T00:00:00Z
+             */
+            readonly end_date?: string | null;
+        };
+        /** @description A post that a search found. */
+        readonly PostHit: components["schemas"]["Post"] & {
+            /**
+             * Format: double
+             * @description How well the post matches, above 0 and below 1.
+             * @example 4.2
+             */
+            readonly similarity: number;
+        };
+        /** @description A post that a member liked or viewed: an element of `fav_list` and `view_list`. */
+        readonly PostRecord: {
+            /**
+             * @description The post's id.
+             * @example 6b0039acd7c34f1e5b2e91a7
+             */
+            readonly _id: string;
+            /** @description Its topics. */
+            readonly topic: readonly string[];
+            /** @description Its tags. */
+            readonly tag: readonly string[];
+            /** @description The tokens of its title and text. */
+            readonly token: readonly string[];
+            /**
+             * Format: date-time
+             * @description The date of the like or the last view.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+            /**
+             * Format: date-time
+             * @description The date of the post.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly post_date: string;
+            /**
+             * @description Its title.
+             * @example An eclipse over the lake
+             */
+            readonly title: string;
+            /**
+             * Format: uri
+             * @description Its address.
+             * @example https://news.example.org/eclipse
+             */
+            readonly url: string;
+            /**
+             * Format: int64
+             * @description 1 when it has an image, else 0.
+             * @example 1
+             * @enum {integer}
+             */
+            readonly img: 0 | 1;
+        };
+        /** @description The answer to asking for the frequent searches. */
+        readonly Realtime: {
+            /**
+             * @description Terms with their numbers of searches in the last 24 hours, most searched first.
+             * @example [
+             *       [
+             *         "eclipse",
+             *         12
+             *       ],
+             *       [
+             *         "library",
+             *         7
+             *       ]
+             *     ]
+             */
+            readonly search_realtime: readonly (readonly [
+                string,
+                number
+            ])[];
+        };
+        /** @description The data of the event `reset`. */
+        readonly ResetData: {
+            /** @description The name of the events that are left out: read the data again. */
+            readonly event: components["schemas"]["Kind"];
+        };
+        readonly SearchFields: {
+            /**
+             * @description 1 to 200 characters.
+             * @example eclipse
+             */
+            readonly search: string;
+        };
+        /** @description A search of a member: an element of `search_list`. */
+        readonly SearchRecord: {
+            /**
+             * @description The search as the member wrote it.
+             * @example Big eclipse
+             */
+            readonly original: string;
+            /** @description The search, split at white space. */
+            readonly search_split: readonly string[];
+            /** @description The search's tokens. */
+            readonly tokenizer_split: readonly string[];
+            /** @description The similar words that were added to the search. */
+            readonly similarity_split: readonly string[];
+            /**
+             * Format: date-time
+             * @description The time of the search.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+        };
+        /** @description The answer to a search. */
+        readonly SearchResult: {
+            /** @description The posts, best match first. */
+            readonly search_result: readonly components["schemas"]["PostHit"][];
+        };
+        readonly SignInFields: {
+            /**
+             * @description The sign-in identifier.
+             * @example ann
+             */
+            readonly id: string;
+            /**
+             * @description The password.
+             * @example a long sentence
+             */
+            readonly pw: string;
+        };
+        /** @description The service failed, and nobody was signed up. */
+        readonly SignUpFailed: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "sign_up fail";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "internal_error";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        readonly SignUpFields: {
+            /**
+             * @description The sign-in identifier: 3 to 30 ASCII letters, digits, `_`, `-` and `.`, a letter or digit first.
+             * @example ann
+             */
+            readonly id: string;
+            /**
+             * @description The password, 8 to 128 characters.
+             * @example another long sentence
+             */
+            readonly pw: string;
+            /**
+             * @description The password again.
+             * @example another long sentence
+             */
+            readonly pw_check: string;
+            /**
+             * @description The displayed name, 1 to 30 characters.
+             * @example Ann
+             */
+            readonly nickname: string;
+        };
+        /** @description The answer to asking for similar words. */
+        readonly SimilarityWords: {
+            /**
+             * @description One object for each token of the search in order, with the token as its only key.
+             * @example [
+             *       {
+             *         "eclipse": [
+             *           {
+             *             "moon": 0.83
+             *           },
+             *           {
+             *             "lunar": 0.79
+             *           }
+             *         ]
+             *       }
+             *     ]
+             */
+            readonly similarity_word: readonly {
+                readonly [key: string]: readonly {
+                    readonly [key: string]: number;
+                }[];
+            }[];
+        };
+        /** @description The number of visits of a student number. */
+        readonly StudentVisits: {
+            /**
+             * @description The member's id or its first characters; `guest` for all guests together, `removed` for all removed members.
+             * @example 2026
+             */
+            readonly student_num: string;
+            /**
+             * Format: int64
+             * @description Number of visits.
+             * @example 3
+             */
+            readonly count: number;
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_AccessToken: {
+            /**
+             * @description The bearer token that the other operations take.
+             * @example eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.Zm9yIHRoZSBkb2N1bWVudA
+             */
+            readonly access_token: string;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Blacklist: {
+            /** @description The members by the date of the blacklisting, the latest first, then by id. */
+            readonly blacklist: readonly components["schemas"]["Blacklisted"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Categories: {
+            /** @description The categories with posts, ordered by the number of posts, greatest first, then by name. */
+            readonly categories: readonly components["schemas"]["Category"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Days: {
+            /** @description The days, oldest first. */
+            readonly analysis: readonly components["schemas"]["Day"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Devices: {
+            /**
+             * Format: int64
+             * @description Reports of a computer.
+             * @example 42
+             */
+            readonly pc: number;
+            /**
+             * Format: int64
+             * @description Reports of a tablet.
+             * @example 42
+             */
+            readonly tablet: number;
+            /**
+             * Format: int64
+             * @description Reports of a phone.
+             * @example 42
+             */
+            readonly mobile: number;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Domains: {
+            /** @description The sites, at most 50, the one with the most matches first. */
+            readonly search_result: readonly components["schemas"]["Domain"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_FeedbackList: {
+            /** @description At most 1,000 entries, newest first. */
+            readonly feedback_list: readonly components["schemas"]["Feedback"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_GetPost: {
+            /** @description The post. */
+            readonly post: components["schemas"]["PostDetail"];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Home: {
+            /**
+             * @description `tidings`.
+             * @example tidings
+             */
+            readonly name: string;
+            /**
+             * @description The version of the program.
+             * @example 0.1.0
+             */
+            readonly version: string;
+            /**
+             * @description The API page, relative to this address; missing if it is not served.
+             * @example docs/
+             */
+            readonly docs?: string | null;
+            /**
+             * @description The OpenAPI document, relative to this address; missing if it is not served.
+             * @example openapi.json
+             */
+            readonly openapi?: string | null;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_ImportReport: {
+            /**
+             * Format: int64
+             * @description The number of new posts.
+             * @example 42
+             */
+            readonly inserted: number;
+            /**
+             * Format: int64
+             * @description The number of changed posts.
+             * @example 42
+             */
+            readonly updated: number;
+            /**
+             * Format: int64
+             * @description The number of unchanged posts.
+             * @example 42
+             */
+            readonly skipped: number;
+            /** @description The first 1,000 rejected lines, in order. If there are more, a last entry has their number. */
+            readonly errors: readonly components["schemas"]["LineError"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Inserted: {
+            /**
+             * @description The id of the new record.
+             * @example 6b0039acd7c34f1e5b2e91a7
+             */
+            readonly _id: string;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_LatelySearches: {
+            /** @description The searches, newest first. */
+            readonly lately_search_list: readonly components["schemas"]["SearchRecord"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Lists: {
+            /**
+             * @description The id as registered.
+             * @example ann
+             */
+            readonly user_id: string;
+            /** @description Liked posts, newest first. */
+            readonly fav_list?: readonly components["schemas"]["PostRecord"][] | null;
+            /** @description Viewed posts, each once, the most recently viewed first. */
+            readonly view_list?: readonly components["schemas"]["PostRecord"][] | null;
+            /** @description Searches, newest first. */
+            readonly search_list?: readonly components["schemas"]["SearchRecord"][] | null;
+            /** @description Opened newsfeeds, newest first. */
+            readonly newsfeed_list?: readonly components["schemas"]["NewsfeedAccess"][] | null;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Log: {
+            /** @description The lines, newest first. */
+            readonly log: readonly components["schemas"]["LogEntry"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_MainInfo: {
+            /**
+             * @description The first and the second line.
+             * @example [
+             *       "Welcome back",
+             *       "The library is open until 22:00"
+             *     ]
+             */
+            readonly main_info: readonly string[];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Newsfeed: {
+            /** @description The posts. */
+            readonly newsfeed: readonly components["schemas"]["Post"][];
+            /**
+             * @description The `next` of the following page; `null` on the last page.
+             * @example AAAAAAAAAAEAAAAAAAAAlg
+             */
+            readonly next: string | null;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_NoticeList: {
+            /** @description The notices, newest first. */
+            readonly notice_list: readonly components["schemas"]["Notice"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_OneDay: {
+            /** @description The day. */
+            readonly analysis: components["schemas"]["Day"];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_OneNotice: {
+            /** @description The notice. It is one notice and not a list; existing clients expect this name. */
+            readonly notice_list: components["schemas"]["Notice"];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Realtime: {
+            /**
+             * @description Terms with their numbers of searches in the last 24 hours, most searched first.
+             * @example [
+             *       [
+             *         "eclipse",
+             *         12
+             *       ],
+             *       [
+             *         "library",
+             *         7
+             *       ]
+             *     ]
+             */
+            readonly search_realtime: readonly (readonly [
+                string,
+                number
+            ])[];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_SearchResult: {
+            /** @description The posts, best match first. */
+            readonly search_result: readonly components["schemas"]["PostHit"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_SimilarityWords: {
+            /**
+             * @description One object for each token of the search in order, with the token as its only key.
+             * @example [
+             *       {
+             *         "eclipse": [
+             *           {
+             *             "moon": 0.83
+             *           },
+             *           {
+             *             "lunar": 0.79
+             *           }
+             *         ]
+             *       }
+             *     ]
+             */
+            readonly similarity_word: readonly {
+                readonly [key: string]: readonly {
+                    readonly [key: string]: number;
+                }[];
+            }[];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Summary: {
+            /** @description The figures. */
+            readonly analysis: components["schemas"]["Analysis"];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_UserInfo: {
+            /**
+             * @description The id as registered.
+             * @example ann
+             */
+            readonly user_id: string;
+            /**
+             * @description The name that the university verified; the nickname of a member who never verified.
+             * @example Ann Miller
+             */
+            readonly user_name: string;
+            /**
+             * @description The subject that the university verified, or `""`.
+             * @example Physics
+             */
+            readonly user_major: string;
+            /**
+             * @description The nickname.
+             * @example Ann
+             */
+            readonly nickname: string;
+            /**
+             * @description The nickname again, under the name that existing clients read.
+             * @example Ann
+             */
+            readonly user_nickname: string;
+            /** @description The liked posts, newest first, at most 300. */
+            readonly user_fav_list: readonly components["schemas"]["PostRecord"][];
+            /**
+             * Format: int64
+             * @description Whether the app signs the member in automatically: 0 or 1.
+             * @example 1
+             * @enum {integer}
+             */
+            readonly auto_login: 0 | 1;
+            /**
+             * Format: int64
+             * @description Whether the member is an administrator: 0 or 1.
+             * @example 0
+             * @enum {integer}
+             */
+            readonly admin: 0 | 1;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer to asking for all figures. */
+        readonly Summary: {
+            /** @description The figures. */
+            readonly analysis: components["schemas"]["Analysis"];
+        };
+        /** @description The counts of today that all callers may see. The names of its fields are those of the daily report. */
+        readonly TodayCounts: {
+            /**
+             * Format: date
+             * @description The day, `YYYY-MM-DD`.
+             * @example 2026-11-20
+             */
+            readonly date: string;
+            /**
+             * Format: int64
+             * @description Number of visitors.
+             * @example 42
+             */
+            readonly today_visitor: number;
+            /**
+             * Format: int64
+             * @description Number of views of posts.
+             * @example 42
+             */
+            readonly today_view: number;
+            /**
+             * Format: int64
+             * @description Number of likes; taking a like back does not reduce it.
+             * @example 42
+             */
+            readonly today_fav: number;
+        };
+        /** @description The client has sent too many requests, or has failed to sign in too often. */
+        readonly TooManyRequests: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "too many requests";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "too_many_requests";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The body has another content type. */
+        readonly UnsupportedMediaType: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "unsupported media type";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "unsupported_media_type";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The answer of `get_userinfo`. */
+        readonly UserInfo: {
+            /**
+             * @description The id as registered.
+             * @example ann
+             */
+            readonly user_id: string;
+            /**
+             * @description The name that the university verified; the nickname of a member who never verified.
+             * @example Ann Miller
+             */
+            readonly user_name: string;
+            /**
+             * @description The subject that the university verified, or `""`.
+             * @example Physics
+             */
+            readonly user_major: string;
+            /**
+             * @description The nickname.
+             * @example Ann
+             */
+            readonly nickname: string;
+            /**
+             * @description The nickname again, under the name that existing clients read.
+             * @example Ann
+             */
+            readonly user_nickname: string;
+            /** @description The liked posts, newest first, at most 300. */
+            readonly user_fav_list: readonly components["schemas"]["PostRecord"][];
+            /**
+             * Format: int64
+             * @description Whether the app signs the member in automatically: 0 or 1.
+             * @example 1
+             * @enum {integer}
+             */
+            readonly auto_login: 0 | 1;
+            /**
+             * Format: int64
+             * @description Whether the member is an administrator: 0 or 1.
+             * @example 0
+             * @enum {integer}
+             */
+            readonly admin: 0 | 1;
+        };
+    };
+    responses: {
+        /** @description Another post has the url. */
+        readonly AlreadyUrl: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "url_taken",
+                 *       "field": "url",
+                 *       "message": "another post has this address",
+                 *       "result": "already url"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["AlreadyUrl"];
+            };
+        };
+        /** @description A field or a parameter is missing, of another type, or out of bounds; or the body cannot be read. */
+        readonly BadRequest: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid_value",
+                 *       "field": "title",
+                 *       "message": "title is one line of 1 to 200 characters",
+                 *       "result": "bad request"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["BadRequest"];
+            };
+        };
+        /** @description The token is missing, malformed, expired or revoked. */
+        readonly BadToken: {
+            headers: {
+                /** @description The scheme of the token. */
+                readonly "WWW-Authenticate"?: string;
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "bad_token",
+                 *       "message": "the token is missing, expired or revoked: sign in, and send Authorization: Bearer with the access_token",
+                 *       "result": "bad token"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["BadToken"];
+            };
+        };
+        /** @description The body has more than 1 MiB. */
+        readonly BodyTooLarge: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "body_too_large",
+                 *       "message": "the body is larger than the limit of this operation",
+                 *       "result": "payload too large"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["BodyTooLarge"];
+            };
+        };
+        /** @description The service failed, and the feedback was not stored. */
+        readonly FeedbackFailed: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "internal_error",
+                 *       "message": "the service failed: try again, and tell its operators, whose log has the cause",
+                 *       "result": "fail"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["FeedbackFailed"];
+            };
+        };
+        /** @description The service failed during the import. It may also say how many posts were inserted, updated and skipped before. */
+        readonly ImportFailed: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "internal_error",
+                 *       "inserted": 512,
+                 *       "message": "the service failed: try again, and tell its operators, whose log has the cause",
+                 *       "result": "internal error",
+                 *       "skipped": 0,
+                 *       "updated": 0
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["ImportFailed"];
+            };
+        };
+        /** @description The body has more than 64 MiB. */
+        readonly ImportTooLarge: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "body_too_large",
+                 *       "message": "the body is larger than the limit of this operation",
+                 *       "result": "payload too large"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["ImportTooLarge"];
+            };
+        };
+        /** @description The service failed; the cause is in its log. */
+        readonly InternalError: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "internal_error",
+                 *       "message": "the service failed: try again, and tell its operators, whose log has the cause",
+                 *       "result": "internal error"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["InternalError"];
+            };
+        };
+        /** @description The service must have at least one administrator. */
+        readonly LastAdministrator: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "last_administrator",
+                 *       "message": "no administrator would be left: make another member an administrator first",
+                 *       "result": "last administrator"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["LastAdministrator"];
+            };
+        };
+        /** @description The path has other methods. */
+        readonly MethodNotAllowed: {
+            headers: {
+                /** @description The methods of this path. */
+                readonly Allow?: string;
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "method_not_allowed",
+                 *       "message": "the operation of this path has another method: Allow names it",
+                 *       "result": "method not allowed"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["MethodNotAllowed"];
+            };
+        };
+        /** @description The caller is a member, and the operation is for administrators or for another member. */
+        readonly NotAdmin: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "not_admin",
+                 *       "message": "only an administrator may do this",
+                 *       "result": "Not admin"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["NotAdmin"];
+            };
+        };
+        /** @description What the path names does not exist. */
+        readonly NotFound: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "not_found",
+                 *       "message": "it does not exist, or was removed in the meantime",
+                 *       "result": "Not found"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["NotFound"];
+            };
+        };
+        /** @description The service is busy or shutting down, and nothing was changed. */
+        readonly Overloaded: {
+            headers: {
+                /** @description The seconds after which another attempt can succeed. */
+                readonly "Retry-After"?: number;
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "overloaded",
+                 *       "message": "the service is busy and nothing was changed: try again in a moment",
+                 *       "result": "overloaded"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Overloaded"];
+            };
+        };
+        /** @description The service failed, and nobody was signed up. */
+        readonly SignUpFailed: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "internal_error",
+                 *       "message": "the service failed: try again, and tell its operators, whose log has the cause",
+                 *       "result": "sign_up fail"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["SignUpFailed"];
+            };
+        };
+        /** @description The client has sent too many requests, or has failed to sign in too often. */
+        readonly TooManyRequests: {
+            headers: {
+                /** @description The seconds after which another attempt can succeed. */
+                readonly "Retry-After"?: number;
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "too_many_requests",
+                 *       "message": "try again in 1 s",
+                 *       "result": "too many requests"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["TooManyRequests"];
+            };
+        };
+        /** @description The body has another content type. */
+        readonly UnsupportedMediaType: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "unsupported_media_type",
+                 *       "message": "the body is neither JSON nor a form: set Content-Type to application/json",
+                 *       "result": "unsupported media type"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["UnsupportedMediaType"];
+            };
+        };
+    };
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    readonly sign_up: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SignUpFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["SignUpFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_AccessToken"] | components["schemas"]["Failure_sign_up"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["SignUpFailed"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly sign_in: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SignInFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["SignInFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_AccessToken"] | components["schemas"]["Failure_sign_in"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly sign_in_up: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SignInFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["SignInFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_AccessToken"] | components["schemas"]["Failure_sign_in_up"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly change_pw: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewPasswordFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["NewPasswordFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_AccessToken"] | components["schemas"]["Failure_change_pw"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly sign_out_all: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 401: components["responses"]["BadToken"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_userinfo: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_UserInfo"] | components["schemas"]["Failure_get_userinfo"];
+                };
+            };
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_specific_userinfo: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The lists, 0 to 4 */
+                readonly type_num: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Lists"] | components["schemas"]["Failure_get_specific_userinfo"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly change_nickname: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NicknameFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["NicknameFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_change_nickname"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly update_auto_login: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description 0 off, 1 on */
+                readonly auto_login: 0 | 1;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly reset_user_measurement: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_reset_user_measurement"];
+                };
+            };
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly remove_mine: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_remove_mine"];
+                };
+            };
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 409: components["responses"]["LastAdministrator"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly check_admin: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_check_admin"];
+                };
+            };
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly admin_remove_user: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_admin_remove_user"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 409: components["responses"]["LastAdministrator"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_blacklist: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Blacklist"];
+                };
+            };
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly push_blacklist: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_push_blacklist"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 409: components["responses"]["LastAdministrator"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly pop_blacklist: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_pop_blacklist"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_all_notice: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
+                 *     `application/feed+json`.
+                 */
+                readonly format?: "json" | "atom" | "json-feed";
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_NoticeList"];
+                    readonly "application/atom+xml": string;
+                    readonly "application/feed+json": unknown;
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_notice: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The `_id` of the notice */
+                readonly notice_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_OneNotice"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly insert_notice: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NoticeFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["NoticeFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Inserted"] | components["schemas"]["Failure_insert_notice"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly update_notice: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The `_id` of the notice */
+                readonly notice_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NoticeFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["NoticeFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_update_notice"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly remove_notice: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The `_id` of the notice */
+                readonly notice_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_remove_notice"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly notice_feedback: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The `_id` of the notice */
+                readonly notice_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["FeedbackFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["FeedbackFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_notice_feedback"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["FeedbackFailed"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_main_info: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_MainInfo"];
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly update_main_info: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["MainInfoFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["MainInfoFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly send_feedback: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["FeedbackFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["FeedbackFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_send_feedback"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["FeedbackFailed"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_all_feedback: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_FeedbackList"];
+                };
+            };
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly update_feedback: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The `_id` of the feedback */
+                readonly feedback_obi: string;
+                /** @description 0 for done, 1 for open */
+                readonly activation: 0 | 1;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_post: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The `_id` of the post */
+                readonly post_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_GetPost"];
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_categories: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Categories"];
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly post_view: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The `_id` of the post */
+                readonly post_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly post_like: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The `_id` of the post */
+                readonly post_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly post_unlike: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The `_id` of the post */
+                readonly post_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly insert_post: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["PostFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["PostFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Inserted"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 409: components["responses"]["AlreadyUrl"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly update_post: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The `_id` of the post */
+                readonly post_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["PostFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["PostFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 409: components["responses"]["AlreadyUrl"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly remove_post: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The `_id` of the post */
+                readonly post_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly import_posts: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": readonly components["schemas"]["PostFields"][];
+                readonly "application/x-ndjson": components["schemas"]["PostFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_ImportReport"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["ImportTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["ImportFailed"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly search_logging: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SearchFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["SearchFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly priority_search: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The maximum number, 1 to 300 */
+                readonly num: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SearchFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["SearchFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_SearchResult"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly category_search: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A topic or a tag */
+                readonly category_name: string;
+                /** @description The maximum number, 1 to 300 */
+                readonly num: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SearchFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["SearchFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_SearchResult"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly domain_search: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SearchFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["SearchFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Domains"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_user_lately_search: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The maximum number, 1 to 300 */
+                readonly num: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_LatelySearches"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_similarity_words: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SearchFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["SearchFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_SimilarityWords"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_recommendation_newsfeed: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The maximum number of posts, 1 to 300; 150 by default. */
+                readonly limit?: number;
+                /** @description The `next` of the previous page, valid for ten minutes: continues the same order of posts. */
+                readonly next?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Newsfeed"];
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_popularity_newsfeed: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The maximum number of posts, 1 to 300; 150 by default. */
+                readonly limit?: number;
+                /** @description The `next` of the previous page, valid for ten minutes: continues the same order of posts. */
+                readonly next?: string;
+                /**
+                 * @description `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
+                 *     `application/feed+json`.
+                 */
+                readonly format?: "json" | "atom" | "json-feed";
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Newsfeed"];
+                    readonly "application/atom+xml": string;
+                    readonly "application/feed+json": unknown;
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_newsfeed_of_topic: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The maximum number of posts, 1 to 300; 150 by default. */
+                readonly limit?: number;
+                /** @description The `next` of the previous page, valid for ten minutes: continues the same order of posts. */
+                readonly next?: string;
+                /**
+                 * @description `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
+                 *     `application/feed+json`.
+                 */
+                readonly format?: "json" | "atom" | "json-feed";
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description A topic or a tag */
+                readonly category_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Newsfeed"];
+                    readonly "application/atom+xml": string;
+                    readonly "application/feed+json": unknown;
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_topic_newsfeed: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The maximum number of posts, 1 to 300; 150 by default. */
+                readonly limit?: number;
+                /** @description The `next` of the previous page, valid for ten minutes: continues the same order of posts. */
+                readonly next?: string;
+                /**
+                 * @description `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
+                 *     `application/feed+json`.
+                 */
+                readonly format?: "json" | "atom" | "json-feed";
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description A topic or a tag */
+                readonly newsfeed_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Newsfeed"];
+                    readonly "application/atom+xml": string;
+                    readonly "application/feed+json": unknown;
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_search_realtime: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Realtime"];
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_log_date: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Calendar months, or 0 */
+                readonly months: number;
+                /** @description Periods of 24 hours, or 0 */
+                readonly days: number;
+                /** @description Hours, or 0 */
+                readonly hours: number;
+                /** @description The maximum number of lines, at most 1000 */
+                readonly limit: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Log"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_log_user: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+                /** @description The maximum number of lines, at most 1000 */
+                readonly limit: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Log"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_log_user_date: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+                /** @description Calendar months, or 0 */
+                readonly months: number;
+                /** @description Periods of 24 hours, or 0 */
+                readonly days: number;
+                /** @description Hours, or 0 */
+                readonly hours: number;
+                /** @description The maximum number of lines, at most 1000 */
+                readonly limit: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Log"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_analysis: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Summary"];
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_everyday_analysis_days_ago: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The number of days, up to 366 */
+                readonly days: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Days"];
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly specific_days: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The year */
+                readonly year: number;
+                /** @description The month, 1 to 12 */
+                readonly month: number;
+                /** @description The day of the month */
+                readonly day: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_OneDay"];
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly insert_device: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description `pc`, `tablet` or `mobile`, also with the prefix `device_` */
+                readonly device: "pc" | "tablet" | "mobile" | "device_pc" | "device_tablet" | "device_mobile";
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_device: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Devices"];
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly events: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The kinds of events, separated by commas: `notice`, `post`, `counts`; all by default. */
+                readonly events?: string;
+                /** @description The id of the last event, for clients that cannot send the header `Last-Event-ID`. The header takes precedence. */
+                readonly last_event_id?: string;
+            };
+            readonly header?: {
+                /** @description The id of the last event */
+                readonly "Last-Event-ID"?: string | null;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/event-stream": string;
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly healthz: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly readyz: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly home: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/html": string;
+                    readonly "application/json": components["schemas"]["Success_Home"];
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly openapi_json: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": Record<string, never>;
+                };
+            };
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly docs: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Redirects to `/docs/`. */
+            readonly 308: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+}

@@ -1,0 +1,386 @@
+// Generated from the OpenAPI document by scripts/generate.mjs. Do not edit.
+
+import type { Answer, CallOptions, Input, LiveEvents, Operation } from "./types.js";
+
+/** The operations of the document: for each method its id, how to request it, and what it answers. */
+export const OPERATIONS = {
+    signUp: { id: "sign_up", method: "POST", path: "/sign_up", query: [], answers: "result" },
+    signIn: { id: "sign_in", method: "POST", path: "/sign_in", query: [], answers: "result" },
+    signInUp: { id: "sign_in_up", method: "POST", path: "/sign_in_up", query: [], answers: "result" },
+    changePw: { id: "change_pw", method: "POST", path: "/change_pw", query: [], answers: "result" },
+    signOutAll: { id: "sign_out_all", method: "GET", path: "/sign_out_all", query: [], answers: "result" },
+    getUserinfo: { id: "get_userinfo", method: "GET", path: "/get_userinfo", query: [], answers: "result" },
+    getSpecificUserinfo: { id: "get_specific_userinfo", method: "GET", path: "/get_specific_userinfo/{type_num}", query: [], answers: "result" },
+    changeNickname: { id: "change_nickname", method: "POST", path: "/change_nickname", query: [], answers: "result" },
+    updateAutoLogin: { id: "update_auto_login", method: "GET", path: "/update_auto_login/{auto_login}", query: [], answers: "result" },
+    resetUserMeasurement: { id: "reset_user_measurement", method: "GET", path: "/reset_user_measurement", query: [], answers: "result" },
+    removeMine: { id: "remove_mine", method: "GET", path: "/remove_mine", query: [], answers: "result" },
+    checkAdmin: { id: "check_admin", method: "GET", path: "/check_admin", query: [], answers: "result" },
+    adminRemoveUser: { id: "admin_remove_user", method: "GET", path: "/admin_remove_user/{user_id}", query: [], answers: "result" },
+    getBlacklist: { id: "get_blacklist", method: "GET", path: "/get_blacklist", query: [], answers: "result" },
+    pushBlacklist: { id: "push_blacklist", method: "GET", path: "/push_blacklist/{user_id}", query: [], answers: "result" },
+    popBlacklist: { id: "pop_blacklist", method: "GET", path: "/pop_blacklist/{user_id}", query: [], answers: "result" },
+    getAllNotice: { id: "get_all_notice", method: "GET", path: "/get_all_notice", query: ["format"], answers: "result" },
+    getNotice: { id: "get_notice", method: "GET", path: "/get_notice/{notice_obi}", query: [], answers: "result" },
+    insertNotice: { id: "insert_notice", method: "POST", path: "/insert_notice", query: [], answers: "result" },
+    updateNotice: { id: "update_notice", method: "POST", path: "/update_notice/{notice_obi}", query: [], answers: "result" },
+    removeNotice: { id: "remove_notice", method: "GET", path: "/remove_notice/{notice_obi}", query: [], answers: "result" },
+    noticeFeedback: { id: "notice_feedback", method: "POST", path: "/remove_notice/{notice_obi}", query: [], answers: "result" },
+    getMainInfo: { id: "get_main_info", method: "GET", path: "/get_main_info", query: [], answers: "result" },
+    updateMainInfo: { id: "update_main_info", method: "POST", path: "/update_main_info", query: [], answers: "result" },
+    sendFeedback: { id: "send_feedback", method: "POST", path: "/send_feedback", query: [], answers: "result" },
+    getAllFeedback: { id: "get_all_feedback", method: "GET", path: "/get_all_feedback", query: [], answers: "result" },
+    updateFeedback: { id: "update_feedback", method: "GET", path: "/update_feedback/{feedback_obi}/{activation}", query: [], answers: "result" },
+    getPost: { id: "get_post", method: "GET", path: "/get_post/{post_obi}", query: [], answers: "result" },
+    getCategories: { id: "get_categories", method: "GET", path: "/get_categories", query: [], answers: "result" },
+    postView: { id: "post_view", method: "GET", path: "/post_view/{post_obi}", query: [], answers: "result" },
+    postLike: { id: "post_like", method: "GET", path: "/post_like/{post_obi}", query: [], answers: "result" },
+    postUnlike: { id: "post_unlike", method: "GET", path: "/post_unlike/{post_obi}", query: [], answers: "result" },
+    insertPost: { id: "insert_post", method: "POST", path: "/insert_post", query: [], answers: "result" },
+    updatePost: { id: "update_post", method: "POST", path: "/update_post/{post_obi}", query: [], answers: "result" },
+    removePost: { id: "remove_post", method: "GET", path: "/remove_post/{post_obi}", query: [], answers: "result" },
+    importPosts: { id: "import_posts", method: "POST", path: "/import_posts", query: [], answers: "result" },
+    searchLogging: { id: "search_logging", method: "POST", path: "/search_logging", query: [], answers: "result" },
+    prioritySearch: { id: "priority_search", method: "POST", path: "/priority_search/{num}", query: [], answers: "result" },
+    categorySearch: { id: "category_search", method: "POST", path: "/category_search/{category_name}/{num}", query: [], answers: "result" },
+    domainSearch: { id: "domain_search", method: "POST", path: "/domain_search", query: [], answers: "result" },
+    getUserLatelySearch: { id: "get_user_lately_search", method: "GET", path: "/get_user_lately_search/{num}", query: [], answers: "result" },
+    getSimilarityWords: { id: "get_similarity_words", method: "POST", path: "/get_similarity_words", query: [], answers: "result" },
+    getRecommendationNewsfeed: { id: "get_recommendation_newsfeed", method: "GET", path: "/get_recommendation_newsfeed", query: ["limit","next"], answers: "result" },
+    getPopularityNewsfeed: { id: "get_popularity_newsfeed", method: "GET", path: "/get_popularity_newsfeed", query: ["limit","next","format"], answers: "result" },
+    getNewsfeedOfTopic: { id: "get_newsfeed_of_topic", method: "GET", path: "/get_newsfeed_of_topic/{category_name}", query: ["limit","next","format"], answers: "result" },
+    getTopicNewsfeed: { id: "get_topic_newsfeed", method: "GET", path: "/get_topic_newsfeed/{newsfeed_name}", query: ["limit","next","format"], answers: "result" },
+    getSearchRealtime: { id: "get_search_realtime", method: "GET", path: "/get_search_realtime", query: [], answers: "result" },
+    getLogDate: { id: "get_log_date", method: "GET", path: "/get_log_date/{months}/{days}/{hours}/{limit}", query: [], answers: "result" },
+    getLogUser: { id: "get_log_user", method: "GET", path: "/get_log_user/{user_id}/{limit}", query: [], answers: "result" },
+    getLogUserDate: { id: "get_log_user_date", method: "GET", path: "/get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}", query: [], answers: "result" },
+    getAnalysis: { id: "get_analysis", method: "GET", path: "/get_analysis", query: [], answers: "result" },
+    getEverydayAnalysisDaysAgo: { id: "get_everyday_analysis_days_ago", method: "GET", path: "/get_everyday_analysis_days_ago/{days}", query: [], answers: "result" },
+    specificDays: { id: "specific_days", method: "GET", path: "/get_everyday_analysis_specific_days/{year}/{month}/{day}", query: [], answers: "result" },
+    insertDevice: { id: "insert_device", method: "GET", path: "/insert_device/{device}", query: [], answers: "result" },
+    getDevice: { id: "get_device", method: "GET", path: "/get_device", query: [], answers: "result" },
+    events: { id: "events", method: "GET", path: "/events", query: ["events","last_event_id"], answers: "events" },
+    healthz: { id: "healthz", method: "GET", path: "/healthz", query: [], answers: "result" },
+    readyz: { id: "readyz", method: "GET", path: "/readyz", query: [], answers: "result" },
+    home: { id: "home", method: "GET", path: "/", query: [], answers: "result" },
+    openapiJson: { id: "openapi_json", method: "GET", path: "/openapi.json", query: [], answers: "json" },
+    docs: { id: "docs", method: "GET", path: "/docs", query: [], answers: "page" },
+} as const;
+
+/** The methods of all operations. */
+export abstract class Operations {
+    /** Calls an operation. */
+    protected abstract call<O extends Operation>(
+        operation: O,
+        input: Input<O> | undefined,
+        options: CallOptions | undefined,
+    ): Answer<O>;
+
+    /** Listens to live events. */
+    protected abstract listen(input: Input<"events"> | undefined, options: CallOptions | undefined): LiveEvents;
+
+    /** Registers a member and signs them in. Anyone may call it. `POST /sign_up` */
+    signUp(input: Input<"signUp">, options?: CallOptions): Answer<"signUp"> {
+        return this.call("signUp", input, options);
+    }
+
+    /** Signs a member in. Anyone may call it. `POST /sign_in` */
+    signIn(input: Input<"signIn">, options?: CallOptions): Answer<"signIn"> {
+        return this.call("signIn", input, options);
+    }
+
+    /** Signs a university member in, and registers a new member at the first sign-in. Anyone may call it. `POST /sign_in_up` */
+    signInUp(input: Input<"signInUp">, options?: CallOptions): Answer<"signInUp"> {
+        return this.call("signInUp", input, options);
+    }
+
+    /** Changes the member's password and revokes all older tokens. For members. `POST /change_pw` */
+    changePw(input: Input<"changePw">, options?: CallOptions): Answer<"changePw"> {
+        return this.call("changePw", input, options);
+    }
+
+    /** Revokes all tokens of the member, including the one of this request. For members. `GET /sign_out_all` */
+    signOutAll(options?: CallOptions): Answer<"signOutAll"> {
+        return this.call("signOutAll", undefined, options);
+    }
+
+    /** Returns the member's information. For members. `GET /get_userinfo` */
+    getUserinfo(options?: CallOptions): Answer<"getUserinfo"> {
+        return this.call("getUserinfo", undefined, options);
+    }
+
+    /** Returns the member's lists. For members. `GET /get_specific_userinfo/{type_num}` */
+    getSpecificUserinfo(input: Input<"getSpecificUserinfo">, options?: CallOptions): Answer<"getSpecificUserinfo"> {
+        return this.call("getSpecificUserinfo", input, options);
+    }
+
+    /** Changes the member's nickname. For members. `POST /change_nickname` */
+    changeNickname(input: Input<"changeNickname">, options?: CallOptions): Answer<"changeNickname"> {
+        return this.call("changeNickname", input, options);
+    }
+
+    /** Sets whether the app signs the member in automatically. For members. `GET /update_auto_login/{auto_login}` */
+    updateAutoLogin(input: Input<"updateAutoLogin">, options?: CallOptions): Answer<"updateAutoLogin"> {
+        return this.call("updateAutoLogin", input, options);
+    }
+
+    /** Resets the measurement of the member's interests. For members. `GET /reset_user_measurement` */
+    resetUserMeasurement(options?: CallOptions): Answer<"resetUserMeasurement"> {
+        return this.call("resetUserMeasurement", undefined, options);
+    }
+
+    /** Removes the member's own account with its lists and interests. For members. `GET /remove_mine` */
+    removeMine(options?: CallOptions): Answer<"removeMine"> {
+        return this.call("removeMine", undefined, options);
+    }
+
+    /** Checks whether the caller is an administrator. For members. `GET /check_admin` */
+    checkAdmin(options?: CallOptions): Answer<"checkAdmin"> {
+        return this.call("checkAdmin", undefined, options);
+    }
+
+    /** Removes a member. For members. `GET /admin_remove_user/{user_id}` */
+    adminRemoveUser(input: Input<"adminRemoveUser">, options?: CallOptions): Answer<"adminRemoveUser"> {
+        return this.call("adminRemoveUser", input, options);
+    }
+
+    /** Lists the members who may not sign in. For administrators. `GET /get_blacklist` */
+    getBlacklist(options?: CallOptions): Answer<"getBlacklist"> {
+        return this.call("getBlacklist", undefined, options);
+    }
+
+    /** Adds a member to the blacklist: the member cannot sign in, and all their tokens are revoked. For administrators. `GET /push_blacklist/{user_id}` */
+    pushBlacklist(input: Input<"pushBlacklist">, options?: CallOptions): Answer<"pushBlacklist"> {
+        return this.call("pushBlacklist", input, options);
+    }
+
+    /** Removes a member from the blacklist: the member can sign in again. For administrators. `GET /pop_blacklist/{user_id}` */
+    popBlacklist(input: Input<"popBlacklist">, options?: CallOptions): Answer<"popBlacklist"> {
+        return this.call("popBlacklist", input, options);
+    }
+
+    /** Lists all notices, newest first. Anyone may call it; a token that fails is as none. `GET /get_all_notice` */
+    getAllNotice(input?: Input<"getAllNotice">, options?: CallOptions): Answer<"getAllNotice"> {
+        return this.call("getAllNotice", input, options);
+    }
+
+    /** Returns a notice and counts a view. Anyone may call it; a token that fails is as none. `GET /get_notice/{notice_obi}` */
+    getNotice(input: Input<"getNotice">, options?: CallOptions): Answer<"getNotice"> {
+        return this.call("getNotice", input, options);
+    }
+
+    /** Publishes a notice. For members. `POST /insert_notice` */
+    insertNotice(input: Input<"insertNotice">, options?: CallOptions): Answer<"insertNotice"> {
+        return this.call("insertNotice", input, options);
+    }
+
+    /** Changes the given fields of a notice. For members. `POST /update_notice/{notice_obi}` */
+    updateNotice(input: Input<"updateNotice">, options?: CallOptions): Answer<"updateNotice"> {
+        return this.call("updateNotice", input, options);
+    }
+
+    /** Removes a notice. For members. `GET /remove_notice/{notice_obi}` */
+    removeNotice(input: Input<"removeNotice">, options?: CallOptions): Answer<"removeNotice"> {
+        return this.call("removeNotice", input, options);
+    }
+
+    /** Sends feedback on a notice. For members. `POST /remove_notice/{notice_obi}` */
+    noticeFeedback(input: Input<"noticeFeedback">, options?: CallOptions): Answer<"noticeFeedback"> {
+        return this.call("noticeFeedback", input, options);
+    }
+
+    /** Returns the two lines of an app's front page. Anyone may call it. `GET /get_main_info` */
+    getMainInfo(options?: CallOptions): Answer<"getMainInfo"> {
+        return this.call("getMainInfo", undefined, options);
+    }
+
+    /** Changes one or both of the two lines. For administrators. `POST /update_main_info` */
+    updateMainInfo(input: Input<"updateMainInfo">, options?: CallOptions): Answer<"updateMainInfo"> {
+        return this.call("updateMainInfo", input, options);
+    }
+
+    /** Sends feedback that concerns no notice. For members. `POST /send_feedback` */
+    sendFeedback(input: Input<"sendFeedback">, options?: CallOptions): Answer<"sendFeedback"> {
+        return this.call("sendFeedback", input, options);
+    }
+
+    /** Lists all feedback, newest first. For administrators. `GET /get_all_feedback` */
+    getAllFeedback(options?: CallOptions): Answer<"getAllFeedback"> {
+        return this.call("getAllFeedback", undefined, options);
+    }
+
+    /** Marks feedback as done or open. For administrators. `GET /update_feedback/{feedback_obi}/{activation}` */
+    updateFeedback(input: Input<"updateFeedback">, options?: CallOptions): Answer<"updateFeedback"> {
+        return this.call("updateFeedback", input, options);
+    }
+
+    /** Returns a post with its whole text. Anyone may call it. `GET /get_post/{post_obi}` */
+    getPost(input: Input<"getPost">, options?: CallOptions): Answer<"getPost"> {
+        return this.call("getPost", input, options);
+    }
+
+    /** Lists the categories that have posts, largest first. Anyone may call it. `GET /get_categories` */
+    getCategories(options?: CallOptions): Answer<"getCategories"> {
+        return this.call("getCategories", undefined, options);
+    }
+
+    /** Counts a view and records it in a member's list. Anyone may call it; a token that fails is as none. `GET /post_view/{post_obi}` */
+    postView(input: Input<"postView">, options?: CallOptions): Answer<"postView"> {
+        return this.call("postView", input, options);
+    }
+
+    /** Likes a post; idempotent. For members. `GET /post_like/{post_obi}` */
+    postLike(input: Input<"postLike">, options?: CallOptions): Answer<"postLike"> {
+        return this.call("postLike", input, options);
+    }
+
+    /** Removes a like; idempotent. For members. `GET /post_unlike/{post_obi}` */
+    postUnlike(input: Input<"postUnlike">, options?: CallOptions): Answer<"postUnlike"> {
+        return this.call("postUnlike", input, options);
+    }
+
+    /** Publishes a post. For administrators. `POST /insert_post` */
+    insertPost(input: Input<"insertPost">, options?: CallOptions): Answer<"insertPost"> {
+        return this.call("insertPost", input, options);
+    }
+
+    /** Changes the given fields of a post. For administrators. `POST /update_post/{post_obi}` */
+    updatePost(input: Input<"updatePost">, options?: CallOptions): Answer<"updatePost"> {
+        return this.call("updatePost", input, options);
+    }
+
+    /** Removes a post. For administrators. `GET /remove_post/{post_obi}` */
+    removePost(input: Input<"removePost">, options?: CallOptions): Answer<"removePost"> {
+        return this.call("removePost", input, options);
+    }
+
+    /** Imports posts. For administrators. `POST /import_posts` */
+    importPosts(input: Input<"importPosts">, options?: CallOptions): Answer<"importPosts"> {
+        return this.call("importPosts", input, options);
+    }
+
+    /** Records a search; a member's search is also added to the member's list. Anyone may call it; a token that fails is as none. `POST /search_logging` */
+    searchLogging(input: Input<"searchLogging">, options?: CallOptions): Answer<"searchLogging"> {
+        return this.call("searchLogging", input, options);
+    }
+
+    /** Returns the posts that match best. Anyone may call it. `POST /priority_search/{num}` */
+    prioritySearch(input: Input<"prioritySearch">, options?: CallOptions): Answer<"prioritySearch"> {
+        return this.call("prioritySearch", input, options);
+    }
+
+    /** Returns the posts of a category that match best. Anyone may call it. `POST /category_search/{category_name}/{num}` */
+    categorySearch(input: Input<"categorySearch">, options?: CallOptions): Answer<"categorySearch"> {
+        return this.call("categorySearch", input, options);
+    }
+
+    /** Returns the web sites of matching posts, the site with the most matches first. Anyone may call it. `POST /domain_search` */
+    domainSearch(input: Input<"domainSearch">, options?: CallOptions): Answer<"domainSearch"> {
+        return this.call("domainSearch", input, options);
+    }
+
+    /** Returns the member's most recent searches. For members. `GET /get_user_lately_search/{num}` */
+    getUserLatelySearch(input: Input<"getUserLatelySearch">, options?: CallOptions): Answer<"getUserLatelySearch"> {
+        return this.call("getUserLatelySearch", input, options);
+    }
+
+    /** Returns similar words from posts for each token of a search. Anyone may call it. `POST /get_similarity_words` */
+    getSimilarityWords(input: Input<"getSimilarityWords">, options?: CallOptions): Answer<"getSimilarityWords"> {
+        return this.call("getSimilarityWords", input, options);
+    }
+
+    /** Returns posts recommended to the member. Anyone may call it; a token that fails is as none. `GET /get_recommendation_newsfeed` */
+    getRecommendationNewsfeed(input?: Input<"getRecommendationNewsfeed">, options?: CallOptions): Answer<"getRecommendationNewsfeed"> {
+        return this.call("getRecommendationNewsfeed", input, options);
+    }
+
+    /** Returns popular posts. Anyone may call it. `GET /get_popularity_newsfeed` */
+    getPopularityNewsfeed(input?: Input<"getPopularityNewsfeed">, options?: CallOptions): Answer<"getPopularityNewsfeed"> {
+        return this.call("getPopularityNewsfeed", input, options);
+    }
+
+    /** Returns the posts of a topic, newest first. Anyone may call it; a token that fails is as none. `GET /get_newsfeed_of_topic/{category_name}` */
+    getNewsfeedOfTopic(input: Input<"getNewsfeedOfTopic">, options?: CallOptions): Answer<"getNewsfeedOfTopic"> {
+        return this.call("getNewsfeedOfTopic", input, options);
+    }
+
+    /** Returns the posts of a topic (version 1). Anyone may call it; a token that fails is as none. `GET /get_topic_newsfeed/{newsfeed_name}` @deprecated */
+    getTopicNewsfeed(input: Input<"getTopicNewsfeed">, options?: CallOptions): Answer<"getTopicNewsfeed"> {
+        return this.call("getTopicNewsfeed", input, options);
+    }
+
+    /** Returns the most frequent searches. Anyone may call it. `GET /get_search_realtime` */
+    getSearchRealtime(options?: CallOptions): Answer<"getSearchRealtime"> {
+        return this.call("getSearchRealtime", undefined, options);
+    }
+
+    /** Returns the access log of a period. For administrators. `GET /get_log_date/{months}/{days}/{hours}/{limit}` */
+    getLogDate(input: Input<"getLogDate">, options?: CallOptions): Answer<"getLogDate"> {
+        return this.call("getLogDate", input, options);
+    }
+
+    /** Returns the access log of a member. For administrators. `GET /get_log_user/{user_id}/{limit}` */
+    getLogUser(input: Input<"getLogUser">, options?: CallOptions): Answer<"getLogUser"> {
+        return this.call("getLogUser", input, options);
+    }
+
+    /** Returns the access log of a member in a period. For administrators. `GET /get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}` */
+    getLogUserDate(input: Input<"getLogUserDate">, options?: CallOptions): Answer<"getLogUserDate"> {
+        return this.call("getLogUserDate", input, options);
+    }
+
+    /** Returns the totals of all days. Anyone may call it. `GET /get_analysis` */
+    getAnalysis(options?: CallOptions): Answer<"getAnalysis"> {
+        return this.call("getAnalysis", undefined, options);
+    }
+
+    /** Returns the figures of each day from a number of days ago until today, oldest first. Anyone may call it; a token that fails is as none. `GET /get_everyday_analysis_days_ago/{days}` */
+    getEverydayAnalysisDaysAgo(input: Input<"getEverydayAnalysisDaysAgo">, options?: CallOptions): Answer<"getEverydayAnalysisDaysAgo"> {
+        return this.call("getEverydayAnalysisDaysAgo", input, options);
+    }
+
+    /** Returns the figures of one day. Anyone may call it; a token that fails is as none. `GET /get_everyday_analysis_specific_days/{year}/{month}/{day}` */
+    specificDays(input: Input<"specificDays">, options?: CallOptions): Answer<"specificDays"> {
+        return this.call("specificDays", input, options);
+    }
+
+    /** Counts a device. Anyone may call it. `GET /insert_device/{device}` */
+    insertDevice(input: Input<"insertDevice">, options?: CallOptions): Answer<"insertDevice"> {
+        return this.call("insertDevice", input, options);
+    }
+
+    /** Returns the number of counted devices of each type. Anyone may call it. `GET /get_device` */
+    getDevice(options?: CallOptions): Answer<"getDevice"> {
+        return this.call("getDevice", undefined, options);
+    }
+
+    /** Sends live events as they happen. Anyone may call it. `GET /events` */
+    events(input?: Input<"events">, options?: CallOptions): LiveEvents {
+        return this.listen(input, options);
+    }
+
+    /** Liveness. Anyone may call it. `GET /healthz` */
+    healthz(options?: CallOptions): Answer<"healthz"> {
+        return this.call("healthz", undefined, options);
+    }
+
+    /** Readiness. Anyone may call it. `GET /readyz` */
+    readyz(options?: CallOptions): Answer<"readyz"> {
+        return this.call("readyz", undefined, options);
+    }
+
+    /** Says what runs here. Anyone may call it. `GET /` */
+    home(options?: CallOptions): Answer<"home"> {
+        return this.call("home", undefined, options);
+    }
+
+    /** Returns this document. Anyone may call it. `GET /openapi.json` */
+    openapiJson(options?: CallOptions): Answer<"openapiJson"> {
+        return this.call("openapiJson", undefined, options);
+    }
+
+    /** Shows a page for reading this document and trying the operations. Anyone may call it. `GET /docs` */
+    docs(options?: CallOptions): Answer<"docs"> {
+        return this.call("docs", undefined, options);
+    }
+}

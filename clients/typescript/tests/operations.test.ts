@@ -1,0 +1,351 @@
+// Every operation, by its method, at a real server.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+import { attempt, type Operation, Tidings } from "tidings-client";
+import { all, PACKAGE, PASSWORD, run, Server, until } from "./support.js";
+import { OPERATIONS, Operations } from "../dist/operations.js";
+import { READS } from "../dist/retry.js";
+
+let server: Server;
+let boss: Tidings;
+let ann: Tidings;
+const guest = () => server.client();
+
+before(async () => {
+    server = await Server.start();
+    boss = await server.admin();
+    ann = await server.member("ann");
+});
+after(() => server.stop());
+
+/** Inserts a post, and returns its id when feeds show it. */
+async function post(title: string, topic: string[] = []): Promise<string> {
+    const url = `https://news.example.org/${encodeURIComponent(title)}`;
+    const { _id } = await boss.insertPost({ title, url, post: `The text of ${title}.`, topic });
+    await until(async () => (await all(guest().popularPosts())).some((post) => post._id === _id));
+    return _id;
+}
+
+/** Inserts a notice, and returns its id. */
+async function notice(title = "Closed"): Promise<string> {
+    return (await boss.insertNotice({ title, post: "The library is closed." }))._id;
+}
+
+const ID = /^[0-9a-f]{24}$/;
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
+/** Calls each operation and checks what it does. The compiler finds a missing one. */
+const CALLS: { [O in Operation]: () => Promise<void> } = {
+    async signUp() {
+        const client = guest();
+        const fields = { id: "kim", pw: PASSWORD, pw_check: PASSWORD, nickname: "김" };
+        assert.match((await client.signUp(fields)).access_token, TOKEN);
+        assert.equal((await client.getUserinfo()).nickname, "김");
+    },
+    async signIn() {
+        const client = guest();
+        assert.equal((await client.signIn({ id: "ann", pw: PASSWORD })).access_token, client.token);
+    },
+    async signInUp() {
+        const answer = await attempt(guest().signInUp({ id: "20260001", pw: PASSWORD }));
+        assert.equal(answer.result, "not school");
+    },
+    async changePw() {
+        const client = await server.member("cho");
+        const old = client.token;
+        const { access_token } = await client.changePw({ pw: PASSWORD, new_pw: "battery staple", new_pw_check: "battery staple" });
+        assert.equal(client.token, access_token);
+        assert.notEqual(client.token, old);
+        await client.getUserinfo();
+    },
+    async signOutAll() {
+        const client = await server.member("dora");
+        await client.signOutAll();
+        assert.equal(client.token, undefined);
+    },
+    async getUserinfo() {
+        const { user_id, admin } = await ann.getUserinfo();
+        assert.deepEqual([user_id, admin], ["ann", 0]);
+    },
+    async getSpecificUserinfo() {
+        assert.deepEqual((await ann.getSpecificUserinfo({ type_num: 3 })).search_list, []);
+    },
+    async changeNickname() {
+        await ann.changeNickname({ new_nickname: "Annie" });
+        assert.equal((await ann.getUserinfo()).nickname, "Annie");
+    },
+    async updateAutoLogin() {
+        await ann.updateAutoLogin({ auto_login: 1 });
+        assert.equal((await ann.getUserinfo()).auto_login, 1);
+    },
+    async resetUserMeasurement() {
+        await ann.resetUserMeasurement();
+    },
+    async removeMine() {
+        const client = await server.member("eve");
+        await client.removeMine();
+        assert.equal(client.token, undefined);
+        assert.equal((await attempt(client.signIn({ id: "eve", pw: PASSWORD }))).result, "No member");
+    },
+    async checkAdmin() {
+        await boss.checkAdmin();
+        assert.equal((await attempt(ann.checkAdmin())).result, "Not admin");
+    },
+    async adminRemoveUser() {
+        await server.member("fay");
+        await boss.adminRemoveUser({ user_id: "fay" });
+    },
+    async getBlacklist() {
+        assert.deepEqual((await boss.getBlacklist()).blacklist, []);
+    },
+    async pushBlacklist() {
+        const client = await server.member("gus");
+        await boss.pushBlacklist({ user_id: "gus" });
+        assert.equal((await attempt(client.signIn({ id: "gus", pw: PASSWORD }))).result, "blacklist user");
+    },
+    async popBlacklist() {
+        await boss.popBlacklist({ user_id: "gus" });
+        await guest().signIn({ id: "gus", pw: PASSWORD });
+    },
+    async getAllNotice() {
+        const _id = await notice("All");
+        assert.equal((await guest().getAllNotice()).notice_list[0]?._id, _id);
+    },
+    async getNotice() {
+        const { notice_list } = await guest().getNotice({ notice_obi: await notice("One") });
+        assert.equal(notice_list.title, "One");
+    },
+    async insertNotice() {
+        assert.match((await boss.insertNotice({ title: "New", post: "Text", activation: 0 }))._id, ID);
+    },
+    async updateNotice() {
+        const notice_obi = await notice();
+        await boss.updateNotice({ notice_obi, title: "Open" });
+        assert.equal((await guest().getNotice({ notice_obi })).notice_list.title, "Open");
+    },
+    async removeNotice() {
+        const notice_obi = await notice();
+        await boss.removeNotice({ notice_obi });
+        assert.equal((await attempt(guest().getNotice({ notice_obi }))).result, "Not found");
+    },
+    async noticeFeedback() {
+        const notice_obi = await notice();
+        await ann.noticeFeedback({ notice_obi, post: "Until when?" });
+        assert.equal((await boss.getAllFeedback()).feedback_list[0]?.notice, notice_obi);
+    },
+    async getMainInfo() {
+        assert.equal((await guest().getMainInfo()).main_info.length, 2);
+    },
+    async updateMainInfo() {
+        await boss.updateMainInfo({ new_info_1: "Welcome" });
+        assert.equal((await guest().getMainInfo()).main_info[0], "Welcome");
+    },
+    async sendFeedback() {
+        await ann.sendFeedback({ type: "idea", post: "A darker theme" });
+    },
+    async getAllFeedback() {
+        const [first] = (await boss.getAllFeedback()).feedback_list;
+        assert.deepEqual([first?.type, first?.author], ["idea", "ann"]);
+    },
+    async updateFeedback() {
+        const [first] = (await boss.getAllFeedback()).feedback_list;
+        assert.ok(first);
+        await boss.updateFeedback({ feedback_obi: first._id, activation: 0 });
+        assert.equal((await boss.getAllFeedback()).feedback_list[0]?.activation, 0);
+    },
+    async getPost() {
+        const { post: found } = await guest().getPost({ post_obi: await post("Lake", ["nature"]) });
+        assert.deepEqual([found.title, found.post, found.topic], ["Lake", "The text of Lake.", ["nature"]]);
+    },
+    async getCategories() {
+        assert.deepEqual((await guest().getCategories()).categories, [{ category_name: "nature", posts: 1 }]);
+    },
+    async postView() {
+        const post_obi = await post("Viewed");
+        await ann.postView({ post_obi });
+        assert.equal((await ann.getSpecificUserinfo({ type_num: 2 })).view_list?.[0]?._id, post_obi);
+    },
+    async postLike() {
+        const post_obi = await post("Liked");
+        await ann.postLike({ post_obi });
+        assert.equal((await ann.getUserinfo()).user_fav_list[0]?._id, post_obi);
+    },
+    async postUnlike() {
+        const [liked] = (await ann.getUserinfo()).user_fav_list;
+        assert.ok(liked);
+        await ann.postUnlike({ post_obi: liked._id });
+        assert.deepEqual((await ann.getUserinfo()).user_fav_list, []);
+    },
+    async insertPost() {
+        assert.match((await boss.insertPost({ title: "New", url: "https://news.example.org/new" }))._id, ID);
+        const again = await attempt(boss.insertPost({ title: "New", url: "https://news.example.org/new" }));
+        assert.equal(again.result, "already url");
+    },
+    async updatePost() {
+        const post_obi = await post("Draft");
+        await boss.updatePost({ post_obi, title: "Final" });
+        assert.equal((await guest().getPost({ post_obi })).post.title, "Final");
+    },
+    async removePost() {
+        const post_obi = await post("Old");
+        await boss.removePost({ post_obi });
+        assert.equal((await attempt(guest().getPost({ post_obi }))).result, "Not found");
+    },
+    async importPosts() {
+        const posts = [{ title: "Imported", url: "https://news.example.org/imported" }, { title: "Without an address" }];
+        const { inserted, errors } = await boss.importPosts(posts);
+        assert.deepEqual([inserted, errors.map((error) => error.line)], [1, [2]]);
+    },
+    async searchLogging() {
+        await ann.searchLogging({ search: "lake" });
+    },
+    async prioritySearch() {
+        const { search_result } = await guest().prioritySearch({ num: 5, search: "lake" });
+        assert.equal(search_result[0]?.title, "Lake");
+        assert.ok(search_result[0].similarity > 0);
+    },
+    async categorySearch() {
+        const found = await guest().categorySearch({ category_name: "nature", num: 5, search: "lake" });
+        assert.equal(found.search_result.length, 1);
+    },
+    async domainSearch() {
+        assert.equal((await guest().domainSearch({ search: "lake" })).search_result[0]?.title, "news.example.org");
+    },
+    async getUserLatelySearch() {
+        assert.equal((await ann.getUserLatelySearch({ num: 5 })).lately_search_list[0]?.original, "lake");
+    },
+    async getSimilarityWords() {
+        assert.equal((await guest().getSimilarityWords({ search: "lake" })).similarity_word.length, 1);
+    },
+    async getRecommendationNewsfeed() {
+        assert.equal((await ann.getRecommendationNewsfeed({ limit: 1 })).newsfeed.length, 1);
+    },
+    async getPopularityNewsfeed() {
+        assert.equal((await guest().getPopularityNewsfeed({ limit: 2 })).newsfeed.length, 2);
+    },
+    async getNewsfeedOfTopic() {
+        await post("대학 소식", ["대학/학교 생활?"]);
+        const { newsfeed } = await guest().getNewsfeedOfTopic({ category_name: "대학/학교 생활?" });
+        assert.deepEqual(newsfeed.map((post) => post.title), ["대학 소식"]);
+    },
+    async getTopicNewsfeed() {
+        assert.equal((await guest().getTopicNewsfeed({ newsfeed_name: "nature" })).newsfeed.length, 1);
+    },
+    async getSearchRealtime() {
+        await until(async () => (await guest().getSearchRealtime()).search_realtime.length > 0);
+        assert.deepEqual((await guest().getSearchRealtime()).search_realtime[0], ["lake", 1]);
+    },
+    async getLogDate() {
+        assert.equal((await boss.getLogDate({ months: 0, days: 0, hours: 1, limit: 3 })).log.length, 3);
+    },
+    async getLogUser() {
+        const { log } = await ann.getLogUser({ user_id: "ann", limit: 1 });
+        assert.equal(log[0]?.user_id, "ann");
+    },
+    async getLogUserDate() {
+        const { log } = await ann.getLogUserDate({ user_id: "ann", months: 0, days: 1, hours: 0, limit: 1 });
+        assert.equal(log[0]?.status, 200);
+    },
+    async getAnalysis() {
+        assert.ok((await guest().getAnalysis()).analysis.posts_count > 0);
+    },
+    async getEverydayAnalysisDaysAgo() {
+        assert.equal((await guest().getEverydayAnalysisDaysAgo({ days: 6 })).analysis.length, 7);
+    },
+    async specificDays() {
+        const { analysis } = await guest().specificDays({ year: 2026, month: 11, day: 20 });
+        assert.equal(analysis.date, "2026-11-20");
+    },
+    async insertDevice() {
+        await guest().insertDevice({ device: "mobile" });
+    },
+    async getDevice() {
+        assert.equal((await guest().getDevice()).mobile, 1);
+    },
+    async home() {
+        assert.equal((await guest().home()).name, "tidings");
+    },
+    async events() {
+        for await (const event of guest().events({ events: ["counts"] })) {
+            if (event.event === "counts") {
+                assert.ok(event.data.today_visitor > 0);
+                break;
+            }
+        }
+    },
+    async healthz() {
+        await guest().healthz();
+    },
+    async readyz() {
+        await guest().readyz();
+    },
+    async openapiJson() {
+        assert.equal((await guest().openapiJson())["openapi"], "3.1.0");
+    },
+    async docs() {
+        assert.match(await guest().docs(), /<html/i);
+    },
+};
+
+test("every operation of the document is a method, which does what it says", async (t) => {
+    for (const [name, call] of Object.entries(CALLS)) {
+        await t.test(name, call);
+    }
+});
+
+test("the methods are the operations of the document", () => {
+    const document = JSON.parse(run(["openapi"])) as { paths: Record<string, Record<string, { operationId: string }>> };
+    const described = Object.entries(document.paths).flatMap(([path, item]) =>
+        Object.entries(item).map(([method, { operationId }]) => `${method.toUpperCase()} ${path} ${operationId}`),
+    );
+    const known = Object.values(OPERATIONS).map(({ method, path, id }) => `${method} ${path} ${id}`);
+    assert.deepEqual(known.sort(), described.sort());
+    for (const name of Object.keys(OPERATIONS)) {
+        assert.ok(name in Operations.prototype, name);
+    }
+});
+
+test("the version of the package is that of the program", async () => {
+    const { version } = JSON.parse(await readFile(`${PACKAGE}/package.json`, "utf8")) as { version: string };
+    assert.equal(version, (await guest().home()).version);
+});
+
+test("the generated files are what the document gives", () => {
+    const script = [`${PACKAGE}/scripts/generate.mjs`, "--check", "-"];
+    execFileSync(process.execPath, script, { input: run(["openapi"]), stdio: ["pipe", "inherit", "inherit"] });
+});
+
+test("the operations that may be sent again are those that the server answers HEAD for", async () => {
+    for (const [name, { method, path }] of Object.entries(OPERATIONS)) {
+        if (method === "GET" && name !== "events") {
+            const response = await fetch(server.url + path.replace(/\{\w+\}/g, "1"), { method: "HEAD" });
+            assert.equal(response.status !== 405, READS.has(name as Operation), name);
+        }
+    }
+});
+
+test("the address of a feed is one for feed readers", async () => {
+    const address = guest().address("getPopularityNewsfeed", { format: "atom", limit: 1 });
+    const response = await fetch(address);
+    assert.equal(response.headers.get("content-type"), "application/atom+xml; charset=utf-8");
+});
+
+test("a parameter that would change the path is refused", async () => {
+    for (const post_obi of ["", ".", ".."]) {
+        await assert.rejects(guest().getPost({ post_obi }), TypeError);
+    }
+    assert.equal((await attempt(guest().getPost({ post_obi: "../get_analysis" }))).result, "Not found");
+});
+
+test("a client works below a base path", async () => {
+    const below = await Server.start("--base-path", "/api");
+    try {
+        const client = new Tidings({ url: `${below.url}/api/` });
+        assert.deepEqual((await client.getPopularityNewsfeed()).newsfeed, []);
+    } finally {
+        await below.stop();
+    }
+});
