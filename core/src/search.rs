@@ -52,7 +52,7 @@ pub struct PostHit {
 pub struct SearchResult {
     /// The posts, best match first.
     pub search_result: Vec<PostHit>,
-    /// With a page: the text that continues the search ([`Paging::After`]); `null` on the last page.
+    /// If a page was asked for: the text that continues the search; `null` on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub next: Option<Option<String>>,
@@ -76,7 +76,7 @@ pub struct Domain {
 pub struct Domains {
     /// The sites, at most 50, the one with the most matches first.
     pub search_result: Vec<Domain>,
-    /// As in [`SearchResult`].
+    /// If a page was asked for: the text that continues the search; `null` on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub next: Option<Option<String>>,

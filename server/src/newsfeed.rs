@@ -57,6 +57,7 @@ pub(crate) struct FeedPost {
     post: Post,
     /// With `?liked=1`: 1 if the caller likes the post, otherwise 0.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     liked: Option<i64>,
 }
 

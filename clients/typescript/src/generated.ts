@@ -921,7 +921,7 @@ export interface paths {
          * Returns popular posts
          * @description Ranked by views and likes; recent ones count more.
          *
-         *     Anyone may call it.
+         *     Anyone may call it; a token that fails is as none.
          */
         readonly get: operations["get_popularity_newsfeed"];
         readonly put?: never;
@@ -1582,6 +1582,11 @@ export interface components {
         readonly Domains: {
             /** @description The sites, at most 50, the one with the most matches first. */
             readonly search_result: readonly components["schemas"]["Domain"][];
+            /**
+             * @description If a page was asked for: the text that continues the search; `null` on the last page.
+             * @example AAAAAAAAAAEAAAAAAAAAlg
+             */
+            readonly next?: string | null;
         };
         /** @description The answer of a successful operation that has only its result. */
         readonly Done: {
@@ -2005,6 +2010,16 @@ export interface components {
              */
             readonly field?: string;
         };
+        /** @description A post of a newsfeed. */
+        readonly FeedPost: components["schemas"]["Post"] & {
+            /**
+             * Format: int64
+             * @description With `?liked=1`: 1 if the caller likes the post, otherwise 0.
+             * @example 1
+             * @enum {integer}
+             */
+            readonly liked?: 0 | 1;
+        };
         /** @description Feedback of a member. The names of its fields are those of the interface. */
         readonly Feedback: {
             /**
@@ -2421,7 +2436,7 @@ export interface components {
         /** @description A page of a newsfeed. */
         readonly Newsfeed: {
             /** @description The posts. */
-            readonly newsfeed: readonly components["schemas"]["Post"][];
+            readonly newsfeed: readonly components["schemas"]["FeedPost"][];
             /**
              * @description The `next` of the following page; `null` on the last page.
              * @example AAAAAAAAAAEAAAAAAAAAlg
@@ -2824,6 +2839,11 @@ export interface components {
         readonly SearchResult: {
             /** @description The posts, best match first. */
             readonly search_result: readonly components["schemas"]["PostHit"][];
+            /**
+             * @description If a page was asked for: the text that continues the search; `null` on the last page.
+             * @example AAAAAAAAAAEAAAAAAAAAlg
+             */
+            readonly next?: string | null;
         };
         readonly SignInFields: {
             /**
@@ -2997,6 +3017,11 @@ export interface components {
         readonly Success_Domains: {
             /** @description The sites, at most 50, the one with the most matches first. */
             readonly search_result: readonly components["schemas"]["Domain"][];
+            /**
+             * @description If a page was asked for: the text that continues the search; `null` on the last page.
+             * @example AAAAAAAAAAEAAAAAAAAAlg
+             */
+            readonly next?: string | null;
         } & {
             /**
              * @description `success`.
@@ -3162,7 +3187,7 @@ export interface components {
         /** @description The answer of a successful operation. */
         readonly Success_Newsfeed: {
             /** @description The posts. */
-            readonly newsfeed: readonly components["schemas"]["Post"][];
+            readonly newsfeed: readonly components["schemas"]["FeedPost"][];
             /**
              * @description The `next` of the following page; `null` on the last page.
              * @example AAAAAAAAAAEAAAAAAAAAlg
@@ -3238,6 +3263,11 @@ export interface components {
         readonly Success_SearchResult: {
             /** @description The posts, best match first. */
             readonly search_result: readonly components["schemas"]["PostHit"][];
+            /**
+             * @description If a page was asked for: the text that continues the search; `null` on the last page.
+             * @example AAAAAAAAAAEAAAAAAAAAlg
+             */
+            readonly next?: string | null;
         } & {
             /**
              * @description `success`.
@@ -3312,7 +3342,7 @@ export interface components {
              * @example Ann
              */
             readonly user_nickname: string;
-            /** @description The liked posts, newest first, at most 300. */
+            /** @description The liked posts, newest first, at most 300, each with the first 32 of its tokens. */
             readonly user_fav_list: readonly components["schemas"]["PostRecord"][];
             /**
              * Format: int64
@@ -3440,7 +3470,7 @@ export interface components {
              * @example Ann
              */
             readonly user_nickname: string;
-            /** @description The liked posts, newest first, at most 300. */
+            /** @description The liked posts, newest first, at most 300, each with the first 32 of its tokens. */
             readonly user_fav_list: readonly components["schemas"]["PostRecord"][];
             /**
              * Format: int64
@@ -4215,7 +4245,7 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["Success_NoticeList"];
                     readonly "application/atom+xml": string;
-                    readonly "application/feed+json": unknown;
+                    readonly "application/feed+json": Record<string, never>;
                 };
             };
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
@@ -4885,7 +4915,12 @@ export interface operations {
     };
     readonly priority_search: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description 1: the answer has `next`, which continues the search. */
+                readonly paged?: 0 | 1;
+                /** @description The `next` of the previous page. The pages together have the best 3,000 results. */
+                readonly next?: string;
+            };
             readonly header?: never;
             readonly path: {
                 /** @description The maximum number, 1 to 300 */
@@ -4920,7 +4955,12 @@ export interface operations {
     };
     readonly category_search: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description 1: the answer has `next`, which continues the search. */
+                readonly paged?: 0 | 1;
+                /** @description The `next` of the previous page. The pages together have the best 3,000 results. */
+                readonly next?: string;
+            };
             readonly header?: never;
             readonly path: {
                 /** @description A topic or a tag */
@@ -4957,7 +4997,12 @@ export interface operations {
     };
     readonly domain_search: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description 1: the answer has `next`, which continues the search. */
+                readonly paged?: 0 | 1;
+                /** @description The `next` of the previous page. The pages together have the best 3,000 results. */
+                readonly next?: string;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -5055,6 +5100,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description The `next` of the previous page, valid for ten minutes: continues the same order of posts. */
                 readonly next?: string;
+                /** @description 1: each post has `liked`, which is 1 if the caller likes the post, otherwise 0. */
+                readonly liked?: 0 | 1;
             };
             readonly header?: never;
             readonly path?: never;
@@ -5094,6 +5141,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description The `next` of the previous page, valid for ten minutes: continues the same order of posts. */
                 readonly next?: string;
+                /** @description 1: each post has `liked`, which is 1 if the caller likes the post, otherwise 0. */
+                readonly liked?: 0 | 1;
                 /**
                  * @description `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
                  *     `application/feed+json`.
@@ -5114,7 +5163,7 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["Success_Newsfeed"];
                     readonly "application/atom+xml": string;
-                    readonly "application/feed+json": unknown;
+                    readonly "application/feed+json": Record<string, never>;
                 };
             };
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
@@ -5140,6 +5189,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description The `next` of the previous page, valid for ten minutes: continues the same order of posts. */
                 readonly next?: string;
+                /** @description 1: each post has `liked`, which is 1 if the caller likes the post, otherwise 0. */
+                readonly liked?: 0 | 1;
                 /**
                  * @description `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
                  *     `application/feed+json`.
@@ -5163,7 +5214,7 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["Success_Newsfeed"];
                     readonly "application/atom+xml": string;
-                    readonly "application/feed+json": unknown;
+                    readonly "application/feed+json": Record<string, never>;
                 };
             };
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
@@ -5189,6 +5240,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description The `next` of the previous page, valid for ten minutes: continues the same order of posts. */
                 readonly next?: string;
+                /** @description 1: each post has `liked`, which is 1 if the caller likes the post, otherwise 0. */
+                readonly liked?: 0 | 1;
                 /**
                  * @description `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
                  *     `application/feed+json`.
@@ -5212,7 +5265,7 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["Success_Newsfeed"];
                     readonly "application/atom+xml": string;
-                    readonly "application/feed+json": unknown;
+                    readonly "application/feed+json": Record<string, never>;
                 };
             };
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
@@ -5676,6 +5729,15 @@ export interface operations {
                 content: {
                     readonly "application/json": Record<string, never>;
                 };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];

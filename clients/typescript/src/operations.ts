@@ -41,15 +41,15 @@ export const OPERATIONS = {
     removePost: { id: "remove_post", method: "GET", path: "/remove_post/{post_obi}", query: [], answers: "result" },
     importPosts: { id: "import_posts", method: "POST", path: "/import_posts", query: [], answers: "result" },
     searchLogging: { id: "search_logging", method: "POST", path: "/search_logging", query: [], answers: "result" },
-    prioritySearch: { id: "priority_search", method: "POST", path: "/priority_search/{num}", query: [], answers: "result" },
-    categorySearch: { id: "category_search", method: "POST", path: "/category_search/{category_name}/{num}", query: [], answers: "result" },
-    domainSearch: { id: "domain_search", method: "POST", path: "/domain_search", query: [], answers: "result" },
+    prioritySearch: { id: "priority_search", method: "POST", path: "/priority_search/{num}", query: ["paged","next"], answers: "result" },
+    categorySearch: { id: "category_search", method: "POST", path: "/category_search/{category_name}/{num}", query: ["paged","next"], answers: "result" },
+    domainSearch: { id: "domain_search", method: "POST", path: "/domain_search", query: ["paged","next"], answers: "result" },
     getUserLatelySearch: { id: "get_user_lately_search", method: "GET", path: "/get_user_lately_search/{num}", query: [], answers: "result" },
     getSimilarityWords: { id: "get_similarity_words", method: "POST", path: "/get_similarity_words", query: [], answers: "result" },
-    getRecommendationNewsfeed: { id: "get_recommendation_newsfeed", method: "GET", path: "/get_recommendation_newsfeed", query: ["limit","next"], answers: "result" },
-    getPopularityNewsfeed: { id: "get_popularity_newsfeed", method: "GET", path: "/get_popularity_newsfeed", query: ["limit","next","format"], answers: "result" },
-    getNewsfeedOfTopic: { id: "get_newsfeed_of_topic", method: "GET", path: "/get_newsfeed_of_topic/{category_name}", query: ["limit","next","format"], answers: "result" },
-    getTopicNewsfeed: { id: "get_topic_newsfeed", method: "GET", path: "/get_topic_newsfeed/{newsfeed_name}", query: ["limit","next","format"], answers: "result" },
+    getRecommendationNewsfeed: { id: "get_recommendation_newsfeed", method: "GET", path: "/get_recommendation_newsfeed", query: ["limit","next","liked"], answers: "result" },
+    getPopularityNewsfeed: { id: "get_popularity_newsfeed", method: "GET", path: "/get_popularity_newsfeed", query: ["limit","next","liked","format"], answers: "result" },
+    getNewsfeedOfTopic: { id: "get_newsfeed_of_topic", method: "GET", path: "/get_newsfeed_of_topic/{category_name}", query: ["limit","next","liked","format"], answers: "result" },
+    getTopicNewsfeed: { id: "get_topic_newsfeed", method: "GET", path: "/get_topic_newsfeed/{newsfeed_name}", query: ["limit","next","liked","format"], answers: "result" },
     getSearchRealtime: { id: "get_search_realtime", method: "GET", path: "/get_search_realtime", query: [], answers: "result" },
     getLogDate: { id: "get_log_date", method: "GET", path: "/get_log_date/{months}/{days}/{hours}/{limit}", query: [], answers: "result" },
     getLogUser: { id: "get_log_user", method: "GET", path: "/get_log_user/{user_id}/{limit}", query: [], answers: "result" },
@@ -294,7 +294,7 @@ export abstract class Operations {
         return this.call("getRecommendationNewsfeed", input, options);
     }
 
-    /** Returns popular posts. Anyone may call it. `GET /get_popularity_newsfeed` */
+    /** Returns popular posts. Anyone may call it; a token that fails is as none. `GET /get_popularity_newsfeed` */
     getPopularityNewsfeed(input?: Input<"getPopularityNewsfeed">, options?: CallOptions): Answer<"getPopularityNewsfeed"> {
         return this.call("getPopularityNewsfeed", input, options);
     }
