@@ -87,18 +87,17 @@ mod tests {
         #[test]
         fn pages_show_every_result_once_in_order(count in 0_i64..400, num in 1_i64..50, other: u64) {
             let (mut shown, mut next) = (Vec::new(), None::<String>);
-            for _ in 0..=count / num {
+            loop {
                 let paging = next.as_deref().map_or(Paging::First, Paging::After);
                 let page = Page::of(paging, "whales", Some("sea"), num).unwrap();
                 let mut results: Vec<i64> = (0..count.min(page.needed())).collect();
                 next = page.cut(&mut results).unwrap();
                 shown.extend(results);
-                if let Some(next) = &next {
-                    prop_assert!(Page::of(Paging::After(next), "whales", None, num).is_err());
-                    prop_assert!(offset(next, other).is_none());
-                }
+                let Some(next) = &next else { break };
+                prop_assert!(Page::of(Paging::After(next), "whales", None, num).is_err());
+                prop_assert!(offset(next, other).is_none());
             }
-            prop_assert_eq!((shown, next), ((0..count).collect(), None));
+            prop_assert_eq!(shown, (0..count).collect::<Vec<_>>());
         }
 
         #[test]
