@@ -20,7 +20,7 @@ impl Step {
 }
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     Step::new(include_str!("0001_initial.sql"), 1),
     // Counters have other keys.
     Step::new(include_str!("0002_concurrent.sql"), 2),
@@ -33,6 +33,7 @@ const STEPS: [Step; 9] = [
     Step::new(include_str!("0008_results.sql"), 7),
     // The search index has other tables.
     Step::new(include_str!("0009_search_segments.sql"), 9),
+    Step::new(include_str!("0010_references.sql"), 9),
 ];
 
 /// The schema version of this program: the number of its steps.
@@ -306,6 +307,9 @@ mod tests {
             let sql = "SELECT string_agg(conname, ' ') FROM pg_constraint WHERE conrelid = CAST('day_key' AS regclass)";
             assert_eq!(text(sql), "day_key_slot");
             assert_eq!(text("SELECT relpersistence FROM pg_class WHERE relname = 'day_key'"), "u");
+            database.query("DELETE FROM post", &[]);
+            let rows = "SELECT (SELECT count(*) FROM post_stats) + (SELECT count(*) FROM label)";
+            assert_eq!(text(rows), "0", "they are removed with the post");
         }
     }
 
