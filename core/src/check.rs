@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::config;
 use crate::error::{Error, Result};
 use crate::location::Location;
-use crate::post::recount as posts;
+use crate::post::{recount as posts, reindex};
 #[cfg(not(feature = "postgres"))]
 use crate::store::ServerError;
 use crate::store::StoreError;
@@ -176,8 +176,8 @@ const DERIVED: [Derived; 9] = [
     Derived {
         name: "search_index",
         right: "contains exactly the posts",
-        wrong: |database, _| posts::wrong_index(database),
-        repair: |database, _| posts::index(database),
+        wrong: |database, _| reindex::wrong_index(database),
+        repair: |database, _| reindex::index(database),
     },
     Derived {
         name: "visitors",

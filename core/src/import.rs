@@ -85,6 +85,9 @@ pub(crate) trait Kind: Send + Sync + 'static {
         batch
     }
 
+    /// Runs after a batch was submitted, while it is written.
+    fn submitted(&self, _: &Tidings) {}
+
     /// Writes the first lines of an arranged batch on behalf of an administrator, until its time is over. It may run more
     /// than once.
     ///
@@ -351,6 +354,7 @@ impl<'t, K: Kind> Import<'t, K> {
             kind.write(tx, &admin, &lines, &BatchTime::begin(waiting.clone()))
         });
         self.written = Some(Submitted { batch, written });
+        self.kind.submitted(self.tidings);
     }
 
     /// Waits until the submitted batch is written. Returns the lines that did not fit into its time.

@@ -199,6 +199,8 @@ struct Inner {
     // Declared first, so that their threads stop before the store closes.
     feeds: newsfeed::Feeds,
     analysis: analysis::State,
+    index_merger: post::index::Merger,
+    search_cache: post::index::SearchCache,
     words: Arc<words::ModelKeeper>,
     notice_cache: notice::NoticeCache,
     user_infos: profile::UserInfos,
@@ -265,6 +267,7 @@ impl Tidings {
         self.keys().required()?;
         newsfeed::start(self)?;
         analysis::start(self)?;
+        self.index_merger().start()?;
         words::start(self)
     }
 
@@ -361,6 +364,14 @@ impl Tidings {
         &self.0.posts_changed
     }
 
+    pub(crate) fn index_merger(&self) -> &post::index::Merger {
+        &self.0.index_merger
+    }
+
+    pub(crate) fn search_cache(&self) -> &post::index::SearchCache {
+        &self.0.search_cache
+    }
+
     pub(crate) fn feeds(&self) -> &newsfeed::Feeds {
         &self.0.feeds
     }
@@ -438,6 +449,7 @@ impl Builder {
         let store = Arc::new(Store::open(&location)?);
         let clock = store.clock_ahead().map_or(clock.clone(), |ahead| clock.corrected(ahead));
         let stem = location.stem();
+        post::reindex::complete_index(&store)?;
         post::heat::set_half_life(&store, config.feed.popular_half_life_days, clock.now())?;
         let keys = match &location {
             Location::File(_) => Keys::open(&config, &stem, clock.clone())?,
@@ -453,6 +465,8 @@ impl Builder {
             acts: post::acts::Acts::new(&store, &analysis.calendar, config.feed.like_weight),
             user_infos: profile::UserInfos::new(&store),
             posts_changed: store::Latest::default(),
+            index_merger: post::index::Merger::new(Arc::clone(&store), clock.clone()),
+            search_cache: post::index::SearchCache::default(),
             feeds,
             analysis,
             words,

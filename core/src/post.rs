@@ -31,6 +31,7 @@ pub(crate) mod index;
 mod list;
 pub(crate) mod news;
 pub(crate) mod recount;
+pub(crate) mod reindex;
 mod rows;
 mod stats;
 pub(crate) mod texts;
@@ -157,7 +158,7 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
         Ok(derived.write(tx)?)
     });
     written.map_err(duplicate_url)?;
-    tidings.posts_changed().record();
+    changed(tidings);
     Ok(Inserted { id })
 }
 
@@ -181,7 +182,7 @@ pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Re
         Ok(derived.write(tx)?)
     });
     written.map_err(duplicate_url)?;
-    tidings.posts_changed().record();
+    changed(tidings);
     Ok(())
 }
 
@@ -198,8 +199,14 @@ pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
         rows::remove(tx, &admin, &post, &mut derived)?;
         Ok::<_, Error>(derived.write(tx)?)
     })?;
-    tidings.posts_changed().record();
+    changed(tidings);
     Ok(())
+}
+
+/// Records that this process has changed posts.
+fn changed(tidings: &Tidings) {
+    tidings.posts_changed().record();
+    tidings.index_merger().after_write();
 }
 
 /// Returns a complete post, even if it is past its end date.

@@ -119,7 +119,7 @@ pub fn page(
     let page = Page::of(paging, &search, category.as_deref(), num)?;
     let tokens = tokens::distinct(tokens::tokens(&search));
     let similar = similar_words(tidings, &tokens);
-    let Some(query) = Query::new(&tokens, &similar) else {
+    let Some(query) = Query::new(&tokens, &similar, tidings.search_cache()) else {
         let next = page.cut(&mut Vec::<PostHit>::new());
         return Ok(SearchResult { search_result: Vec::new(), next });
     };
@@ -148,7 +148,7 @@ pub fn domains_page(tidings: &Tidings, search: &str, paging: Paging<'_>) -> Resu
     let search = checked(search)?;
     let page = Page::of(paging, &search, None, SITES)?;
     let tokens = tokens::distinct(tokens::tokens(&search));
-    let Some(query) = Query::new(&tokens, &[]) else {
+    let Some(query) = Query::new(&tokens, &[], tidings.search_cache()) else {
         let next = page.cut(&mut Vec::<Domain>::new());
         return Ok(Domains { search_result: Vec::new(), next });
     };

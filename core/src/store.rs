@@ -74,6 +74,7 @@ use engine::{Committer, Engine};
 use postgres::PgEngine;
 use sqlite::SqliteEngine;
 
+mod access;
 pub(crate) mod bulk;
 mod counts;
 mod deferred;
@@ -102,6 +103,7 @@ mod value;
 mod watch;
 mod writer;
 
+pub(crate) use access::Access;
 #[cfg(test)]
 pub(crate) use deferred::once;
 pub(crate) use deferred::{Deferred, TimeSlice};

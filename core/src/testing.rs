@@ -6,7 +6,7 @@ use crate::Tidings;
 use crate::account::{self, Caller, Operator, SignUp};
 use crate::admin;
 use crate::clock::{Clock, Timestamp};
-use crate::config::Config;
+use crate::config::{Config, Secret};
 use crate::id::PostKey;
 use crate::store::{Dialect, Isolation, StoreError};
 
@@ -21,6 +21,13 @@ pub(crate) fn operator() -> Operator {
 /// Returns the keys of posts.
 pub(crate) fn posts(keys: impl IntoIterator<Item = i64>) -> Vec<PostKey> {
     keys.into_iter().map(PostKey::new).collect()
+}
+
+/// Opens a database at any location, without a file for its key.
+pub(crate) fn open_at(location: &str) -> Tidings {
+    let key = Secret(b"a key for tests, long enough for a signature".to_vec().into());
+    let config = Config { token_key: Some(key), ..Config::default() };
+    Tidings::builder(location).config(config).open().unwrap()
 }
 
 /// A service whose database is removed when it is dropped.
@@ -84,13 +91,20 @@ impl Service {
     /// Makes a commit fail after all its writes, with [`StoreError::Dangling`].
     pub(crate) fn fail_a_commit(&self) {
         let failed = self.store().write(Isolation::Alone, |tx| {
-            let defer = match tx.dialect() {
-                Dialect::Sqlite => "PRAGMA defer_foreign_keys = ON",
+            let (defer, insert) = match tx.dialect() {
+                Dialect::Sqlite => (
+                    "PRAGMA defer_foreign_keys = ON",
+                    "INSERT INTO label (name, post, topic) VALUES ('sea', 999, 1)",
+                ),
                 #[cfg(feature = "postgres")]
-                Dialect::Postgres => "SET CONSTRAINTS ALL DEFERRED",
+                Dialect::Postgres => (
+                    "SET CONSTRAINTS ALL DEFERRED",
+                    "INSERT INTO post_segment_block (segment, first_word, part, last_word, data)
+                     VALUES (999, 'sea', 0, 'sea', '')",
+                ),
             };
             tx.run(defer, &[])?;
-            tx.run("INSERT INTO label (name, post, topic) VALUES ('sea', 999, 1)", &[])
+            tx.run(insert, &[])
         });
         assert!(matches!(failed, Err(StoreError::Dangling)), "{failed:?}");
     }

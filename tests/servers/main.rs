@@ -6,6 +6,7 @@
 //! cargo bench --bench servers -- --servers 1,3     # the numbers of servers (1 and 3 by default)
 //! cargo bench --bench servers -- --connections 48  # of all clients together (96 by default)
 //! cargo bench --bench servers -- --seconds 600 mixed
+//! cargo bench --bench servers -- --posts 1000000 --servers 1 search
 //! ```
 //!
 //! It starts PostgreSQL with `fsync` on in a temporary folder, and so many servers, which the clients share evenly. The
@@ -16,7 +17,11 @@
 //! | likes | likes of posts that the member has not liked; every tenth is a like or an unlike of one post |
 //! | userinfo | `get_userinfo` of members |
 //! | feed | the recommended feed of guests |
+//! | search | searches for one to three words, drawn like those of titles: common and rare ones |
 //! | mixed | likes and views, searches, topic feeds, changes of the profile, notices and reports |
+//!
+//! The part `search` first imports `--posts` generated posts of about 84 words in four languages (20,000 by default), and
+//! reports the rate. Its clients have two connections, so that the latency is that of a search and not of a queue.
 //!
 //! A table has the rate, the latencies, and the deadlocks that the database has counted, of which there must be none. A failed
 //! response fails its part, and the exit status is then 1.
@@ -38,6 +43,8 @@ mod answer;
 #[expect(dead_code, reason = "the load benchmark uses all of it")]
 #[path = "../load/client.rs"]
 mod client;
+#[path = "../../core/src/post/index/tests/agreement/corpus.rs"]
+mod corpus;
 #[path = "../load/histogram.rs"]
 mod histogram;
 mod world;
@@ -45,7 +52,12 @@ mod world;
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 /// The parts in the order in which they run.
-const PARTS: [&str; 4] = ["likes", "userinfo", "feed", "mixed"];
+const PARTS: [&str; 5] = ["likes", "userinfo", "feed", "search", "mixed"];
+/// The number of connections that search.
+const SEARCHING: usize = 2;
+/// The number of words of the language of a search.
+const WORDS: u32 = 60_000;
+
 /// What is measured.
 struct Options {
     parts: Vec<String>,
@@ -53,6 +65,8 @@ struct Options {
     /// The number of connections of all clients together.
     connections: usize,
     length: Duration,
+    /// The number of posts that are searched.
+    posts: u64,
 }
 
 fn main() -> ExitCode {
@@ -70,8 +84,8 @@ fn main() -> ExitCode {
 }
 
 fn options() -> Result<Options> {
-    let length = Duration::from_secs(5);
-    let mut options = Options { parts: Vec::new(), servers: vec![1, 3], connections: 96, length };
+    let (servers, length) = (vec![1, 3], Duration::from_secs(5));
+    let mut options = Options { parts: Vec::new(), servers, connections: 96, length, posts: 20_000 };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
@@ -79,6 +93,7 @@ fn options() -> Result<Options> {
             "--bench" => {}
             "--seconds" => options.length = Duration::from_secs(value()?.parse()?),
             "--connections" => options.connections = value()?.parse()?,
+            "--posts" => options.posts = value()?.parse()?,
             "--servers" => {
                 let numbers = value()?;
                 options.servers = numbers.split(',').map(str::parse).collect::<Result<_, _>>()?;
@@ -101,6 +116,10 @@ fn measure(options: &Options) -> Result<()> {
     for servers in &options.servers {
         let world = World::start(*servers)?;
         for part in &options.parts {
+            if part == "search" {
+                let (rate, size) = world.import(options.posts)?;
+                println!("import     {servers:>7} {rate:>9.0} posts/s; the index has {size} MB");
+            }
             let (rate, latency, busy) = run(&world, part, options)?;
             let ms = |latency: Duration| format!("{:.1}", latency.as_secs_f64() * 1_000.0);
             let [p50, p99] = [50.0, 99.0].map(|percent| ms(latency.percentile(percent)));
@@ -119,7 +138,8 @@ fn measure(options: &Options) -> Result<()> {
 
 /// Runs the clients of a part. Returns the rate of all servers, the latencies, and how busy the busiest client was.
 fn run(world: &World, part: &str, options: &Options) -> Result<(f64, Histogram, f64)> {
-    let share = options.connections / world.servers.len();
+    let connections = if part == "search" { SEARCHING } else { options.connections };
+    let share = connections.div_ceil(world.servers.len());
     let acts = Acts {
         posts: world.posts.clone().into(),
         members: world.members.clone().into(),
@@ -177,6 +197,15 @@ impl Acts {
             }),
             "userinfo" => always(get("/get_userinfo", Some(&acts.readers[client % acts.readers.len()]))),
             "feed" => always(get("/get_recommendation_newsfeed", None)),
+            "search" => {
+                let mut random = corpus::Random::new(client as u64);
+                Box::new(move |out| {
+                    let words = 1 + random.below(3);
+                    let search = corpus::search(&mut random, words, (0, WORDS));
+                    out.extend(post_json("/priority_search/20", None, &json!({ "search": search })));
+                    Some(Kind::Counted)
+                })
+            }
             _ => Box::new(move |out| {
                 number += 1;
                 out.extend(acts.mixed(number, &member));

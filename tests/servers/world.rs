@@ -1,24 +1,30 @@
 //! A database on a PostgreSQL server, servers on it, members and posts.
 
-use std::io::{BufRead as _, BufReader};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
 use std::net::SocketAddr;
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tempfile::TempDir;
 use tidings_cluster::{Cluster, Connection};
 use tidings_tests::{Caller, command, run};
 
-use crate::Result;
+use crate::{Result, corpus};
 
 /// The number of members who act, of those who only read, and of posts.
 const MEMBERS: usize = 24;
 const READERS: usize = 8;
 const POSTS: usize = 6_000;
 const DATABASE: &str = "tidings";
+/// The minimum and the maximum number of words of a post that is searched: 84 on average.
+const LENGTHS: (f64, f64) = (30.0, 180.0);
+/// The maximum time until the index is merged after an import.
+const MERGED: Duration = Duration::from_secs(120);
 
 /// The database, its servers, and who uses them.
 pub(crate) struct World {
@@ -67,6 +73,31 @@ impl World {
         let rows = world.connect().query("SELECT id FROM post ORDER BY key", &[]);
         world.posts = rows.into_iter().filter_map(|mut row| row[0].take()).collect();
         Ok(world)
+    }
+
+    /// Imports generated posts. Returns the number that was imported in a second, and the size of the search index in MB.
+    pub(crate) fn import(&self, posts: u64) -> Result<(f64, u64)> {
+        let path = self.folder.path().join("posts.jsonl");
+        let mut file = BufWriter::new(File::create(&path)?);
+        for number in 0..posts {
+            writeln!(file, "{}", corpus::post(number, LENGTHS))?;
+        }
+        file.into_inner()?.sync_all()?;
+        let began = Instant::now();
+        self.cli(&["post", "import", path.to_str().ok_or("the path is no text")?], "");
+        let rate = f64::from(u32::try_from(posts)?) / began.elapsed().as_secs_f64();
+        let merged = Instant::now();
+        let number = |sql: &str| self.connect().query(sql, &[])[0][0].as_ref().map_or(Ok(0), |n| n.parse());
+        while number("SELECT count(*) FROM lease WHERE name = 'search_index'")? > 0
+            && merged.elapsed() < MERGED
+        {
+            thread::sleep(Duration::from_millis(100));
+        }
+        self.connect().query("VACUUM ANALYZE", &[]);
+        let size =
+            "SELECT (pg_total_relation_size('post_index') + pg_total_relation_size('post_index_recent')
+                            + pg_total_relation_size('post_segment_block')) / 1000000";
+        Ok((rate, number(size)?))
     }
 
     fn serve(&self) -> Result<Server> {

@@ -182,8 +182,9 @@ fn text(value: ValueRef<'_>) -> Option<String> {
 }
 
 /// Tables that any request may change: counters, the access log, the change numbers that invalidate caches, what servers
-/// share beside the data, and the word model, which a server learns by itself.
-const COUNTED: [&str; 16] = [
+/// share beside the data, the word model, which a server learns by itself, and the segments of the search index, which it
+/// merges by itself.
+const COUNTED: [&str; 18] = [
     "day_count",
     "total_count",
     "visitor",
@@ -199,6 +200,8 @@ const COUNTED: [&str; 16] = [
     "lane",
     "word_model",
     "word_model_part",
+    "post_segment",
+    "post_segment_block",
     "sqlite_sequence",
 ];
 

@@ -84,6 +84,11 @@ fn add(hasher: &mut SipHasher13, cell: Arg<'_>) {
             hasher.write(&text.len().to_le_bytes());
             hasher.write(text.as_bytes());
         }
+        Arg::Blob(bytes) => {
+            hasher.write_u8(4);
+            hasher.write(&bytes.len().to_le_bytes());
+            hasher.write(bytes);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::plan::Plan;
 use super::{CancelFlag, CopyError, Last, Location, Report, Result, Step};
 use crate::check::{self, Context};
 use crate::error::Error;
-use crate::post::recount as posts;
+use crate::post::{recount as posts, reindex};
 use crate::store::bulk::{COLUMNS_MAX, Snapshot, Table, Target};
 use crate::store::{Arg, StoreError, Topic, Tx};
 
@@ -127,7 +127,7 @@ impl Transfer<'_> {
         let database = target.inspected();
         let of = posts::number(database).map_err(|error| self.failed(error))?;
         let (progress, stop) = (&mut *self.progress, self.stop);
-        let indexed = posts::fill_index(database, &mut |done| {
+        let indexed = reindex::fill_index(database, &mut |done| {
             progress(Step::Indexing { done, of });
             if stop.is_set() { Err(StoreError::Interrupted) } else { Ok(()) }
         });

@@ -141,7 +141,7 @@ pub fn import_as(
             import::run(tidings, caller, posts, entries, progress)
         }
     };
-    tidings.posts_changed().record();
+    super::changed(tidings);
     let Totals { inserted, updated, skipped, errors, about } = tally?;
     Ok(ImportReport { inserted, updated, skipped, errors, about })
 }
@@ -180,6 +180,11 @@ struct Posts {
 impl Kind for Posts {
     type Line = Line;
     const BATCH: usize = 2_000;
+
+    /// The search index is merged while the batch is written.
+    fn submitted(&self, tidings: &Tidings) {
+        tidings.index_merger().after_write();
+    }
 
     fn write(&self, tx: &mut dyn Tx, admin: &Admin<'_>, batch: &[Line], time: &BatchTime) -> Result<Written> {
         let (mut written, mut derived) = (Written::default(), DerivedChanges::default());

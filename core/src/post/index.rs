@@ -2,7 +2,16 @@
 //!
 //! Each engine has an index of its own, in `index/`. All contain the tokens of [`tidings_text::tokens`], which alone
 //! defines what a word is, and rank posts by the same formula.
+#![cfg_attr(
+    not(feature = "postgres"),
+    expect(
+        clippy::unnecessary_wraps,
+        unused_variables,
+        reason = "SQLite finds all posts at once and merges by itself"
+    )
+)]
 
+mod merger;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod sqlite;
@@ -15,7 +24,9 @@ use super::Post;
 use super::token_fields::TokenFields;
 use crate::clock::Timestamp;
 use crate::id::PostKey;
-use crate::store::{Arg, Dialect, Row, StoreError, Tx, Value};
+use crate::store::{Access, Arg, Dialect, Row, StoreError, Tx, Value};
+
+pub(crate) use merger::Merger;
 
 /// The weight of a word in the title relative to a word in the text.
 const TITLE_WEIGHT: u8 = 4;
@@ -29,17 +40,31 @@ const SIMILAR_WEIGHT: f64 = 0.2;
 pub(crate) struct Query<'q> {
     words: &'q [String],
     similar: &'q [String],
+    #[cfg(feature = "postgres")]
+    cache: &'q postgres::PostingCache,
+}
+
+/// What searches of a process keep in memory.
+#[derive(Default)]
+pub(crate) struct SearchCache {
+    #[cfg(feature = "postgres")]
+    postings: postgres::PostingCache,
 }
 
 impl<'q> Query<'q> {
     /// Creates a query for distinct tokens and words similar to them; `None` without tokens.
-    pub(crate) fn new(tokens: &'q [String], similar: &'q [String]) -> Option<Self> {
+    pub(crate) fn new(tokens: &'q [String], similar: &'q [String], cache: &'q SearchCache) -> Option<Self> {
         let first = |words: &'q [String]| &words[..words.len().min(QUERY_TOKENS)];
-        (!tokens.is_empty()).then(|| Self { words: first(tokens), similar: first(similar) })
+        (!tokens.is_empty()).then(|| Self {
+            words: first(tokens),
+            similar: first(similar),
+            #[cfg(feature = "postgres")]
+            cache: &cache.postings,
+        })
     }
 }
 
-/// The posts that match a query: a table `found` with their keys and their relevance.
+/// Some of the posts that match a query: a table `found` with their keys and their relevance.
 struct Matches {
     /// The common table expressions, the last of which is `found`. They take the arguments from $3 on.
     sql: &'static str,
@@ -47,18 +72,51 @@ struct Matches {
 }
 
 impl Matches {
-    /// Returns the posts that match a query, for the engine of a transaction.
-    fn of(query: &Query<'_>, dialect: Dialect) -> Self {
-        match dialect {
-            Dialect::Sqlite => sqlite::matches(query),
+    /// Returns all posts that match a query.
+    fn of(tx: &mut dyn Tx, query: &Query<'_>) -> Result<Self, StoreError> {
+        match tx.dialect() {
+            Dialect::Sqlite => Ok(sqlite::matches(query)),
             #[cfg(feature = "postgres")]
-            Dialect::Postgres => postgres::matches(query),
+            Dialect::Postgres => postgres::Ranked::of(tx, query)?.all(),
         }
     }
 
     /// Returns the arguments of a statement, of which $1 and $2 are `first`.
     fn args<'a>(&'a self, first: [Arg<'a>; 2]) -> Vec<Arg<'a>> {
         first.into_iter().chain(self.args.iter().map(Into::into)).collect()
+    }
+}
+
+/// The posts that match a query, in parts: each post is less relevant than all of the part before.
+enum Parts {
+    /// One part, which is `None` after it was taken.
+    Whole(Option<Matches>),
+    #[cfg(feature = "postgres")]
+    Ranked(postgres::Ranked),
+}
+
+impl Parts {
+    fn of(tx: &mut dyn Tx, query: &Query<'_>) -> Result<Self, StoreError> {
+        match tx.dialect() {
+            Dialect::Sqlite => Ok(Self::Whole(Some(sqlite::matches(query)))),
+            #[cfg(feature = "postgres")]
+            Dialect::Postgres => Ok(Self::Ranked(postgres::Ranked::of(tx, query)?)),
+        }
+    }
+
+    /// Returns the next part, of a size for `num` posts; `None` after the last one. It may leave out posts that do not have the
+    /// `category`.
+    fn next(
+        &mut self,
+        tx: &mut dyn Tx,
+        num: i64,
+        category: Option<&str>,
+    ) -> Result<Option<Matches>, StoreError> {
+        match self {
+            Self::Whole(whole) => Ok(whole.take()),
+            #[cfg(feature = "postgres")]
+            Self::Ranked(ranked) => ranked.next(tx, num, category),
+        }
     }
 }
 
@@ -114,12 +172,64 @@ pub(super) fn mismatches(tx: &mut dyn Tx) -> Result<Vec<PostKey>, StoreError> {
     tx.rows(&sql, &[])?.into_iter().map(|mut row| row.take(0)).collect()
 }
 
+/// Returns the faults of the index itself, for people.
+pub(super) fn damage(tx: &mut dyn Tx) -> Result<Vec<String>, StoreError> {
+    match tx.dialect() {
+        // SQLite checks it together with the file.
+        Dialect::Sqlite => Ok(Vec::new()),
+        #[cfg(feature = "postgres")]
+        Dialect::Postgres => postgres::damage(tx),
+    }
+}
+
 /// Empties the index, even if it is damaged.
 pub(super) fn clear(tx: &mut dyn Tx) -> Result<(), StoreError> {
     match tx.dialect() {
         Dialect::Sqlite => sqlite::clear(tx),
         #[cfg(feature = "postgres")]
         Dialect::Postgres => postgres::clear(tx),
+    }
+}
+
+/// Returns whether parts of the index should be merged.
+fn is_merge_due(tx: &mut dyn Tx) -> Result<bool, StoreError> {
+    match tx.dialect() {
+        Dialect::Sqlite => Ok(false),
+        #[cfg(feature = "postgres")]
+        Dialect::Postgres => postgres::merge::is_due(tx),
+    }
+}
+
+/// Merges parts of the index as long as that is due.
+///
+/// # Errors
+/// An error of the store; [`StoreError::Interrupted`] when `is_stopped` returns true; when the index is damaged.
+pub(super) fn merge<A: Access + ?Sized>(
+    database: &A,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<(), StoreError> {
+    if database.read(is_merge_due)? {
+        #[cfg(feature = "postgres")]
+        postgres::merge::merge(database, is_stopped)?;
+    }
+    Ok(())
+}
+
+/// Returns the key up to which posts are not in the index yet, because an update of the schema has emptied it.
+pub(super) fn unindexed(tx: &mut dyn Tx) -> Result<Option<PostKey>, StoreError> {
+    match tx.dialect() {
+        Dialect::Sqlite => Ok(None),
+        #[cfg(feature = "postgres")]
+        Dialect::Postgres => postgres::unindexed(tx),
+    }
+}
+
+/// Sets what [`unindexed`] returns.
+pub(super) fn set_unindexed(tx: &mut dyn Tx, key: Option<PostKey>) -> Result<(), StoreError> {
+    match tx.dialect() {
+        Dialect::Sqlite => Ok(()),
+        #[cfg(feature = "postgres")]
+        Dialect::Postgres => postgres::set_unindexed(tx, key),
     }
 }
 
@@ -140,7 +250,23 @@ pub(crate) fn find(
     now: Timestamp,
     num: i64,
 ) -> Result<Vec<(Post, f64)>, StoreError> {
-    let matches = Matches::of(query, tx.dialect());
+    let (mut parts, mut found) = (Parts::of(tx, query)?, Vec::new());
+    while let left @ 1.. = num - i64::try_from(found.len()).unwrap_or(num)
+        && let Some(matches) = parts.next(tx, num, category)?
+    {
+        found.extend(find_among(tx, &matches, category, now, left)?);
+    }
+    Ok(found)
+}
+
+/// Does the same as [`find`] among some of the posts that match.
+fn find_among(
+    tx: &mut dyn Tx,
+    matches: &Matches,
+    category: Option<&str>,
+    now: Timestamp,
+    num: i64,
+) -> Result<Vec<(Post, f64)>, StoreError> {
     let mut args = matches.args([now.into(), num.into()]);
     let mut within = String::new();
     if let Some(category) = category {
@@ -170,7 +296,7 @@ pub(crate) fn sites(
     now: Timestamp,
     num: i64,
 ) -> Result<Vec<Site>, StoreError> {
-    let matches = Matches::of(query, tx.dialect());
+    let matches = Matches::of(tx, query)?;
     let sql = format!(
         "WITH {}, ranked AS (
              SELECT p.host, p.title, f.relevance,

@@ -5,13 +5,10 @@
 //! only lowered to the possible maximum.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::heat::{self, VIEW_WEIGHT};
-use super::texts::{self, Text};
-use super::token_fields::TokenFields;
-use super::{PostStats, change, index, rows, texts_in};
+use super::{PostStats, change, rows, texts_in};
 use crate::analysis::counters::Counter;
 use crate::clock::{SECOND_MS, Timestamp};
 use crate::error::Result;
@@ -201,12 +198,6 @@ fn hot(tx: &mut dyn Tx, like_weight: f64, now: Timestamp) -> Result<Vec<Wrong>, 
     Ok(wrong.map(|(post, ..)| post).collect())
 }
 
-/// Describes the posts that the search index lacks, and its entries without a post.
-pub(crate) fn wrong_index(database: &dyn Inspected) -> Result<Vec<String>> {
-    let keys = database.read(|tx| index::mismatches(tx))?;
-    Ok(keys.iter().map(|key| format!("post number {}", key.as_i64())).collect())
-}
-
 /// Returns the number of posts.
 pub(crate) fn number(database: &dyn Inspected) -> Result<u64> {
     Ok(database.read(|tx| sql::counts(tx))?.1.unsigned_abs())
@@ -215,47 +206,6 @@ pub(crate) fn number(database: &dyn Inspected) -> Result<u64> {
 /// Marks all posts as changed for caches.
 pub(crate) fn all_changed(tx: &mut dyn Tx) -> Result<(), StoreError> {
     change::add_all(tx)
-}
-
-/// Rebuilds the search index. Searches find fewer posts until it is complete.
-pub(crate) fn index(database: &dyn Inspected) -> Result<()> {
-    // Another process may have updated a post in the meantime, which inserts its entry.
-    rebuild_index(database, index::Change::Update, &mut |_| Ok(()))
-}
-
-/// Does the same as [`index`] while no other process writes, and calls `progress` with the number of posts so far.
-///
-/// # Errors
-/// The first error of `progress`, or when the store fails.
-pub(crate) fn fill_index(
-    database: &dyn Inspected,
-    progress: &mut dyn FnMut(u64) -> Result<(), StoreError>,
-) -> Result<()> {
-    rebuild_index(database, index::Change::Insert, progress)
-}
-
-fn rebuild_index(
-    database: &dyn Inspected,
-    change_of: fn(PostKey, Arc<TokenFields>) -> index::Change,
-    progress: &mut dyn FnMut(u64) -> Result<(), StoreError>,
-) -> Result<()> {
-    database.write(|tx| index::clear(tx))?;
-    let mut done = 0;
-    let mut before = PostKey::MAX;
-    loop {
-        // Newest first, because most searches are for new posts.
-        let next = database.write(|tx| {
-            let page = texts::page(tx, before)?;
-            let tokens = |post: &Text| Arc::new(TokenFields::of(&post.title, &post.post));
-            let changes: Vec<_> = page.iter().map(|post| change_of(post.key, tokens(post))).collect();
-            index::write(tx, &changes)?;
-            Ok::<_, StoreError>(page.last().map(|post| (post.key, page.len() as u64)))
-        })?;
-        let Some((last, posts)) = next else { return Ok(()) };
-        before = last;
-        done += posts;
-        progress(done)?;
-    }
 }
 
 /// A post with wrong counts or a wrong heat.

@@ -7,7 +7,9 @@ use tidings_text::tokens;
 /// The maximum number of keywords of a post.
 pub(crate) const KEYWORDS: usize = 32;
 /// The weight of a token in the title relative to a token in the text.
-const TITLE_WEIGHT: usize = 3;
+const TITLE_WEIGHT: u32 = 3;
+/// The number of bytes of a text for which a distinct token is expected.
+const BYTES_PER_TOKEN: usize = 12;
 
 /// The tokens of a post, separated by blanks in each field.
 #[derive(Debug, PartialEq)]
@@ -18,6 +20,8 @@ pub(super) struct TokenFields {
     pub(super) post: String,
     /// The distinct tokens of title and text, in order.
     pub(super) token: String,
+    /// The number of occurrences of each of the distinct tokens.
+    pub(super) counts: Vec<Count>,
     /// The keywords, most significant first, from which interest and similarity are computed: the most frequent tokens,
     /// where each occurrence in the title counts three times. Of equally frequent tokens, the earlier comes first.
     ///
@@ -26,27 +30,38 @@ pub(super) struct TokenFields {
     pub(super) keyword: String,
 }
 
+/// The number of occurrences of a token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Count {
+    pub(super) title: u32,
+    pub(super) post: u32,
+}
+
 impl TokenFields {
     /// Splits the title and text of a post into tokens.
     pub(super) fn of(title: &str, post: &str) -> Self {
         let (title, post) = (stream(title), stream(post));
-        let mut places: HashMap<&str, usize> = HashMap::new();
-        let mut tokens: Vec<(&str, usize)> = Vec::new();
-        for (stream, weight) in [(&title, TITLE_WEIGHT), (&post, 1)] {
+        // Most of the time of the loop would be the growing of the map.
+        let expected = (title.len() + post.len()) / BYTES_PER_TOKEN;
+        let mut places: HashMap<&str, usize> = HashMap::with_capacity(expected);
+        let mut tokens: Vec<(&str, Count)> = Vec::with_capacity(expected);
+        for (stream, is_title) in [(&title, true), (&post, false)] {
             for token in stream.split_ascii_whitespace() {
                 let place = *places.entry(token).or_insert(tokens.len());
-                match tokens.get_mut(place) {
-                    Some((_, weights)) => *weights += weight,
-                    None => tokens.push((token, weight)),
+                if place == tokens.len() {
+                    tokens.push((token, Count::default()));
                 }
+                let count = &mut tokens[place].1;
+                *(if is_title { &mut count.title } else { &mut count.post }) += 1;
             }
         }
         let token = joined(tokens.iter().map(|(token, _)| *token));
+        let counts = tokens.iter().map(|(_, count)| *count).collect();
         tokens.retain(|(token, _)| token.contains(char::is_alphabetic));
         // The sort is stable, so of equal tokens the earlier stays first.
-        tokens.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
+        tokens.sort_by_key(|(_, count)| std::cmp::Reverse(TITLE_WEIGHT * count.title + count.post));
         let keyword = joined(tokens.iter().take(KEYWORDS).map(|(token, _)| *token));
-        Self { title, post, token, keyword }
+        Self { title, post, token, counts, keyword }
     }
 }
 
@@ -81,6 +96,8 @@ mod tests {
         assert_eq!(fields.title, "rust 1.95 news");
         assert_eq!(fields.post, "cargo cargo cargo news 2026 compiler");
         assert_eq!(fields.token, "rust 1.95 news cargo 2026 compiler");
+        let counts: Vec<_> = fields.counts.iter().map(|count| (count.title, count.post)).collect();
+        assert_eq!(counts, [(1, 0), (1, 0), (1, 1), (0, 3), (0, 1), (0, 1)]);
         assert_eq!(fields.keyword, "news rust cargo compiler");
     }
 

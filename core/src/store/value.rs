@@ -17,6 +17,8 @@ pub(crate) enum Arg<'a> {
     Real(f64),
     /// A text.
     Text(&'a str),
+    /// Bytes.
+    Blob(&'a [u8]),
 }
 
 impl From<i64> for Arg<'_> {
@@ -49,6 +51,12 @@ impl<'a> From<&'a String> for Arg<'a> {
     }
 }
 
+impl<'a> From<&'a Vec<u8>> for Arg<'a> {
+    fn from(value: &'a Vec<u8>) -> Self {
+        Self::Blob(value)
+    }
+}
+
 impl<'a> From<&'a Value> for Arg<'a> {
     fn from(value: &'a Value) -> Self {
         match value {
@@ -56,6 +64,7 @@ impl<'a> From<&'a Value> for Arg<'a> {
             Value::Integer(value) => Self::Integer(*value),
             Value::Real(value) => Self::Real(*value),
             Value::Text(value) => Self::Text(value),
+            Value::Blob(value) => Self::Blob(value),
         }
     }
 }
@@ -73,6 +82,7 @@ pub(crate) enum Value {
     Integer(i64),
     Real(f64),
     Text(String),
+    Blob(Vec<u8>),
 }
 
 impl From<&Arg<'_>> for Value {
@@ -82,6 +92,7 @@ impl From<&Arg<'_>> for Value {
             Arg::Integer(value) => Self::Integer(value),
             Arg::Real(value) => Self::Real(value),
             Arg::Text(value) => Self::Text(value.to_owned()),
+            Arg::Blob(value) => Self::Blob(value.to_owned()),
         }
     }
 }
@@ -122,6 +133,12 @@ impl FromValue for String {
     }
 }
 
+impl FromValue for Vec<u8> {
+    fn from_value(value: &mut Value) -> Option<Self> {
+        if let Value::Blob(value) = value { Some(std::mem::take(value)) } else { None }
+    }
+}
+
 impl<T: FromValue> FromValue for Option<T> {
     fn from_value(value: &mut Value) -> Option<Self> {
         if *value == Value::Null { Some(None) } else { T::from_value(value).map(Some) }
@@ -133,8 +150,8 @@ impl<T: FromValue> FromValue for Option<T> {
 pub(crate) struct Row(pub(super) Vec<Value>);
 
 impl Row {
-    /// Takes the value of column `index`, counted from 0, out of the row. A text is moved, so it can be taken only
-    /// once.
+    /// Takes the value of column `index`, counted from 0, out of the row. A text or bytes are moved, so they can be
+    /// taken only once.
     ///
     /// # Errors
     /// When the column does not exist or has a different type, which is a mistake in the statement.

@@ -31,7 +31,7 @@ fn insert(tidings: &Tidings, title: &str, post: &str) -> String {
 fn found(tidings: &Tidings, words: &[&str], similar: &[&str]) -> Vec<(String, f64)> {
     let [words, similar] =
         [words, similar].map(|words| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
-    let query = Query::new(&words, &similar).unwrap();
+    let query = Query::new(&words, &similar, tidings.search_cache()).unwrap();
     let found = tidings.store().read(|tx| find(tx, &query, None, NOW, 10)).unwrap();
     found.into_iter().map(|(post, relevance)| (post.title, relevance)).collect()
 }

@@ -65,7 +65,7 @@ impl Elements {
             // All texts of the schema have this collation; without one, it would be that of the database.
             let value = match *kind {
                 Type::TEXT => format!("(given.{name} COLLATE \"C\")"),
-                Type::INT8 | Type::INT4 | Type::FLOAT8 | Type::BOOL => format!("given.{name}"),
+                Type::INT8 | Type::INT4 | Type::FLOAT8 | Type::BOOL | Type::BYTEA => format!("given.{name}"),
                 _ => return None,
             };
             each = each.replace(&format!("${number}"), &value);

@@ -314,7 +314,7 @@ fn tables(link: &Link) -> Result<Vec<Table>, StoreError> {
         let kind = match text(&row, 2)? {
             "bigint" | "integer" => Kind::Integer,
             "double precision" => Kind::Real,
-            // A `tsvector` is in the search index, which is never copied.
+            // Bytes are in the search index, which is never copied.
             _ => Kind::Text,
         };
         add_column(&mut tables, table, Column { name, kind })?;

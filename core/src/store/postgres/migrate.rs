@@ -20,7 +20,7 @@ impl Step {
 }
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 10] = [
     Step::new(include_str!("0001_initial.sql"), 1),
     // Counters have other keys.
     Step::new(include_str!("0002_concurrent.sql"), 2),
@@ -31,6 +31,9 @@ const STEPS: [Step; 8] = [
     // Lines have other keys.
     Step::new(include_str!("0007_log_partitions.sql"), 7),
     Step::new(include_str!("0008_results.sql"), 7),
+    // The search index has other tables.
+    Step::new(include_str!("0009_search_segments.sql"), 9),
+    Step::new(include_str!("0010_references.sql"), 9),
 ];
 
 /// The schema version of this program: the number of its steps.
@@ -276,7 +279,11 @@ mod tests {
             update_to(&database, &STEPS[..version]);
             database.query(
                 "INSERT INTO day_key (slot, day, secret) VALUES (0, 20000, 'zero'), (1, 20001, 'one');
-                 INSERT INTO notice (id, title, post, activation, date) VALUES ('6560c1a2ffeeddccbbaa0009', 'a', 'b', 1, 5)",
+                 INSERT INTO notice (id, title, post, activation, date) VALUES ('6560c1a2ffeeddccbbaa0009', 'a', 'b', 1, 5);
+                 INSERT INTO post (id, url, host, title, post, img, topic, tag, token, keyword, date)
+                 VALUES ('6560c1a2ffeeddccbbaa0001', 'https://a.example/', 'a.example', 'Sea', 'b', '', '[]', '[]', 'a', 'a', 5);
+                 INSERT INTO post_stats (post, view, fav) SELECT key, 7, 0 FROM post;
+                 INSERT INTO label (name, post, topic) SELECT 'a', key, 1 FROM post",
                 &[],
             );
             let store = Store::open(&Location::from(database.url())).unwrap();
@@ -288,11 +295,21 @@ mod tests {
                 "{version}"
             );
             assert_eq!(text("SELECT title FROM notice"), "a");
+            // The program fills the search index that the ninth step has emptied.
+            if version < 9 {
+                assert_eq!(text("SELECT unindexed FROM post_index_size"), i64::MAX.to_string());
+                let tidings = crate::testing::open_at(database.url());
+                let found = crate::search::run(&tidings, "sea", 9).unwrap().search_result;
+                assert_eq!((found.len(), found[0].post.view), (1, 7));
+            }
             assert_eq!(text("SELECT version FROM schema_version"), VERSION.to_string());
             // As in a new database.
             let sql = "SELECT string_agg(conname, ' ') FROM pg_constraint WHERE conrelid = CAST('day_key' AS regclass)";
             assert_eq!(text(sql), "day_key_slot");
             assert_eq!(text("SELECT relpersistence FROM pg_class WHERE relname = 'day_key'"), "u");
+            database.query("DELETE FROM post", &[]);
+            let rows = "SELECT (SELECT count(*) FROM post_stats) + (SELECT count(*) FROM label)";
+            assert_eq!(text(rows), "0", "they are removed with the post");
         }
     }
 
@@ -306,7 +323,7 @@ mod tests {
         let lines = keys.map(|key| format!("({key}, 7, 1)")).join(", ");
         for rows in [format!("INSERT INTO log (key, member, request) VALUES {lines}"), String::new()] {
             let database = Cluster::shared().expect("it is installed").database();
-            update_to(&database, &STEPS[..STEPS.len() - 1]);
+            update_to(&database, &STEPS[..6]);
             database.query(&rows, &[]);
             let store = Store::open(&Location::from(database.url())).unwrap();
             let mut found =

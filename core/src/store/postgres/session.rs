@@ -200,11 +200,8 @@ impl Session {
     pub(super) fn send(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<(), StoreError> {
         count_statement();
         self.check()?;
-        if self.unanswered.len() >= AHEAD {
-            self.settle()?;
-        }
         let client = Arc::clone(&self.client);
-        let mut answer: Answer<()> = if args.is_empty() {
+        let answer: Answer<()> = if args.is_empty() {
             let sql = sql.to_owned();
             Box::pin(async move { client.batch_execute(&sql).await })
         } else {
@@ -214,7 +211,15 @@ impl Session {
                 async move { client.execute_raw(&statement, values.iter().map(Arg::from)).await.map(drop) },
             )
         };
-        // The first poll sends the statement. It is ready only if that fails.
+        self.send_ahead(answer)
+    }
+
+    /// Sends the statement of a future whose first poll sends one.
+    fn send_ahead(&mut self, mut answer: Answer<()>) -> Result<(), StoreError> {
+        if self.unanswered.len() >= AHEAD {
+            self.settle()?;
+        }
+        // It is ready only if sending fails.
         let failed = answer.as_mut().now_or_never();
         self.changes += 1;
         if failed.is_some() {
@@ -286,20 +291,24 @@ impl Session {
         if args.len() > width
             && let Some(sql) = insert_over_arrays(sql, statement.params())
         {
-            return self.insert_at_once(&sql, width, args);
+            return self.send_insert(&sql, width, args);
         }
         let changed = self.each(width, args, |args| client.execute_raw(&statement, args.iter().copied()))?;
         self.changes += changed.iter().sum::<u64>();
         Ok(changed)
     }
 
-    /// Inserts rows with a statement [over arrays](insert_over_arrays).
-    fn insert_at_once(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<Vec<u64>, StoreError> {
+    /// Sends a statement that inserts rows [over arrays](insert_over_arrays) without waiting for its answer, as
+    /// [`Session::send`] does: each run inserts one row or fails.
+    fn send_insert(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<Vec<u64>, StoreError> {
         count_statement();
         let statement = self.prepared(sql, width)?;
-        let (client, columns) = (Arc::clone(&self.client), columns(width, args));
-        let inserted = self.receive(self.waiter.max(), client.execute_raw(&statement, &columns))?;
-        self.changes += inserted;
+        let client = Arc::clone(&self.client);
+        let values: Vec<Value> = args.iter().map(Value::from).collect();
+        self.send_ahead(Box::pin(async move {
+            let args: Vec<Arg<'_>> = values.iter().map(Arg::from).collect();
+            client.execute_raw(&statement, columns(width, &args)).await.map(drop)
+        }))?;
         Ok(vec![1; args.len() / width])
     }
 

@@ -18,6 +18,7 @@ impl ToSql for Arg<'_> {
             // PostgreSQL has no texts with U+0000.
             Arg::Text(value) if value.contains('\0') => value.replace('\0', "\u{fffd}").to_sql(kind, out),
             Arg::Text(value) => value.to_sql(kind, out),
+            Arg::Blob(value) => value.to_sql(kind, out),
         }
     }
 
@@ -51,6 +52,7 @@ impl<'r> FromSql<'r> for Value {
             Type::FLOAT4 => Self::Real(f32::from_sql(kind, raw)?.into()),
             Type::NUMERIC => numeric(raw)?,
             Type::TEXT | Type::VARCHAR | Type::NAME => Self::Text(String::from_sql(kind, raw)?),
+            Type::BYTEA => Self::Blob(raw.to_owned()),
             _ => return Err(format!("a column has the type {kind}, which the store does not use").into()),
         })
     }

@@ -232,6 +232,7 @@ fn bind(statement: &mut Statement<'_>, place: usize, cell: Arg<'_>) -> Result<()
         Arg::Integer(value) => ValueRef::Integer(value),
         Arg::Real(value) => ValueRef::Real(value),
         Arg::Text(text) => ValueRef::Text(text.as_bytes()),
+        Arg::Blob(bytes) => ValueRef::Blob(bytes),
     };
     Ok(statement.raw_bind_parameter(place, ToSqlOutput::Borrowed(value))?)
 }

@@ -184,7 +184,7 @@ fn for_each(
     while let Some(row) = rows.next()? {
         values.0.clear();
         for column in 0..columns {
-            values.0.push(value(row.get_ref(column)?)?);
+            values.0.push(value(row.get_ref(column)?));
         }
         each(&mut values)?;
     }
@@ -237,12 +237,13 @@ impl rusqlite::ToSql for Arg<'_> {
             Arg::Integer(value) => ValueRef::Integer(*value),
             Arg::Real(value) => ValueRef::Real(*value),
             Arg::Text(value) => ValueRef::Text(value.as_bytes()),
+            Arg::Blob(value) => ValueRef::Blob(value),
         }))
     }
 }
 
-fn value(value: ValueRef<'_>) -> Result<Value, StoreError> {
-    Ok(match value {
+fn value(value: ValueRef<'_>) -> Value {
+    match value {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(value) => Value::Integer(value),
         ValueRef::Real(value) => Value::Real(value),
@@ -250,6 +251,6 @@ fn value(value: ValueRef<'_>) -> Result<Value, StoreError> {
             Ok(value) => value.to_owned(),
             Err(_) => String::from_utf8_lossy(value).into_owned(),
         }),
-        ValueRef::Blob(_) => return Err(StoreError::other("the schema has no blobs")),
-    })
+        ValueRef::Blob(value) => Value::Blob(value.to_owned()),
+    }
 }

@@ -1,4 +1,4 @@
-//! Generated posts in four languages, the same in every run.
+//! Generated posts in four languages, the same in every run. The benchmark of servers also uses them.
 //!
 //! The words of each language follow Zipf's law, so some are in almost every post of the language and most are in a few.
 //! A post has subjects: words that it repeats and has in its title.
@@ -7,8 +7,6 @@ use serde_json::{Value, json};
 
 /// The number of words of each language.
 const WORDS: u32 = 60_000;
-/// The minimum length of a post in words, and the maximum.
-const LENGTHS: (f64, f64) = (5.0, 60.0);
 /// The number of sites.
 const SITES: u64 = 400;
 /// The number of topics.
@@ -139,8 +137,8 @@ impl Random {
     }
 }
 
-/// Returns the post of a number, as the object that an import takes.
-pub(super) fn post(number: u64) -> Value {
+/// Returns the post of a number with a text of `least` to `most` words, as the object that an import takes.
+pub(super) fn post(number: u64, (least, most): (f64, f64)) -> Value {
     let mut random = Random::new(number.wrapping_mul(0x2545_f491_4f6c_dd1d));
     let language = Language::ALL[usize::try_from(random.below(4)).expect("below 4")];
     let subjects: Vec<String> = (0..4).map(|_| language.word(random.rank(30, WORDS))).collect();
@@ -153,7 +151,7 @@ pub(super) fn post(number: u64) -> Value {
         };
         language.append(&mut title, &word, &mut random);
     }
-    let mut left = random.log_uniform(LENGTHS.0, LENGTHS.1);
+    let mut left = random.log_uniform(least, most);
     while left > 0.0 {
         let word = match random.below(8) {
             0 => subject(&mut random),

@@ -1,0 +1,248 @@
+//! Searches: reads the postings of the words of a query, and computes the relevance of every matching entry.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use super::super::{Matches, Query, SIMILAR_WEIGHT};
+use super::cache::{Key, Lists, PostingCache};
+use super::codec::{Damaged, Place, Posting, PostingList, for_each_word};
+use super::rank::{self, Best, List, Match, Relevance, Word, rarity};
+use super::segment::Segment;
+use crate::store::{Row, StoreError, Tx, Value};
+
+/// The number of entries after which a search in a category reads the category, because few of its posts match.
+const NARROWED_AFTER: usize = 4_000;
+
+/// The table `found` of the entries and the relevances in $3 and $4. Entries of posts that were changed or removed are in no
+/// row of `post_index`.
+const FOUND: &str = "found AS MATERIALIZED (
+    SELECT i.post AS key, f.relevance
+    FROM unnest(CAST(CAST($3 AS TEXT) AS BIGINT[]), CAST(CAST($4 AS TEXT) AS DOUBLE PRECISION[])) AS f (entry, relevance)
+    JOIN post_index i ON i.entry = f.entry)";
+
+/// The block of each segment in $1 that contains the word at the same place in $2, or would contain it; all parts of a word
+/// with several.
+const BLOCKS: &str = "SELECT p.n, b.part, b.data
+    FROM unnest(CAST(string_to_array($1, ' ') AS BIGINT[]), string_to_array($2, ' ')) WITH ORDINALITY AS p (segment, word, n)
+    CROSS JOIN LATERAL (
+        SELECT c.first_word FROM post_segment_block c
+        WHERE c.segment = p.segment AND c.first_word <= p.word COLLATE \"C\"
+        ORDER BY c.first_word DESC LIMIT 1) f
+    JOIN post_segment_block b ON b.segment = p.segment AND b.first_word = f.first_word
+    WHERE b.last_word >= p.word COLLATE \"C\"";
+
+/// The entries that match a query, in parts: each is less relevant than all of the part before.
+pub(in crate::post::index) struct Ranked {
+    words: Vec<Word>,
+    relevance: Relevance,
+    /// The number of entries in earlier parts, and the least relevance of these.
+    given: usize,
+    border: f64,
+    /// The entries that are less relevant, once there was a second part, in ascending order.
+    rest: Option<Vec<Match>>,
+    is_narrowed: bool,
+}
+
+impl Ranked {
+    /// Reads the postings of a query.
+    pub(in crate::post::index) fn of(tx: &mut dyn Tx, query: &Query<'_>) -> Result<Self, StoreError> {
+        let mut words: Vec<Word> = Vec::new();
+        for (tokens, weight) in [(query.words, 1.0), (query.similar, SIMILAR_WEIGHT)] {
+            words.extend(tokens.iter().map(|token| Word { token: token.clone(), weight, ..Word::default() }));
+        }
+        let mut row = tx.one("SELECT posts, length FROM post_index_size WHERE one = 1", &[])?;
+        let (posts, length): (i64, i64) = (row.take(0)?, row.take(1)?);
+        let segments = Segment::ready(tx)?;
+        read_segments(tx, query.cache, &segments, &mut words)?;
+        read_recent(tx, &segments, &mut words)?;
+        for word in &mut words {
+            word.factor = 2.2 * word.weight * rarity(posts, word.lists.iter().map(|list| list.count).sum());
+        }
+        words.retain(|word| !word.lists.is_empty());
+        let relevance = Relevance::new(posts, length);
+        Ok(Self { words, relevance, given: 0, border: f64::INFINITY, rest: None, is_narrowed: false })
+    }
+
+    /// Returns all entries that match.
+    pub(in crate::post::index) fn all(&self) -> Result<Matches, StoreError> {
+        let mut all = Vec::new();
+        rank::for_each(&self.words, &self.relevance, |found| all.push(found))?;
+        Ok(found(all.iter()))
+    }
+
+    /// Returns the next part of the entries; `None` after the last one. The first part has about twice as many entries as
+    /// are wanted, because some are of posts that do not count, and each further part has four times as many. With a category,
+    /// later parts may leave out entries of posts of other categories.
+    pub(in crate::post::index) fn next(
+        &mut self,
+        tx: &mut dyn Tx,
+        wanted: i64,
+        category: Option<&str>,
+    ) -> Result<Option<Matches>, StoreError> {
+        let wanted = usize::try_from(wanted).unwrap_or_default();
+        if self.given == 0 {
+            let mut best = Best::new(2 * wanted);
+            rank::for_each(&self.words, &self.relevance, |found| best.add(found))?;
+            return Ok(self.given(&best.finish()));
+        }
+        let mut rest = match self.rest.take() {
+            Some(rest) => rest,
+            None => self.less_relevant()?,
+        };
+        if self.given >= NARROWED_AFTER
+            && let Some(category) = category
+            && !std::mem::replace(&mut self.is_narrowed, true)
+        {
+            let entries = entries_of(tx, category)?;
+            rest.retain(|found| entries.binary_search(&found.entry).is_ok());
+        }
+        let mut from = rest.len().saturating_sub(3 * self.given);
+        // Entries of equal relevance are in one part, whose statement orders them.
+        while from > 0 && rest[from - 1].relevance.total_cmp(&rest[from].relevance).is_eq() {
+            from -= 1;
+        }
+        let part = rest.split_off(from);
+        self.rest = Some(rest);
+        Ok(self.given(&part))
+    }
+
+    fn given(&mut self, part: &[Match]) -> Option<Matches> {
+        self.border = part.iter().fold(self.border, |least, found| least.min(found.relevance));
+        self.given += part.len();
+        (!part.is_empty()).then(|| found(part.iter()))
+    }
+
+    /// Returns the entries that are less relevant than those of earlier parts, in ascending order.
+    fn less_relevant(&self) -> Result<Vec<Match>, StoreError> {
+        let mut rest = Vec::new();
+        rank::for_each(&self.words, &self.relevance, |found| {
+            if found.relevance < self.border {
+                rest.push(found);
+            }
+        })?;
+        rest.sort_unstable_by(|one, other| one.relevance.total_cmp(&other.relevance));
+        Ok(rest)
+    }
+}
+
+/// Reads the postings of words in segments.
+fn read_segments(
+    tx: &mut dyn Tx,
+    cache: &PostingCache,
+    segments: &[Segment],
+    words: &mut [Word],
+) -> Result<(), StoreError> {
+    // The segments of a word are in the order of their entries.
+    let keys =
+        words.iter().flat_map(|word| segments.iter().map(|segment| (segment.id, (*word.token).into())));
+    let keys: Vec<Key> = keys.collect();
+    let mut lists = cache.get(&keys);
+    let missing: Vec<usize> = (0..keys.len()).filter(|at| lists[*at].is_none()).collect();
+    let read = read_blocks(tx, &missing.iter().map(|at| &keys[*at]).collect::<Vec<_>>())?;
+    for (at, read) in missing.iter().zip(&read) {
+        lists[*at] = Some(Arc::clone(read));
+    }
+    for (word, lists) in words.iter_mut().zip(lists.chunks(segments.len().max(1))) {
+        word.lists.extend(lists.iter().flatten().flat_map(|lists| lists.iter().cloned()));
+    }
+    cache.insert(missing.into_iter().map(|at| keys[at].clone()).zip(read));
+    Ok(())
+}
+
+/// Reads the postings of each word in its segment.
+fn read_blocks(tx: &mut dyn Tx, keys: &[&Key]) -> Result<Vec<Lists>, StoreError> {
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    let segments: Vec<String> = keys.iter().map(|(segment, _)| segment.to_string()).collect();
+    let words: Vec<&str> = keys.iter().map(|(_, word)| &**word).collect();
+    let (segments, words) = (segments.join(" "), words.join(" "));
+    let mut parts: Vec<Vec<(i64, Arc<List>)>> = keys.iter().map(|_| Vec::new()).collect();
+    tx.for_each(BLOCKS, &[(&segments).into(), (&words).into()], &mut |row| {
+        let (number, part, data): (i64, i64, Vec<u8>) = (row.take(0)?, row.take(1)?, row.take(2)?);
+        // The server numbers the pairs of a segment and a word from 1 on.
+        let at = usize::try_from(number - 1).ok().filter(|at| *at < keys.len()).ok_or(Damaged)?;
+        let mut record = Place::default();
+        while record.advance(&data)? {
+            if record.word == keys[at].1.as_bytes() {
+                let bytes = record.postings(&data).to_vec();
+                parts[at].push((part, Arc::new(List { count: record.count, bytes })));
+                break;
+            }
+        }
+        Ok(())
+    })?;
+    let in_order = |mut parts: Vec<(i64, Arc<List>)>| {
+        parts.sort_unstable_by_key(|(part, _)| *part);
+        parts.into_iter().map(|(_, list)| list).collect()
+    };
+    Ok(parts.into_iter().map(in_order).collect())
+}
+
+/// Reads the words of recent posts, which are in no segment.
+fn read_recent(tx: &mut dyn Tx, segments: &[Segment], words: &mut [Word]) -> Result<(), StoreError> {
+    let mut lists: Vec<PostingList> = words.iter().map(|_| PostingList::default()).collect();
+    let places: HashMap<&[u8], usize> = words.iter().map(|word| word.token.as_bytes()).zip(0..).collect();
+    let mut found = Vec::new();
+    for_each_recent(tx, segments, &mut |entry, bytes| {
+        let length = for_each_word(&bytes, |word, occurrences| {
+            if let Some(place) = places.get(word) {
+                found.push((*place, occurrences));
+            }
+        })?;
+        for (place, occurrences) in found.drain(..) {
+            lists[place].push(Posting { entry, occurrences, length });
+        }
+        Ok(())
+    })?;
+    for (word, PostingList { bytes, count, .. }) in words.iter_mut().zip(lists) {
+        if count > 0 {
+            word.lists.push(Arc::new(List { count, bytes }));
+        }
+    }
+    Ok(())
+}
+
+/// Calls `each` with the entry and the words of each post that is in no segment, in the order of the entries.
+pub(super) fn for_each_recent(
+    tx: &mut dyn Tx,
+    segments: &[Segment],
+    each: &mut dyn FnMut(u64, Vec<u8>) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let last = segments.iter().map(|segment| segment.last).max().unwrap_or_default();
+    let sql = "SELECT entry, words FROM post_index_recent WHERE entry > $1 ORDER BY entry";
+    let mut before = last;
+    tx.for_each(sql, &[last.cast_signed().into()], &mut |row| {
+        let entry = row.take::<i64>(0)?.cast_unsigned();
+        if entry <= std::mem::replace(&mut before, entry) {
+            return Err(Damaged.into());
+        }
+        each(entry, row.take(1)?)
+    })
+}
+
+/// Returns the entries of the posts of a category, in ascending order.
+fn entries_of(tx: &mut dyn Tx, category: &str) -> Result<Vec<u64>, StoreError> {
+    let sql = "SELECT i.entry FROM label l JOIN post_index i ON i.post = l.post WHERE l.name = $1";
+    let mut entries = Vec::new();
+    tx.for_each(sql, &[category.into()], &mut |row: &mut Row| {
+        entries.push(row.take::<i64>(0)?.cast_unsigned());
+        Ok(())
+    })?;
+    entries.sort_unstable();
+    Ok(entries)
+}
+
+/// Returns the table `found` of some entries.
+fn found<'m>(matches: impl Iterator<Item = &'m Match> + Clone) -> Matches {
+    let [mut entries, mut relevances] = [String::from("{"), String::from("{")];
+    for (number, Match { entry, relevance }) in matches.enumerate() {
+        let comma = if number == 0 { "" } else { "," };
+        // Writing to a text does not fail. A number is written with the digits from which it is read exactly.
+        let _ = write!(entries, "{comma}{entry}");
+        let _ = write!(relevances, "{comma}{relevance:e}");
+    }
+    let args = [entries, relevances].map(|text| Value::Text(text + "}"));
+    Matches { sql: FOUND, args: args.into() }
+}
