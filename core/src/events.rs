@@ -14,7 +14,7 @@
 //!
 //! # let dir = tempfile::tempdir()?;
 //! # let tidings = Tidings::open(dir.path().join("campus.db"))?;
-//! let (mut follower, _) = Follower::start(&tidings)?;
+//! let (mut follower, ..) = Follower::start(&tidings)?;
 //! let draft = notice::Draft { title: Some("Library".into()), post: Some("Open.".into()), activation: None };
 //! notice::insert(&tidings, &Caller::Operator, &draft)?;
 //!
