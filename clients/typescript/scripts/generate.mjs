@@ -8,6 +8,7 @@
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import openapiTS, { astToString } from "openapi-typescript";
 
@@ -17,9 +18,13 @@ const JSON_TYPE = "application/json";
 const EVENTS_TYPE = "text/event-stream";
 
 /** Returns the text of the document. */
-function read(source) {
+async function read(source) {
+    if (source === "-") {
+        // Reading it at once fails if the other end has not written yet.
+        return await text(process.stdin);
+    }
     if (source !== undefined) {
-        return readFileSync(source === "-" ? 0 : source, "utf8");
+        return readFileSync(source, "utf8");
     }
     const built = fileURLToPath(new URL("../../../target/debug/tidings", import.meta.url));
     const options = { encoding: "utf8", maxBuffer: 64 * 1024 * 1024 };
@@ -142,13 +147,13 @@ function methods(document) {
 
 const args = process.argv.slice(2);
 const isCheck = args[0] === "--check";
-const document = JSON.parse(read(args[isCheck ? 1 : 0]));
+const document = JSON.parse(await read(args[isCheck ? 1 : 0]));
 const files = { "generated.ts": await types(document), "operations.ts": methods(document) };
-for (const [name, text] of Object.entries(files)) {
+for (const [name, content] of Object.entries(files)) {
     const file = new URL(`../src/${name}`, import.meta.url);
     if (!isCheck) {
-        writeFileSync(file, text);
-    } else if (readFileSync(file, "utf8") !== text) {
+        writeFileSync(file, content);
+    } else if (readFileSync(file, "utf8") !== content) {
         console.error(`src/${name} is not what the document gives: run npm run generate`);
         process.exitCode = 1;
     }
