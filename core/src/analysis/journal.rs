@@ -22,7 +22,7 @@ mod client_limit;
 mod queue;
 mod write;
 
-use queue::{Queue, UnloggedCounts};
+use queue::{QUEUE_MAX, Queue, UnloggedCounts};
 use write::MIN_RECORDS;
 pub(super) use write::write;
 
@@ -129,13 +129,14 @@ impl Journal {
         store.flush().wait()
     }
 
-    /// Waits for commits of all records that are queued now.
+    /// Waits for commits of all records that are queued now. Others that are queued meanwhile may delay it.
     ///
     /// # Errors
     /// When the store fails.
     pub(super) fn settle_all(self: &Arc<Self>, store: &Store) -> Result<(), StoreError> {
-        // Limited to these records, because others may be queued all the time.
-        for _ in 0..=self.len() / MIN_RECORDS {
+        // Limited, because others may be queued all the time. The length of the queue is no limit: a write that is running may
+        // give back what it has taken.
+        for _ in 0..=QUEUE_MAX / MIN_RECORDS {
             if !self.queue.is_unsettled() {
                 break;
             }

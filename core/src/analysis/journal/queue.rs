@@ -16,7 +16,7 @@ use crate::clock::{SECOND_MS, Timestamp};
 use crate::store::{StoreError, Tx};
 
 /// The capacity of the queue; further communications get no line.
-const QUEUE_MAX: usize = 32_768;
+pub(super) const QUEUE_MAX: usize = 32_768;
 /// The number of lines that one client may have at once: three quarters of the queue, so that other clients have room.
 #[expect(clippy::cast_possible_wrap, reason = "tens of thousands fit")]
 const CLIENT_BURST: i64 = (QUEUE_MAX / 4 * 3) as i64;

@@ -1,6 +1,7 @@
 //! Tests of writing records in several time slices, and of floods.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::mpsc::channel;
 use std::time::Instant;
 
 use super::*;
@@ -169,6 +170,40 @@ fn a_flush_commits_all_records_that_are_queued() {
     }
     service.analysis().flush().unwrap();
     assert_eq!((line_count(&service), service.analysis().journal.len()), (6_000, 0));
+}
+
+#[test]
+fn a_flush_includes_what_a_running_write_gives_back() {
+    let (service, journal) = held();
+    for from in 0..6_000 {
+        visit(&service, from, "app");
+    }
+    let mut taken = Vec::new();
+    while journal.len() > 0 {
+        journal.queue.take(&mut taken);
+    }
+    journal.queue.begin_write();
+    journal.queue.deferred_dropped();
+    let (started, is_running) = channel();
+    let (finish, may_finish) = channel::<()>();
+    let running = service.store().submit(Isolation::Alone, move |_| {
+        let _ = started.send(());
+        let _ = may_finish.recv();
+        Ok::<_, StoreError>(())
+    });
+    is_running.recv().unwrap();
+    std::thread::scope(|scope| {
+        let flush = scope.spawn(|| service.analysis().flush());
+        while service.store().waiting() == 0 {
+            std::thread::yield_now();
+        }
+        journal.queue.give_back(taken.drain(..));
+        journal.queue.end_write();
+        drop(finish);
+        flush.join().unwrap().unwrap();
+    });
+    running.wait().unwrap();
+    assert_eq!((line_count(&service), journal.len()), (6_000, 0));
 }
 
 #[test]
