@@ -1,36 +1,31 @@
-//! The application: one warp filter in front of the routing table, and the state that requests share.
-//!
-//! warp parses a request and carries its response. One lookup in the table finds the operation; sixty warp filters
-//! would each reject the requests that they do not match. `Allow` comes from the same table.
+//! The application: the routing table with what every request passes, and the state that requests share.
 
 use std::convert::Infallible;
-use std::error::Error as StdError;
-use std::future::ready;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use futures_util::future::Either;
-use futures_util::{FutureExt as _, TryFutureExt as _};
+use futures_util::FutureExt as _;
+use http::header::ORIGIN;
+use http::request::Parts;
+use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Request};
+use http_body::Body;
 use tidings_core::analysis::Operation;
 use tidings_core::{Error, Tidings};
 use tokio::sync::Semaphore;
-use tower::{Layer as _, Service};
-use warp::filters::path::FullPath;
-use warp::reply::{Reply, Response};
-use warp::{Filter, Rejection};
+use tower::Service;
 
 use crate::coding::Compressor;
 use crate::config::Config;
-use crate::cors;
+use crate::cors::{self, Cors};
 use crate::events::Hub;
 use crate::lane::Lanes;
 use crate::limit::{Limits, QuotaHeaders, RateLimit};
 use crate::metrics::Metrics;
-use crate::reply::{self, Answer, Refusal, Scope};
+use crate::reply::{self, Answer, Refusal, Response, Scope};
 use crate::request::Call;
 use crate::request_record::RequestRecord;
 use crate::route::{Route, Table};
@@ -49,6 +44,7 @@ pub(crate) struct App {
     pub(crate) lanes: Lanes,
     pub(crate) compressor: Compressor,
     pub(crate) rate_limit: Option<RateLimit>,
+    cors: Cors,
     limits: Limits,
     /// The metrics, if they are served.
     pub(crate) metrics: Option<Metrics>,
@@ -74,6 +70,7 @@ impl App {
             ),
             compressor: Compressor::new(),
             rate_limit: config.rate_limit.map(RateLimit::per_second),
+            cors: Cors::new(&config.cors_origins),
             limits: Limits::new(&config),
             metrics: config.metrics_listen.map(|_| Metrics::new(&tidings)),
             events: config.event_connections.map(|_| Hub::new(tidings.clone())),
@@ -86,7 +83,7 @@ impl App {
         })
     }
 
-    /// Returns the API as a tower service that adds CORS headers.
+    /// Returns the API as a tower service. Its responses have the headers of CORS.
     pub(crate) fn service<B>(
         self: Arc<Self>,
     ) -> impl Service<Request<B>, Response = Response, Error = Infallible, Future: Send + 'static>
@@ -94,33 +91,35 @@ impl App {
     + Send
     + 'static
     where
-        B: http_body::Body<Data: Send, Error: Into<Box<dyn StdError + Send + Sync>>> + Send + Sync + 'static,
+        B: Body + Send + Sync + 'static,
     {
-        let cors = cors::layer(&self.config.cors_origins);
-        let names_origin = self.names_origin();
-        let mut inner = warp::service(filter(self));
-        let mut outer = cors.layer(inner.clone());
-        tower::service_fn(move |mut request: Request<B>| {
-            target::set_host(&mut request);
-            if let Some(refused) = target::refuse(&request) {
-                return Either::Left(Either::Left(ready(Ok(refused))));
-            }
-            if request.method() != Method::OPTIONS {
-                Either::Left(Either::Right(outer.call(request)))
-            } else if cors::is_preflight(request.headers()) {
-                Either::Right(Either::Left(outer.call(request).map_ok(move |mut response| {
-                    cors::complete_preflight(response.headers_mut(), names_origin);
-                    response
-                })))
-            } else {
-                Either::Right(Either::Right(inner.call(request)))
-            }
+        tower::service_fn(move |request: Request<B>| {
+            let app = Arc::clone(&self);
+            // Boxed here, because the future is large, and is moved on its way to the connection.
+            Box::pin(async move { Ok(app.serve(request).await) })
         })
     }
 
-    /// Returns whether responses repeat the origin of their request, because only certain origins may read them.
-    fn names_origin(&self) -> bool {
-        !self.config.cors_origins.is_empty()
+    async fn serve<B>(self: Arc<Self>, mut request: Request<B>) -> Response
+    where
+        B: Body + Send + Sync + 'static,
+    {
+        target::set_host(&mut request);
+        if let Some(refused) = target::refuse(&request) {
+            return refused;
+        }
+        let (head, body) = request.into_parts();
+        if cors::is_preflight(&head) {
+            return self.cors.preflight(head).await;
+        }
+        let upload = Upload::new(&head.headers, body);
+        if head.method == Method::OPTIONS {
+            return self.respond(head, upload).await;
+        }
+        let origin = head.headers.get(ORIGIN).filter(|_| self.cors.names_origin()).cloned();
+        let mut response = Arc::clone(&self).respond(head, upload).await;
+        self.cors.permit(origin.as_ref(), response.headers_mut());
+        response
     }
 
     /// Marks the server as shutting down and ends the streams of events; from then on it is not ready.
@@ -134,27 +133,21 @@ impl App {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    async fn respond(
-        self: Arc<Self>,
-        method: Method,
-        path: FullPath,
-        query: String,
-        headers: HeaderMap,
-        peer: Option<PeerAddress>,
-        upload: Upload,
-    ) -> Response {
-        let is_head = method == Method::HEAD;
-        let mut scope = Scope { names_origin: self.names_origin(), ..Scope::default() };
-        let path = path.as_str().strip_prefix(self.config.base_path.as_str()).unwrap_or_default();
+    async fn respond(self: Arc<Self>, head: Parts, upload: Upload) -> Response {
+        let (method, is_head) = (head.method.clone(), head.method == Method::HEAD);
+        let mut scope = Scope { names_origin: self.cors.names_origin(), ..Scope::default() };
+        let target = head.uri.path_and_query().cloned();
+        let path = target.as_ref().map_or("", PathAndQuery::path);
+        let path = path.strip_prefix(self.config.base_path.as_str()).unwrap_or_default();
         let observed = self.metrics.as_ref().map(|metrics| (metrics, Instant::now()));
         let observe = |path, answer: &Answer| {
             if let Some((metrics, began)) = observed {
                 metrics.count(path, &method, answer.as_ref().err(), began.elapsed());
             }
         };
-        let peer = peer.map(|peer| peer.0);
+        let peer = head.extensions.get().map(|PeerAddress(peer)| *peer);
         // Requests to unknown paths and methods also count against the limit.
-        let (allowed, quota) = self.count(path, peer, &headers);
+        let (allowed, quota) = self.count(path, peer, &head.headers);
         let finish = move |mut response: Response| {
             response.headers_mut().extend(quota.into_iter().flatten());
             if is_head {
@@ -170,8 +163,9 @@ impl App {
                 let result = reply::result(&answer);
                 let response = reply::respond(answer, "", scope);
                 if self.config.analytics {
-                    let address = client::of(peer, &headers, &self.config.trust_proxy);
-                    let record = RequestRecord::new(request::caller(&headers), address, &headers);
+                    let address = client::of(peer, &head.headers, &self.config.trust_proxy);
+                    let caller = request::caller(&head.headers);
+                    let record = RequestRecord::new(caller, address, &head.headers);
                     let unknown = Operation::unknown(method.as_str());
                     record.record(&self, unknown, path, response.status(), result);
                 }
@@ -181,13 +175,15 @@ impl App {
         let route = allowed.and_then(|()| found.route(&method));
         let recorded = found.recorded(&method);
         let template = found.template();
-        let call = Call::new(Arc::clone(&self), found.segments, query, headers, peer, upload);
+        let mut call = Call::new(Arc::clone(&self), found.segments, head, peer, upload);
         let recorded = recorded.filter(|_| self.config.analytics).map(|op| (RequestRecord::of(&call), op));
         if let Ok(route) = &route {
             (scope.public, scope.has_formats) = (route.public, route.has_formats);
         }
         scope.is_guest = call.is_guest();
-        let call = call.of_operation(is_head, scope.kept().is_some());
+        if scope.kept().is_some() {
+            call.tag_response();
+        }
         let answer = match route {
             Ok(route) => self.answer(route, call).await,
             Err(refusal) => Err(refusal),
@@ -231,27 +227,6 @@ impl App {
         let handled = AssertUnwindSafe(async { route.handle(call).await }).catch_unwind().await;
         handled.unwrap_or_else(|_| Err(Error::Internal("the handler panicked".into()).into()))
     }
-}
-
-/// Returns the warp filter that parses a request for the table.
-fn filter(app: Arc<App>) -> impl Filter<Extract: Reply, Error = Infallible> + Clone {
-    let no_query = warp::any().map(String::new);
-    warp::any()
-        .map(move || Arc::clone(&app))
-        .and(warp::method())
-        .and(warp::path::full())
-        .and(warp::query::raw().or(no_query).unify())
-        .and(warp::header::headers_cloned())
-        .and(warp::ext::optional())
-        .and(warp::body::stream())
-        .then(|app: Arc<App>, method, path, query, headers: HeaderMap, peer, pieces| {
-            let upload = Upload::new(&headers, pieces);
-            app.respond(method, path, query, headers, peer, upload)
-        })
-        .recover(|rejection: Rejection| async move {
-            let error = Error::Internal(format!("warp refused a request: {rejection:?}").into());
-            Ok::<_, Infallible>(reply::respond(Err(error.into()), "", Scope::default()))
-        })
 }
 
 /// Returns every operation, the OpenAPI document and its page.

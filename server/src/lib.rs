@@ -45,7 +45,7 @@
 //! | `timeouts` | closes connections that are idle or take too long over a request |
 //! | `cors` | allows web pages of other origins to read responses |
 //! | `target` | refuses requests whose target has no path |
-//! | `app` | parses a request with one warp filter and finds its operation in the table |
+//! | `app` | takes a request apart and finds its operation in the table |
 //! | `route` | the routing table: path, method, handler |
 //! | `request`, `fields`, `upload`, `client` | what a handler can read of a request |
 //! | `request_record` | records answered requests in the access log and the counters |

@@ -1,6 +1,6 @@
 //! The server: accepts a bounded number of connections and shuts down gracefully.
 //!
-//! warp's own server has no timeouts and no limits, so this module runs the service on hyper's connections itself.
+//! hyper's connections have few timeouts and no limits of their own, so this module adds them.
 
 use std::convert::Infallible;
 use std::io;
@@ -21,14 +21,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{interval, sleep, timeout};
 use tower::Service;
-use warp::reply::Response;
 
 use crate::app::App;
 use crate::config::Config;
 use crate::connection::{Connection, RequestBody};
 use crate::connections::{ConnectionPermit, Connections, Refused};
 use crate::limit::RateLimit;
-use crate::reply::{self, Scope};
+use crate::reply::{self, Response, Scope};
 use crate::service::PeerAddress;
 use crate::stream::{self, StreamExecutor};
 use crate::timeouts::{TimeoutStream, Timeouts};

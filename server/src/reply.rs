@@ -1,6 +1,7 @@
 //! Responses: the JSON object, its status and its headers.
 
 use std::convert::Infallible;
+use std::pin::Pin;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
@@ -9,12 +10,12 @@ use http::header::{
     VARY, WWW_AUTHENTICATE,
 };
 use http::{HeaderValue, StatusCode};
-use http_body::Body as _;
+use http_body::{Body as _, Frame};
+use http_body_util::{Either, Full, StreamBody};
 use serde::Serialize;
 use tidings_core::answer::{self, Encoded, SUCCESS};
 use tidings_core::error::{Code, Problem};
 use tidings_core::{Error, Outcome, Pending};
-use warp::reply::{Reply as _, Response};
 
 use crate::caching::Content;
 use crate::coding::{self, Accepted, WORTH_COMPRESSING};
@@ -24,6 +25,12 @@ use crate::security;
 const RETRY_SOON_S: u64 = 1;
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
+
+/// The body of a response: in memory, or sent as it comes.
+pub(crate) type Body = Either<Full<Bytes>, StreamBody<Frames>>;
+type Frames = Pin<Box<dyn Stream<Item = Result<Frame<Bytes>, Infallible>> + Send + Sync>>;
+
+pub(crate) type Response = http::Response<Body>;
 
 /// The result of a handler.
 pub(crate) type Answer = Result<Reply, Refusal>;
@@ -78,7 +85,8 @@ impl Reply {
         body: impl Stream<Item = Bytes> + Send + Sync + 'static,
         content_type: HeaderValue,
     ) -> Self {
-        let mut response = warp::reply::stream(body.map(Ok::<_, Infallible>)).into_response();
+        let frames: Frames = Box::pin(body.map(|piece| Ok(Frame::data(piece))));
+        let mut response = Response::new(Either::Right(StreamBody::new(frames)));
         *response.headers_mut() = security::headers();
         Self(response).with(CONTENT_TYPE, content_type)
     }
@@ -121,7 +129,7 @@ impl Reply {
 
     /// Returns a response without headers, with capacity for the headers that are added later.
     fn empty(body: Bytes) -> Self {
-        let mut response = Response::new(body.into());
+        let mut response = Response::new(whole(body));
         *response.headers_mut() = security::headers();
         Self(response)
     }
@@ -301,13 +309,17 @@ pub(crate) fn result(answer: &Answer) -> &'static str {
 
 /// Removes the body of a response to `HEAD`, and adds the length that the response to `GET` has.
 pub(crate) fn remove_body(response: &mut Response) {
-    let body = std::mem::take(response.body_mut());
+    let body = std::mem::replace(response.body_mut(), whole(Bytes::new()));
     // 304 has no body in either response.
     if response.status() != StatusCode::NOT_MODIFIED
         && let Some(length) = body.size_hint().exact()
     {
         response.headers_mut().insert(CONTENT_LENGTH, length.into());
     }
+}
+
+fn whole(body: Bytes) -> Body {
+    Either::Left(Full::new(body))
 }
 
 fn refuse(refusal: &Refusal, path: &str) -> Response {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tidings_core::account::{Caller, Client};
@@ -37,32 +38,27 @@ pub(crate) struct Call {
     caller: Caller,
     /// The parameters of the path in order, percent-decoded.
     segments: Vec<Vec<u8>>,
-    query: String,
-    headers: HeaderMap,
+    head: Parts,
     peer: Option<IpAddr>,
     upload: Upload,
     condition: Condition,
-    is_head: bool,
 }
 
 impl Call {
     pub(crate) fn new(
         app: Arc<App>,
         segments: Vec<Vec<u8>>,
-        query: String,
-        headers: HeaderMap,
+        head: Parts,
         peer: Option<IpAddr>,
         upload: Upload,
     ) -> Self {
-        let (condition, is_head) = (Condition::default(), false);
-        Self { caller: caller(&headers), app, segments, query, headers, peer, upload, condition, is_head }
+        let caller = caller(&head.headers);
+        Self { app, caller, segments, head, peer, upload, condition: Condition::default() }
     }
 
-    /// Returns the request with what depends on its method and its operation: whether the response has no body, and
-    /// whether caches may store it, so that it has a tag.
-    pub(crate) fn of_operation(self, is_head: bool, is_keepable: bool) -> Self {
-        let condition = if is_keepable { Condition::of(&self.headers) } else { Condition::default() };
-        Self { condition, is_head, ..self }
+    /// Gives the response a tag, because caches may store it, and reads which tags the client has.
+    pub(crate) fn tag_response(&mut self) {
+        self.condition = Condition::of(&self.head.headers);
     }
 
     /// Returns the state that all requests share.
@@ -92,7 +88,7 @@ impl Call {
 
     /// Returns whether the method is `HEAD`.
     pub(crate) fn is_head(&self) -> bool {
-        self.is_head
+        self.head.method == Method::HEAD
     }
 
     /// Returns the parameters of the path, as many as its template has.
@@ -130,7 +126,7 @@ impl Call {
     /// # Errors
     /// `bad request` when one of them has the wrong type.
     pub(crate) fn parameters<T: DeserializeOwned>(&self) -> Result<T> {
-        fields::query(&self.query)
+        fields::query(self.head.uri.query().unwrap_or_default())
     }
 
     /// Returns the fields of the body.
@@ -142,10 +138,10 @@ impl Call {
         let client = self.address().into();
         let App { config, bodies, lanes, .. } = &*self.app;
         let (body, _held) = self.upload.whole(config.body_limit, config.body_timeout, bodies).await?;
-        if self.headers.contains_key(CONTENT_ENCODING) {
+        if self.head.headers.contains_key(CONTENT_ENCODING) {
             return Err(Refusal::UnsupportedMediaType);
         }
-        let content_type = self.headers.get(CONTENT_TYPE);
+        let content_type = self.head.headers.get(CONTENT_TYPE);
         if body.len() <= READ_AT_ONCE {
             return fields::read(content_type, &body);
         }
@@ -163,8 +159,8 @@ impl Call {
         media_types: &[&str],
     ) -> Result<(UploadReader, impl Future<Output = Result<usize, Refusal>> + use<>), Refusal> {
         let is_one = |given: &[u8]| media_types.iter().any(|one| given.eq_ignore_ascii_case(one.as_bytes()));
-        let given = self.headers.get(CONTENT_TYPE).map(fields::media_type);
-        if self.headers.contains_key(CONTENT_ENCODING) || !given.is_none_or(is_one) {
+        let given = self.head.headers.get(CONTENT_TYPE).map(fields::media_type);
+        if self.head.headers.contains_key(CONTENT_ENCODING) || !given.is_none_or(is_one) {
             return Err(Refusal::UnsupportedMediaType);
         }
         let config = &self.app.config;
@@ -173,27 +169,27 @@ impl Call {
 
     /// Returns the address of the client.
     pub(crate) fn address(&self) -> IpAddr {
-        client::of(self.peer, &self.headers, &self.app.config.trust_proxy)
+        client::of(self.peer, &self.head.headers, &self.app.config.trust_proxy)
     }
 
     /// Returns the scheme and the host of the address that the client used, such as `https://campus.example`.
     pub(crate) fn site(&self) -> String {
-        client::site(self.peer, &self.headers, &self.app.config.trust_proxy)
+        client::site(self.peer, &self.head.headers, &self.app.config.trust_proxy)
     }
 
     /// Returns the headers of the request.
     pub(crate) fn headers(&self) -> &HeaderMap {
-        &self.headers
+        &self.head.headers
     }
 
     /// Returns the identity of the client as a guest, for counting visitors.
     pub(crate) fn guest(&self) -> Guest {
-        Guest::new(self.tidings(), self.address(), user_agent(&self.headers))
+        Guest::new(self.tidings(), self.address(), user_agent(&self.head.headers))
     }
 
     /// Returns the content codings that the client accepts.
     fn accepted(&self) -> Accepted {
-        Accepted::of(&self.headers)
+        Accepted::of(&self.head.headers)
     }
 
     /// Returns a response that the core has in memory, and that several callers share.

@@ -106,7 +106,7 @@ where
     Ok(tower::service_fn(move |request: Request<B>| service.call(request.map(SyncBody::new))))
 }
 
-/// Makes a body `Sync`, which warp requires and the bodies of other frameworks are not.
+/// Makes a body `Sync`, as the request is that a handler borrows. The bodies of other frameworks are not.
 ///
 /// The mutex is never locked: a body is only used through an exclusive reference.
 struct SyncBody<B>(Mutex<B>);

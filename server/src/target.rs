@@ -4,17 +4,15 @@ use http::header::HOST;
 use http::{HeaderValue, Method, Request, Version};
 use tidings_core::Error;
 use tidings_core::error::{Code, Problem};
-use warp::reply::Response;
 
-use crate::reply::{self, Refusal, Scope};
+use crate::reply::{self, Refusal, Response, Scope};
 
 /// The methods of all operations, for `Allow` in the response to `CONNECT`.
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST");
 
 /// Returns the refusal of a request without a path or with several hosts; `None` for every other request.
 ///
-/// warp panics on a target without a path: the authority form of `CONNECT`, which HTTP/1 clients can send with
-/// any method.
+/// A target without a path is the authority form of `CONNECT`, which HTTP/1 clients can send with any method.
 ///
 /// Source: RFC 9112 sections 3.2 (a second `Host` is answered 400) and 3.2.3.
 pub(crate) fn refuse<B>(request: &Request<B>) -> Option<Response> {

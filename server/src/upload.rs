@@ -8,6 +8,8 @@ use bytes::{Buf, Bytes};
 use futures_util::{Stream, StreamExt as _};
 use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http_body::Body;
+use http_body_util::BodyDataStream;
 use tidings_core::Error;
 use tidings_core::error::{Code, Problem};
 use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
@@ -21,7 +23,8 @@ const CHUNKS: usize = 16;
 const LINGER_BYTES: usize = 64 * 1024 * 1024;
 const LINGER_TIME: Duration = Duration::from_secs(10);
 
-type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, warp::Error>> + Send + Sync>>;
+/// The chunks of a body; an error if it does not arrive completely.
+type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, ()>> + Send + Sync>>;
 
 /// The rest of a request's body.
 #[derive(Default)]
@@ -36,13 +39,14 @@ pub(crate) struct Upload {
 
 impl Upload {
     /// Returns the body of a request with these headers.
-    pub(crate) fn new(
-        headers: &HeaderMap,
-        chunks: impl Stream<Item = Result<impl Buf, warp::Error>> + Send + Sync + 'static,
-    ) -> Self {
+    pub(crate) fn new(headers: &HeaderMap, body: impl Body + Send + Sync + 'static) -> Self {
+        if body.is_end_stream() {
+            return Self::default();
+        }
         let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
         let keeps_sending = length.map_or(headers.contains_key(TRANSFER_ENCODING), |length| length > 0);
-        let chunks = chunks.map(|chunk| chunk.map(|mut chunk| chunk.copy_to_bytes(chunk.remaining())));
+        let chunks = BodyDataStream::new(body)
+            .map(|chunk| chunk.map(|mut chunk| chunk.copy_to_bytes(chunk.remaining())).map_err(drop));
         Self { chunks: Some(Box::pin(chunks)), length, keeps_sending, taken: 0 }
     }
 
@@ -179,7 +183,11 @@ impl Read for UploadReader {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use futures_util::stream;
+    use http_body::Frame;
+    use http_body_util::StreamBody;
 
     use super::*;
 
@@ -191,8 +199,9 @@ mod tests {
         if let Some(length) = length {
             headers.insert(CONTENT_LENGTH, length.parse().unwrap());
         }
-        let chunks: Vec<_> = chunks.iter().map(|chunk| Ok(Bytes::from_static(chunk.as_bytes()))).collect();
-        Upload::new(&headers, stream::iter(chunks))
+        let frames: Vec<_> =
+            chunks.iter().map(|chunk| Frame::data(Bytes::from_static(chunk.as_bytes()))).collect();
+        Upload::new(&headers, StreamBody::new(stream::iter(frames.into_iter().map(Ok::<_, Infallible>))))
     }
 
     async fn whole(mut upload: Upload) -> Result<Bytes, String> {
@@ -231,7 +240,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_body_that_does_not_arrive_is_refused() {
-        let silent = Upload::new(&HeaderMap::new(), stream::pending::<Result<Bytes, warp::Error>>());
+        let silence = StreamBody::new(stream::pending::<Result<Frame<Bytes>, Infallible>>());
+        let silent = Upload::new(&HeaderMap::new(), silence);
         assert_eq!(whole(silent).await.unwrap_err(), "bad request");
     }
 

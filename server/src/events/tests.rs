@@ -1,10 +1,8 @@
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::Request;
-use http_body::Body;
 use http_body_util::{BodyExt as _, Full};
 use tidings_core::account::Caller;
 use tidings_core::{notice, post};
@@ -13,18 +11,19 @@ use tower::ServiceExt as _;
 
 use crate::app::App;
 use crate::config::Config;
+use crate::reply::Body;
 use crate::testing::{Service, header, outcome, request, service, with};
 
 const OPERATOR: Caller = Caller::Operator;
 
 /// A stream of events.
-struct Events(Pin<Box<dyn Body<Data = Bytes, Error = warp::Error> + Send>>);
+struct Events(Body);
 
 impl Events {
     async fn open(app: &Arc<App>, request: Request<Full<Bytes>>) -> Self {
         let response = Arc::clone(app).service().oneshot(request).await.unwrap();
         assert_eq!(response.status(), 200);
-        Self(Box::pin(response.into_body()))
+        Self(response.into_body())
     }
 
     /// Returns the next frame; `None` at the end of the stream.
