@@ -31,8 +31,8 @@ pub(super) fn feeds(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Measures responses to clients that have the content, compared with a bare warp server that responds with 304, and with
-/// the whole responses.
+/// Measures responses to clients that have the content, compared with a bare warp server that responds with 304, with the
+/// whole responses, and with a bare warp server that responds with those.
 pub(super) fn unchanged(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (what, path) in [
@@ -46,10 +46,15 @@ pub(super) fn unchanged(world: &World, turns: &Turns) -> Result<Vec<Row>> {
         let (bare, bare_request) = (bare::warp_unchanged(tag.as_bytes())?, get_unless(bare::PATH, &tag));
         let mut warp = |slice| one_group(bare.address, each(MANY, &bare_request), slice);
         let mut full = |slice| one_group(server.address(), each(MANY, &whole), slice);
-        let measured = turns.measure(server, &mut [&mut warp, &mut full], || each(MANY, &conditional))?;
-        let (bare, full) = (measured.limits[0], measured.limits[1]);
+        let bare_whole = bare::warp_with(&ask(server.address(), &whole)?)?;
+        let mut warp_whole = |slice| one_group(bare_whole.address, each(MANY, &get(bare::PATH, None)), slice);
+        let measured = turns
+            .measure(server, &mut [&mut warp, &mut full, &mut warp_whole], || each(MANY, &conditional))?;
+        let (bare, [full, bare_whole]) = (measured.limits[0], [1, 2].map(|n| measured.limits[n].ratio));
         let row = Row::measured(what, &measured).against(bare, UNCHANGED_RATIO);
-        rows.push(row.note(format!("{:.2} of the whole response, {length} bytes", full.ratio)));
+        rows.push(row.note(format!(
+            "{full:.2} of the whole response, {bare_whole:.2} of bare warp with it, {length} bytes"
+        )));
     }
     Ok(rows)
 }
