@@ -17,7 +17,7 @@ use crate::answer::Inserted;
 use crate::clock::Timestamp;
 use crate::error::{Error, Pending, Result};
 use crate::id::ObjectId;
-use crate::profile::history::JsonList;
+use crate::profile::JsonList;
 use crate::store::{Isolation, Row, StoreError, Tx};
 
 pub(crate) mod acts;

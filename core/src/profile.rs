@@ -11,8 +11,9 @@ use crate::store::{GatheredReads, Isolation, Store, StoreError, Topic, Tx};
 
 pub(crate) mod history;
 pub(crate) mod likes;
+mod records;
 
-pub use history::{JsonList, NewsfeedAccess, PostRecord, SearchRecord, TokenList};
+pub use records::{JsonList, NewsfeedAccess, PostRecord, SearchRecord, TokenList};
 
 /// The maximum number of entries of each list. Older entries are deleted, except likes, which are only not returned.
 pub const LIST_MAX: i64 = 300;

@@ -9,7 +9,7 @@ use crate::account::{AdminReader, Caller};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::id::PostKey;
-use crate::profile::history::JsonList;
+use crate::profile::JsonList;
 use crate::store::{Moment, Row, StoreError, Tx};
 
 /// The number of posts that one transaction reads. It bounds the memory of an export.

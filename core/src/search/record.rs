@@ -13,7 +13,7 @@ use crate::analysis::counters::Counter;
 use crate::analysis::visitor::VisitorNumber;
 use crate::clock::Timestamp;
 use crate::error::{Error, Pending, Result};
-use crate::profile::history::{self, SearchRecord};
+use crate::profile::{SearchRecord, history};
 use crate::store::{Isolation, StoreError, Topic, Tx};
 
 /// The answer to listing a member's searches.

@@ -17,6 +17,7 @@ use super::{Deferred, Isolation, StoreError, Tx};
 
 mod gather;
 mod group;
+mod refuse;
 mod work;
 
 pub(crate) use gather::Gathered;

@@ -5,12 +5,13 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+use super::refuse::{refuse, refuse_deferred};
 use super::work::Work;
 use super::{DEFER_TIME, Inbox, Message, QUEUE};
 use crate::store::effects::Extent;
 use crate::store::engine::{Committer, WriteTx};
 use crate::store::watch::Versions;
-use crate::store::{Arg, Deferred, Dialect, Isolation, Row, StoreError, TimeSlice, Topic, Tx};
+use crate::store::{Deferred, Isolation, StoreError, TimeSlice, Topic, Tx};
 
 /// Limits on the number and the duration of the writes of one commit. The first write waits at most this long.
 pub(super) const GROUP_SIZE: usize = 1_024;
@@ -432,44 +433,4 @@ impl<T: WriteTx> Group<T> {
             }
         }
     }
-}
-
-/// A transaction that refuses every statement.
-struct RefusingTx<'e>(&'e StoreError);
-
-impl Tx for RefusingTx<'_> {
-    fn rows(&mut self, _: &str, _: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
-        Err(self.0.clone())
-    }
-    fn run(&mut self, _: &str, _: &[Arg<'_>]) -> Result<u64, StoreError> {
-        Err(self.0.clone())
-    }
-    // No statement runs, so any dialect will do.
-    fn dialect(&self) -> Dialect {
-        Dialect::Sqlite
-    }
-    fn revision(&self) -> i64 {
-        0
-    }
-    fn horizon(&mut self) -> Result<i64, StoreError> {
-        Err(self.0.clone())
-    }
-    fn touch(&mut self, _: Topic) {}
-    fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}
-    fn count_on(&mut self, _: i64, _: i64, _: i64) {}
-    fn run_at_commit(&mut self, _: &'static str, _: i64) {}
-}
-
-/// Answers a write without a transaction, by running it in one that refuses every statement.
-fn refuse(mut work: Box<dyn Work>, error: &StoreError) {
-    // A write that panics without a transaction is dropped, which gives its caller an error.
-    if catch_unwind(AssertUnwindSafe(|| work.run(&mut RefusingTx(error)))).is_ok() {
-        work.answer(Err(error.clone()));
-    }
-}
-
-/// Does the same as [`refuse`] for a deferred write, and drops it.
-fn refuse_deferred(mut write: Box<dyn Deferred>, error: &StoreError) {
-    let refused = write.write(&mut RefusingTx(error), TimeSlice::unlimited());
-    let _ = write.done(refused.and_then(|()| Err(error.clone())));
 }

@@ -1,0 +1,111 @@
+//! The elements of members' lists, and lists of texts as the database has them.
+
+use serde::ser::{Error as _, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::clock::Timestamp;
+
+/// A post that a member liked or viewed: an element of `fav_list` and `view_list`.
+#[derive(Debug, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PostRecord {
+    /// The post's id.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// Its topics.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub topic: JsonList,
+    /// Its tags.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub tag: JsonList,
+    /// The tokens of its title and text.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub token: TokenList,
+    /// The date of the like or the last view.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub date: Timestamp,
+    /// The date of the post.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub post_date: Timestamp,
+    /// Its title.
+    pub title: String,
+    /// Its address.
+    pub url: String,
+    /// 1 when it has an image, else 0.
+    pub img: i64,
+}
+
+/// A search of a member: an element of `search_list`.
+#[derive(Debug, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SearchRecord {
+    /// The search as the member wrote it.
+    pub original: String,
+    /// The search, split at white space.
+    pub search_split: Vec<String>,
+    /// The search's tokens.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub tokenizer_split: TokenList,
+    /// The similar words that were added to the search.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub similarity_split: TokenList,
+    /// The time of the search.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub date: Timestamp,
+}
+
+/// A topic feed that a member opened: an element of `newsfeed_list`.
+#[derive(Debug, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NewsfeedAccess {
+    /// The feed's name.
+    pub newsfeed_name: String,
+    /// The most common tags of the posts on its first page.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub tag: JsonList,
+    /// The time when the member opened the feed.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub date: Timestamp,
+}
+
+/// A list of texts, stored as a JSON array. It is encoded as it is stored; [`JsonList::texts`] decodes it.
+#[derive(Debug)]
+pub struct JsonList(pub(crate) String);
+
+impl JsonList {
+    /// Returns the texts.
+    pub fn texts(&self) -> Vec<String> {
+        // The text is valid JSON because `json_list` wrote it.
+        serde_json::from_str(&self.0).unwrap_or_default()
+    }
+}
+
+impl Serialize for JsonList {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let list: &RawValue = serde_json::from_str(&self.0).map_err(S::Error::custom)?;
+        list.serialize(serializer)
+    }
+}
+
+/// A list of tokens, stored as a text with blanks between them. It is encoded as a list of texts.
+#[derive(Debug)]
+pub struct TokenList(pub(crate) String);
+
+impl TokenList {
+    /// Returns the tokens.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.split_ascii_whitespace()
+    }
+
+    /// Keeps the first `max` tokens.
+    pub(super) fn truncate(&mut self, max: usize) {
+        let end = self.0.match_indices(' ').nth(max.saturating_sub(1)).map(|(at, _)| at);
+        self.0.truncate(end.unwrap_or(self.0.len()));
+    }
+}
+
+impl Serialize for TokenList {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
