@@ -77,7 +77,7 @@ impl Matches {
         match tx.dialect() {
             Dialect::Sqlite => Ok(sqlite::matches(query)),
             #[cfg(feature = "postgres")]
-            Dialect::Postgres => postgres::Ranked::of(tx, query)?.all(),
+            Dialect::Postgres => Ok(postgres::Ranked::of(tx, query)?.all()),
         }
     }
 

@@ -14,9 +14,11 @@
 //!   these. Eight neighbouring segments of about the same size are [merged](merge) into one without their dead entries.
 //!   So there are at most seven segments of each size, and the number grows with the logarithm of the number of posts.
 //!
-//! A search reads the posting lists of its words in all segments, as far as they are not in the [`cache`], computes BM25 of
-//! all matching entries in this process, and asks the database for the posts of the best ([`search`]). The number of posts
-//! with a word includes dead entries until they are merged; everything else in the formula is exact.
+//! A search reads the posting lists of its words in all segments, as far as they are not in the [`cache`], finds the entries
+//! with the greatest relevance in this process, and asks the database for their posts ([`search`]). In memory the lists have
+//! another form ([`list`]), so that the postings that cannot be among the best are skipped ([`top`]). The relevance of an entry
+//! is its BM25 over all words, whichever postings are skipped. The number of posts with a word includes dead entries until they
+//! are merged; everything else in the formula is exact.
 //!
 //! All changes to posts run alone, so an entry is allocated by reading and adding.
 //!
@@ -43,12 +45,14 @@ mod cache;
 mod check;
 mod codec;
 mod entries;
+mod list;
 pub(super) mod merge;
 mod rank;
 mod search;
 mod segment;
 #[cfg(test)]
 mod tests;
+mod top;
 
 pub(super) use cache::PostingCache;
 pub(super) use check::damage;

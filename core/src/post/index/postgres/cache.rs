@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lru::LruCache;
 
-use super::rank::List;
+use super::list::List;
 
 /// The maximum size of the cache in bytes.
-const BYTES_MAX: usize = 32 << 20;
+const BYTES_MAX: usize = 64 << 20;
 /// The maximum number of lists, most of which are short or empty.
 const LISTS_MAX: NonZeroUsize = NonZeroUsize::new(1 << 16).expect("it is not 0");
 /// The size of an entry in memory without its postings, approximately.
@@ -19,14 +19,12 @@ const ENTRY_BYTES: usize = 160;
 
 /// The number of a segment and a word.
 pub(super) type Key = (i64, Box<str>);
-/// The postings of a word in a segment, in the order of their entries; none if no post of the segment has the word.
-pub(super) type Lists = Arc<[Arc<List>]>;
 
 /// The lists that searches have read last.
 pub(in crate::post::index) struct PostingCache(Mutex<Cached>);
 
 struct Cached {
-    lists: LruCache<Key, Lists>,
+    lists: LruCache<Key, Arc<List>>,
     bytes: usize,
 }
 
@@ -38,13 +36,13 @@ impl Default for PostingCache {
 
 impl PostingCache {
     /// Returns the lists that the cache has.
-    pub(super) fn get(&self, keys: &[Key]) -> Vec<Option<Lists>> {
+    pub(super) fn get(&self, keys: &[Key]) -> Vec<Option<Arc<List>>> {
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         keys.iter().map(|key| cached.lists.get(key).cloned()).collect()
     }
 
     /// Inserts lists, and removes those that were not used for longest if there are too many.
-    pub(super) fn insert(&self, lists: impl IntoIterator<Item = (Key, Lists)>) {
+    pub(super) fn insert(&self, lists: impl IntoIterator<Item = (Key, Arc<List>)>) {
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (key, lists) in lists {
             let size = size(&lists);
@@ -66,30 +64,39 @@ impl PostingCache {
     }
 }
 
-fn size(lists: &Lists) -> usize {
-    ENTRY_BYTES + lists.iter().map(|list| ENTRY_BYTES / 2 + list.bytes.len()).sum::<usize>()
+fn size(list: &List) -> usize {
+    ENTRY_BYTES + list.size()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::codec::Posting;
+    use super::super::list::ListWriter;
     use super::*;
 
-    fn lists(bytes: usize) -> Lists {
-        Arc::new([Arc::new(List { count: 1, bytes: vec![0; bytes] })])
+    /// Returns a list of so many postings, which takes at least two bytes for each.
+    fn lists(postings: u64) -> Arc<List> {
+        let mut writer = ListWriter::default();
+        for entry in 0..postings {
+            writer.push(Posting { entry, occurrences: 1, length: 84 }).unwrap();
+        }
+        Arc::new(writer.finish().unwrap())
     }
 
     #[test]
     fn the_cache_has_the_lists_that_were_used_last_up_to_its_size() {
         let (cache, key) = (PostingCache::default(), |number: i64| (number, "sea".into()));
+        let megabyte = lists(400_000);
+        let size = size(&megabyte);
         for number in 0..100 {
-            cache.insert([(key(number), lists(1 << 20))]);
+            cache.insert([(key(number), Arc::clone(&megabyte))]);
             assert!(cache.get(&[key(0)])[0].is_some(), "{number}");
         }
         let cached = (0..100).filter(|number| cache.get(&[key(*number)])[0].is_some()).count();
-        assert_eq!(cached, 31);
-        cache.insert([(key(0), lists(1)), (key(200), lists(BYTES_MAX))]);
+        assert_eq!(cached, BYTES_MAX / size);
+        cache.insert([(key(0), lists(1)), (key(200), lists(BYTES_MAX as u64 / 4))]);
         assert!(cache.get(&[key(200)])[0].is_none() && cache.get(&[key(99)])[0].is_some());
-        let bytes = cache.0.lock().unwrap().lists.iter().map(|(_, lists)| size(lists)).sum::<usize>();
+        let bytes = cache.0.lock().unwrap().lists.iter().map(|(_, lists)| self::size(lists)).sum::<usize>();
         assert_eq!(cache.0.lock().unwrap().bytes, bytes);
     }
 }

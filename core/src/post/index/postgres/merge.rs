@@ -75,32 +75,41 @@ pub(in crate::post::index) fn merge<A: Access + ?Sized>(
 
 /// Deletes segments that searches do not read, and leaves others.
 fn delete<A: Access + ?Sized>(database: &A, segments: &[i64]) -> Result<(), StoreError> {
-    if segments.is_empty() {
-        return Ok(());
-    }
-    let ids: Vec<String> = segments.iter().map(ToString::to_string).collect();
-    let ids = ids.join(" ");
-    loop {
-        let (ids, ready) = (ids.clone(), State::Ready as i64);
-        // Others change no row of such a segment, except that they delete it, in the same order.
-        let is_complete = database.write(Isolation::Locking, move |tx| {
-            let sql = "DELETE FROM post_segment_block WHERE ctid = ANY (ARRAY(
-                           SELECT b.ctid FROM post_segment s JOIN post_segment_block b ON b.segment = s.segment
-                           WHERE s.segment = ANY (CAST(string_to_array($1, ' ') AS BIGINT[])) AND s.state <> $2
-                           ORDER BY b.segment, b.first_word, b.part LIMIT $3))";
-            let deleted = tx.run(sql, &[(&ids).into(), ready.into(), DELETE_AT_ONCE.into()])?;
-            if deleted == DELETE_AT_ONCE.unsigned_abs() {
-                return Ok(false);
-            }
-            let sql = "DELETE FROM post_segment
-                       WHERE segment = ANY (CAST(string_to_array($1, ' ') AS BIGINT[])) AND state <> $2";
-            tx.run(sql, &[(&ids).into(), ready.into()])?;
-            Ok(true)
-        })?;
-        if is_complete {
-            return Ok(());
+    for segment in segments {
+        let (segment, mut after) = (*segment, Some((String::new(), -1)));
+        while let Some(begin) = after {
+            after = database.write(Isolation::Locking, move |tx| delete_after(tx, segment, &begin))?;
         }
     }
+    Ok(())
+}
+
+/// Deletes the next blocks of a segment, after one with this word and part. Returns the last of them; `None` after the segment
+/// itself was deleted.
+///
+/// It begins after the deleted blocks, because reading over them takes as long as if they were there.
+fn delete_after(
+    tx: &mut dyn Tx,
+    segment: i64,
+    (word, part): &(String, i64),
+) -> Result<Option<(String, i64)>, StoreError> {
+    let ready = State::Ready as i64;
+    let sql =
+        "SELECT b.first_word, b.part FROM post_segment s JOIN post_segment_block b ON b.segment = s.segment
+               WHERE s.segment = $1 AND s.state <> $2 AND (b.first_word, b.part) > ($3, $4)
+               ORDER BY b.first_word, b.part LIMIT 1 OFFSET $5";
+    let args = [segment.into(), ready.into(), word.into(), (*part).into(), (DELETE_AT_ONCE - 1).into()];
+    let Some(mut row) = tx.row(sql, &args)? else {
+        // With the blocks that are left.
+        let sql = "DELETE FROM post_segment WHERE segment = $1 AND state <> $2";
+        tx.run(sql, &[segment.into(), ready.into()])?;
+        return Ok(None);
+    };
+    let last: (String, i64) = (row.take(0)?, row.take(1)?);
+    let sql = "DELETE FROM post_segment_block
+               WHERE segment = $1 AND (first_word, part) > ($2, $3) AND (first_word, part) <= ($4, $5)";
+    tx.run(sql, &[segment.into(), word.into(), (*part).into(), (&last.0).into(), last.1.into()])?;
+    Ok(Some(last))
 }
 
 /// A merge: its inputs in the order of their entries, and the new segment, as they were in one snapshot.

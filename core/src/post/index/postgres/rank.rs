@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use super::codec::{Damaged, Posting, Postings};
+use super::list::{CHUNK, List, Part};
 
 /// The number of entries whose relevance is computed at the same time: their sums fit into the first cache of a core.
-const WINDOW: usize = 4_096;
-/// The lengths of posts whose part of the formula is computed once for a search.
-const LENGTHS: u32 = 1_024;
+pub(super) const WINDOW: usize = 4_096;
 
 /// An entry that matches, with its relevance.
 #[derive(Clone, Copy, Debug)]
@@ -24,34 +22,24 @@ pub(super) fn rarity(posts: i64, n: u64) -> f64 {
 }
 
 /// The part of the formula that depends on the length of a post.
+#[derive(Clone, Copy)]
 pub(super) struct Relevance {
     /// What one token adds.
     each: f64,
-    /// The relevance of a word that occurs once in a short post, by the length of the post: most postings are such, and
-    /// a division takes longer than all else that one needs.
-    once: Vec<f64>,
 }
 
 impl Relevance {
     #[expect(clippy::cast_precision_loss, reason = "numbers of posts and tokens")]
     pub(super) fn new(posts: i64, length: i64) -> Self {
-        let each = 1.2 * 0.75 * posts as f64 / length.max(1) as f64;
-        Self { each, once: (0..LENGTHS).map(|length| saturated(1, each, length)).collect() }
+        Self { each: 1.2 * 0.75 * posts as f64 / length.max(1) as f64 }
     }
 
-    /// Returns the relevance of a posting, apart from the factor of its word.
+    /// Returns the relevance of a word in a post, apart from the factor of the word.
     #[inline]
-    fn of(&self, Posting { occurrences, length, .. }: Posting) -> f64 {
-        match self.once.get(length as usize) {
-            Some(once) if occurrences == 1 => *once,
-            _ => saturated(occurrences, self.each, length),
-        }
+    pub(super) fn of(self, occurrences: u32, length: u32) -> f64 {
+        let occurrences = f64::from(occurrences);
+        occurrences / (occurrences + 0.3 + self.each * f64::from(length))
     }
-}
-
-fn saturated(occurrences: u32, each: f64, length: u32) -> f64 {
-    let occurrences = f64::from(occurrences);
-    occurrences / (occurrences + 0.3 + each * f64::from(length))
 }
 
 /// A word of a query.
@@ -65,26 +53,25 @@ pub(super) struct Word {
     pub(super) lists: Vec<Arc<List>>,
 }
 
-/// Some postings of a word, in the order of their entries.
-#[derive(Debug)]
-pub(super) struct List {
-    pub(super) count: u64,
-    pub(super) bytes: Vec<u8>,
+impl Word {
+    /// Returns the number of its postings.
+    pub(super) fn count(&self) -> u64 {
+        self.lists.iter().map(|list| list.count).sum()
+    }
+
+    pub(super) fn parts(&self) -> impl Iterator<Item = Part<'_>> {
+        self.lists.iter().flat_map(|list| list.parts())
+    }
 }
 
 /// Calls `each` with every entry that has one of the words, in ascending order.
-pub(super) fn for_each(
-    words: &[Word],
-    relevance: &Relevance,
-    mut each: impl FnMut(Match),
-) -> Result<(), Damaged> {
-    let mut cursors = words.iter().map(Cursor::new).collect::<Result<Vec<_>, _>>()?;
+pub(super) fn for_each(words: &[Word], relevance: Relevance, mut each: impl FnMut(Match)) {
+    let mut cursors: Vec<Cursor<'_>> = words.iter().map(|word| Cursor::new(word, relevance)).collect();
     let mut sums = vec![0.0; WINDOW];
-    while let Some(begin) = cursors.iter().filter_map(|cursor| cursor.next).map(|posting| posting.entry).min()
-    {
+    while let Some(begin) = cursors.iter().filter_map(Cursor::entry).min() {
         let mut used = 0;
         for cursor in &mut cursors {
-            used = used.max(cursor.add(begin, &mut sums, relevance)?);
+            used = used.max(cursor.add(begin, &mut sums));
         }
         for (entry, sum) in (begin..).zip(&mut sums[..used]) {
             if *sum > 0.0 {
@@ -92,113 +79,61 @@ pub(super) fn for_each(
             }
         }
     }
-    Ok(())
 }
 
-/// Reads the postings of a word.
+/// Reads the postings of a word in the order of their entries.
 struct Cursor<'w> {
+    parts: Box<dyn Iterator<Item = Part<'w>> + 'w>,
+    relevance: Relevance,
     factor: f64,
-    lists: std::slice::Iter<'w, Arc<List>>,
-    postings: Postings<'w>,
-    next: Option<Posting>,
+    entries: [u64; CHUNK],
+    relevances: [f64; CHUNK],
+    /// The places of the next posting and of the end of the chunk.
+    at: usize,
+    end: usize,
 }
 
 impl<'w> Cursor<'w> {
-    fn new(word: &'w Word) -> Result<Self, Damaged> {
-        let mut cursor =
-            Self { factor: word.factor, lists: word.lists.iter(), postings: Postings::default(), next: None };
-        cursor.begin_list(0)?;
-        Ok(cursor)
+    fn new(word: &'w Word, relevance: Relevance) -> Self {
+        let parts = Box::new(word.parts());
+        let (entries, relevances) = ([0; CHUNK], [0.0; CHUNK]);
+        let mut cursor = Self { parts, relevance, factor: word.factor, entries, relevances, at: 0, end: 0 };
+        cursor.next_chunk();
+        cursor
     }
 
-    /// Goes on with the next list, whose entries are after `last`.
-    fn begin_list(&mut self, last: u64) -> Result<(), Damaged> {
-        self.next = None;
-        while self.next.is_none()
-            && let Some(list) = self.lists.next()
-        {
-            self.postings = Postings::new(&list.bytes);
-            self.next = self.postings.next()?;
-        }
-        if self.next.is_some_and(|next| next.entry <= last) { Err(Damaged) } else { Ok(()) }
+    fn next_chunk(&mut self) {
+        self.at = 0;
+        let Self { entries, relevances, .. } = self;
+        let read = |part: Part<'_>| part.read(self.relevance, self.factor, entries, relevances);
+        self.end = self.parts.next().map_or(0, read);
+    }
+
+    /// Returns the entry of the next posting.
+    fn entry(&self) -> Option<u64> {
+        self.entries[..self.end].get(self.at).copied()
     }
 
     /// Adds the relevance of the postings of a window to its sums. Returns the number of sums up to the last of them.
-    fn add(&mut self, begin: u64, sums: &mut [f64], relevance: &Relevance) -> Result<usize, Damaged> {
+    fn add(&mut self, begin: u64, sums: &mut [f64]) -> usize {
         let mut used = 0;
-        while let Some(posting) = self.next {
-            // No entry is before the window, and a window has fewer entries than a number has values.
-            let Some(sum) = usize::try_from(posting.entry - begin).ok().and_then(|at| sums.get_mut(at))
-            else {
-                break;
-            };
-            *sum += self.factor * relevance.of(posting);
-            used = posting.entry - begin + 1;
-            self.next = self.postings.next()?;
-            if self.next.is_none() {
-                self.begin_list(posting.entry)?;
+        while self.at < self.end {
+            let postings = self.entries[self.at..self.end].iter().zip(&self.relevances[self.at..self.end]);
+            let before = self.at;
+            for (entry, relevance) in postings {
+                // No entry is before the window.
+                let Some((at, sum)) =
+                    usize::try_from(entry - begin).ok().and_then(|at| Some((at, sums.get_mut(at)?)))
+                else {
+                    return used;
+                };
+                *sum += relevance;
+                used = at + 1;
+                self.at += 1;
             }
+            debug_assert!(self.at > before);
+            self.next_chunk();
         }
-        Ok(usize::try_from(used).unwrap_or(sums.len()))
-    }
-}
-
-/// Keeps the most relevant of many entries: at least so many, if there are, and with each all of equal relevance.
-pub(super) struct Best {
-    number: usize,
-    /// The relevance that an entry has at least to be kept.
-    border: f64,
-    kept: Vec<Match>,
-    /// The number of kept entries at which the least relevant ones are dropped.
-    full: usize,
-}
-
-impl Best {
-    pub(super) fn new(number: usize) -> Self {
-        let number = number.max(1);
-        Self { number, border: 0.0, kept: Vec::new(), full: 8 * number }
-    }
-
-    pub(super) fn add(&mut self, found: Match) {
-        if found.relevance >= self.border {
-            self.kept.push(found);
-            if self.kept.len() >= self.full {
-                self.shrink();
-            }
-        }
-    }
-
-    pub(super) fn finish(mut self) -> Vec<Match> {
-        if self.kept.len() > self.number {
-            self.shrink();
-        }
-        self.kept
-    }
-
-    fn shrink(&mut self) {
-        let descending = |one: &Match, other: &Match| other.relevance.total_cmp(&one.relevance);
-        let (_, last, _) = self.kept.select_nth_unstable_by(self.number - 1, descending);
-        self.border = last.relevance;
-        self.kept.retain(|found| found.relevance >= self.border);
-        // Many may have the same relevance.
-        self.full = self.kept.len() + 7 * self.number;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_best_entries_are_kept_with_all_of_equal_relevance() {
-        // Of three relevances, so that there are many equal ones; the best two entries have different ones.
-        let relevance = |entry: u64| match entry {
-            77 => 9.0,
-            entry if entry % 10 == 3 => 5.0,
-            _ => 1.0,
-        };
-        let mut best = Best::new(2);
-        (0..1_000).for_each(|entry| best.add(Match { entry, relevance: relevance(entry) }));
-        assert_eq!(best.finish().len(), 101);
+        used
     }
 }

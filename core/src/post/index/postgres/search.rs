@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::super::{Matches, Query, SIMILAR_WEIGHT};
-use super::cache::{Key, Lists, PostingCache};
-use super::codec::{Damaged, Place, Posting, PostingList, for_each_word};
-use super::rank::{self, Best, List, Match, Relevance, Word, rarity};
+use super::cache::{Key, PostingCache};
+use super::codec::{Damaged, Place, Posting, for_each_word};
+use super::list::{List, ListWriter};
+use super::rank::{self, Match, Relevance, Word, rarity};
 use super::segment::Segment;
+use super::top;
 use crate::store::{Row, StoreError, Tx, Value};
 
 /// The number of entries after which a search in a category reads the category, because few of its posts match.
@@ -21,16 +23,20 @@ const FOUND: &str = "found AS MATERIALIZED (
     FROM unnest(CAST(CAST($3 AS TEXT) AS BIGINT[]), CAST(CAST($4 AS TEXT) AS DOUBLE PRECISION[])) AS f (entry, relevance)
     JOIN post_index i ON i.entry = f.entry)";
 
-/// The block of each segment in $1 that contains the word at the same place in $2, or would contain it; all parts of a word
-/// with several.
-const BLOCKS: &str = "SELECT p.n, b.part, b.data
+/// The block of each segment in $1 that contains the word at the same place in $2, or would contain it, or all parts of a word
+/// with several, one after the other.
+const BLOCKS: &str = "SELECT p.n, b.data
     FROM unnest(CAST(string_to_array($1, ' ') AS BIGINT[]), string_to_array($2, ' ')) WITH ORDINALITY AS p (segment, word, n)
     CROSS JOIN LATERAL (
         SELECT c.first_word FROM post_segment_block c
         WHERE c.segment = p.segment AND c.first_word <= p.word COLLATE \"C\"
         ORDER BY c.first_word DESC LIMIT 1) f
-    JOIN post_segment_block b ON b.segment = p.segment AND b.first_word = f.first_word
-    WHERE b.last_word >= p.word COLLATE \"C\"";
+    CROSS JOIN LATERAL (
+        SELECT string_agg(o.data, '') AS data FROM (
+            SELECT c.data FROM post_segment_block c
+            WHERE c.segment = p.segment AND c.first_word = f.first_word AND c.last_word >= p.word COLLATE \"C\"
+            ORDER BY c.part) o) b
+    WHERE b.data IS NOT NULL";
 
 /// The entries that match a query, in parts: each is less relevant than all of the part before.
 pub(in crate::post::index) struct Ranked {
@@ -57,7 +63,11 @@ impl Ranked {
         read_segments(tx, query.cache, &segments, &mut words)?;
         read_recent(tx, &segments, &mut words)?;
         for word in &mut words {
-            word.factor = 2.2 * word.weight * rarity(posts, word.lists.iter().map(|list| list.count).sum());
+            let ranges = word.lists.iter().filter_map(|list| list.range());
+            if !ranges.is_sorted_by(|(_, last), (first, _)| last < first) {
+                return Err(Damaged.into());
+            }
+            word.factor = 2.2 * word.weight * rarity(posts, word.count());
         }
         words.retain(|word| !word.lists.is_empty());
         let relevance = Relevance::new(posts, length);
@@ -65,10 +75,10 @@ impl Ranked {
     }
 
     /// Returns all entries that match.
-    pub(in crate::post::index) fn all(&self) -> Result<Matches, StoreError> {
+    pub(in crate::post::index) fn all(&self) -> Matches {
         let mut all = Vec::new();
-        rank::for_each(&self.words, &self.relevance, |found| all.push(found))?;
-        Ok(found(all.iter()))
+        rank::for_each(&self.words, self.relevance, |found| all.push(found));
+        found(all.iter())
     }
 
     /// Returns the next part of the entries; `None` after the last one. The first part has about twice as many entries as
@@ -82,13 +92,11 @@ impl Ranked {
     ) -> Result<Option<Matches>, StoreError> {
         let wanted = usize::try_from(wanted).unwrap_or_default();
         if self.given == 0 {
-            let mut best = Best::new(2 * wanted);
-            rank::for_each(&self.words, &self.relevance, |found| best.add(found))?;
-            return Ok(self.given(&best.finish()));
+            return Ok(self.given(&top::best(&self.words, self.relevance, 2 * wanted)));
         }
         let mut rest = match self.rest.take() {
             Some(rest) => rest,
-            None => self.less_relevant()?,
+            None => self.less_relevant(),
         };
         if self.given >= NARROWED_AFTER
             && let Some(category) = category
@@ -114,15 +122,15 @@ impl Ranked {
     }
 
     /// Returns the entries that are less relevant than those of earlier parts, in ascending order.
-    fn less_relevant(&self) -> Result<Vec<Match>, StoreError> {
+    fn less_relevant(&self) -> Vec<Match> {
         let mut rest = Vec::new();
-        rank::for_each(&self.words, &self.relevance, |found| {
+        rank::for_each(&self.words, self.relevance, |found| {
             if found.relevance < self.border {
                 rest.push(found);
             }
-        })?;
+        });
         rest.sort_unstable_by(|one, other| one.relevance.total_cmp(&other.relevance));
-        Ok(rest)
+        rest
     }
 }
 
@@ -139,50 +147,56 @@ fn read_segments(
     let keys: Vec<Key> = keys.collect();
     let mut lists = cache.get(&keys);
     let missing: Vec<usize> = (0..keys.len()).filter(|at| lists[*at].is_none()).collect();
-    let read = read_blocks(tx, &missing.iter().map(|at| &keys[*at]).collect::<Vec<_>>())?;
+    let read = read_lists(tx, &missing.iter().map(|at| &keys[*at]).collect::<Vec<_>>())?;
     for (at, read) in missing.iter().zip(&read) {
         lists[*at] = Some(Arc::clone(read));
     }
     for (word, lists) in words.iter_mut().zip(lists.chunks(segments.len().max(1))) {
-        word.lists.extend(lists.iter().flatten().flat_map(|lists| lists.iter().cloned()));
+        word.lists.extend(lists.iter().flatten().filter(|list| list.count > 0).cloned());
     }
     cache.insert(missing.into_iter().map(|at| keys[at].clone()).zip(read));
     Ok(())
 }
 
 /// Reads the postings of each word in its segment.
-fn read_blocks(tx: &mut dyn Tx, keys: &[&Key]) -> Result<Vec<Lists>, StoreError> {
+fn read_lists(tx: &mut dyn Tx, keys: &[&Key]) -> Result<Vec<Arc<List>>, StoreError> {
     if keys.is_empty() {
         return Ok(Vec::new());
     }
     let segments: Vec<String> = keys.iter().map(|(segment, _)| segment.to_string()).collect();
     let words: Vec<&str> = keys.iter().map(|(_, word)| &**word).collect();
     let (segments, words) = (segments.join(" "), words.join(" "));
-    let mut parts: Vec<Vec<(i64, Arc<List>)>> = keys.iter().map(|_| Vec::new()).collect();
+    let none: Arc<List> = Arc::default();
+    let mut lists: Vec<Arc<List>> = keys.iter().map(|_| Arc::clone(&none)).collect();
     tx.for_each(BLOCKS, &[(&segments).into(), (&words).into()], &mut |row| {
-        let (number, part, data): (i64, i64, Vec<u8>) = (row.take(0)?, row.take(1)?, row.take(2)?);
+        let (number, data): (i64, Vec<u8>) = (row.take(0)?, row.take(1)?);
         // The server numbers the pairs of a segment and a word from 1 on.
         let at = usize::try_from(number - 1).ok().filter(|at| *at < keys.len()).ok_or(Damaged)?;
-        let mut record = Place::default();
-        while record.advance(&data)? {
-            if record.word == keys[at].1.as_bytes() {
-                let bytes = record.postings(&data).to_vec();
-                parts[at].push((part, Arc::new(List { count: record.count, bytes })));
-                break;
-            }
-        }
+        lists[at] = Arc::new(read_blocks(&data, keys[at].1.as_bytes())?);
         Ok(())
     })?;
-    let in_order = |mut parts: Vec<(i64, Arc<List>)>| {
-        parts.sort_unstable_by_key(|(part, _)| *part);
-        parts.into_iter().map(|(_, list)| list).collect()
-    };
-    Ok(parts.into_iter().map(in_order).collect())
+    Ok(lists)
+}
+
+/// Returns the postings of a word in the blocks that have it. The first record of a block has all bytes of its word, so blocks
+/// can be read as one.
+fn read_blocks(blocks: &[u8], word: &[u8]) -> Result<List, Damaged> {
+    let (mut record, mut list) = (Place::default(), ListWriter::default());
+    while record.advance(blocks)? {
+        if record.word == word {
+            let count = list.count() + record.count;
+            list.read(record.postings(blocks))?;
+            if list.count() != count {
+                return Err(Damaged);
+            }
+        }
+    }
+    list.finish()
 }
 
 /// Reads the words of recent posts, which are in no segment.
 fn read_recent(tx: &mut dyn Tx, segments: &[Segment], words: &mut [Word]) -> Result<(), StoreError> {
-    let mut lists: Vec<PostingList> = words.iter().map(|_| PostingList::default()).collect();
+    let mut lists: Vec<ListWriter> = words.iter().map(|_| ListWriter::default()).collect();
     let places: HashMap<&[u8], usize> = words.iter().map(|word| word.token.as_bytes()).zip(0..).collect();
     let mut found = Vec::new();
     for_each_recent(tx, segments, &mut |entry, bytes| {
@@ -192,13 +206,14 @@ fn read_recent(tx: &mut dyn Tx, segments: &[Segment], words: &mut [Word]) -> Res
             }
         })?;
         for (place, occurrences) in found.drain(..) {
-            lists[place].push(Posting { entry, occurrences, length });
+            lists[place].push(Posting { entry, occurrences, length })?;
         }
         Ok(())
     })?;
-    for (word, PostingList { bytes, count, .. }) in words.iter_mut().zip(lists) {
-        if count > 0 {
-            word.lists.push(Arc::new(List { count, bytes }));
+    for (word, list) in words.iter_mut().zip(lists) {
+        let list = list.finish()?;
+        if list.count > 0 {
+            word.lists.push(Arc::new(list));
         }
     }
     Ok(())

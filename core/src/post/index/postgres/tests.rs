@@ -56,7 +56,7 @@ impl Server {
     /// Returns the relevance of each post that matches.
     fn found(&self, words: &[String], similar: &[String]) -> Result<BTreeMap<i64, f64>, StoreError> {
         let query = Query::new(words, similar, self.tidings.search_cache()).unwrap();
-        self.tidings.store().read(|tx| rows(tx, |tx| Ranked::of(tx, &query)?.all().map(Some)))
+        self.tidings.store().read(|tx| rows(tx, |tx| Ok(Some(Ranked::of(tx, &query)?.all()))))
     }
 
     /// Returns the same in parts of this size.
@@ -205,6 +205,27 @@ fn a_merge_that_was_interrupted_leaves_nothing() {
     assert_eq!(server.count("post_segment_block"), server.segments()[0].blocks);
     assert_eq!(server.found(&texts(["sea", "news"]), &[]).unwrap(), before);
     assert!(server.damage().is_empty());
+}
+
+#[test]
+fn replaced_segments_with_many_blocks_are_deleted_in_parts_and_others_stay() {
+    let Some(server) = Server::start("deletions of many blocks") else { return };
+    // A ready segment, one that a killed merge has left, and one that another has replaced.
+    server.database.query(
+        "INSERT INTO post_segment (segment, first_entry, last_entry, entries, dead, blocks, state)
+         VALUES (1, 1, 1, 1, 0, 1200, 1), (2, 2, 2, 1, 0, 0, 0), (-3, 3, 3, 1, 0, 1024, 2)",
+        &[],
+    );
+    for (segment, blocks) in [(1, 1_200), (2, 1_300), (-3, 1_024)] {
+        // Words with several parts, so that parts of deletions end within words.
+        let sql = "INSERT INTO post_segment_block (segment, first_word, part, last_word, data)
+                   SELECT $1::bigint, 'w' || n / 100, n % 100, 'w' || n / 100, '' FROM generate_series(0, $2::bigint - 1) n";
+        let sql = sql.replace("$1", &segment.to_string()).replace("$2", &blocks.to_string());
+        server.database.query(&sql, &[]);
+    }
+    server.merge();
+    assert_eq!(["post_segment", "post_segment_block"].map(|table| server.count(table)), [1, 1_200]);
+    assert_eq!(server.segments()[0].id, 1);
 }
 
 #[test]
