@@ -17,8 +17,9 @@ use crate::failure::{Failure, INTERRUPTED};
 use crate::input;
 use crate::output::{Output, Page, note};
 
-/// The maximum time that the work may take to stop before the process ends anyway.
-const STOP_TIMEOUT: Duration = Duration::from_secs(3);
+/// The maximum time that the work may take to stop before the process ends anyway: the batches that are being written end on a
+/// slow disk, too. Another Ctrl-C ends the process at once.
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Shows the progress of work that is done in batches, and stops it on Ctrl-C.
 pub(crate) struct Watch {
@@ -38,7 +39,7 @@ struct Interrupted<'a, T> {
 
 impl Watch {
     /// Starts counting `things`. From now on Ctrl-C asks the work to stop, and ends the process if the work does not
-    /// stop in time.
+    /// stop in time or Ctrl-C is pressed again.
     pub(crate) fn start(things: &str) -> Self {
         let template = format!("{{spinner}} {{human_pos}} {things}, {{rate}}");
         let then = "what is counted here is saved; run the command again to continue";
@@ -54,11 +55,18 @@ impl Watch {
     fn with(bar: ProgressBar, template: &str, then: &'static str) -> Self {
         let interrupted = Arc::<AtomicBool>::default();
         let asked = Arc::clone(&interrupted);
-        let handled = ctrlc::set_handler(move || {
-            asked.store(true, Ordering::Relaxed);
-            std::thread::sleep(STOP_TIMEOUT);
+        let end = move || {
             note(&format!("tidings: interrupted: {then}"));
             std::process::exit(INTERRUPTED.into());
+        };
+        let handled = ctrlc::set_handler(move || {
+            if asked.swap(true, Ordering::Relaxed) {
+                end();
+            }
+            std::thread::spawn(move || {
+                std::thread::sleep(STOP_TIMEOUT);
+                end();
+            });
         });
         if let Err(error) = handled {
             // If no handler can be installed, the signal ends the process; the committed batches stay.

@@ -116,7 +116,7 @@ impl Upload {
                 self.taken += chunk.len();
                 if self.taken > limit { Err(Refusal::PayloadTooLarge) } else { Ok(Some(chunk)) }
             }
-            Some(Err(_)) => Err(self.lost()),
+            Some(Err(())) => Err(self.lost()),
             None => {
                 self.chunks = None;
                 Ok(None)

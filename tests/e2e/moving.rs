@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use tidings_tests::{Server, sample, wait_until};
+use tidings_tests::{Server, only_on_sqlite, sample, wait_until};
 
 fn lines(lines: &[Value]) -> String {
     lines.iter().map(|line| line.to_string() + "\n").collect()
@@ -208,17 +208,47 @@ fn an_import_interrupted_while_waiting_for_input_reports_its_progress() {
     assert_eq!(outcome["errors"], json!([]));
 }
 
+/// Returns whether SIGINT is in a set of signals of a process.
+#[cfg(target_os = "linux")]
+fn has_interrupt(process: &Child, set: &str) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
+    let signals = status.lines().find_map(|line| line.strip_prefix(set)).unwrap();
+    u64::from_str_radix(signals.trim(), 16).unwrap() & 0b10 != 0
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_second_interrupt_ends_an_import_that_cannot_stop() {
+    only_on_sqlite!("it holds SQLite's lock of writers");
+    let server = Server::start();
+    let (import, mut stdin) = waiting_import(&server, "member");
+    for n in 0..250 {
+        writeln!(stdin, "{{\"id\": \"member-{n}\"}}").unwrap();
+    }
+    wait_until("the first batch is written", || members(&server) == 250);
+    let mut other = server.sql();
+    other.batch("BEGIN IMMEDIATE");
+    // More than fits into all buffers and the second batch, which waits for the lock, and less than with the third one.
+    for n in 250..575 {
+        writeln!(stdin, "{{\"id\": \"member-{n}\"{:2000}}}", "").unwrap();
+    }
+    kill_process(Pid::from_child(&import), Signal::INT).unwrap();
+    wait_until("the first signal has arrived", || !has_interrupt(&import, "ShdPnd:"));
+    kill_process(Pid::from_child(&import), Signal::INT).unwrap();
+    let output = import.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &*output.stdout), (Some(130), &b""[..]), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("run the command again"), "{output:?}");
+    other.batch("COMMIT");
+    assert_eq!(members(&server), 250);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn an_import_interrupted_before_reading_changes_nothing() {
     let server = Server::start();
     for kind in ["member", "act", "post", "roster"] {
         let (import, _stdin) = waiting_import(&server, kind);
-        wait_until("it listens for Ctrl-C", || {
-            let status = std::fs::read_to_string(format!("/proc/{}/status", import.id())).unwrap();
-            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
-            u64::from_str_radix(caught.trim(), 16).unwrap() & 0b10 != 0
-        });
+        wait_until("it listens for Ctrl-C", || has_interrupt(&import, "SigCgt:"));
         let outcome = interrupted(import);
         assert_eq!((&outcome["inserted"], &outcome["errors"]), (&json!(0), &json!([])), "{kind}");
     }
