@@ -9,7 +9,9 @@ use tidings_cluster::{Cluster, Database, is_installed};
 use super::connect::Connector;
 use super::lane::Lane;
 use super::server::Server;
+use super::watch::ServerWatch;
 use crate::location::Location;
+use crate::store::watch::{Versions, Watch as _};
 use crate::store::{Isolation, Store, StoreError, Topic, Tx, Value};
 
 /// Longer than anything takes on a busy machine.
@@ -162,6 +164,26 @@ fn lost_connections_are_replaced() {
     }
     insert(&store, 3).unwrap();
     assert_eq!(read().unwrap(), 4);
+}
+
+#[test]
+fn a_watching_connection_that_ends_is_no_sign_of_the_primary() {
+    let Some(database) = database() else { return };
+    drop(create(&database));
+    // A connection in this table ends in a statement, so that the server cannot have noticed it before.
+    database.query(
+        "CREATE TABLE ended (pid integer);
+         ALTER TABLE touched RENAME TO touched_before;
+         CREATE VIEW touched AS SELECT * FROM touched_before WHERE NOT EXISTS (
+             SELECT FROM ended WHERE pid = pg_backend_pid() AND pg_terminate_backend(pid))",
+        &[],
+    );
+    let (server, versions) = (connector(&database), Versions::default());
+    let mut watch = ServerWatch::new(Arc::clone(&server), &versions).unwrap();
+    database
+        .query("INSERT INTO ended SELECT pid FROM pg_stat_activity WHERE datname = current_database()", &[]);
+    watch.look(&versions);
+    drop(server.connect_if_reachable().unwrap());
 }
 
 #[test]

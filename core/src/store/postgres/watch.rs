@@ -45,21 +45,28 @@ impl ServerWatch {
 
     /// Publishes the commits of other servers.
     fn look_for_commits(&mut self, versions: &Versions) -> Result<(), StoreError> {
-        let mut session = match self.session.take().filter(|session| session.lost().is_none()) {
-            Some(session) => session,
-            None => self.server.connect()?,
-        };
-        session.limit(LOOK_MAX);
-        let looked = refuse_newer(&mut session)
-            .and_then(|()| look(&mut session, versions))
-            .and_then(|()| self.server.time().look(&mut session))
-            .and_then(|()| self.server.positions().look(&mut session, self.server.timeline()));
-        if session.is_silent() {
-            self.server.abandon();
+        let mut idle = self.session.take().filter(|session| session.lost().is_none());
+        loop {
+            let was_idle = idle.is_some();
+            let mut session = match idle.take() {
+                Some(session) => session,
+                None => self.server.connect()?,
+            };
+            session.limit(LOOK_MAX);
+            let looked = refuse_newer(&mut session)
+                .and_then(|()| look(&mut session, versions))
+                .and_then(|()| self.server.time().look(&mut session))
+                .and_then(|()| self.server.positions().look(&mut session, self.server.timeline()));
+            if session.is_silent() {
+                self.server.abandon();
+            } else if was_idle && matches!(looked, Err(StoreError::Disconnected(_))) {
+                // It may have been ended while it was idle, which tells nothing of the primary.
+                continue;
+            }
+            looked?;
+            self.session = Some(session);
+            return Ok(());
         }
-        looked?;
-        self.session = Some(session);
-        Ok(())
     }
 
     /// Deletes outdated versions, measures the database, and tries to write while writes fail.
