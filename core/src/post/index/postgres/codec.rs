@@ -239,7 +239,7 @@ pub(super) fn put_record(block: &mut Vec<u8>, before: &str, word: &str, list: &P
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::*;
@@ -260,10 +260,14 @@ mod tests {
         Ok(read)
     }
 
-    fn postings() -> impl Strategy<Value = Vec<Posting>> {
-        let distance = prop_oneof![1_u64..9, 1_u64..1 << 40];
-        let number = || prop_oneof![1_u32..4, any::<u32>()];
-        prop::collection::vec((distance, number(), number()), 0..40).prop_map(|rows| {
+    /// Returns lists of fewer than `count` postings with such distances between their entries, and with such lengths and
+    /// occurrences.
+    pub(in super::super) fn ascending(
+        distance: impl Strategy<Value = u64>,
+        number: impl Strategy<Value = u32> + Clone,
+        count: usize,
+    ) -> impl Strategy<Value = Vec<Posting>> {
+        prop::collection::vec((distance, number.clone(), number), 0..count).prop_map(|rows| {
             let mut entry = 0;
             let posting = |(distance, occurrences, length)| {
                 entry += distance;
@@ -271,6 +275,11 @@ mod tests {
             };
             rows.into_iter().map(posting).collect()
         })
+    }
+
+    fn postings() -> impl Strategy<Value = Vec<Posting>> {
+        let number = prop_oneof![1_u32..4, any::<u32>()];
+        ascending(prop_oneof![1_u64..9, 1_u64..1 << 40], number, 40)
     }
 
     #[test]

@@ -363,19 +363,13 @@ fn put_frontier(frontiers: &mut Vec<(u32, u32)>, occurrences: &[u32], lengths: &
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::codec::tests::ascending;
     use super::*;
 
     fn postings() -> impl Strategy<Value = Vec<Posting>> {
         let distance = prop_oneof![20 => 1_u64..200, 1 => 1_u64..1 << 16, 1 => 1_u64..1 << 40];
         let number = prop_oneof![30 => Just(1_u32), 10 => 1_u32..200, 1 => any::<u32>()];
-        prop::collection::vec((distance, number.clone(), number), 0..400).prop_map(|rows| {
-            let mut entry = 0;
-            let posting = |(distance, occurrences, length)| {
-                entry += distance;
-                Posting { entry, occurrences, length }
-            };
-            rows.into_iter().map(posting).collect()
-        })
+        ascending(distance, number, 400)
     }
 
     #[test]
