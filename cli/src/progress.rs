@@ -20,6 +20,8 @@ use crate::output::{Output, Page, note};
 /// The maximum time that the work may take to stop before the process ends anyway: the batches that are being written end on a
 /// slow disk, too. Another Ctrl-C ends the process at once.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
+/// The time after which the user learns why the process has not ended.
+const NOTE_AFTER: Duration = Duration::from_secs(1);
 
 /// Shows the progress of work that is done in batches, and stops it on Ctrl-C.
 pub(crate) struct Watch {
@@ -54,7 +56,7 @@ impl Watch {
 
     fn with(bar: ProgressBar, template: &str, then: &'static str) -> Self {
         let interrupted = Arc::<AtomicBool>::default();
-        let asked = Arc::clone(&interrupted);
+        let (asked, shown) = (Arc::clone(&interrupted), bar.clone());
         let end = move || {
             note(&format!("tidings: interrupted: {then}"));
             std::process::exit(INTERRUPTED.into());
@@ -63,8 +65,11 @@ impl Watch {
             if asked.swap(true, Ordering::Relaxed) {
                 end();
             }
+            let bar = shown.clone();
             std::thread::spawn(move || {
-                std::thread::sleep(STOP_TIMEOUT);
+                std::thread::sleep(NOTE_AFTER);
+                bar.suspend(|| note("tidings: stopping; Ctrl-C again ends it at once"));
+                std::thread::sleep(STOP_TIMEOUT - NOTE_AFTER);
                 end();
             });
         });
