@@ -17,11 +17,11 @@ use crate::failure::{Failure, INTERRUPTED};
 use crate::input;
 use crate::output::{Output, Page, note};
 
-/// The maximum time that the work may take to stop before the process ends anyway: the batches that are being written end on a
-/// slow disk, too. Another Ctrl-C ends the process at once.
-const STOP_TIMEOUT: Duration = Duration::from_secs(30);
-/// The time after which the user learns why the process has not ended.
+/// The time after which the user learns why the process has not ended …
 const NOTE_AFTER: Duration = Duration::from_secs(1);
+/// … and the further time after which it ends anyway: the batches that are being written end on a slow disk, too. Another
+/// Ctrl-C ends it at once.
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Shows the progress of work that is done in batches, and stops it on Ctrl-C.
 pub(crate) struct Watch {
@@ -69,7 +69,7 @@ impl Watch {
             std::thread::spawn(move || {
                 std::thread::sleep(NOTE_AFTER);
                 bar.suspend(|| note("tidings: stopping; Ctrl-C again ends it at once"));
-                std::thread::sleep(STOP_TIMEOUT - NOTE_AFTER);
+                std::thread::sleep(STOP_TIMEOUT);
                 end();
             });
         });
