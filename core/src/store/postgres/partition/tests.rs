@@ -106,8 +106,16 @@ fn writers_wait_a_moment_behind_a_reader_that_prevents_a_drop() {
     let mut reader = database.connect();
     reader.query("BEGIN", &[]);
     reader.query("SELECT count(*) FROM log", &[]);
+    /// Ends the writer also when the test fails.
+    struct Done<'a>(&'a AtomicBool);
+    impl Drop for Done<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let done = Done(&is_done);
         let writer = scope.spawn(|| {
             let (mut longest, mut n) = (Duration::ZERO, 1);
             while !is_done.load(Ordering::SeqCst) {
@@ -124,7 +132,7 @@ fn writers_wait_a_moment_behind_a_reader_that_prevents_a_drop() {
         assert!(attempts.iter().all(|done| matches!(done, Err(StoreError::Conflict(_)))), "{attempts:?}");
         reader.query("COMMIT", &[]);
         let dropped = (0..100).any(|_| store.arrange_partitions(&expiry(at(1), at(2))).is_ok());
-        is_done.store(true, Ordering::SeqCst);
+        drop(done);
         let longest = writer.join().unwrap();
         assert!(dropped);
         // 50 ms, and what a busy machine adds.
