@@ -225,14 +225,20 @@ pub struct Feed {
     pub novel_weight: f64,
     /// … of how recent it is among the posts of its topics …
     pub recent_weight: f64,
+    /// … of its similarity to the three nearest of the member's own posts …
+    pub near_weight: f64,
+    /// … of what people did who liked or viewed the same posts …
+    pub together_weight: f64,
     /// … and of its popularity. The score for a guest has only this share and that of `fresh_weight`.
     pub popular_weight: f64,
     /// Share of freshness in the score of a post recommended to a guest.
     pub fresh_weight: f64,
     /// Acts of a member since the publication of a post after which it is half as new to them.
     pub novel_half_life_acts: f64,
-    /// Later posts of its topics after which a post is half as recent.
+    /// Later posts of its topic after which a post is half as recent, for a member who has acted since every other one …
     pub recent_half_life_posts: f64,
+    /// … and how many more posts it takes for each post of the topic since the member's last act.
+    pub recent_half_life_growth: f64,
     /// Days before the newest post at which freshness has halved.
     pub fresh_half_life_days: f64,
     /// Maximum number of ten consecutive recommended posts that share a topic or a site, 1 to 10, as long as there are
@@ -317,12 +323,15 @@ impl Default for Feed {
             like_weight: 3.0,
             interest: Interest::default(),
             interest_weight: 1.0,
-            novel_weight: 0.5,
-            recent_weight: 0.15,
+            novel_weight: 0.2,
+            recent_weight: 0.45,
+            near_weight: 0.1,
+            together_weight: 6.0,
             popular_weight: 0.06,
             fresh_weight: 0.1,
             novel_half_life_acts: 3.0,
-            recent_half_life_posts: 120.0,
+            recent_half_life_posts: 2.0,
+            recent_half_life_growth: 2.0,
             fresh_half_life_days: 60.0,
             diverse_max: 5,
             exploration: 0.0,
@@ -333,7 +342,7 @@ impl Default for Feed {
 impl Default for Interest {
     fn default() -> Self {
         Self {
-            min_acts: 3,
+            min_acts: 1,
             half_life_days: 60.0,
             like_weight: 3.0,
             view_weight: 1.0,

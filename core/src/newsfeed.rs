@@ -28,16 +28,23 @@ mod keeper;
 mod labels;
 mod load;
 mod meaning;
+mod moment;
+mod near;
 pub(crate) mod next;
 mod order;
 mod order_cache;
 mod page;
+#[cfg(feature = "evaluation")]
+mod past;
 mod personal;
 mod published;
 mod ranking;
+mod rhythm;
+mod signals;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod together;
 mod top;
 
 pub(crate) use keeper::Feeds;
@@ -47,6 +54,7 @@ pub use order::{LIMIT, LIMIT_MAX};
 pub use page::FeedPage;
 
 use index::{FeedIndex, commonest_tags};
+use moment::Moment;
 use next::Next;
 use order::{FeedKind, Order};
 use published::Found;
@@ -232,9 +240,11 @@ impl<'t> Reader<'t> {
         let identity = caller.identify(self.tidings);
         // Before the read, which would keep its connection while the first similarity is computed.
         self.index.similarity();
+        let others = shared.others.current()?;
         let found = self.tidings.store().read(|tx| {
             let Some(member) = identity.visitor(tx)? else { return Ok(None) };
-            let personal = shared.personals.get(tx, &member, &self.index, &shared.config, self.now)?;
+            let moment = Moment::now(&self.index, &others.neighbours, self.now);
+            let personal = shared.personals.get(tx, &member, &moment, others.number, &shared.config)?;
             Ok::<_, Error>(Some((member.key, personal)))
         })?;
         let Some((key, personal)) = found else { return Ok(None) };

@@ -4,8 +4,12 @@
 //! good feed would have shown the posts that the member first liked or viewed later. The feed is computed by the code
 //! that serves it, from the posts and acts before that time, and compared with simpler rankings.
 //!
+//! A feed that is asked once says little about one that is read every day. So the time after the split is also walked day
+//! by day: each day on which a member acted, the feed as of its beginning is compared with the acts of that day.
+//!
 //! Some past data is not available: views by guests have no dates and do not count in any ranking, a repeated view has
-//! only the date of the latest one, and the word model is the current one.
+//! only the date of the latest one, and the word model is the current one. In the walk, words also have their current
+//! weights.
 //!
 //! Source: Herlocker, Konstan, Terveen and Riedl, *Evaluating collaborative filtering recommender systems*, ACM TOIS
 //! 22(1), 2004; split by time, because a feed is requested before its readers act.
@@ -16,12 +20,14 @@ use serde::Serialize;
 
 use super::index::FeedIndex;
 use super::meaning::Lexicon;
-use super::personal::recommend;
+use super::moment::Moment;
+use super::past::{self, PastAct, Replay};
+use super::signals::Weights;
 use crate::Tidings;
-use crate::account::Caller;
-use crate::clock::Timestamp;
+use crate::account::{Caller, Operator};
+use crate::clock::{DAY_MS, Timestamp};
 use crate::error::{Code, Error, Problem, Result};
-use crate::id::PostKey;
+use crate::id::{MemberKey, PostKey};
 use crate::keyed::OwnSet;
 use crate::post::feed_rows;
 
@@ -29,19 +35,20 @@ mod history;
 mod metrics;
 mod tf_idf;
 
-use history::{PastActs, Tested};
+use history::{Asked, Tested};
 use metrics::{Scores, TOP};
 use tf_idf::TfIdf;
 
 /// The names of the rankings in the order of the report.
-const RANKINGS: [&str; 4] = ["recommended", "newest", "popular", "tf-idf"];
+const RANKINGS: [&str; 6] = ["recommended", "newest", "topic", "popular", "tf-idf", "others"];
 
 /// The error if no member can be evaluated.
 const NO_MEMBERS: Problem =
     Problem::new(Code::NotPossible, "no member liked or viewed an earlier post after that time");
 
-/// The fraction of the progress that reading the acts takes.
-const READING: f64 = 0.3;
+/// The fractions of the progress that reading the acts and the evaluation at the split take.
+const READING: f64 = 0.2;
+const SPLIT: f64 = 0.3;
 
 /// The result of [`evaluate`].
 #[derive(Debug, PartialEq, Serialize)]
@@ -54,26 +61,44 @@ pub struct Evaluation {
     pub posts: usize,
     /// The quality of each ranking, the recommended feed first.
     pub rows: Vec<Quality>,
+    /// The quality of feeds that are asked at the beginning of each day after that time.
+    pub daily: Daily,
+}
+
+/// The quality of feeds that are asked at the beginning of each day (UTC).
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Daily {
+    /// The number of members who liked or viewed a post that was new to them, and was in the feeds when that day began.
+    pub members: usize,
+    /// The number of days on which they did, each counted for each member.
+    pub days: usize,
+    /// The quality of each ranking, averaged over these days; empty without such a day.
+    pub rows: Vec<Quality>,
 }
 
 /// The quality of a ranking; each figure is from 0 to 1.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Quality {
-    /// `recommended`: the recommended feed; `newest`: all posts, newest first; `popular`: the popular feed; `tf-idf`:
-    /// the newest 150 posts, ordered by the similarity of their words and tags to the posts that the member had liked
-    /// or viewed.
+    /// `recommended`: the recommended feed; `newest`: all posts, newest first; `topic`: the posts of the member's most
+    /// frequent topic or site, newest first; `popular`: the popular feed; `tf-idf`: the newest 150 posts, ordered by the
+    /// similarity of their words and tags to the posts that the member had liked or viewed; `others`: the posts of people
+    /// who acted on the same posts.
     pub ranking: &'static str,
-    /// The normalised discounted cumulative gain of the first ten posts, averaged over members.
+    /// The normalised discounted cumulative gain of the first ten posts, averaged.
     pub ndcg10: f64,
-    /// The share of the relevant posts among the first thirty, averaged over members.
+    /// The standard error of `ndcg10`, with the figures of a member as one cluster.
+    pub ndcg10_error: f64,
+    /// The share of the relevant posts among the first thirty, averaged.
     pub recall30: f64,
     /// The share of all posts that are among the first ten of at least one member.
     pub coverage: f64,
+    /// How different the first ten posts are: 1 minus the mean cosine of all pairs, by topics, tags and words, averaged.
+    pub diversity: f64,
 }
 
 /// Computes the feeds as of the time `at`, a date or a time in RFC 3339, and compares them with the later acts of each
-/// member. By default, a fifth of all likes and views come after `at`. No ranking contains posts that the member had
-/// seen. `progress` receives values from 0 to 1. The database is not changed.
+/// member; then those at the beginning of each later day. By default, a fifth of all likes and views come after `at`. No
+/// ranking contains posts that the member had seen. `progress` receives values from 0 to 1. The database is not changed.
 ///
 /// # Errors
 /// `Not admin` unless the caller is the operator; `bad request` if `at` is not a time, or if no member liked or
@@ -93,57 +118,121 @@ pub fn evaluate(
         None => history::fifth_from_last(tidings.store())?,
     };
     let at = at.ok_or(Error::BadRequest(NO_MEMBERS))?;
-    let config = &tidings.config().feed;
-    let mut past =
-        PastActs::read(tidings.store(), operator, at, config, &mut |share| progress(share * READING))?;
-    let mut posts = tidings.store().read(|tx| feed_rows::until(tx, at, config.posts))?;
-    for row in &mut posts {
-        row.heat = past.heats.remove(&row.key);
-    }
+    let acts = past::read(tidings.store(), &mut |share| progress(share * READING))?;
     let lexicon = tidings.words().current().map(|model| Arc::new(Lexicon::new(model)));
-    let index = FeedIndex::next(None, posts, &[], lexicon.as_ref(), 0, at, config);
-    let tf_idf = TfIdf::read(tidings.store(), &index)?;
-    let ended: OwnSet<PostKey> = index.ended(at).map(|position| index.key(position)).collect();
+    let index = |until: Timestamp| -> Result<FeedIndex> {
+        let config = &tidings.config().feed;
+        let posts = tidings.store().read(|tx| feed_rows::until(tx, until, config.posts))?;
+        Ok(FeedIndex::next(None, posts, &[], lexicon.as_ref(), 0, at, config))
+    };
 
-    let mut scores = RANKINGS.map(|_| Scores::default());
-    let all = past.tested.len();
-    for (done, member) in past.tested.into_iter().enumerate() {
-        #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
-        progress(READING + (1.0 - READING) * done as f64 / all as f64);
-        let Tested { acts, seen, turned_to } = Tested::read(tidings.store(), operator, member, at)?;
-        let hidden: OwnSet<PostKey> = seen.iter().copied().chain(ended.iter().copied()).collect();
-        let can_be_shown = |key: &PostKey| index.position(*key).is_some() && !hidden.contains(key);
-        let relevant: OwnSet<PostKey> = turned_to.into_iter().filter(can_be_shown).collect();
-        if relevant.is_empty() {
-            continue;
-        }
-        let first = |keys: &mut dyn Iterator<Item = PostKey>| -> Vec<PostKey> {
-            keys.filter(|key| !hidden.contains(key)).take(TOP).collect()
-        };
-        let recommended = recommend(&index, &acts, &seen, member.key, config, at);
-        let rankings = [
-            match recommended {
-                Some(keys) => first(&mut keys.into_iter()),
-                None => first(&mut index.recommended_feed.order.keys()),
-            },
-            first(&mut index.newest()),
-            first(&mut index.popular_feed.order.keys()),
-            first(&mut tf_idf.ranking(tidings.store(), &acts)?.into_iter()),
-        ];
-        for (scores, ranking) in scores.iter_mut().zip(&rankings) {
-            scores.add(ranking, &relevant);
-        }
-    }
-    if scores[0].members() == 0 {
+    let split = index(at)?;
+    let later = &acts[acts.partition_point(|act| act.at < at)..];
+    let mut judge = Judge::new(tidings, operator, &split)?;
+    let mut replay = Replay::new(&split, &acts, &tidings.config().feed);
+    replay.go_to(at);
+    let period = Period { from: at, until: Timestamp::MAX, acts: later };
+    judge.judge(&replay.moment(at), &period, &mut |share| progress(READING + share * (SPLIT - READING)))?;
+    let (members, _, rows) = judge.report();
+    if members == 0 {
         return Err(Error::BadRequest(NO_MEMBERS));
     }
-    let rows = RANKINGS.iter().zip(&scores).map(|(ranking, scores)| Quality {
-        ranking,
-        ndcg10: metrics::rounded(scores.ndcg10()),
-        recall30: metrics::rounded(scores.recall30()),
-        coverage: metrics::rounded(scores.coverage(index.len())),
-    });
-    Ok(Evaluation { at, members: scores[0].members(), posts: index.len(), rows: rows.collect() })
+
+    let index = index(Timestamp::MAX)?;
+    let mut judge = Judge::new(tidings, operator, &index)?;
+    let mut replay = Replay::new(&index, &acts, &tidings.config().feed);
+    let day = |at: Timestamp| at.as_millis().div_euclid(DAY_MS);
+    let mut done = 0;
+    for acts in later.chunk_by(|a, b| day(a.at) == day(b.at)) {
+        let from = Timestamp::from_millis(day(acts[0].at) * DAY_MS);
+        replay.go_to(from);
+        let period = Period { from, until: from + DAY_MS, acts };
+        judge.judge(&replay.moment(from), &period, &mut |_| {})?;
+        done += acts.len();
+        #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
+        progress(SPLIT + (1.0 - SPLIT) * done as f64 / later.len() as f64);
+    }
+    let (of_days, days, daily) = judge.report();
+    let daily = Daily { members: of_days, days, rows: if days > 0 { daily } else { Vec::new() } };
+    Ok(Evaluation { at, members, posts: split.len(), rows, daily })
+}
+
+/// A time in which members acted.
+struct Period<'a> {
+    from: Timestamp,
+    until: Timestamp,
+    acts: &'a [PastAct],
+}
+
+/// Compares rankings with acts.
+struct Judge<'t> {
+    tidings: &'t Tidings,
+    operator: Operator,
+    index: &'t FeedIndex,
+    weights: Weights,
+    tf_idf: TfIdf,
+    scores: [Scores; RANKINGS.len()],
+}
+
+impl<'t> Judge<'t> {
+    fn new(tidings: &'t Tidings, operator: Operator, index: &'t FeedIndex) -> Result<Self> {
+        let weights = Weights::of(&tidings.config().feed);
+        let tf_idf = TfIdf::read(tidings.store(), index)?;
+        Ok(Self { tidings, operator, index, weights, tf_idf, scores: Default::default() })
+    }
+
+    /// Compares the rankings at the beginning of a period with the acts of each member in it.
+    fn judge(
+        &mut self,
+        moment: &Moment<'_>,
+        period: &Period<'_>,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<()> {
+        let store = self.tidings.store();
+        let keys: OwnSet<MemberKey> = period.acts.iter().map(|act| act.member).collect();
+        let asked = Asked::read(store, keys)?;
+        let popular = moment.most_popular();
+        let ended = moment.ended();
+        let all = asked.len();
+        for (done, member) in asked.into_iter().enumerate() {
+            #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
+            progress(done as f64 / all as f64);
+            let Tested { acts, seen, turned_to } =
+                Tested::read(store, self.operator, member, period.from, period.until)?;
+            let hidden: OwnSet<PostKey> = seen.iter().copied().chain(ended.iter().copied()).collect();
+            let can_be_shown = |key: &PostKey| moment.has(*key) && !hidden.contains(key);
+            let relevant: OwnSet<PostKey> = turned_to.into_iter().filter(can_be_shown).collect();
+            if relevant.is_empty() {
+                continue;
+            }
+            let first = |keys: &mut dyn Iterator<Item = PostKey>| -> Vec<PostKey> {
+                keys.filter(can_be_shown).take(TOP).collect()
+            };
+            let config = &self.tidings.config().feed;
+            let rankings = [
+                match moment.recommend(&acts, &seen, member.key, &self.weights, config) {
+                    Some(keys) => first(&mut keys.into_iter()),
+                    None => first(&mut self.index.recommended_feed.order.keys()),
+                },
+                first(&mut moment.newest()),
+                first(&mut moment.newest_of_label(&seen)),
+                first(&mut popular.iter().copied()),
+                first(&mut self.tf_idf.ranking(store, moment.newest(), &acts)?.into_iter()),
+                first(&mut moment.of_others(&acts).into_iter()),
+            ];
+            for (scores, ranking) in self.scores.iter_mut().zip(&rankings) {
+                scores.add(member.key, ranking, &relevant, self.index);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the numbers of members and of comparisons, and the quality of each ranking.
+    fn report(&self) -> (usize, usize, Vec<Quality>) {
+        let rows =
+            RANKINGS.iter().zip(&self.scores).map(|(ranking, scores)| scores.quality(ranking, self.index));
+        (self.scores[0].members(), self.scores[0].count(), rows.collect())
+    }
 }
 
 #[cfg(test)]

@@ -108,6 +108,22 @@ impl Features {
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
+
+    /// Returns the factor by which the similarity of the post counts, so that the kinds of features that it has carry the
+    /// shares of those that it has not: the words and the meaning of a post without topics and tags carry all of it.
+    /// `has_meaning` tells whether there is a word model, so that words have a meaning.
+    pub(super) fn spread(&self, config: &Interest, has_meaning: bool) -> f32 {
+        let share = |kind: Kind| {
+            let meaning = if has_meaning && kind == Kind::Word { config.meaning_share } else { 0.0 };
+            kind.share(config) + meaning
+        };
+        let all: f64 = Kind::ALL.into_iter().map(share).sum();
+        let has = |kind: &Kind| self.0.iter().any(|feature| Kind::of(*feature) == *kind);
+        let own: f64 = Kind::ALL.into_iter().filter(has).map(share).sum();
+        #[expect(clippy::cast_possible_truncation, reason = "shares need no more digits")]
+        let factor = if own > 0.0 { (all / own) as f32 } else { 1.0 };
+        factor
+    }
 }
 
 /// The number of a feature in an index. The features of a kind have consecutive numbers, in the order of the features.
@@ -227,6 +243,18 @@ impl FeatureIndex {
         let position = position as usize;
         let begin = position.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.vectors[begin as usize..self.ends[position] as usize]
+    }
+
+    /// Returns the cosine of the vectors of two posts.
+    #[cfg(feature = "evaluation")]
+    pub(super) fn cosine(&self, one: u32, other: u32) -> f32 {
+        let (one, other) = (self.vector(one), self.vector(other));
+        let square = |vector: &[(Number, f32)]| vector.iter().map(|(_, weight)| weight * weight).sum::<f32>();
+        let of_other: NumberMap<Number, f32> = other.iter().copied().collect();
+        let product: f32 =
+            one.iter().filter_map(|(number, weight)| Some(weight * of_other.get(number)?)).sum();
+        let length = (square(one) * square(other)).sqrt();
+        if length > 0.0 { product / length } else { 0.0 }
     }
 
     /// Returns the inverse document frequency of a feature; 0 if no post has it.

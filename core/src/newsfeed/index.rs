@@ -11,6 +11,7 @@ use super::next::Next;
 use super::order::{FeedKind, LIMIT, Order};
 use super::page::FeedPage;
 use super::ranking;
+use super::rhythm::Rhythms;
 use super::snapshot::{Similarity, Snapshot, Words};
 use crate::clock::Timestamp;
 use crate::config::{Feed, Interest};
@@ -229,9 +230,9 @@ impl FeedIndex {
         self.snapshot.fresh.iter().copied().zip(self.popular.iter().copied())
     }
 
-    /// Returns recency by position.
-    pub(super) fn recent(&self) -> &[f32] {
-        &self.snapshot.recent
+    /// Returns the places of the posts among those of their topics.
+    pub(super) fn rhythms(&self) -> &Rhythms {
+        &self.snapshot.rhythms
     }
 
     /// Returns popularity by position.

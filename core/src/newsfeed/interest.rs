@@ -2,6 +2,7 @@
 
 use super::features::{Feature, FeatureIndex, Kind, Number, add, feature, normalise};
 use super::index::FeedIndex;
+use super::signals::{Signal, Weights};
 use super::top::top;
 use crate::clock::{DAY_MS, Timestamp};
 use crate::config;
@@ -99,11 +100,24 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
 }
 
 impl Interest {
-    /// Returns the interest in each post of the index, by position; approximately from 0 to 1.
-    pub(super) fn scores(&self, index: &FeedIndex, config: &config::Interest) -> Vec<f32> {
-        let mut scores = index.features().scores(&self.features, index.len());
+    /// Returns the weighted interest in each post of the index, by position.
+    pub(super) fn scores(&self, index: &FeedIndex, weights: &Weights, config: &config::Interest) -> Vec<f32> {
+        let mut query = self.features.clone();
+        for (kind, signal) in
+            [(Kind::Topic, Signal::Topic), (Kind::Tag, Signal::Tag), (Kind::Word, Signal::Word)]
+        {
+            // The product of two blocks is a cosine times the share.
+            let (range, share) = (index.features().numbers(kind), narrow(kind.share(config)));
+            let factor = if share > 0.0 { weights[signal] / share } else { 0.0 };
+            let of_kind = query.iter_mut().filter(|(number, _)| range.contains(&(*number as usize)));
+            of_kind.for_each(|(_, weight)| *weight *= factor);
+        }
+        let mut scores = index.features().scores(&query, index.len());
         if let Some((meanings, meaning)) = index.meanings().zip(self.meaning.as_ref()) {
-            meanings.score(meaning, narrow(config.meaning_share), &mut scores);
+            meanings.score(meaning, weights[Signal::Meaning], &mut scores);
+        }
+        for (score, spread) in scores.iter_mut().zip(&index.similarity().spread) {
+            *score *= spread;
         }
         scores
     }
@@ -186,7 +200,7 @@ mod tests {
     /// Returns the interest in each of the posts after `acts`.
     fn scores(acts: &Acts) -> Option<Vec<f32>> {
         let index = index();
-        Some(measure(acts, &config(), &index)?.scores(&index, &config()))
+        Some(measure(acts, &config(), &index)?.scores(&index, &Weights::of(&Feed::default()), &config()))
     }
 
     #[test]

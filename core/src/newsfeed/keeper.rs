@@ -19,6 +19,7 @@ use super::order_cache::OrderCache;
 use super::personal::Personals;
 use super::published::PublishedOrders;
 use super::snapshot::Words;
+use super::together;
 use crate::clock::{Clock, SECOND_MS, Timestamp};
 use crate::config::Feed;
 use crate::error::{Error, Result};
@@ -55,6 +56,7 @@ pub(super) struct Shared {
     /// The orders of all servers; `None` for a database in a file.
     pub(super) published: Option<PublishedOrders>,
     pub(super) personals: Personals,
+    pub(super) others: together::Keeper,
     pub(super) config: Feed,
     clock: Clock,
     /// The changes of posts that the index shows.
@@ -87,6 +89,7 @@ impl Feeds {
     pub(crate) fn new(store: Arc<Store>, words: Arc<ModelKeeper>, config: Feed, clock: Clock) -> Self {
         let shared = Shared {
             published: PublishedOrders::of(&store, &clock),
+            others: together::Keeper::new(Arc::clone(&store), config.posts),
             store,
             words,
             index: ArcSwapOption::empty(),

@@ -138,6 +138,15 @@ impl Meanings {
         });
     }
 
+    /// Returns the cosine of the directions of two posts.
+    pub(super) fn cosine(&self, one: u32, other: u32) -> f32 {
+        let [one, other] = [one, other].map(|position| self.vectors.at(position as usize));
+        let product: i32 = one.iter().zip(other).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
+        #[expect(clippy::cast_precision_loss, reason = "components have no more digits")]
+        let cosine = product as f32 / (ONE * ONE);
+        cosine
+    }
+
     /// Returns a vector minus the mean; a zero vector stays zero.
     fn minus_mean(&self, vector: &[i16]) -> Vec<f32> {
         if vector.iter().all(|x| *x == 0) {

@@ -46,10 +46,25 @@ pub(super) fn novelty(config: &Feed, acts: usize) -> f64 {
     (-acts / config.novel_half_life_acts).exp2()
 }
 
-/// Returns the recency of a post that `later` posts of its topics followed, from 0 to 1: it halves with every
-/// `recent_half_life_posts`.
-pub(super) fn recency(config: &Feed, later: u32) -> f64 {
-    (-f64::from(later) / config.recent_half_life_posts).exp2()
+/// Returns the rate at which the recency of posts falls with each later post of their topic, if the topic has had `missed`
+/// posts since the member's last act: the inverse of the half-life in posts.
+///
+/// The half-life follows the rhythm of the topic and of the member. Somebody who comes back after a hundred posts has
+/// all of them to catch up with; somebody who acted a moment ago has seen what is older.
+pub(super) fn recency_rate(config: &Feed, missed: u32) -> f32 {
+    let half_life = config.recent_half_life_posts + config.recent_half_life_growth * f64::from(missed);
+    #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
+    let rate = (1.0 / half_life) as f32;
+    rate
+}
+
+/// Returns the recency of a post that `later` posts of its topic followed, from 0 to 1: it halves with every half-life.
+#[inline]
+pub(super) fn recency(rate: f32, later: u32) -> f32 {
+    #[expect(clippy::cast_precision_loss, reason = "numbers of posts need no more digits")]
+    let half_lives = later as f32 * rate;
+    // Most posts are long past this, which is less than other signals are rounded by.
+    if half_lives > 24.0 { 0.0 } else { (-half_lives).exp2() }
 }
 
 /// Returns the popularity of a post relative to the hottest of the store, from 0 (no acts) to 1: the square root of the
@@ -186,10 +201,17 @@ mod tests {
 
     #[test]
     fn novelty_halves_with_acts_and_recency_with_later_posts() {
-        let config = Feed { novel_half_life_acts: 2.0, recent_half_life_posts: 50.0, ..Feed::default() };
-        let halved = |of: [f64; 3]| of.iter().zip([1.0, 0.5, 0.25]).all(|(a, b)| (a - b).abs() < 1e-12);
+        let config = Feed {
+            novel_half_life_acts: 2.0,
+            recent_half_life_posts: 10.0,
+            recent_half_life_growth: 2.0,
+            ..Feed::default()
+        };
+        let halved = |of: [f64; 3]| of.iter().zip([1.0, 0.5, 0.25]).all(|(a, b)| (a - b).abs() < 1e-6);
         assert!(halved([0, 2, 4].map(|acts| novelty(&config, acts))));
-        assert!(halved([0, 50, 100].map(|later| recency(&config, later))));
+        assert!(halved([0, 10, 20].map(|later| recency(recency_rate(&config, 0), later).into())));
+        assert!(halved([0, 50, 100].map(|later| recency(recency_rate(&config, 20), later).into())));
+        assert!(recency(recency_rate(&config, 0), u32::MAX) < 1e-6);
     }
 
     #[test]

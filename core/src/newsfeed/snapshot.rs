@@ -9,6 +9,7 @@ use super::labels::Labels;
 use super::meaning::{Lexicon, Meanings};
 use super::order::{FeedKind, Order};
 use super::ranking;
+use super::rhythm::Rhythms;
 use crate::clock::Timestamp;
 use crate::config::{Feed, Interest};
 use crate::id::PostKey;
@@ -27,8 +28,7 @@ pub(super) struct Snapshot {
     pub(super) topics: HashMap<Arc<str>, Arc<Order>>,
     /// Freshness by position.
     pub(super) fresh: Vec<f32>,
-    /// Recency by position.
-    pub(super) recent: Vec<f32>,
+    pub(super) rhythms: Rhythms,
     /// The positions of the posts with an end date.
     pub(super) ending: Vec<u32>,
     words: Words,
@@ -40,6 +40,10 @@ pub(super) struct Similarity {
     pub(super) features: FeatureIndex,
     /// The directions of the posts; `None` without a word model.
     pub(super) meanings: Option<Meanings>,
+    /// The factor of each post's similarity by position, see [`Features::spread`].
+    ///
+    /// [`Features::spread`]: super::features::Features::spread
+    pub(super) spread: Vec<f32>,
 }
 
 /// The words that the directions of posts are computed from.
@@ -79,8 +83,6 @@ impl Snapshot {
         let newest = items.first().map_or(Timestamp::default(), |item| item.about.date);
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
         let fresh = items.iter().map(|item| ranking::freshness(config, newest, item.about.date) as f32);
-        #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
-        let recent = later_of_topics(items).into_iter().map(|later| ranking::recency(config, later) as f32);
         Self {
             positions: at_positions().map(|(at, item)| (item.key, at)).collect(),
             keys: items.iter().map(|item| item.key).collect(),
@@ -97,7 +99,7 @@ impl Snapshot {
                 })
                 .collect(),
             fresh: fresh.collect(),
-            recent: recent.collect(),
+            rhythms: Rhythms::new(items),
         }
     }
 
@@ -108,22 +110,8 @@ impl Snapshot {
             let (features, numbers) = FeatureIndex::new(of_items(), config);
             let lexicon = self.words.lexicon();
             let meanings = lexicon.map(|lexicon| Meanings::new(&lexicon, of_items(), &features, &numbers));
-            Similarity { features, meanings }
+            let spread = of_items().map(|post| post.spread(config, meanings.is_some())).collect();
+            Similarity { features, meanings, spread }
         })
     }
-}
-
-/// Counts for each post the newer posts of its topics, in the topic with the most of them. For a post without a topic,
-/// all newer posts count. `items` are sorted newest first.
-pub(super) fn later_of_topics(items: &[Arc<Item>]) -> Vec<u32> {
-    let mut counts: HashMap<&str, u32> = HashMap::new();
-    let later = items.iter().zip(0..).map(|(item, all)| {
-        let later = item.about.topic.iter().map(|name| {
-            let count = counts.entry(name).or_default();
-            *count += 1;
-            *count - 1
-        });
-        later.max().unwrap_or(all)
-    });
-    later.collect()
 }

@@ -58,9 +58,28 @@ pub(super) const SETTINGS: &[Setting<Config>] = &[
         "recent-half-life",
         HALF_LIFE_COUNT,
         field!(Config, feed.recent_half_life_posts),
-        "Later posts of its topics after which a post is half as recent",
+        "Later posts of its topic after which a post is half as recent for a member who follows every post",
     )
     .takes("POSTS"),
+    Setting::new(
+        "recent-half-life-growth",
+        WEIGHT,
+        field!(Config, feed.recent_half_life_growth),
+        "Posts by which that grows with each post of the topic since the member's last act",
+    )
+    .takes("POSTS"),
+    Setting::new(
+        "near-weight",
+        WEIGHT,
+        field!(Config, feed.near_weight),
+        "Share of similarity to the nearest of the member's own posts in the score of a recommended post",
+    ),
+    Setting::new(
+        "together-weight",
+        WEIGHT,
+        field!(Config, feed.together_weight),
+        "Share of what people did who liked or viewed the same posts in the score of a recommended post",
+    ),
     Setting::new(
         "fresh-weight",
         WEIGHT,

@@ -1,7 +1,9 @@
 //! Metrics of a ranking, given the relevant posts.
 
-use crate::id::PostKey;
-use crate::keyed::OwnSet;
+use super::super::index::FeedIndex;
+use super::Quality;
+use crate::id::{MemberKey, PostKey};
+use crate::keyed::{OwnMap, OwnSet};
 
 /// The number of posts of a ranking that recall considers.
 pub(super) const TOP: usize = 30;
@@ -37,41 +39,83 @@ pub(super) fn rounded(figure: f64) -> f64 {
     (figure * 1e4).round() / 1e4
 }
 
-/// The metrics of a ranking, averaged over members.
+/// The metrics of a ranking, averaged over comparisons; a member may have several.
 #[derive(Default)]
 pub(super) struct Scores {
-    members: usize,
+    count: usize,
     ndcg: f64,
     recall: f64,
+    diversity: f64,
+    /// The number of comparisons and the sum of the gains of each member.
+    members: OwnMap<MemberKey, (usize, f64)>,
     shown: OwnSet<PostKey>,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "members and posts are far fewer than 2^53")]
 impl Scores {
     /// Adds the ranking for a member, for whom the posts in `relevant` are relevant.
-    pub(super) fn add(&mut self, ranking: &[PostKey], relevant: &OwnSet<PostKey>) {
-        self.members += 1;
-        self.ndcg += ndcg(ranking, relevant);
+    pub(super) fn add(
+        &mut self,
+        member: MemberKey,
+        ranking: &[PostKey],
+        relevant: &OwnSet<PostKey>,
+        index: &FeedIndex,
+    ) {
+        let gain = ndcg(ranking, relevant);
+        self.count += 1;
+        self.ndcg += gain;
         self.recall += recall(ranking, relevant);
-        self.shown.extend(ranking.iter().take(FIRST));
+        let first = &ranking[..ranking.len().min(FIRST)];
+        self.diversity += diversity(first, index);
+        self.shown.extend(first);
+        let (count, sum) = self.members.entry(member).or_default();
+        (*count, *sum) = (*count + 1, *sum + gain);
     }
 
+    /// Returns the number of members.
     pub(super) fn members(&self) -> usize {
-        self.members
+        self.members.len()
     }
 
-    pub(super) fn ndcg10(&self) -> f64 {
-        self.ndcg / self.members.max(1) as f64
+    /// Returns the number of comparisons.
+    pub(super) fn count(&self) -> usize {
+        self.count
     }
 
-    pub(super) fn recall30(&self) -> f64 {
-        self.recall / self.members.max(1) as f64
+    /// Returns the figures of the report.
+    pub(super) fn quality(&self, ranking: &'static str, index: &FeedIndex) -> Quality {
+        let mean = |sum: f64| rounded(sum / self.count.max(1) as f64);
+        Quality {
+            ranking,
+            ndcg10: mean(self.ndcg),
+            ndcg10_error: rounded(self.error()),
+            recall30: mean(self.recall),
+            coverage: rounded(self.shown.len() as f64 / index.len().max(1) as f64),
+            diversity: mean(self.diversity),
+        }
     }
 
-    /// Returns the share of all `posts` that are among the first ten of at least one member.
-    pub(super) fn coverage(&self, posts: usize) -> f64 {
-        self.shown.len() as f64 / posts.max(1) as f64
+    /// Returns the standard error of the mean gain, with the gains of a member as one cluster.
+    ///
+    /// Source: Liang and Zeger, *Longitudinal data analysis using generalized linear models*, Biometrika 73(1), 1986.
+    fn error(&self) -> f64 {
+        let mean = self.ndcg / self.count.max(1) as f64;
+        let deviations = self.members.values().map(|(count, sum)| (sum - *count as f64 * mean).powi(2));
+        deviations.sum::<f64>().sqrt() / self.count.max(1) as f64
     }
+}
+
+/// Returns 1 minus the mean cosine of all pairs of posts; 1 for less than two posts.
+fn diversity(posts: &[PostKey], index: &FeedIndex) -> f64 {
+    let positions: Vec<u32> = posts.iter().filter_map(|key| index.position(*key)).collect();
+    let (mut sum, mut pairs) = (0.0, 0);
+    for (n, one) in positions.iter().enumerate() {
+        for other in &positions[n + 1..] {
+            sum += f64::from(index.features().cosine(*one, *other));
+            pairs += 1;
+        }
+    }
+    if pairs > 0 { 1.0 - sum / f64::from(pairs) } else { 1.0 }
 }
 
 #[cfg(test)]
@@ -79,7 +123,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::testing::posts;
+    use crate::clock::Timestamp;
+    use crate::config::Feed;
+    use crate::newsfeed::index::tests::row;
+    use crate::testing::{NOW, posts};
 
     fn set<const N: usize>(keys: [i64; N]) -> OwnSet<PostKey> {
         posts(keys).into_iter().collect()
@@ -114,13 +161,26 @@ mod tests {
 
     #[test]
     fn means_are_over_members_and_coverage_over_posts() {
+        let rows = (1..=6).map(|key| row(key, Timestamp::from_millis(key), if key < 3 { "a" } else { "b" }));
+        let index = FeedIndex::next(None, rows.collect(), &[], None, 1, NOW, &Feed::default());
+        let (one, other) = (MemberKey::new(1), MemberKey::new(2));
         let mut scores = Scores::default();
-        scores.add(&posts([1, 2]), &set([1]));
-        scores.add(&posts([2, 3]), &set([1]));
-        assert!(close(scores.ndcg10(), 0.5) && close(scores.recall30(), 0.5));
-        assert!(close(scores.coverage(6), 0.5) && scores.members() == 2);
-        let none = Scores::default();
-        assert!(close(none.ndcg10(), 0.0) && close(none.coverage(0), 0.0));
+        scores.add(one, &posts([1, 2]), &set([1]), &index);
+        scores.add(other, &posts([2, 3]), &set([1]), &index);
+        let found = scores.quality("popular", &index);
+        assert!(close(found.ndcg10, 0.5) && close(found.recall30, 0.5) && close(found.coverage, 0.5));
+        // Posts of one topic are the same here, and those of two have nothing in common.
+        assert!(close(found.diversity, 0.5), "{found:?}");
+        assert_eq!((scores.members(), scores.count()), (2, 2));
+        // Both deviate by a half: the root of 2/4, divided by 2.
+        assert!(close(found.ndcg10_error, rounded(0.5_f64.sqrt() / 2.0)), "{found:?}");
+        // A member whose gains cancel each other adds no error.
+        scores.add(one, &posts([2]), &set([1]), &index);
+        scores.add(other, &posts([1]), &set([1]), &index);
+        let balanced = scores.quality("popular", &index);
+        assert!(close(balanced.ndcg10, 0.5) && close(balanced.ndcg10_error, 0.0) && scores.members() == 2);
+        let none = Scores::default().quality("popular", &index);
+        assert!(close(none.ndcg10, 0.0) && close(none.coverage, 0.0));
     }
 
     proptest! {

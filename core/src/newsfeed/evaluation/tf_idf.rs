@@ -22,8 +22,8 @@ pub(super) struct TfIdf {
     posts: usize,
     /// The number of posts with each feature.
     frequencies: NumberMap<Feature, u32>,
-    /// The newest posts, as many as a page of a feed has, newest first.
-    newest: Vec<(PostKey, Vec<(Feature, f32)>)>,
+    /// The vectors of posts that were among the newest.
+    known: OwnMap<PostKey, Vec<(Feature, f32)>>,
 }
 
 impl TfIdf {
@@ -38,16 +38,26 @@ impl TfIdf {
                 }
             }
         }
-        let mut read = Self { posts: index.len(), frequencies, newest: Vec::new() };
-        let newest = &all[..all.len().min(LIMIT)];
-        let mut vectors: OwnMap<PostKey, _> =
-            terms(store, newest)?.into_iter().map(|(key, features)| (key, read.vector(&features))).collect();
-        read.newest = newest.iter().filter_map(|key| Some((*key, vectors.remove(key)?))).collect();
-        Ok(read)
+        Ok(Self { posts: index.len(), frequencies, known: OwnMap::default() })
     }
 
-    /// Orders the newest posts by their similarity to the mean of the liked and viewed posts.
-    pub(super) fn ranking(&self, store: &Store, acts: &Acts) -> Result<Vec<PostKey>> {
+    /// Orders the first of the `newest` posts, as many as a page of a feed has, by their similarity to the mean of the liked
+    /// and viewed posts.
+    pub(super) fn ranking(
+        &mut self,
+        store: &Store,
+        newest: impl Iterator<Item = PostKey>,
+        acts: &Acts,
+    ) -> Result<Vec<PostKey>> {
+        let newest: Vec<PostKey> = newest.take(LIMIT).collect();
+        let unknown: Vec<PostKey> =
+            newest.iter().copied().filter(|key| !self.known.contains_key(key)).collect();
+        for page in unknown.chunks(PAGE) {
+            for (key, features) in terms(store, page)? {
+                let vector = self.vector(&features);
+                self.known.insert(key, vector);
+            }
+        }
         let posts: OwnSet<PostKey> = acts.liked.iter().chain(&acts.viewed).map(|(post, _)| *post).collect();
         // Sorted, so that the rounding of the sums is reproducible.
         let mut posts: Vec<PostKey> = posts.into_iter().collect();
@@ -60,10 +70,11 @@ impl TfIdf {
                 }
             }
         }
-        let mut ranking: Vec<(f32, PostKey)> = Vec::with_capacity(self.newest.len());
-        for (key, vector) in &self.newest {
+        let mut ranking: Vec<(f32, PostKey)> = Vec::with_capacity(newest.len());
+        for key in newest {
+            let Some(vector) = self.known.get(&key) else { continue };
             let products = vector.iter().map(|(feature, weight)| weight * mean.get(feature).unwrap_or(&0.0));
-            ranking.push((products.sum(), *key));
+            ranking.push((products.sum(), key));
         }
         // The sort is stable, so ties stay newest first.
         ranking.sort_by(|a, b| b.0.total_cmp(&a.0));

@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::newsfeed::snapshot::later_of_topics;
 use crate::testing::{NOW, posts};
 
 /// Creates a post without views and likes.
@@ -109,12 +108,24 @@ fn a_store_with_old_posts_only_has_full_feeds() {
 }
 
 #[test]
-fn recency_counts_the_later_posts_of_a_topic() {
+fn recency_counts_the_later_posts_of_a_topic_and_follows_its_rhythm() {
     let both = FeedRow { topic: vec!["a".into(), "b".into()], ..row_at(1, 1, "a") };
     let none = FeedRow { topic: vec![], ..row_at(2, 2, "a") };
     let index = index(None, vec![both, none, row_at(3, 3, "a"), row_at(4, 4, "a"), row_at(5, 5, "b")], &[]);
     // Newest first: 5, 4, 3, 2 and 1.
-    assert_eq!(later_of_topics(&index.items), [0, 0, 1, 3, 2]);
+    let config = Feed { recent_half_life_posts: 2.0, recent_half_life_growth: 2.0, ..Feed::default() };
+    let half_lives = |first: usize, missed| -> Vec<f32> {
+        let recency = index.rhythms().recency(first, missed, &config);
+        (first..5).map(|position| -recency(position).log2()).collect()
+    };
+    let close = |found: Vec<f32>, expected: &[f32]| {
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{found:?}");
+    };
+    close(half_lives(0, 0), &[0.0, 0.0, 1.0 / 2.0, 3.0 / 2.0, 2.0 / 2.0]);
+    // Who missed the posts 5 and 4 missed one of each topic and two of all.
+    close(half_lives(0, 2), &[0.0, 0.0, 1.0 / 4.0, 3.0 / 6.0, 2.0 / 4.0]);
+    // Before the post 5, one post less had followed the post 2, which has no topic.
+    close(half_lives(1, 1), &[0.0, 1.0 / 2.0, 2.0 / 2.0, 2.0 / 2.0]);
     let newer = |time, before| index.newer_than(Timestamp::from_millis(time), before);
     assert_eq!([6, 5, 3, 0].map(|time| newer(time, 0)), [0, 0, 2, 5]);
     assert_eq!([(3, 2), (1, 2), (0, 3), (0, 5)].map(|(time, before)| newer(time, before)), [2, 4, 5, 5]);

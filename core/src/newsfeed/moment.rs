@@ -1,0 +1,248 @@
+//! What the posts of an index are at a moment: now, or in the past.
+
+use std::borrow::Cow;
+
+use super::features::Number;
+use super::index::FeedIndex;
+use super::interest::{Interest, measure};
+use super::near::Own;
+use super::ranking;
+use super::signals::{Signal, Weights};
+use super::together::{self, Others};
+use super::top::top;
+use crate::clock::{DAY_MS, Timestamp};
+use crate::config::Feed;
+use crate::id::{MemberKey, PostKey};
+use crate::profile::history::Acts;
+
+/// The number of posts that are ranked for a member; the guests' order follows them.
+pub(super) const RANKED: usize = 600;
+
+/// The score of a post that must not be recommended.
+const LEFT_OUT: f32 = f32::NEG_INFINITY;
+
+/// The posts of an index as they are at a moment.
+pub(super) struct Moment<'i> {
+    pub(super) index: &'i FeedIndex,
+    pub(super) at: Timestamp,
+    /// The position of the newest post that exists.
+    first: usize,
+    /// Popularity by position.
+    popular: Cow<'i, [f32]>,
+    others: &'i dyn Others,
+}
+
+impl<'i> Moment<'i> {
+    /// The moment of the index.
+    pub(super) fn now(index: &'i FeedIndex, others: &'i dyn Others, now: Timestamp) -> Self {
+        Self { index, at: now, first: 0, popular: Cow::Borrowed(index.popular()), others }
+    }
+
+    /// A moment in the past with this popularity of the posts. Words keep the weights that they have now.
+    pub(super) fn past(
+        index: &'i FeedIndex,
+        at: Timestamp,
+        popular: Vec<f32>,
+        others: &'i dyn Others,
+    ) -> Self {
+        Self { index, at, first: index.newer_than(at, 0), popular: Cow::Owned(popular), others }
+    }
+
+    /// Returns the posts that `acts` recommend to a member, best first, without the posts in `seen`; `None` if the acts are
+    /// too few.
+    pub(super) fn recommend(
+        &self,
+        acts: &Acts,
+        seen: &[PostKey],
+        member: MemberKey,
+        weights: &Weights,
+        config: &Feed,
+    ) -> Option<Vec<PostKey>> {
+        let index = self.index;
+        let interest = measure(acts, &config.interest, index)?;
+        let mut scores = interest.scores(index, weights, &config.interest);
+        self.blend(&mut scores, &interest.times, weights, config);
+        if config.exploration > 0.0 {
+            let (exploration, day) = (narrow(config.exploration), self.at.as_millis().div_euclid(DAY_MS));
+            for (score, at) in scores.iter_mut().zip(0..) {
+                *score += exploration * narrow(ranking::noise(member, index.key(at), day));
+            }
+        }
+        self.add_together(&mut scores, acts, weights);
+        scores[..self.first].fill(LEFT_OUT);
+        let seen_at = seen.iter().filter_map(|key| index.position(*key));
+        seen_at.chain(index.ended(self.at)).for_each(|at| scores[at as usize] = LEFT_OUT);
+        // Ties by position: newest first.
+        let mut best = top(&scores, RANKED, LEFT_OUT);
+        if weights[Signal::Near] > 0.0 {
+            let own = Own::new(
+                index,
+                latest(acts).filter_map(|key| index.position(key)),
+                config.interest.word_share,
+            );
+            let mut sums = Vec::new();
+            for (position, score) in &mut best {
+                *score += weights[Signal::Near] * own.nearest(*position, &mut sums);
+            }
+            best.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        }
+        let best: Vec<u32> = best.into_iter().map(|(at, _)| at).collect();
+        let max = |label| places(&interest, label, config.diverse_max);
+        let diverse = ranking::diversify(&best, |at| index.labels().of(at), max, RANKED);
+        Some(diverse.into_iter().map(|at| index.key(at)).collect())
+    }
+
+    /// Returns the keys of the posts that exist, newest first.
+    #[cfg(feature = "evaluation")]
+    pub(super) fn newest(&self) -> impl Iterator<Item = PostKey> {
+        self.index.newest().skip(self.first)
+    }
+
+    /// Returns the posts that exist, the most popular first, ties newest first.
+    #[cfg(feature = "evaluation")]
+    pub(super) fn most_popular(&self) -> Vec<PostKey> {
+        let mut posts: Vec<_> =
+            self.popular.iter().copied().zip(self.index.newest()).skip(self.first).collect();
+        posts.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        posts.into_iter().map(|(_, key)| key).collect()
+    }
+
+    /// Returns what others did, the most similar posts first.
+    #[cfg(feature = "evaluation")]
+    pub(super) fn of_others(&self, acts: &Acts) -> Vec<PostKey> {
+        let mut posts: Vec<_> = self.together_scores(acts).collect();
+        posts.sort_by(|(a, of_a), (b, of_b)| of_b.total_cmp(of_a).then(a.cmp(b)));
+        posts.into_iter().map(|(position, _)| self.index.key(position)).collect()
+    }
+
+    /// Returns the posts with the label that most of these posts have, newest first.
+    #[cfg(feature = "evaluation")]
+    pub(super) fn newest_of_label(&self, posts: &[PostKey]) -> impl Iterator<Item = PostKey> {
+        let labels = self.index.labels();
+        let mut counts = vec![0_u32; labels.len()];
+        let positions = posts.iter().filter_map(|key| self.index.position(*key));
+        positions.flat_map(|position| labels.of(position)).for_each(|label| counts[*label as usize] += 1);
+        let most = (0..).zip(counts).max_by_key(|(label, count)| (*count, std::cmp::Reverse(*label)));
+        let has = move |position: u32| most.is_some_and(|(label, _)| labels.of(position).contains(&label));
+        self.newest().filter(move |key| self.index.position(*key).is_some_and(&has))
+    }
+
+    /// Returns whether a post exists.
+    #[cfg(feature = "evaluation")]
+    pub(super) fn has(&self, key: PostKey) -> bool {
+        self.index.position(key).is_some_and(|position| position as usize >= self.first)
+    }
+
+    /// Returns the posts that have ended.
+    #[cfg(feature = "evaluation")]
+    pub(super) fn ended(&self) -> Vec<PostKey> {
+        self.index.ended(self.at).map(|position| self.index.key(position)).collect()
+    }
+
+    /// Adds what others did.
+    fn add_together(&self, scores: &mut [f32], acts: &Acts, weights: &Weights) {
+        if weights[Signal::Together] > 0.0 {
+            for (position, score) in self.together_scores(acts) {
+                scores[position as usize] += weights[Signal::Together] * score;
+            }
+        }
+    }
+
+    /// Returns what others did, by position.
+    fn together_scores(&self, acts: &Acts) -> impl Iterator<Item = (u32, f32)> {
+        let found = together::scores(self.others, latest(acts)).into_iter();
+        found.filter_map(move |(key, score)| Some((self.index.position(key)?, score)))
+    }
+
+    /// Adds novelty, recency and popularity to the interest in each post, all weighted, for a member with acts at these
+    /// times, the latest first.
+    fn blend(&self, scores: &mut [f32], times: &[Timestamp], weights: &Weights, config: &Feed) {
+        let index = self.index;
+        let missed = times.first().map_or(self.first, |last| index.newer_than(*last, self.first));
+        let recency = index.rhythms().recency(self.first, missed, config);
+        let mut begin = self.first;
+        for (acts, time) in times.iter().map(Some).chain([None]).enumerate() {
+            // The posts between two acts are equally novel.
+            let end = time.map_or(index.len(), |time| index.newer_than(*time, begin));
+            let novelty = weights[Signal::Novel] * narrow(ranking::novelty(config, acts));
+            for (position, score) in (begin..end).zip(&mut scores[begin..end]) {
+                *score += novelty
+                    + weights[Signal::Recent] * recency(position)
+                    + weights[Signal::Popular] * self.popular[position];
+            }
+            begin = end;
+        }
+    }
+}
+
+/// Returns the posts of acts, those of the latest acts first; a post may occur twice.
+pub(super) fn latest(acts: &Acts) -> impl Iterator<Item = PostKey> {
+    let mut all: Vec<_> = acts.liked.iter().chain(&acts.viewed).copied().collect();
+    all.sort_by_key(|(key, date)| std::cmp::Reverse((*date, *key)));
+    all.dedup_by_key(|(key, _)| *key);
+    all.into_iter().map(|(key, _)| key)
+}
+
+/// Returns the number of ten consecutive posts that may have a label: the label's share of the acts times ten, at
+/// least `max`; of a reader of few labels they may be all.
+///
+/// Source: Steck, *Calibrated recommendations*, `RecSys` 2018.
+fn places(interest: &Interest, label: Number, max: usize) -> usize {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is from 0 to 1")]
+    let calibrated = (interest.share(label) * 10.0).ceil() as usize + 1;
+    max.max(calibrated.min(ranking::WINDOW))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
+fn narrow(weight: f64) -> f32 {
+    weight as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::newsfeed::index::tests::row;
+    use crate::newsfeed::together::Together;
+    use crate::testing::{NOW, posts};
+
+    const MEMBER: MemberKey = MemberKey::new(1);
+
+    /// Twenty posts of two topics in turn, the newest first, an hour apart.
+    fn index() -> FeedIndex {
+        let topic = |key| if key % 2 == 0 { "cats" } else { "dogs" };
+        let rows = (0..20).map(|key| row(key, NOW - key * 3_600_000, topic(key))).collect();
+        FeedIndex::next(None, rows, &[], None, 1, NOW, &Feed::default())
+    }
+
+    /// Returns what is recommended to a member who liked the post 18 ten hours ago.
+    fn recommended(moment: &Moment<'_>) -> Vec<i64> {
+        let liked = vec![(PostKey::new(18), NOW - 10 * 3_600_000)];
+        let acts = Acts { liked, viewed: vec![], searched: vec![], opened: vec![] };
+        let config = Feed::default();
+        let keys = moment.recommend(&acts, &posts([18]), MEMBER, &Weights::of(&config), &config);
+        keys.unwrap().into_iter().map(PostKey::as_i64).collect()
+    }
+
+    #[test]
+    fn a_moment_in_the_past_knows_no_later_posts() {
+        let (index, nobody) = (index(), Together::default());
+        let now = recommended(&Moment::now(&index, &nobody, NOW));
+        assert_eq!((now.len(), now[0]), (19, 0));
+        let moment = Moment::past(&index, NOW - 5 * 3_600_000, vec![0.0; 20], &nobody);
+        let then = recommended(&moment);
+        assert_eq!((then.len(), then[0]), (14, 6));
+        assert!(then.iter().all(|key| *key >= 5));
+    }
+
+    #[test]
+    fn what_people_chose_who_chose_the_same_posts_comes_first() {
+        let index = index();
+        let mut together = Together::default();
+        for n in 10..30 {
+            for key in [18, 17] {
+                together.add(MemberKey::new(n), PostKey::new(key), true);
+            }
+        }
+        assert_eq!(recommended(&Moment::now(&index, &together, NOW))[0], 17);
+    }
+}

@@ -1,0 +1,108 @@
+//! The similarity of posts to the nearest of a member's own posts.
+//!
+//! The interest of a member is one direction, the sum of all acts. A member of many interests has posts near to a few of
+//! their own that are far from the sum.
+
+use super::features::{Kind, Number};
+use super::index::FeedIndex;
+
+/// The number of the member's latest posts that others are compared with. This bounds the time.
+const OWN_MAX: usize = 64;
+/// The number of nearest posts whose similarities are averaged.
+const NEAREST: usize = 3;
+
+/// The latest posts of a member, by the words and the meanings that they have.
+pub(super) struct Own<'i> {
+    index: &'i FeedIndex,
+    positions: Vec<u32>,
+    /// The word, the number of the own post and the weight of the word in it, sorted by the word.
+    words: Vec<(Number, u32, f32)>,
+    /// The begin of each word's entries in `words`, by the number of the feature minus that of the first word; the next
+    /// element has the end.
+    begins: Vec<u32>,
+    first_word: usize,
+    /// The factor from a product of word vectors to a cosine.
+    unit: f32,
+}
+
+impl<'i> Own<'i> {
+    /// Gathers the posts at `positions`, the latest act first.
+    pub(super) fn new(index: &'i FeedIndex, positions: impl Iterator<Item = u32>, word_share: f64) -> Self {
+        let positions: Vec<u32> = positions.take(OWN_MAX).collect();
+        let range = index.features().numbers(Kind::Word);
+        let mut words = Vec::new();
+        for (own, position) in (0..).zip(&positions) {
+            let vector = index.features().vector(*position).iter();
+            let of_words = vector.filter(|(number, _)| range.contains(&(*number as usize)));
+            words.extend(of_words.map(|(number, weight)| (*number, own, *weight)));
+        }
+        words.sort_unstable_by_key(|(number, own, _)| (*number, *own));
+        let mut begins = vec![0_u32; range.len() + 1];
+        for (number, ..) in &words {
+            begins[*number as usize - range.start + 1] += 1;
+        }
+        for at in 1..begins.len() {
+            begins[at] += begins[at - 1];
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]
+        let unit = if word_share > 0.0 { (1.0 / word_share) as f32 } else { 0.0 };
+        Self { index, positions, words, begins, first_word: range.start, unit }
+    }
+
+    /// Returns the mean similarity of the post at `position` to the nearest own ones, from 0 to 1: half by words, half by
+    /// meaning, or all by words without a word model.
+    pub(super) fn nearest(&self, position: u32, sums: &mut Vec<f32>) -> f32 {
+        if self.positions.is_empty() {
+            return 0.0;
+        }
+        sums.clear();
+        sums.resize(self.positions.len(), 0.0);
+        for (number, weight) in self.index.features().vector(position) {
+            let Some(word) = (*number as usize).checked_sub(self.first_word) else { continue };
+            let Some(range) = self.begins.get(word..word + 2) else { continue };
+            for (_, own, of_own) in &self.words[range[0] as usize..range[1] as usize] {
+                sums[*own as usize] += self.unit * weight * of_own;
+            }
+        }
+        if let Some(meanings) = self.index.meanings() {
+            for (sum, own) in sums.iter_mut().zip(&self.positions) {
+                *sum = f32::midpoint(*sum, meanings.cosine(position, *own).max(0.0));
+            }
+        }
+        let count = NEAREST.min(sums.len());
+        sums.select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a));
+        #[expect(clippy::cast_precision_loss, reason = "at most three")]
+        let mean = sums[..count].iter().sum::<f32>() / count as f32;
+        mean
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Feed, Interest};
+    use crate::newsfeed::index::tests::row;
+    use crate::post::feed_rows::FeedRow;
+    use crate::testing::NOW;
+
+    #[test]
+    fn the_nearest_own_posts_count_and_not_the_mean_of_all() {
+        let words =
+            ["stars moon", "soup bread", "soup salt", "stars moon", "chess rook", "soup bread", "violin"];
+        let rows = words
+            .iter()
+            .zip(1..)
+            .map(|(words, key)| FeedRow { keyword: (*words).into(), ..row(key, NOW - key, "all") });
+        let index = FeedIndex::next(None, rows.collect(), &[], None, 1, NOW, &Feed::default());
+        let share = Interest::default().word_share;
+        let nearest = |own: &[u32], position| {
+            Own::new(&index, own.iter().copied(), share).nearest(position, &mut Vec::new())
+        };
+        assert!((nearest(&[0], 3) - 1.0).abs() < 1e-5, "the same words");
+        assert!(nearest(&[1], 2) > 0.1 && nearest(&[1], 2) < 1.0, "one of two words");
+        // The posts 0, 1 and 4 have nothing in common, and the nearest three are all there are.
+        assert!((nearest(&[0, 1, 4], 3) - 1.0 / 3.0).abs() < 1e-5);
+        assert!((nearest(&[0, 1, 4, 6, 0, 0], 3) - 1.0).abs() < 1e-5, "others do not lower it");
+        assert!(nearest(&[], 3).abs() < f32::EPSILON && nearest(&[0], 6).abs() < f32::EPSILON);
+    }
+}

@@ -1,0 +1,98 @@
+//! The acts of the past, replayed in the order of their times.
+
+use super::index::FeedIndex;
+use super::moment::Moment;
+use super::ranking;
+use super::together::Together;
+use crate::clock::Timestamp;
+use crate::config::Feed;
+use crate::error::Result;
+use crate::id::{MemberKey, PostKey};
+use crate::post::heat::{Decay, VIEW_WEIGHT};
+use crate::store::{Store, StoreError};
+
+/// The number of acts per page, so that no transaction delays the checkpoint of the log for long.
+const PAGE: i64 = 20_000;
+
+/// An act on a post.
+#[derive(Clone, Copy)]
+pub(super) struct PastAct {
+    pub(super) at: Timestamp,
+    pub(super) member: MemberKey,
+    pub(super) post: PostKey,
+    pub(super) is_like: bool,
+}
+
+/// Reads all likes and views, the earliest first.
+pub(super) fn read(store: &Store, progress: &mut dyn FnMut(f64)) -> Result<Vec<PastAct>> {
+    let last: i64 = store.read(|tx| tx.one("SELECT coalesce(max(key), 0) FROM member", &[])?.take(0))?;
+    let mut acts = Vec::new();
+    for (done, table) in ["liked", "viewed"].into_iter().enumerate() {
+        let mut after = (MemberKey::MIN, PostKey::MIN);
+        loop {
+            let sql = format!(
+                "SELECT member, post, date FROM {table} WHERE (member, post) > ($1, $2) ORDER BY member, post LIMIT $3"
+            );
+            let page = store.read(|tx| {
+                let mut page = Vec::new();
+                tx.for_each(&sql, &[after.0.into(), after.1.into(), PAGE.into()], &mut |row| {
+                    let (member, post, at) = (row.take(0)?, row.take(1)?, row.take(2)?);
+                    page.push(PastAct { at, member, post, is_like: done == 0 });
+                    Ok(())
+                })?;
+                Ok::<_, StoreError>(page)
+            })?;
+            let Some(PastAct { member, post, .. }) = page.last().copied() else { break };
+            after = (member, post);
+            #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
+            progress((done as f64 + member.as_i64() as f64 / last.max(1) as f64) / 2.0);
+            acts.extend(page);
+        }
+    }
+    acts.sort_unstable_by_key(|act| (act.at, act.member, act.post, act.is_like));
+    Ok(acts)
+}
+
+/// What an index shows while its acts are replayed.
+pub(super) struct Replay<'i> {
+    index: &'i FeedIndex,
+    acts: std::slice::Iter<'i, PastAct>,
+    decay: Decay,
+    like_weight: f64,
+    /// The heat of each post by position.
+    heats: Vec<Option<f64>>,
+    pub(super) together: Together,
+}
+
+impl<'i> Replay<'i> {
+    /// Begins before the first of these acts, the earliest first.
+    pub(super) fn new(index: &'i FeedIndex, acts: &'i [PastAct], config: &Feed) -> Self {
+        Self {
+            index,
+            acts: acts.iter(),
+            decay: Decay::new(config.popular_half_life_days),
+            like_weight: config.like_weight,
+            heats: vec![None; index.len()],
+            together: Together::default(),
+        }
+    }
+
+    /// Replays the acts before the time `at`.
+    pub(super) fn go_to(&mut self, at: Timestamp) {
+        while let Some(act) = self.acts.as_slice().first().filter(|act| act.at < at) {
+            self.acts.next();
+            let Some(position) = self.index.position(act.post) else { continue };
+            let heat = &mut self.heats[position as usize];
+            *heat = self.decay.add(*heat, if act.is_like { self.like_weight } else { VIEW_WEIGHT }, act.at);
+            self.together.add(act.member, act.post, act.is_like);
+        }
+    }
+
+    /// Returns the posts as they were at the time `at`.
+    pub(super) fn moment(&self, at: Timestamp) -> Moment<'_> {
+        let hottest = self.heats.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
+        #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
+        let popular = self.heats.iter().map(|heat| ranking::popularity(hottest, *heat) as f32).collect();
+        Moment::past(self.index, at, popular, &self.together)
+    }
+}

@@ -1,0 +1,85 @@
+//! The rhythm of topics: how many posts of its topic have followed a post, and how many a member has missed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::item::Item;
+use super::ranking;
+use crate::config::Feed;
+
+/// The places of posts among those of their topics, by position.
+pub(super) struct Rhythms {
+    places: Vec<Place>,
+    /// The number of topics, with number 0 for all posts.
+    topics: usize,
+}
+
+/// The place of a post among the posts of its topic with the most later posts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    /// The number of the topic; 0 for a post without a topic, for which all posts count.
+    topic: u32,
+    /// The number of later posts of the topic.
+    later: u32,
+}
+
+/// How the recency of the posts of a topic falls.
+#[derive(Clone, Copy)]
+struct Fall {
+    rate: f32,
+    /// The number of posts that do not count, because they do not exist yet.
+    unborn: u32,
+}
+
+impl Rhythms {
+    /// Counts the later posts of each post. `items` are sorted newest first.
+    pub(super) fn new(items: &[Arc<Item>]) -> Self {
+        let mut counts: Vec<u32> = vec![0];
+        let mut numbers: HashMap<&str, u32> = HashMap::new();
+        let mut next = 1;
+        let places = items.iter().map(|item| {
+            let places = item.about.topic.iter().map(|name| {
+                let topic = *numbers.entry(name).or_insert_with(|| {
+                    counts.push(0);
+                    next += 1;
+                    next - 1
+                });
+                let later = counts[topic as usize];
+                counts[topic as usize] += 1;
+                Place { topic, later }
+            });
+            let busiest = places.max_by_key(|place| place.later);
+            let all = counts[0];
+            counts[0] += 1;
+            busiest.unwrap_or(Place { topic: 0, later: all })
+        });
+        let places = places.collect();
+        Self { places, topics: next as usize }
+    }
+
+    /// Returns a function that gives the recency of the post at a position from 0 to 1, for a moment at which the posts
+    /// from position `first` on exist, and a member who last acted when those from `missed` on existed.
+    pub(super) fn recency(&self, first: usize, missed: usize, config: &Feed) -> impl Fn(usize) -> f32 {
+        let count = |places: &[Place]| {
+            let mut counts = vec![0_u32; self.topics];
+            for place in places.iter().filter(|place| place.topic > 0) {
+                counts[place.topic as usize] += 1;
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "the settings allow far fewer posts")]
+            let all = places.len() as u32;
+            counts[0] = all;
+            counts
+        };
+        let (unborn, missed) = (count(&self.places[..first]), count(&self.places[first..missed.max(first)]));
+        let falls = unborn
+            .into_iter()
+            .zip(missed)
+            .map(|(unborn, missed)| Fall { rate: ranking::recency_rate(config, missed), unborn });
+        let falls: Vec<Fall> = falls.collect();
+        move |position| {
+            let Place { topic, later } = self.places[position];
+            let fall = falls[topic as usize];
+            ranking::recency(fall.rate, later - fall.unborn.min(later))
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The signals that the score of a recommended post is made of, and their weights.
+
+use std::ops::Index;
+
+use crate::config::Feed;
+
+/// A signal; each is from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Signal {
+    /// The cosine of the post's topics and those of the member's acts.
+    Topic,
+    /// The cosine of the tags.
+    Tag,
+    /// The cosine of the words.
+    Word,
+    /// The cosine of the directions in the word model.
+    Meaning,
+    /// The similarity to the nearest of the member's own posts.
+    Near,
+    /// How new the post is to the member.
+    Novel,
+    /// How recent it is among the posts of its topic.
+    Recent,
+    /// How popular it is.
+    Popular,
+    /// How many people who acted on the member's own posts acted on it.
+    Together,
+}
+
+impl Signal {
+    /// All signals in the order of their numbers.
+    pub(super) const ALL: [Self; 9] = [
+        Self::Topic,
+        Self::Tag,
+        Self::Word,
+        Self::Meaning,
+        Self::Near,
+        Self::Novel,
+        Self::Recent,
+        Self::Popular,
+        Self::Together,
+    ];
+}
+
+/// The weight of each signal, 0 or more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Weights([f32; Signal::ALL.len()]);
+
+impl Weights {
+    /// Returns the weights of the settings.
+    pub(super) fn of(config: &Feed) -> Self {
+        let interest = &config.interest;
+        #[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]
+        let weight = |signal| match signal {
+            Signal::Topic => config.interest_weight * interest.topic_share,
+            Signal::Tag => config.interest_weight * interest.tag_share,
+            Signal::Word => config.interest_weight * interest.word_share,
+            Signal::Meaning => config.interest_weight * interest.meaning_share,
+            Signal::Near => config.near_weight,
+            Signal::Novel => config.novel_weight,
+            Signal::Recent => config.recent_weight,
+            Signal::Popular => config.popular_weight,
+            Signal::Together => config.together_weight,
+        } as f32;
+        Self(Signal::ALL.map(weight))
+    }
+}
+
+impl Index<Signal> for Weights {
+    type Output = f32;
+
+    fn index(&self, signal: Signal) -> &f32 {
+        &self.0[signal as usize]
+    }
+}

@@ -1,0 +1,253 @@
+//! What others did: posts that the same people liked or viewed.
+//!
+//! The similarity of two posts is the cosine of their acts over all members, of which a like counts twice as much as a
+//! view. It is damped for pairs that few people share, and pairs of fewer than [`PAIR_MIN`] people count as chance.
+//!
+//! Nothing is told about the acts of one or two people: a post with acts of fewer than [`PEOPLE_MIN`] people is like none.
+//!
+//! Source: Sarwar, Karypis, Konstan and Riedl, *Item-based collaborative filtering recommendation algorithms*, WWW 2001;
+//! the damping is the significance weighting of Herlocker, Konstan, Borchers and Riedl, *An algorithmic framework for
+//! performing collaborative filtering*, SIGIR 1999.
+
+use std::borrow::Cow;
+
+use super::top::top;
+use crate::id::{MemberKey, PostKey};
+use crate::keyed::OwnMap;
+
+mod keeper;
+
+pub(super) use keeper::Keeper;
+
+/// The minimum number of people with acts on a post, so that it is like others.
+const PEOPLE_MIN: usize = 3;
+/// The minimum number of people with acts on both posts of a pair.
+const PAIR_MIN: f32 = 8.0;
+/// The number of people at which the similarity of a pair is halved.
+const DAMPING: f32 = 3.0;
+/// The weight of a like, in views.
+const LIKE: f32 = 2.0;
+/// The latest acts of a member that count, which bound the time: it grows with the square of an active member's acts.
+const ACTS_MAX: usize = 200;
+/// The most similar posts of a post that count, which bound the memory.
+const SIMILAR_MAX: usize = 100;
+/// The number of the member's latest posts whose similar posts are found.
+const OWN_MAX: usize = 100;
+
+/// Acts of members on posts.
+#[derive(Default)]
+pub(super) struct Together {
+    slots: OwnMap<PostKey, u32>,
+    posts: Vec<Acted>,
+    members: OwnMap<MemberKey, u32>,
+    /// The acts of each member by number, the earliest first.
+    lists: Vec<Vec<Act>>,
+}
+
+/// The acts on a post.
+struct Acted {
+    key: PostKey,
+    /// The members by number; one may occur twice.
+    people: Vec<u32>,
+    /// The sum of the squares of the weights.
+    square: f32,
+}
+
+/// A post by its slot, with the weight of the act.
+#[derive(Clone, Copy)]
+struct Act {
+    slot: u32,
+    weight: f32,
+}
+
+impl Together {
+    /// Adds an act, later than those before. Of a view and a like of a member, the like counts.
+    pub(super) fn add(&mut self, member: MemberKey, post: PostKey, is_like: bool) {
+        let (slot, posts) = (self.posts.len(), &mut self.posts);
+        #[expect(clippy::cast_possible_truncation, reason = "the settings allow far fewer posts")]
+        let slot = *self.slots.entry(post).or_insert_with(|| {
+            posts.push(Acted { key: post, people: Vec::new(), square: 0.0 });
+            slot as u32
+        });
+        let (number, lists) = (self.lists.len(), &mut self.lists);
+        #[expect(clippy::cast_possible_truncation, reason = "far fewer members have acts in memory")]
+        let number = *self.members.entry(member).or_insert_with(|| {
+            lists.push(Vec::new());
+            number as u32
+        });
+        let (list, acted) = (&mut self.lists[number as usize], &mut self.posts[slot as usize]);
+        let weight = if is_like { LIKE } else { 1.0 };
+        if let Some(before) = list.iter_mut().find(|act| act.slot == slot) {
+            acted.square += weight.max(before.weight).powi(2) - before.weight.powi(2);
+            before.weight = before.weight.max(weight);
+            return;
+        }
+        list.push(Act { slot, weight });
+        acted.people.push(number);
+        acted.square += weight.powi(2);
+        if list.len() > ACTS_MAX {
+            let Act { slot, weight } = list.remove(0);
+            let forgotten = &mut self.posts[slot as usize];
+            forgotten.people.retain(|other| *other != number);
+            forgotten.square -= weight.powi(2);
+        }
+    }
+
+    /// Returns the most similar posts of a post.
+    fn similar_to(&self, slot: u32, sums: &mut Vec<(f32, f32)>) -> Vec<(PostKey, f32)> {
+        let acted = &self.posts[slot as usize];
+        if acted.people.len() < PEOPLE_MIN {
+            return Vec::new();
+        }
+        sums.clear();
+        sums.resize(self.posts.len(), (0.0, 0.0));
+        for number in &acted.people {
+            let list = &self.lists[*number as usize];
+            let own = list.iter().find(|act| act.slot == slot).map_or(0.0, |act| act.weight);
+            for act in list {
+                let (sum, people) = &mut sums[act.slot as usize];
+                *sum += own * act.weight;
+                *people += 1.0;
+            }
+        }
+        sums[slot as usize] = (0.0, 0.0);
+        let cosine = |(other, (sum, people)): (&Acted, &(f32, f32))| {
+            if *people < PAIR_MIN || other.people.len() < PEOPLE_MIN {
+                return 0.0;
+            }
+            sum / (acted.square * other.square).sqrt() * people / (people + DAMPING)
+        };
+        let similarities: Vec<f32> = self.posts.iter().zip(&*sums).map(cosine).collect();
+        let best = top(&similarities, SIMILAR_MAX, 0.0).into_iter();
+        best.map(|(slot, similarity)| (self.posts[slot as usize].key, similarity)).collect()
+    }
+}
+
+/// The most similar posts of posts.
+pub(super) trait Others {
+    /// Returns the most similar posts of a post, each with its similarity from 0 to 1.
+    fn similar(&self, post: PostKey) -> Cow<'_, [(PostKey, f32)]>;
+}
+
+impl Others for Together {
+    fn similar(&self, post: PostKey) -> Cow<'_, [(PostKey, f32)]> {
+        let slot = self.slots.get(&post);
+        slot.map_or_else(Vec::new, |slot| self.similar_to(*slot, &mut Vec::new())).into()
+    }
+}
+
+/// The most similar posts of all posts.
+#[derive(Default)]
+pub(super) struct Neighbours(OwnMap<PostKey, Box<[(PostKey, f32)]>>);
+
+impl Neighbours {
+    /// Computes the most similar posts of all posts.
+    pub(super) fn new(together: &Together) -> Self {
+        let mut sums = Vec::new();
+        let of_all = (0..).zip(&together.posts).filter_map(|(slot, acted)| {
+            let similar = together.similar_to(slot, &mut sums);
+            (!similar.is_empty()).then(|| (acted.key, similar.into()))
+        });
+        Self(of_all.collect())
+    }
+}
+
+impl Others for Neighbours {
+    fn similar(&self, post: PostKey) -> Cow<'_, [(PostKey, f32)]> {
+        self.0.get(&post).map_or(&[][..], |similar| similar).into()
+    }
+}
+
+/// Returns the posts similar to a member's `own`, the latest first: the mean similarity over the own posts that are like
+/// any other, from 0 to 1. Each post occurs once, in no order.
+pub(super) fn scores(others: &dyn Others, own: impl Iterator<Item = PostKey>) -> OwnMap<PostKey, f32> {
+    let mut sums: OwnMap<PostKey, f32> = OwnMap::default();
+    let mut count = 0.0;
+    let all = own.map(|post| others.similar(post)).filter(|similar| !similar.is_empty());
+    for similar in all.take(OWN_MAX) {
+        count += 1.0;
+        for (post, similarity) in &*similar {
+            *sums.entry(*post).or_default() += similarity;
+        }
+    }
+    for sum in sums.values_mut() {
+        *sum /= count;
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn post(n: i64) -> PostKey {
+        PostKey::new(n)
+    }
+
+    /// Ten members like the posts 1 and 2, twenty others view the post 3, and two members all of them.
+    fn together() -> Together {
+        let mut together = Together::default();
+        for n in 0..32 {
+            let member = MemberKey::new(n);
+            for (key, has) in [(1, n < 10 || n > 29), (2, n < 10 || n > 29), (3, n >= 10)] {
+                if has {
+                    together.add(member, post(key), key < 3);
+                }
+            }
+        }
+        together
+    }
+
+    #[test]
+    fn posts_of_the_same_people_are_similar_and_a_pair_of_few_people_is_chance() {
+        let together = together();
+        let similar = together.similar(post(1));
+        assert_eq!(similar.len(), 1);
+        let (key, similarity) = similar[0];
+        assert_eq!(key, post(2));
+        assert!((similarity - 12.0 / 15.0).abs() < 1e-6, "{similarity}");
+        assert!(together.similar(post(3)).is_empty() && together.similar(post(9)).is_empty());
+    }
+
+    #[test]
+    fn a_like_counts_twice_and_once_with_a_view() {
+        let mut views = together();
+        let before = views.posts[0].square;
+        views.add(MemberKey::new(0), post(1), false);
+        assert!((views.posts[0].square - before).abs() < 1e-6);
+        views.add(MemberKey::new(40), post(1), false);
+        views.add(MemberKey::new(40), post(1), true);
+        assert!((views.posts[0].square - before - 4.0).abs() < 1e-6);
+        assert_eq!(views.posts[0].people.len(), 13);
+    }
+
+    #[test]
+    fn the_scores_are_means_over_the_own_posts_that_are_like_others() {
+        let together = together();
+        let scores = scores(&together, [3, 1, 9].map(post).into_iter());
+        assert_eq!(scores.len(), 1);
+        assert!((scores[&post(2)] - 0.8).abs() < 1e-6);
+    }
+
+    proptest! {
+        #[test]
+        fn neighbours_are_the_similar_posts_and_old_acts_are_forgotten(
+            acts in prop::collection::vec((0_i64..30, 0_i64..250, any::<bool>()), 0..2_000),
+        ) {
+            let mut together = Together::default();
+            for (member, key, is_like) in &acts {
+                together.add(MemberKey::new(*member), post(*key), *is_like);
+            }
+            let neighbours = Neighbours::new(&together);
+            for acted in &together.posts {
+                let similar = together.similar(acted.key);
+                prop_assert_eq!(&neighbours.similar(acted.key), &similar);
+                prop_assert!(similar.iter().all(|(_, similarity)| (0.0..=1.0).contains(similarity)));
+                prop_assert!(acted.square >= 0.0);
+            }
+            prop_assert!(together.lists.iter().all(|list| list.len() <= ACTS_MAX));
+        }
+    }
+}
