@@ -11,6 +11,7 @@ mod fold;
 mod han;
 pub mod hangul;
 mod stop_words;
+pub mod terms;
 pub mod tokens;
 
 /// Returns `text` in NFC; borrowed if it already is in that form.
