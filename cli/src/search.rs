@@ -39,6 +39,9 @@ pub(crate) enum Search {
     /// Show the most frequent searches of the last 24 hours
     #[command(after_help = "Example: tidings search realtime")]
     Realtime,
+    /// Show the terms that visitors search far more than earlier on the same day
+    #[command(after_help = "Example: tidings search bursts")]
+    Bursts,
     /// Show a member's searches, newest first
     #[command(after_help = "Example: tidings --as ann search recent --limit 10")]
     Recent {
@@ -57,6 +60,7 @@ pub(crate) fn run(session: &Session, command: &Search) -> Result<ExitCode, Failu
         }
         Search::Similar { text } => similar(session, text),
         Search::Realtime => realtime(session),
+        Search::Bursts => bursts(session),
         Search::Recent { limit } => recent(session, *limit),
     }
 }
@@ -109,6 +113,24 @@ fn realtime(session: &Session) -> Result<ExitCode, Failure> {
             table.row([number(*count), term.clone()]);
         }
         page.table(&table, "Nothing was searched in the last 24 hours.");
+    })
+}
+
+fn bursts(session: &Session) -> Result<ExitCode, Failure> {
+    let bursts = analysis::bursts(&session.tidings)?;
+    session.out.list(&bursts, &bursts.search_bursts, |page| {
+        let columns = [
+            Column::number("Visitors"),
+            Column::number("Usual"),
+            Column::number("Score"),
+            Column::text("Term"),
+        ];
+        let mut table = Table::new(columns);
+        for burst in &bursts.search_bursts {
+            let [usual, score] = [burst.usual, burst.score].map(|figure| format!("{figure:.1}"));
+            table.row([number(burst.count), usual, score, burst.term.clone()]);
+        }
+        page.table(&table, "No term is searched more than usual.");
     })
 }
 

@@ -46,9 +46,10 @@ pub(crate) use live::{today, today_counts};
 pub use log::Operation;
 pub use period::{DayFigures, PERIOD_MAX, Period, period};
 pub use report::{
-    Analysis, DAYS_MAX, Day, Days, Devices, HourVisitors, OneDay, Question, Realtime, StudentVisits, Summary,
-    answer, crawled, day, days_ago, devices, realtime, summary, try_answer,
+    Analysis, Bursts, DAYS_MAX, Day, Days, Devices, HourVisitors, OneDay, Question, Realtime, StudentVisits,
+    Summary, answer, bursts, crawled, day, days_ago, devices, realtime, summary, try_answer,
 };
+pub use trends::{BURST_HOURS, SearchBurst};
 pub use visitor::Guest;
 
 use calendar::Calendar;

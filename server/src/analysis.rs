@@ -1,7 +1,7 @@
 //! Analytics: counters, reports, and the access log.
 
 use tidings_core::Result;
-use tidings_core::analysis::{self, Days, Devices, Log, OneDay, Question, Realtime, Summary, Window};
+use tidings_core::analysis::{self, Bursts, Days, Devices, Log, OneDay, Question, Realtime, Summary, Window};
 
 use crate::docs;
 use crate::limit::Counted;
@@ -12,6 +12,7 @@ use crate::route::Route;
 pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/get_search_realtime", get_search_realtime).public(),
+        Route::get("/get_search_bursts", get_search_bursts).public(),
         Route::get("/get_log_date/{months}/{days}/{hours}/{limit}", get_log_date).reads(),
         Route::get("/get_log_user/{user_id}/{limit}", get_log_user).reads(),
         Route::get("/get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}", get_log_user_date).reads(),
@@ -35,8 +36,9 @@ async fn report(call: Call, question: Question) -> Answer {
 /// Returns the most frequent searches
 ///
 /// At most ten terms of the last 24 hours with their counts, most frequent first; of equally frequent terms, the most
-/// recent first. For each term, the searches of one visitor count at most five times, and those of the guests of one
-/// network at most 100 times.
+/// recent first. For each term, a visitor counts once in a clock hour and at most five times, and the guests of one
+/// network at most 100 times. Spellings that differ in the blanks between Hangul or in an English plural count
+/// together; the most frequent one is shown.
 #[utoipa::path(
     get,
     path = "/get_search_realtime",
@@ -45,6 +47,23 @@ async fn report(call: Call, question: Question) -> Answer {
 )]
 pub(crate) async fn get_search_realtime(call: Call) -> Answer {
     report(call, Question::Realtime).await
+}
+
+/// Returns the terms searched more than usual
+///
+/// At most ten terms that visitors searched in the current clock hour (UTC) and the two before far more than in the
+/// other hours of the last 24, compared with all other terms. A burst has at least three visitors, twice the usual
+/// level, and a score of 2; the highest score is first. `count` counts each visitor once an hour; `usual` is the number
+/// that the earlier hours lead to expect; `score` is (count − usual) / √(usual + 1). Searches of the last second may be
+/// missing.
+#[utoipa::path(
+    get,
+    path = "/get_search_bursts",
+    tag = "analysis",
+    responses((status = 200, body = docs::Success<Bursts>)),
+)]
+pub(crate) async fn get_search_bursts(call: Call) -> Answer {
+    report(call, Question::Bursts).await
 }
 
 /// Returns the access log of a period
@@ -307,6 +326,7 @@ mod tests {
             ("/get_analysis", "200 success"),
             ("/get_device", "200 success"),
             ("/get_search_realtime", "200 success"),
+            ("/get_search_bursts", "200 success"),
             ("/insert_device/pc", "200 success"),
             ("/insert_device/phone", "400 bad request"),
             ("/get_everyday_analysis_days_ago/366", "200 success"),

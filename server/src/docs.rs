@@ -95,6 +95,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
         newsfeed::get_newsfeed_of_topic,
         newsfeed::get_topic_newsfeed,
         analysis::get_search_realtime,
+        analysis::get_search_bursts,
         analysis::get_log_date,
         analysis::get_log_user,
         analysis::get_log_user_date,

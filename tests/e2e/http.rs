@@ -92,6 +92,7 @@ fn every_response_is_json_and_personal_or_changing_ones_are_not_cached() {
         "/get_newsfeed_of_topic/{category_name}",
         "/get_recommendation_newsfeed",
         "/get_search_realtime",
+        "/get_search_bursts",
         "/get_analysis",
         "/get_everyday_analysis_days_ago/{days}",
         "/get_everyday_analysis_specific_days/{year}/{month}/{day}",

@@ -113,6 +113,8 @@ pub const OPERATIONS: &[Operation] = &[
     act("/post_view/{post_obi}", Anyone),
     act("/post_like/{post_obi}", Members),
     act("/post_unlike/{post_obi}", Members),
+    act("/post_hide/{post_obi}", Members),
+    act("/post_unhide/{post_obi}", Members),
     post("/insert_post", Administrators, POST),
     post("/update_post/{post_obi}", Administrators, POST),
     act("/remove_post/{post_obi}", Administrators),
@@ -132,6 +134,7 @@ pub const OPERATIONS: &[Operation] = &[
     get("/get_newsfeed_of_topic/{category_name}", Anyone),
     // Analytics.
     get("/get_search_realtime", Anyone),
+    get("/get_search_bursts", Anyone),
     get("/get_log_date/{months}/{days}/{hours}/{limit}", Administrators),
     get("/get_log_user/{user_id}/{limit}", Members),
     get("/get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}", Members),

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::counters::{Counter, Counts};
 use super::local_time::day_of;
 use super::retention;
+use super::trends::Current;
 use crate::Tidings;
 use crate::account::Caller;
 use crate::answer::{self, Encoded};
@@ -20,7 +21,8 @@ mod types;
 pub(super) use cache::ReportCache;
 use cache::{OpenDays, Validity};
 pub use types::{
-    Analysis, DAYS_MAX, Day, Days, Devices, HourVisitors, OneDay, Question, Realtime, StudentVisits, Summary,
+    Analysis, Bursts, DAYS_MAX, Day, Days, Devices, HourVisitors, OneDay, Question, Realtime, StudentVisits,
+    Summary,
 };
 use types::{read_devices, read_summary};
 pub(super) use types::{read_students, sort};
@@ -81,8 +83,19 @@ pub fn crawled(tidings: &Tidings) -> Result<i64> {
 /// When the store fails.
 pub fn realtime(tidings: &Tidings) -> Result<Realtime> {
     let analysis = tidings.analysis();
-    let current = analysis.trends.current(tidings.store(), tidings.now())?;
-    Ok(Realtime { search_realtime: current.ranking })
+    let current = analysis.trends.ranking(tidings.store(), tidings.now())?;
+    Ok(Realtime { search_realtime: current.list })
+}
+
+/// Returns the terms that visitors search more than usual, at most ten, the largest excess first. Searches of the last
+/// second may be missing.
+///
+/// # Errors
+/// When the store fails.
+pub fn bursts(tidings: &Tidings) -> Result<Bursts> {
+    let analysis = tidings.analysis();
+    let current = analysis.trends.bursts(tidings.store(), tidings.now())?;
+    Ok(Bursts { search_bursts: current.list })
 }
 
 /// Returns the complete JSON answer to a question.
@@ -100,17 +113,12 @@ pub fn answer(tidings: &Tidings, caller: &Caller, question: Question) -> Result<
     let mut permit = None;
     let (json, valid) = match question {
         Question::Realtime => {
-            let current = analysis.trends.current(tidings.store(), tidings.now())?;
-            let json = answer::success(&Realtime { search_realtime: current.ranking });
-            (
-                json,
-                Validity {
-                    topic: Topic::Terms,
-                    version: current.version,
-                    from: Timestamp::MIN,
-                    until: current.until,
-                },
-            )
+            let Current { list, version, until } = analysis.trends.ranking(tidings.store(), tidings.now())?;
+            (answer::success(&Realtime { search_realtime: list }), of_terms(version, until))
+        }
+        Question::Bursts => {
+            let Current { list, version, until } = analysis.trends.bursts(tidings.store(), tidings.now())?;
+            (answer::success(&Bursts { search_bursts: list }), of_terms(version, until))
         }
         Question::Summary => encoded(tidings, |tx, open, _| read_summary(tx, open.today))?,
         Question::Devices => encoded(tidings, |tx, _, _| read_devices(tx))?,
@@ -133,6 +141,10 @@ pub fn try_answer(tidings: &Tidings, caller: &Caller, question: Question) -> Opt
         chars => chars.filter(|_| question.shows_students()),
     };
     tidings.analysis().cached(&(question, cut), tidings.now())
+}
+
+fn of_terms(version: i64, until: Timestamp) -> Validity {
+    Validity { topic: Topic::Terms, version, from: Timestamp::MIN, until }
 }
 
 /// Returns how many characters of student numbers the caller may see; `None` for all.

@@ -6,6 +6,7 @@ use super::*;
 use crate::testing::Service;
 
 mod browse;
+mod bursts;
 mod counts;
 mod live;
 mod logs;

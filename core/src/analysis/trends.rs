@@ -4,59 +4,65 @@
 //! older than 24 hours. New are those with revisions beyond the horizon of the last query: a search that becomes
 //! visible late is not missed, and one that was read before is not counted again.
 //!
-//! One client alone cannot make a term frequent: at most [`VISITOR_SEARCHES`] searches of a term count per visitor, and
-//! the guests of one network count as at most [`NETWORK_VISITORS`] visitors. Guests have different numbers on different
-//! days, so around midnight a guest can count twice. The counters of searches are independent of these limits.
+//! The spellings of a term that [`fold`] makes equal count together, and the most frequent one is shown.
+//!
+//! One client alone cannot make a term frequent ([`Term`]). Guests have different numbers on different days, so around
+//! midnight a guest can count twice. The counters of searches are independent of these limits.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::visitor::{Network, VisitorNumber};
+use super::visitor::VisitorNumber;
 use crate::clock::{DAY_MS, SECOND_MS, Timestamp};
 use crate::config;
 use crate::error::Result;
-use crate::keyed::OwnMap;
 use crate::store::{Store, StoreError, Topic, Tx, version_in};
+use tidings_text::terms::fold;
 use tidings_text::tokens;
+
+mod burst;
+mod term;
+
+pub use burst::{BURST_HOURS, SearchBurst};
+use term::{Moment, Term, hour_end, hour_of};
 
 /// The time for which a search counts in trends.
 pub(crate) const WINDOW_MS: i64 = DAY_MS;
 /// The time for which the store retains a search after that.
 const LATE_MS: i64 = 60 * 60 * SECOND_MS;
-/// The maximum number of terms in the ranking.
-const RANKING_MAX: usize = 10;
-/// The maximum number of searches of a term that count per visitor.
-const VISITOR_SEARCHES: i64 = 5;
-/// The maximum number of visitors, and of their searches, that the guests of one network count as for a term. Searches
-/// of a campus behind one address are still ranked by frequency, but the number of visitors decides whether a term
-/// appears.
-const NETWORK_VISITORS: usize = 3;
-const NETWORK_SEARCHES: i64 = 20 * VISITOR_SEARCHES;
+/// The maximum number of terms in a ranking.
+pub(super) const RANKING_MAX: usize = 10;
 /// The number of searches that one query reads.
 const READ_BATCH: i64 = 4_096;
 /// The maximum memory for the searches of a day. If there are more, the oldest are dropped early.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
-/// The estimated memory of a search, and of a term apart from its text.
-const SEARCH_BYTES: usize = 128;
-const TERM_BYTES: usize = 256;
+/// The estimated memory of a search, and of a term apart from its texts.
+const SEARCH_BYTES: usize = 192;
+const TERM_BYTES: usize = 640;
+/// The estimated memory of a spelling apart from its text.
+const SPELLING_BYTES: usize = 64;
+/// The time for which a list of bursts is current. Finding them visits all searches, however few are new.
+const BURSTS_MS: i64 = SECOND_MS;
 
 /// The most searched terms with their numbers of searches, most searched first.
 pub(super) type Ranking = Vec<(String, i64)>;
 
 /// The searches of the last 24 hours.
 pub(super) struct Trends {
+    /// The folded terms that are left out.
     blocked: HashSet<String>,
     min_visitors: usize,
     recent: Mutex<RecentSearches>,
 }
 
-/// The current ranking and its validity.
-pub(super) struct CurrentTrends {
-    pub(super) ranking: Ranking,
-    /// The version of the searches that the ranking includes.
+/// A current list and its validity.
+#[derive(Clone)]
+pub(super) struct Current<T> {
+    pub(super) list: T,
+    /// The version of the searches that the list includes.
     pub(super) version: i64,
-    /// When the oldest search no longer counts.
+    /// When the passing of time changes it.
     pub(super) until: Timestamp,
 }
 
@@ -64,94 +70,25 @@ pub(super) struct CurrentTrends {
 struct RecentSearches {
     /// The horizon of the last query, up to which all searches were read, and the version of the store at that time.
     read: Option<(i64, i64)>,
-    searches: BTreeMap<(Timestamp, SearchKey), (Arc<str>, VisitorNumber)>,
+    searches: BTreeMap<Moment, Counted>,
+    /// The terms by their folded form.
     terms: HashMap<Arc<str>, Term>,
     ranks: BTreeSet<Rank>,
     bytes: usize,
+    /// The bursts, and when they were found.
+    bursts: Option<(Timestamp, Current<Vec<SearchBurst>>)>,
 }
 
-#[derive(Default)]
-struct Term {
-    /// The number of all searches of the term.
-    searches: i64,
-    newest: (Timestamp, SearchKey),
-    /// The number of searches of each visitor. Keys are member keys or hashes under a secret key.
-    visitors: OwnMap<VisitorNumber, i64>,
-    /// The guests of each network. Keys are hashes under a secret key.
-    networks: OwnMap<Network, Guests>,
-    /// The number of searches that count: the frequency of the term.
-    count: i64,
-    /// The number of visitors that count.
-    distinct: usize,
-}
-
-/// The guests of one network that searched a term.
-#[derive(Clone, Copy, Default)]
-struct Guests {
-    visitors: usize,
-    /// The number of their searches, limited per guest.
-    searches: i64,
-}
-
-impl Guests {
-    /// Returns the numbers of visitors and searches that count.
-    fn counted(self) -> (usize, i64) {
-        (self.visitors.min(NETWORK_VISITORS), self.searches.min(NETWORK_SEARCHES))
-    }
-}
-
-impl Term {
-    /// Counts a search of a visitor.
-    fn add(&mut self, visitor: VisitorNumber) {
-        self.searches += 1;
-        if visitor == VisitorNumber::NOBODY {
-            self.count += 1;
-            return;
-        }
-        let own = self.visitors.entry(visitor).or_insert(0);
-        *own += 1;
-        let (is_new, counts) = (*own == 1, *own <= VISITOR_SEARCHES);
-        self.change(visitor, |visitors| visitors + usize::from(is_new), i64::from(counts));
-    }
-
-    /// Removes a search of a visitor.
-    fn remove(&mut self, visitor: VisitorNumber) {
-        self.searches -= 1;
-        if visitor == VisitorNumber::NOBODY {
-            self.count -= 1;
-            return;
-        }
-        let Some(own) = self.visitors.get_mut(&visitor) else { return };
-        *own -= 1;
-        let (is_last, counted) = (*own == 0, *own < VISITOR_SEARCHES);
-        if is_last {
-            self.visitors.remove(&visitor);
-        }
-        self.change(visitor, |visitors| visitors - usize::from(is_last), -i64::from(counted));
-    }
-
-    /// Updates the number of visitors by calling `visitors`, and adds `more` to the number of searches that count.
-    fn change(&mut self, visitor: VisitorNumber, visitors: impl Fn(usize) -> usize, more: i64) {
-        let Some(network) = Network::of_searcher(visitor) else {
-            self.distinct = visitors(self.distinct);
-            self.count += more;
-            return;
-        };
-        let guests = self.networks.entry(network).or_default();
-        let before = guests.counted();
-        guests.visitors = visitors(guests.visitors);
-        guests.searches += more;
-        let after = guests.counted();
-        if guests.visitors == 0 {
-            self.networks.remove(&network);
-        }
-        self.distinct = self.distinct + after.0 - before.0;
-        self.count += after.1 - before.1;
-    }
+/// A search that counts, or would without the limits.
+struct Counted {
+    /// The folded form of the term.
+    term: Arc<str>,
+    spelling: Arc<str>,
+    visitor: VisitorNumber,
 }
 
 /// Sorts by frequency, highest first, then by the last search, newest first.
-type Rank = (Reverse<i64>, Reverse<(Timestamp, SearchKey)>, Arc<str>);
+type Rank = (Reverse<i64>, Reverse<Moment>, Arc<str>);
 
 /// The key of a search in the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -178,7 +115,7 @@ struct Search {
 
 impl Trends {
     pub(super) fn new(config: &config::Analysis) -> Self {
-        let blocked = config.trend_blocklist.iter().map(|term| tokens::normalise_term(term));
+        let blocked = config.trend_blocklist.iter().map(|term| fold(&tokens::normalise_term(term)));
         Self {
             blocked: blocked.filter(|term| !term.is_empty()).collect(),
             min_visitors: config.trend_min_visitors,
@@ -190,24 +127,52 @@ impl Trends {
     ///
     /// # Errors
     /// When the store fails.
-    pub(super) fn current(&self, store: &Store, now: Timestamp) -> Result<CurrentTrends> {
+    pub(super) fn ranking(&self, store: &Store, now: Timestamp) -> Result<Current<Ranking>> {
+        let (recent, Current { version, until, .. }) = self.up_to_date(store, now)?;
+        let ranked = recent.ranks.iter().take(RANKING_MAX);
+        let shown = |term: &Arc<str>| recent.terms.get(term).map_or("", Term::shown).to_owned();
+        let list = ranked.map(|(Reverse(count), _, term)| (shown(term), *count)).collect();
+        Ok(Current { list, version, until })
+    }
+
+    /// Returns the terms searched more than usual, as of at most [`BURSTS_MS`] before `now`.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) fn bursts(&self, store: &Store, now: Timestamp) -> Result<Current<Vec<SearchBurst>>> {
+        let (mut recent, Current { version, until, .. }) = self.up_to_date(store, now)?;
+        if let Some((at, bursts)) = &recent.bursts
+            && (*at..*at + BURSTS_MS).contains(&now)
+        {
+            return Ok(bursts.clone());
+        }
+        let list = burst::bursts(recent.terms.values(), hour_of(now), self.min_visitors);
+        let bursts = Current { list, version, until: until.min(hour_end(now)) };
+        recent.bursts = Some((now, bursts.clone()));
+        Ok(bursts)
+    }
+
+    /// Reads the new searches, and drops those that no longer count.
+    fn up_to_date(
+        &self,
+        store: &Store,
+        now: Timestamp,
+    ) -> Result<(MutexGuard<'_, RecentSearches>, Current<()>)> {
         let mut recent = self.lock();
         let version = match recent.read {
             Some((_, version)) if store.version(Topic::Terms) <= version => version,
             _ => store.read(|tx| self.read_new(&mut recent, tx, now))?,
         };
-        while let Some(oldest) = recent.searches.first_entry().filter(|e| e.key().0 <= now - WINDOW_MS) {
-            let (term, visitor) = oldest.remove();
-            self.remove(&mut recent, &term, visitor);
-        }
-        let ranked = recent.ranks.iter().take(RANKING_MAX);
-        let until =
-            recent.searches.first_key_value().map_or(Timestamp::MAX, |((date, _), _)| *date + WINDOW_MS);
-        Ok(CurrentTrends {
-            ranking: ranked.map(|(Reverse(count), _, term)| (term.as_ref().to_owned(), *count)).collect(),
-            version,
-            until,
-        })
+        let until = loop {
+            match recent.searches.first_key_value() {
+                Some((moment, _)) if moment.0 <= now - WINDOW_MS => {
+                    let moment = *moment;
+                    self.remove(&mut recent, moment);
+                }
+                oldest => break oldest.map_or(Timestamp::MAX, |((date, _), _)| *date + WINDOW_MS),
+            }
+        };
+        Ok((recent, Current { list: (), version, until }))
     }
 
     /// Reads the searches that are new in the store. Returns the version that they include.
@@ -231,48 +196,60 @@ impl Trends {
         Ok(version)
     }
 
-    /// Counts a search, unless it was read before.
-    fn add(&self, recent: &mut RecentSearches, search: Search) {
-        let Search { key, term, visitor, date } = search;
-        if self.blocked.contains(&term) || recent.searches.contains_key(&(date, key)) {
+    /// Counts a search, unless it was read before or the visitor has a later one in the same clock hour.
+    fn add(&self, recent: &mut RecentSearches, Search { key, term, visitor, date }: Search) {
+        let moment = (date, key);
+        let folded = fold(&term);
+        if self.blocked.contains(&folded) || recent.searches.contains_key(&moment) {
             return;
         }
-        let term: Arc<str> = match recent.terms.get_key_value(term.as_str()) {
-            Some((known, _)) => Arc::clone(known),
-            None => term.into(),
-        };
-        recent.searches.insert((date, key), (Arc::clone(&term), visitor));
+        let known = recent.terms.get_key_value(folded.as_str());
+        let folded = known.map_or_else(|| Arc::from(folded.as_str()), |(folded, _)| Arc::clone(folded));
+        let known = known.map(|(_, term)| term);
+        let spelling = known.and_then(|known| known.spelling(&term)).map(Arc::clone);
+        match known.and_then(|known| known.in_hour(visitor, date)) {
+            Some(other) if other > moment => return,
+            Some(earlier) => self.remove(recent, earlier),
+            None => {}
+        }
+        let spelling =
+            spelling.unwrap_or_else(|| if *term == *folded { Arc::clone(&folded) } else { term.into() });
         recent.bytes += SEARCH_BYTES;
-        self.change(recent, &term, |counts| {
-            counts.newest = counts.newest.max((date, key));
-            counts.add(visitor);
-        });
+        self.change(recent, &folded, |term, bytes| *bytes += term.add(visitor, moment, &spelling));
+        recent.searches.insert(moment, Counted { term: folded, spelling, visitor });
         while recent.bytes > BYTES_MAX {
-            let Some((_, (term, visitor))) = recent.searches.pop_first() else { break };
-            self.remove(recent, &term, visitor);
+            let Some((oldest, _)) = recent.searches.first_key_value() else { break };
+            let oldest = *oldest;
+            self.remove(recent, oldest);
         }
     }
 
-    /// Removes a search that has left the window.
-    fn remove(&self, recent: &mut RecentSearches, term: &Arc<str>, visitor: VisitorNumber) {
+    /// Removes a search that has left the window or was replaced by a later one.
+    fn remove(&self, recent: &mut RecentSearches, moment: Moment) {
+        let Some(Counted { term, spelling, visitor }) = recent.searches.remove(&moment) else { return };
         recent.bytes -= SEARCH_BYTES;
-        self.change(recent, term, |counts| counts.remove(visitor));
+        self.change(recent, &term, |term, bytes| *bytes -= term.remove(visitor, moment, &spelling));
     }
 
-    /// Changes a term, and updates its rank.
-    fn change(&self, recent: &mut RecentSearches, term: &Arc<str>, change: impl FnOnce(&mut Term)) {
+    /// Changes a term and the sum of the memory, and updates the rank of the term.
+    fn change(
+        &self,
+        recent: &mut RecentSearches,
+        folded: &Arc<str>,
+        change: impl FnOnce(&mut Term, &mut usize),
+    ) {
         let RecentSearches { terms, ranks, bytes, .. } = recent;
-        let counts = terms.entry(Arc::clone(term)).or_insert_with(|| {
-            *bytes += TERM_BYTES + term.len();
+        let term = terms.entry(Arc::clone(folded)).or_insert_with(|| {
+            *bytes += TERM_BYTES + folded.len();
             Term::default()
         });
-        ranks.remove(&rank(counts, term));
-        change(counts);
-        if counts.searches == 0 {
-            terms.remove(term);
-            *bytes -= TERM_BYTES + term.len();
-        } else if self.min_visitors <= 1 || counts.distinct >= self.min_visitors {
-            ranks.insert(rank(counts, term));
+        ranks.remove(&rank(term, folded));
+        change(term, bytes);
+        if term.searches == 0 {
+            terms.remove(folded);
+            *bytes -= TERM_BYTES + folded.len();
+        } else if self.min_visitors <= 1 || term.distinct >= self.min_visitors {
+            ranks.insert(rank(term, folded));
         }
     }
 
@@ -281,8 +258,8 @@ impl Trends {
     }
 }
 
-fn rank(term: &Term, text: &Arc<str>) -> Rank {
-    (Reverse(term.count), Reverse(term.newest), Arc::clone(text))
+fn rank(term: &Term, folded: &Arc<str>) -> Rank {
+    (Reverse(term.count), Reverse(term.newest), Arc::clone(folded))
 }
 
 /// Deletes up to `limit` searches that no longer count. Returns whether there may be more.
@@ -334,7 +311,7 @@ mod tests {
     fn the_help_states_the_limit_of_visitors_per_network() {
         let mut settings = config::SETTINGS.iter().flat_map(|group| group.settings);
         let setting = settings.find(|setting| setting.about.name == "trend-min-visitors").unwrap();
-        assert!(setting.about.help.contains(&format!("count as {NETWORK_VISITORS} at most")));
+        assert!(setting.about.help.contains(&format!("count as {} at most", term::NETWORK_VISITORS)));
     }
 
     /// A transaction that fails after a number of queries.
@@ -397,9 +374,9 @@ mod tests {
             failed
         });
         assert!(failed.is_err());
-        let current = trends.current(service.store(), NOW).unwrap();
-        assert_eq!(current.ranking, [("rust".to_owned(), searches)]);
+        let current = trends.ranking(service.store(), NOW).unwrap();
+        assert_eq!(current.list, [("rust".to_owned(), searches)]);
         crate::search::log(&service, &Caller::Guest, None, "rust").wait().unwrap();
-        assert_eq!(trends.current(service.store(), NOW).unwrap().ranking[0].1, searches + 1);
+        assert_eq!(trends.ranking(service.store(), NOW).unwrap().list[0].1, searches + 1);
     }
 }

@@ -31,8 +31,8 @@ const SINGULAR: [&str; 1] = ["news"];
 pub fn fold(term: &str) -> String {
     let mut folded = String::with_capacity(term.len());
     for word in term.split_whitespace() {
-        let is_joined =
-            folded.chars().next_back().is_some_and(hangul::is_syllable) && word.starts_with(hangul::is_syllable);
+        let is_joined = folded.chars().next_back().is_some_and(hangul::is_syllable)
+            && word.starts_with(hangul::is_syllable);
         if !folded.is_empty() && !is_joined {
             folded.push(' ');
         }
@@ -57,9 +57,7 @@ fn singular(word: &str) -> Cow<'_, str> {
         without(2).into()
     } else if ends(&["ie"]) {
         (without(2).to_owned() + "y").into()
-    } else if ends(&["sse", "she", "che", "xe", "ze", "oe"])
-        || ends(&["s"]) && !ends(&["ss", "us", "is"])
-    {
+    } else if ends(&["sse", "she", "che", "xe", "ze", "oe"]) || ends(&["s"]) && !ends(&["ss", "us", "is"]) {
         without(1).into()
     } else {
         word.into()

@@ -61,6 +61,7 @@ fn filled() -> (Service, Vec<(String, &'static str)>) {
         "/get_main_info",
         "/get_categories",
         "/get_search_realtime",
+        "/get_search_bursts",
         "/get_device",
         "/get_everyday_analysis_specific_days/2026/1/1",
         &format!("/get_post/{id}"),

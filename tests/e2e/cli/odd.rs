@@ -260,6 +260,7 @@ fn long_lists_are_printed_one_element_per_line() {
         (&["feed", "topic", "Rust"], "newsfeed"),
         (&["search", "run", "release"], "search_result"),
         (&["search", "realtime"], "search_realtime"),
+        (&["search", "bursts"], "search_bursts"),
         (&["--as", "ann", "search", "recent"], "lately_search_list"),
         (&["analysis", "days", "3"], "analysis"),
         (&["analysis", "log"], "log"),

@@ -37,6 +37,7 @@ fn a_pipe_closed_before_the_command_writes_ends_it_quietly() {
         &["feed", "popular", "--ndjson"],
         &["search", "run", "release"],
         &["search", "realtime"],
+        &["search", "bursts"],
         &["analysis", "summary"],
         &["analysis", "day"],
         &["analysis", "days", "300", "--ndjson"],

@@ -120,7 +120,7 @@ impl State {
             self.store.version(valid.topic) <= valid.version && (valid.from..valid.until).contains(&now);
         let body = is_valid.then(|| Arc::clone(body));
         drop(answers);
-        body.filter(|_| key.0 == Question::Realtime || !self.journal.must_settle())
+        body.filter(|_| key.0.is_of_terms() || !self.journal.must_settle())
     }
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::account::{GUEST, REMOVED, RESERVED_IDS, fold};
 use crate::analysis::counters::{self, Counter, Counts};
 use crate::analysis::local_time;
+use crate::analysis::trends::SearchBurst;
 use crate::analysis::visitor;
 use crate::error::Result;
 use crate::store::{StoreError, Tx};
@@ -124,6 +125,14 @@ pub struct Realtime {
     pub search_realtime: Vec<(String, i64)>,
 }
 
+/// The answer to asking for the terms searched more than usual.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Bursts {
+    /// The terms, highest score first.
+    pub search_bursts: Vec<SearchBurst>,
+}
+
 /// A report whose encoded answer is cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Question {
@@ -137,9 +146,16 @@ pub enum Question {
     Devices,
     /// [`realtime`](super::realtime).
     Realtime,
+    /// [`bursts`](super::bursts).
+    Bursts,
 }
 
 impl Question {
+    /// Returns whether the answer contains only what trends count, not records that may still be queued.
+    pub(super) const fn is_of_terms(self) -> bool {
+        matches!(self, Self::Realtime | Self::Bursts)
+    }
+
     /// Returns whether the answer contains student numbers.
     pub(super) const fn shows_students(self) -> bool {
         matches!(self, Self::DaysAgo(_) | Self::Day(..))

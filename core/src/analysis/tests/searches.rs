@@ -1,5 +1,7 @@
 //! Tests of trends: the most searched terms of the last 24 hours.
 
+use std::collections::HashSet;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -80,7 +82,7 @@ fn blocked_terms_and_terms_of_few_visitors_are_left_out() {
     search::log(&service, &Caller::Guest, Some(guest(1)), "ours").wait().unwrap();
     search::log(&service, &Caller::Guest, Some(guest(2)), "guests").wait().unwrap();
     search::log(&service, &Caller::Guest, Some(guest(3)), "guests").wait().unwrap();
-    assert_eq!(ranking(&service), pairs(&[("ours", 11), ("guests", 7)]));
+    assert_eq!(ranking(&service), pairs(&[("guests", 3), ("ours", 3)]));
     // When the early searches no longer count, too few visitors remain.
     service.clock().advance(23 * HOUR);
     assert!(ranking(&service).is_empty());
@@ -139,6 +141,60 @@ fn searches_that_no_longer_count_are_deleted() {
     assert_eq!(service.figures().search_count, 3, "deleted searches stay counted");
 }
 
+#[test]
+fn a_visitor_counts_once_in_a_clock_hour_and_five_times_at_most() {
+    let service = service();
+    let ann = service.member("ann");
+    let guest = Guest::new(&service, Ipv4Addr::new(203, 0, 113, 1).into(), b"");
+    for hour in 1..8 {
+        for _ in 0..300 {
+            search(&service, &ann, "mine");
+        }
+        search::log(&service, &Caller::Guest, Some(guest), "ours").wait().unwrap();
+        search(&service, &ann, "Ours");
+        assert_eq!(ranking(&service), pairs(&[("ours", 2 * hour.min(5)), ("mine", hour.min(5))]));
+        service.clock().advance(HOUR);
+    }
+    assert_eq!(service.figures().search_count, 7 * 302, "every search is counted");
+    assert_eq!(ranking(&service.reopened()), pairs(&[("ours", 10), ("mine", 5)]));
+    // The latest search of an hour counts, so the term stays for 24 hours after it.
+    let service = service_with(Config::default());
+    let ben = service.member("ben");
+    let past_the_hour = service.clock().now().as_millis().rem_euclid(HOUR);
+    service.clock().advance(HOUR - past_the_hour);
+    search(&service, &ben, "mine");
+    service.clock().advance(HOUR - 1);
+    search(&service, &ben, "mine");
+    service.clock().advance(DAY_MS - 1);
+    assert_eq!(ranking(&service), pairs(&[("mine", 1)]));
+    service.clock().advance(1);
+    assert!(ranking(&service).is_empty());
+}
+
+#[test]
+fn spellings_count_together_under_the_most_frequent_one() {
+    let mut config = Config::default();
+    config.analysis.trend_blocklist = vec!["금지 단어".into(), "secrets".into()];
+    let service = service_with(config);
+    for term in ["학교식당", "학교 식당", "학교 식당", "exam", "Exams", "금지단어", "secret", "news", "new"]
+    {
+        search(&service, &Caller::Guest, term);
+    }
+    let counts = [("학교 식당", 3), ("exam", 2), ("new", 1), ("news", 1)];
+    assert_eq!(ranking(&service), pairs(&counts));
+    service.clock().advance(1);
+    search(&service, &Caller::Guest, "exams");
+    assert_eq!(ranking(&service)[0], ("exams".to_owned(), 3));
+    // The spelling of a visitor is the last one of the hour.
+    let ann = service.member("ann");
+    for term in ["exam", "exams", "exam"] {
+        search(&service, &ann, term);
+    }
+    assert_eq!(ranking(&service)[0], ("exam".to_owned(), 4));
+    service.clock().advance(DAY_MS - 1);
+    assert_eq!(ranking(&service)[0], ("exam".to_owned(), 2), "the others no longer count");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
@@ -164,12 +220,15 @@ proptest! {
             let now = service.clock().now();
             let mut terms = std::collections::BTreeMap::new();
             for (at, n, term, from) in searches.iter().filter(|s| s.0 > now - DAY_MS) {
-                let (newest, searches) = terms.entry(term.clone()).or_insert(((Timestamp::default(), 0), [0_i64; 9]));
+                let (newest, hours) =
+                    terms.entry(term.clone()).or_insert(((Timestamp::default(), 0), [(); 9].map(|()| HashSet::new())));
                 *newest = (*at, *n);
-                searches[usize::from(*from)] += 1;
+                // A visitor counts once in a clock hour.
+                hours[usize::from(*from)].insert(at.as_millis() / HOUR);
             }
             let mut expected = Vec::new();
-            for (term, (newest, searches)) in terms {
+            for (term, (newest, hours)) in terms {
+                let searches = hours.map(|hours| i64::try_from(hours.len()).unwrap());
                 let counted = searches.map(|searches| searches.min(5));
                 let visitors = searches.map(|searches| usize::from(searches > 0));
                 let (same, others) = counted.split_at(6);
@@ -207,7 +266,7 @@ fn one_address_with_many_user_agents_cannot_make_a_trend() {
         search([198, 51, n, 1], "apple", "wanted");
         search([198, 51, n, 1], "apple", "gamed");
     }
-    assert_eq!(ranking(&service), pairs(&[("gamed", 103), ("wanted", 8)]));
+    assert_eq!(ranking(&service), pairs(&[("gamed", 103), ("wanted", 4)]));
     assert_eq!(service.figures().search_count, 226, "every search is counted");
 }
 

@@ -1,0 +1,195 @@
+//! The searches of one term, and how many of them count.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{SPELLING_BYTES, SearchKey};
+use crate::analysis::visitor::{Network, VisitorNumber};
+use crate::clock::{SECOND_MS, Timestamp};
+use crate::keyed::OwnMap;
+
+const HOUR_MS: i64 = 60 * 60 * SECOND_MS;
+/// The maximum number of searches of a term that count per visitor.
+const VISITOR_SEARCHES: usize = 5;
+/// The maximum number of visitors, and of their searches, that the guests of one network count as for a term. Searches
+/// of a campus behind one address are still ranked by frequency, but the number of visitors decides whether a term
+/// appears.
+pub(super) const NETWORK_VISITORS: usize = 3;
+const NETWORK_SEARCHES: i64 = 100;
+
+/// The date and the key of a search.
+pub(super) type Moment = (Timestamp, SearchKey);
+
+/// Returns the number of the clock hour (UTC) of a date.
+pub(super) fn hour_of(date: Timestamp) -> i64 {
+    date.as_millis().div_euclid(HOUR_MS)
+}
+
+/// Returns when the clock hour of a date ends.
+pub(super) fn hour_end(date: Timestamp) -> Timestamp {
+    Timestamp::from_millis((hour_of(date) + 1) * HOUR_MS)
+}
+
+/// The searches of a term within 24 hours.
+///
+/// A visitor counts once in a clock hour, and [`VISITOR_SEARCHES`] times at most. The guests of one network count as
+/// [`NETWORK_VISITORS`] visitors and [`NETWORK_SEARCHES`] searches at most. Searches of callers who are not visitors all
+/// count.
+#[derive(Default)]
+pub(super) struct Term {
+    /// The number of searches, of each visitor one in a clock hour.
+    pub(super) searches: usize,
+    pub(super) newest: Moment,
+    /// The latest search of each visitor in each clock hour. Keys are member keys or hashes under a secret key.
+    visitors: OwnMap<VisitorNumber, Vec<Moment>>,
+    /// The guests of each network. Keys are hashes under a secret key.
+    networks: OwnMap<Network, Guests>,
+    /// The number of searches of each spelling.
+    spellings: HashMap<Arc<str>, usize>,
+    /// The number of searches that count: the frequency of the term.
+    pub(super) count: i64,
+    /// The number of visitors that count.
+    pub(super) distinct: usize,
+}
+
+/// The guests of one network that searched a term.
+#[derive(Clone, Copy, Default)]
+struct Guests {
+    visitors: usize,
+    /// The number of their searches, limited per guest.
+    searches: i64,
+}
+
+impl Guests {
+    /// Returns the numbers of visitors and searches that count.
+    fn counted(self) -> (usize, i64) {
+        (self.visitors.min(NETWORK_VISITORS), self.searches.min(NETWORK_SEARCHES))
+    }
+}
+
+/// The numbers of visitors of the hours before and from a certain hour, each visitor counted once in an hour.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HourlyVisitors {
+    pub(super) before: usize,
+    pub(super) since: usize,
+}
+
+impl Term {
+    /// Returns the latest search of a visitor in the clock hour of a date.
+    pub(super) fn in_hour(&self, visitor: VisitorNumber, date: Timestamp) -> Option<Moment> {
+        let moments = self.visitors.get(&visitor)?;
+        moments.iter().find(|(other, _)| hour_of(*other) == hour_of(date)).copied()
+    }
+
+    /// Counts a search of a visitor who has none in this clock hour. Returns the memory that the spelling takes.
+    pub(super) fn add(&mut self, visitor: VisitorNumber, moment: Moment, spelling: &Arc<str>) -> usize {
+        self.searches += 1;
+        self.newest = self.newest.max(moment);
+        if visitor == VisitorNumber::NOBODY {
+            self.count += 1;
+        } else {
+            let own = self.visitors.entry(visitor).or_default();
+            own.push(moment);
+            let (is_new, counts) = (own.len() == 1, own.len() <= VISITOR_SEARCHES);
+            self.change(visitor, |visitors| visitors + usize::from(is_new), i64::from(counts));
+        }
+        if let Some(searches) = self.spellings.get_mut(spelling) {
+            *searches += 1;
+            return 0;
+        }
+        self.spellings.insert(Arc::clone(spelling), 1);
+        SPELLING_BYTES + spelling.len()
+    }
+
+    /// Removes a search. Returns the memory that the spelling no longer takes.
+    pub(super) fn remove(&mut self, visitor: VisitorNumber, moment: Moment, spelling: &str) -> usize {
+        self.searches -= 1;
+        if visitor == VisitorNumber::NOBODY {
+            self.count -= 1;
+        } else if let Some(own) = self.visitors.get_mut(&visitor) {
+            own.retain(|other| *other != moment);
+            let (is_last, counted) = (own.is_empty(), own.len() < VISITOR_SEARCHES);
+            if is_last {
+                self.visitors.remove(&visitor);
+            }
+            self.change(visitor, |visitors| visitors - usize::from(is_last), -i64::from(counted));
+        }
+        let Some(searches) = self.spellings.get_mut(spelling) else { return 0 };
+        *searches -= 1;
+        if *searches > 0 {
+            return 0;
+        }
+        self.spellings.remove(spelling);
+        SPELLING_BYTES + spelling.len()
+    }
+
+    /// Updates the number of visitors by calling `visitors`, and adds `more` to the number of searches that count.
+    fn change(&mut self, visitor: VisitorNumber, visitors: impl Fn(usize) -> usize, more: i64) {
+        let Some(network) = Network::of_searcher(visitor) else {
+            self.distinct = visitors(self.distinct);
+            self.count += more;
+            return;
+        };
+        let guests = self.networks.entry(network).or_default();
+        let before = guests.counted();
+        guests.visitors = visitors(guests.visitors);
+        guests.searches += more;
+        let after = guests.counted();
+        if guests.visitors == 0 {
+            self.networks.remove(&network);
+        }
+        self.distinct = self.distinct + after.0 - before.0;
+        self.count += after.1 - before.1;
+    }
+
+    /// Returns a shared text that equals one of the spellings, or `None` for a new spelling.
+    pub(super) fn spelling(&self, spelling: &str) -> Option<&Arc<str>> {
+        self.spellings.get_key_value(spelling).map(|(known, _)| known)
+    }
+
+    /// Returns the most frequent spelling; of several, the first in the order of texts, in which `exam` is before `exams`
+    /// and a blank before every letter.
+    pub(super) fn shown(&self) -> &str {
+        let most = self.spellings.iter().max_by_key(|(spelling, searches)| (**searches, Reverse(*spelling)));
+        most.map_or("", |(spelling, _)| spelling)
+    }
+
+    /// Counts the visitors of each hour before and from the hour `first`. The guests of one network count as
+    /// [`NETWORK_VISITORS`] in an hour at most.
+    pub(super) fn hourly_visitors(&self, first: i64) -> HourlyVisitors {
+        let mut networks: OwnMap<(Network, i64), usize> = OwnMap::default();
+        let mut sums = HourlyVisitors::default();
+        for (visitor, moments) in &self.visitors {
+            let network = Network::of_searcher(*visitor);
+            for (date, _) in moments {
+                let hour = hour_of(*date);
+                if network.is_some_and(|network| is_beyond_limit(&mut networks, (network, hour))) {
+                    continue;
+                }
+                *if hour < first { &mut sums.before } else { &mut sums.since } += 1;
+            }
+        }
+        sums
+    }
+
+    /// Counts the visitors since the hour `first`, each once. The guests of one network count as [`NETWORK_VISITORS`] at
+    /// most.
+    pub(super) fn visitors_since(&self, first: i64) -> usize {
+        let mut networks = OwnMap::default();
+        let since =
+            self.visitors.iter().filter(|(_, own)| own.iter().any(|(date, _)| hour_of(*date) >= first));
+        let counted = since.filter(|(visitor, _)| {
+            let network = Network::of_searcher(**visitor);
+            !network.is_some_and(|network| is_beyond_limit(&mut networks, network))
+        });
+        counted.count()
+    }
+}
+
+/// Counts a guest of a network; returns whether the network already has the maximum number.
+fn is_beyond_limit<K: Eq + std::hash::Hash>(networks: &mut OwnMap<K, usize>, network: K) -> bool {
+    let guests = networks.entry(network).or_default();
+    *guests += 1;
+    *guests > NETWORK_VISITORS
+}
