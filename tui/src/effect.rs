@@ -3,7 +3,7 @@
 
 use tidings_core::Tidings;
 use tidings_core::account::Members;
-use tidings_core::analysis::{Live, LogEntry, LogFilter, LogPage, LogPlace, Period};
+use tidings_core::analysis::{Live, LogEntry, LogFilter, LogPage, LogPlace, Period, SearchBurst};
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::Feedback;
 use tidings_core::notice::Notice;
@@ -61,6 +61,8 @@ pub(crate) enum Query {
 pub(crate) struct Overview {
     pub(crate) live: Live,
     pub(crate) terms: Vec<(String, i64)>,
+    /// The terms searched more than usual.
+    pub(crate) bursts: Vec<SearchBurst>,
     pub(crate) log: LogPage,
     pub(crate) health: Health,
 }
@@ -116,11 +118,12 @@ pub(crate) enum Answer {
     Member(Result<Box<Member>, Problem>),
 }
 
-/// The figures of a range of days, and the terms searched most often in the last 24 hours.
+/// The figures of a range of days, the terms searched most often in the last 24 hours, and those searched more than usual.
 #[derive(Debug)]
 pub(crate) struct Figures {
     pub(crate) period: Period,
     pub(crate) terms: Vec<(String, i64)>,
+    pub(crate) bursts: Vec<SearchBurst>,
 }
 
 /// The data of a member that the list lacks.

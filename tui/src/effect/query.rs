@@ -91,6 +91,7 @@ fn overview(tidings: &Tidings) -> Result<Overview, Problem> {
     Ok(Overview {
         live: analysis::live(tidings, &Caller::Operator)?,
         terms: analysis::realtime(tidings)?.search_realtime,
+        bursts: analysis::bursts(tidings)?.search_bursts,
         log: analysis::browse(tidings, &Caller::Operator, &LogFilter::default(), None, OVERVIEW_LINES)?,
         health: Health {
             database_bytes: stats.database_bytes,
@@ -158,6 +159,7 @@ fn figures(tidings: &Tidings, first: &str, last: &str) -> Result<Figures, Proble
     Ok(Figures {
         period: analysis::period(tidings, &Caller::Operator, first, last)?,
         terms: analysis::realtime(tidings)?.search_realtime,
+        bursts: analysis::bursts(tidings)?.search_bursts,
     })
 }
 

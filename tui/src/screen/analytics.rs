@@ -92,7 +92,7 @@ impl Analytics {
     fn rows(&self) -> Vec<view::Row> {
         let Some(figures) = &self.figures else { return Vec::new() };
         let wanted = self.filter.text().to_lowercase();
-        let mut rows = self.view.rows(&figures.period, &figures.terms);
+        let mut rows = self.view.rows(figures);
         rows.retain(|row| wanted.is_empty() || row.name.to_lowercase().contains(&wanted));
         rows
     }

@@ -1,8 +1,9 @@
 //! The views of the figures, as rows of a table.
 
-use tidings_core::analysis::Period;
+use tidings_core::analysis::SearchBurst;
 
 use super::days::Days;
+use crate::effect::Figures;
 use crate::sheet::Sheet;
 use crate::widget::cycle::Cycle;
 use crate::widget::table::Column;
@@ -37,6 +38,13 @@ impl Row {
     }
 }
 
+/// Returns by how many visitors a burst is above the usual level, and 0 for other terms.
+#[expect(clippy::cast_possible_truncation, reason = "at most the number of visitors")]
+fn above_usual(bursts: &[SearchBurst], term: &str) -> i64 {
+    let burst = bursts.iter().find(|burst| burst.term == term);
+    burst.map_or(0, |burst| burst.count - burst.usual.round() as i64)
+}
+
 impl Cycle for View {
     const ALL: &'static [Self] = &[Self::Hours, Self::Days, Self::Students, Self::Terms, Self::Devices];
 }
@@ -58,7 +66,7 @@ impl View {
             Self::Hours => &["hour", "visitors"],
             Self::Days => &["day", "visitors", "visits", "views", "likes", "searches", "requests"],
             Self::Students => &["student", "visits"],
-            Self::Terms => &["term", "searches"],
+            Self::Terms => &["term", "searches", "above_usual"],
             Self::Devices => &["device", "reported"],
         }
     }
@@ -82,7 +90,12 @@ impl View {
                 vec![Column::new("Student number", 20), Column::new("Visits", 8).right(), Column::new("", 0)]
             }
             Self::Terms => {
-                vec![Column::new("Term", 24), Column::new("Searches", 8).right(), Column::new("", 0)]
+                vec![
+                    Column::new("Term", 24),
+                    Column::new("Searches", 8).right(),
+                    Column::new("Above usual", 11).right().from(50),
+                    Column::new("", 0),
+                ]
             }
             Self::Devices => {
                 vec![Column::new("Device", 8), Column::new("Reported", 10).right(), Column::new("", 0)]
@@ -90,7 +103,7 @@ impl View {
         }
     }
 
-    pub(super) fn rows(self, period: &Period, terms: &[(String, i64)]) -> Vec<Row> {
+    pub(super) fn rows(self, Figures { period, terms, bursts }: &Figures) -> Vec<Row> {
         match self {
             Self::Hours => {
                 let hours = period.hours.iter().enumerate();
@@ -109,7 +122,10 @@ impl View {
                 let students = period.students.iter();
                 students.map(|student| Row::new(student.student_num.clone(), [student.count])).collect()
             }
-            Self::Terms => terms.iter().map(|(term, n)| Row::new(term.clone(), [*n])).collect(),
+            Self::Terms => {
+                let row = |(term, n): &(String, i64)| Row::new(term.clone(), [*n, above_usual(bursts, term)]);
+                terms.iter().map(row).collect()
+            }
             Self::Devices => {
                 let devices = &period.devices;
                 let rows = [("pc", devices.pc), ("tablet", devices.tablet), ("mobile", devices.mobile)];

@@ -176,7 +176,10 @@ fn terms(data: &Data, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     if data.terms.is_empty() && area.height > 0 {
         buf.set_stringn(area.x, area.y, cut("nothing", area.width.into()), area.width.into(), Theme::faint());
     }
-    chart::horizontal(area, buf, &data.terms, ctx.theme);
+    let is_burst = |term: &str| data.bursts.iter().any(|burst| burst.term == term);
+    let row =
+        |(term, n): &(String, i64)| (if is_burst(term) { format!("▲ {term}") } else { term.clone() }, *n);
+    chart::horizontal(area, buf, &data.terms.iter().map(row).collect::<Vec<_>>(), ctx.theme);
 }
 
 fn devices(data: &Data, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
