@@ -45,7 +45,7 @@ pub(crate) enum Member {
         /// The member
         id: String,
     },
-    /// Reset the measured interest of a member: deletes views, searches and opened newsfeeds
+    /// Reset the measured interest of a member: deletes views, searches, opened feeds and hidden posts
     #[command(after_help = "Example: tidings member reset ann")]
     Reset {
         /// The member

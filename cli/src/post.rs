@@ -89,6 +89,15 @@ pub(crate) enum Post {
         /// The post
         id: String,
     },
+    /// Hide a post from a member's recommended feed
+    #[command(after_help = "Example: tidings --as ann post hide 6560c1a2ffeeddccbbaa0001")]
+    Hide {
+        /// The post
+        id: String,
+        /// Show it again
+        #[arg(long)]
+        undo: bool,
+    },
 }
 
 pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure> {
@@ -129,6 +138,14 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
         Post::Unlike { id } => {
             post::unlike(tidings, session.acting_member()?, id).wait().map_err(missing(id))?;
             out.answer(&(), |page| page.line("The like is taken back."))
+        }
+        Post::Hide { id, undo: false } => {
+            post::hide(tidings, session.acting_member()?, id).wait().map_err(missing(id))?;
+            out.answer(&(), |page| page.line("The post is hidden from the recommended feed."))
+        }
+        Post::Hide { id, undo: true } => {
+            post::unhide(tidings, session.acting_member()?, id).wait().map_err(missing(id))?;
+            out.answer(&(), |page| page.line("The post is not hidden."))
         }
     }
 }

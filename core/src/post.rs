@@ -268,6 +268,26 @@ pub fn unlike(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     by_member(tidings, caller, id, Kind::Unlike)
 }
 
+/// Hides a post from the member's recommended feed; other feeds and searches still show it. Does nothing if the post is
+/// hidden already.
+///
+/// The newest 300 hidden posts of a member stay hidden, until the post is shown again ([`unhide`]) or the measurement of
+/// the member's interest is [reset](crate::profile::reset).
+///
+/// # Errors
+/// `bad token`; `Not found`; `overloaded`.
+pub fn hide(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
+    by_member(tidings, caller, id, Kind::Hide)
+}
+
+/// Shows a hidden post in the member's recommended feed again. Does nothing if the member has not hidden it.
+///
+/// # Errors
+/// `bad token`; `Not found`; `overloaded`.
+pub fn unhide(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
+    by_member(tidings, caller, id, Kind::Unhide)
+}
+
 /// Queues an act of a member.
 fn by_member(tidings: &Tidings, caller: &Caller, id: &str, kind: Kind) -> Pending<()> {
     let identity = caller.identify(tidings);

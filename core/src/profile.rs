@@ -162,7 +162,7 @@ pub fn update_auto_login(tidings: &Tidings, caller: &Caller, auto_login: i64) ->
     })
 }
 
-/// Restarts the measurement of the caller's interest: deletes viewed posts, searches and opened newsfeeds. Likes remain
+/// Restarts the measurement of the caller's interest: deletes viewed posts, searches, opened newsfeeds and hidden posts. Likes remain
 /// but no longer count.
 ///
 /// # Errors

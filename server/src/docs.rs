@@ -80,6 +80,8 @@ const FORM: &str = "application/x-www-form-urlencoded";
         post::post_view,
         post::post_like,
         post::post_unlike,
+        post::post_hide,
+        post::post_unhide,
         post::insert_post,
         post::update_post,
         post::remove_post,

@@ -22,6 +22,8 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::get("/post_view/{post_obi}", post_view).counts_as(Counted::Write),
         Route::get("/post_like/{post_obi}", post_like).counts_as(Counted::Write),
         Route::get("/post_unlike/{post_obi}", post_unlike).counts_as(Counted::Write),
+        Route::get("/post_hide/{post_obi}", post_hide).counts_as(Counted::Write),
+        Route::get("/post_unhide/{post_obi}", post_unhide).counts_as(Counted::Write),
         Route::post("/insert_post", insert_post).counts_as(Counted::Write),
         Route::post("/update_post/{post_obi}", update_post).counts_as(Counted::Write),
         Route::get("/remove_post/{post_obi}", remove_post).counts_as(Counted::Write),
@@ -97,6 +99,37 @@ pub(crate) async fn post_like(mut call: Call) -> Answer {
 pub(crate) async fn post_unlike(mut call: Call) -> Answer {
     let [id] = call.ids();
     Reply::written(post::unlike(call.tidings(), call.caller(), &id)).await
+}
+
+/// Hides a post from the member's recommended feed; idempotent
+///
+/// Other feeds and searches still show it. The newest 300 hidden posts of a member stay hidden. Resetting the
+/// measurement of interest shows them again.
+#[utoipa::path(
+    get,
+    path = "/post_hide/{post_obi}",
+    tag = "post",
+    security(("token" = [])),
+    params(("post_obi" = String, Path, description = "The `_id` of the post")),
+    responses((status = 200, body = docs::Done), docs::Members, docs::Missing),
+)]
+pub(crate) async fn post_hide(mut call: Call) -> Answer {
+    let [id] = call.ids();
+    Reply::written(post::hide(call.tidings(), call.caller(), &id)).await
+}
+
+/// Shows a hidden post in the recommended feed again; idempotent
+#[utoipa::path(
+    get,
+    path = "/post_unhide/{post_obi}",
+    tag = "post",
+    security(("token" = [])),
+    params(("post_obi" = String, Path, description = "The `_id` of the post")),
+    responses((status = 200, body = docs::Done), docs::Members, docs::Missing),
+)]
+pub(crate) async fn post_unhide(mut call: Call) -> Answer {
+    let [id] = call.ids();
+    Reply::written(post::unhide(call.tidings(), call.caller(), &id)).await
 }
 
 #[derive(Deserialize, ToSchema)]

@@ -95,8 +95,8 @@ pub(crate) async fn update_auto_login(mut call: Call) -> Answer {
 
 /// Resets the measurement of the member's interests
 ///
-/// Removes the lists of viewed posts, searches and opened newsfeeds. Likes stay, but no longer count. `result` is
-/// `success`; or `Not found` when the token fails.
+/// Removes the lists of viewed posts, searches and opened newsfeeds, and shows hidden posts again. Likes stay, but no
+/// longer count. `result` is `success`; or `Not found` when the token fails.
 #[utoipa::path(
     get,
     path = "/reset_user_measurement",

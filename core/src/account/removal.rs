@@ -16,12 +16,13 @@ use crate::store::{StoreError, Topic, Tx};
 
 /// The tables of acts, which have a column `member`: the columns of the primary key, and the order in which an index has
 /// the rows of a member.
-const ACTS: [(&str, &str, &str); 7] = [
+const ACTS: [(&str, &str, &str); 8] = [
     // Before the table to which recent likes move.
     ("recent_like", "member, post", "member, post"),
     ("settled_like", "member, post", "member, post"),
     ("member_acts", "member", "member"),
     ("viewed", "member, post", "member, post"),
+    ("hidden", "member, post", "member, post"),
     ("searched", "key", "member, date"),
     ("opened", "key", "member, date"),
     ("moved_act", "member, date, act", "member, date, act"),

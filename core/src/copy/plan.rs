@@ -16,7 +16,7 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 47] = [
+const TABLES: [(&str, Treatment); 48] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
@@ -34,6 +34,7 @@ const TABLES: [(&str, Treatment); 47] = [
     ("settled_like", Treatment::Rows),
     ("recent_like", Treatment::Rows),
     ("viewed", Treatment::Rows),
+    ("hidden", Treatment::Rows),
     ("searched", Treatment::Rows),
     ("opened", Treatment::Rows),
     ("moved_act", Treatment::Rows),

@@ -36,7 +36,7 @@ pub(super) struct Interest {
 /// half-life of its age. Ages count from the newest act: as time passes, all acts decay alike, so the direction changes
 /// only with new acts. Posts that are not in the index are ignored.
 pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex) -> Option<Interest> {
-    let Acts { liked, viewed, searched, opened } = acts;
+    let Acts { liked, viewed, searched, opened, .. } = acts;
     if liked.len() + viewed.len() + searched.len() + opened.len() < config.min_acts {
         return None;
     }
@@ -185,7 +185,7 @@ mod tests {
     }
 
     fn acts() -> Acts {
-        Acts { liked: vec![], viewed: vec![], searched: vec![], opened: vec![] }
+        Acts::default()
     }
 
     fn config() -> config::Interest {

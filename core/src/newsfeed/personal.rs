@@ -40,8 +40,8 @@ impl Default for Personals {
 }
 
 impl Personals {
-    /// Returns the feed of a member, computed again if anything has changed; `None` for a member with too few acts. `others`
-    /// is the number of the reading of what others did.
+    /// Returns the feed of a member, computed again if anything has changed; `None` for a member with too few acts who
+    /// has hidden no post. `others` is the number of the reading of what others did.
     pub(super) fn get(
         &self,
         tx: &mut dyn Tx,
@@ -59,10 +59,17 @@ impl Personals {
         }
         let (acts, seen) = history::acts_and_seen(tx, member)?;
         let weights = Weights::of(config);
-        let Some(head) = moment.recommend(&acts, &seen, member.key, &weights, config) else {
-            return Ok(None);
+        let guests = &index.recommended_feed.order;
+        let (head, seen) = match moment.recommend(&acts, &seen, member.key, &weights, config) {
+            Some(head) => (head, seen),
+            None if acts.hidden.is_empty() => return Ok(None),
+            // The guests' feed without the hidden posts.
+            None => {
+                let hidden: Vec<_> = acts.hidden.iter().map(|(post, _)| *post).collect();
+                (guests.head.iter().copied().filter(|post| !hidden.contains(post)).collect(), hidden)
+            }
         };
-        let order = Arc::new(Order::personal(member.key, head, &index.recommended_feed.order, seen));
+        let order = Arc::new(Order::personal(member.key, head, guests, seen));
         let first = index.page(&order, 0, LIMIT, now);
         let personal = Arc::new(Personal { made_of, order, first });
         self.lock().put(member.key, Arc::clone(&personal));

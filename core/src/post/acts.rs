@@ -1,4 +1,5 @@
-//! Likes and views of posts. They are frequent, so those that wait at the same time run together.
+//! Likes and views of posts, and posts that members hide. Likes and views are frequent, so acts that wait at the same time
+//! run together.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::id::PostKey;
 use crate::profile::history;
 use crate::store::{Gathered, Isolation, Store, StoreError, Tx};
 
-/// The likes and views that wait.
+/// The acts that wait.
 pub(crate) struct Acts(Gathered<Act, (), Error>);
 
 /// An act on a post.
@@ -30,6 +31,9 @@ pub(super) struct Act {
 pub(super) enum Kind {
     Like,
     Unlike,
+    /// The member does not want to see the post in the recommended feed.
+    Hide,
+    Unhide,
     View {
         /// The viewer, if the caller is no member.
         guest: Option<Guest>,
@@ -41,7 +45,7 @@ pub(super) enum Kind {
 impl Acts {
     /// Returns a queue of acts. A like weighs `like_weight` views for the popularity.
     ///
-    /// Acts run beside those of other servers. The rows that both may change are locked in this order: the likes and views by
+    /// Acts run beside those of other servers. The rows that both may change are locked in this order: the likes, the views and the hidden posts by
     /// member and post, the posts by key, and at the commit the members by key. A like that another server adds at the same time
     /// is waited for, so that one of both is new. A post is locked before its stats are read, so that none is lost; for as
     /// short a time as possible, because everybody may like the same post.
@@ -111,6 +115,7 @@ impl Batch<'_> {
         self.like(tx, &valid)?;
         self.unlike(tx, &valid)?;
         self.view(tx, &mut valid)?;
+        hide(tx, &valid)?;
         posts.retain(|stats| self.changes.contains_key(&stats.post));
         self.change_posts(tx, posts)?;
         Ok(results)
@@ -182,6 +187,14 @@ impl Batch<'_> {
         }
         Ok(())
     }
+}
+
+/// Hides posts from the recommended feeds of members, and shows others again. The stats of the posts do not change.
+fn hide(tx: &mut dyn Tx, acts: &[Valid<'_, '_>]) -> Result<(), StoreError> {
+    let hides = of_members(acts, |kind| matches!(kind, Kind::Hide));
+    history::hide(tx, &hides.map(|(member, act)| (member, act.post, act.at)).collect::<Vec<_>>())?;
+    let shown = of_members(acts, |kind| matches!(kind, Kind::Unhide));
+    history::unhide(tx, &shown.map(|(member, act)| (member, act.post)).collect::<Vec<_>>())
 }
 
 /// Returns the key of the post of each act, and the stats of these posts.

@@ -226,6 +226,7 @@ pub(super) fn remove(
     derived: &mut DerivedChanges,
 ) -> Result<(), StoreError> {
     tx.run("DELETE FROM post WHERE key = $1", &[post.key.into()])?;
+    tx.run("DELETE FROM hidden WHERE post = $1", &[post.key.into()])?;
     let sql = "INSERT INTO removed_post (post, revision) VALUES ($1, $2)";
     let revision = tx.revision();
     tx.run(sql, &[post.key.into(), revision.into()])?;

@@ -9,6 +9,8 @@ use crate::clock::DAY_MS;
 use crate::store::{Isolation, Topic, version_in};
 use crate::testing::{self, NOW, Service};
 
+mod hidden;
+
 fn draft(title: &str, url: &str) -> Draft {
     Draft { title: Some(title.into()), url: Some(url.into()), ..Draft::default() }
 }

@@ -1,5 +1,5 @@
-//! The acts of members: likes, views, searches and opened newsfeeds. Members' lists show them, and interest is measured
-//! from them.
+//! The acts of members: likes, views, searches, opened newsfeeds and hidden posts. Members' lists show them, except the
+//! hidden posts, and interest is measured from them.
 
 use super::records::{JsonList, NewsfeedAccess, PostRecord, SearchRecord, TokenList};
 use super::{LIST_MAX, likes};
@@ -16,11 +16,14 @@ const PRUNE_EVERY: i64 = 32;
 const LISTED: usize = LIST_MAX as usize;
 
 /// The acts that a member's interest is measured from, newest first.
+#[derive(Default)]
 pub(crate) struct Acts {
     /// The keys of liked posts with the time of the like.
     pub(crate) liked: Vec<(PostKey, Timestamp)>,
     /// The keys of viewed posts with the time of the last view.
     pub(crate) viewed: Vec<(PostKey, Timestamp)>,
+    /// The keys of the posts that the member has hidden from the recommended feed, with the time of hiding.
+    pub(crate) hidden: Vec<(PostKey, Timestamp)>,
     /// The tokens and similar words of searches, separated by blanks, with the time of the search.
     pub(crate) searched: Vec<(String, Timestamp)>,
     /// The names of opened topic feeds with the time of opening.
@@ -126,6 +129,30 @@ pub(crate) fn view(tx: &mut dyn Tx, views: &[(&Member<'_>, PostKey, Timestamp)])
     views.iter().try_for_each(|(member, ..)| prune_sometimes(tx, "viewed", member))
 }
 
+/// Hides posts. Does nothing for a post that the member has hidden already.
+pub(crate) fn hide(tx: &mut dyn Tx, hides: &[(&Member<'_>, PostKey, Timestamp)]) -> Result<(), StoreError> {
+    let sql =
+        "INSERT INTO hidden (member, post, date) VALUES ($1, $2, $3) ON CONFLICT (member, post) DO NOTHING";
+    for (member, post, now) in hides {
+        if tx.run(sql, &[member.key.into(), (*post).into(), (*now).into()])? > 0 {
+            acted(tx, member);
+        }
+    }
+    // Afterwards, because this locks rows in another order.
+    hides.iter().try_for_each(|(member, ..)| prune_sometimes(tx, "hidden", member))
+}
+
+/// Shows hidden posts again. Does nothing for a post that the member has not hidden.
+pub(crate) fn unhide(tx: &mut dyn Tx, posts: &[(&Member<'_>, PostKey)]) -> Result<(), StoreError> {
+    for (member, post) in posts {
+        let sql = "DELETE FROM hidden WHERE member = $1 AND post = $2";
+        if tx.run(sql, &[member.key.into(), (*post).into()])? > 0 {
+            acted(tx, member);
+        }
+    }
+    Ok(())
+}
+
 /// Records a search.
 pub(crate) fn search(
     tx: &mut dyn Tx,
@@ -159,9 +186,12 @@ pub(crate) fn open(
     Ok(())
 }
 
-/// Deletes the member's views, searches and opened newsfeeds.
+/// The tables of acts of which a member has at most [`LIST_MAX`].
+const PRUNED: [&str; 4] = ["viewed", "searched", "opened", "hidden"];
+
+/// Deletes the member's views, searches, opened newsfeeds and hidden posts.
 pub(crate) fn forget(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
-    for table in ["viewed", "searched", "opened"] {
+    for table in PRUNED {
         tx.run(&format!("DELETE FROM {table} WHERE member = $1"), &[member.key.into()])?;
     }
     Ok(())
@@ -176,7 +206,7 @@ fn prune_sometimes(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<
 
 /// Deletes the entries of the member's lists beyond the newest [`LIST_MAX`].
 pub(crate) fn trim_lists(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
-    ["viewed", "searched", "opened"].into_iter().try_for_each(|table| trim(tx, table, member))
+    PRUNED.into_iter().try_for_each(|table| trim(tx, table, member))
 }
 
 fn trim(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<(), StoreError> {
@@ -284,7 +314,7 @@ pub(super) fn opened(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<Newsfee
 }
 
 /// Returns the acts that the member's interest is measured from, the newest [`LIST_MAX`] of each kind since the last
-/// reset, and the keys of all posts that the member liked or viewed, some of them twice.
+/// reset, and the keys of all posts that the member liked, viewed or has hidden, some of them several times.
 pub(crate) fn acts_and_seen(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -308,9 +338,9 @@ pub(crate) fn acts_and_seen(
         posts.sort_unstable_by_key(newest_first);
         Ok(posts)
     };
-    let (liked, viewed) = (posts("liked")?, posts("viewed")?);
+    let (liked, viewed, hidden) = (posts("liked")?, posts("viewed")?, posts("hidden")?);
     let (searched, opened) = texts_between(tx, member.key, member.measured, Timestamp::MAX)?;
-    Ok((Acts { liked, viewed, searched, opened }, seen))
+    Ok((Acts { liked, viewed, hidden, searched, opened }, seen))
 }
 
 /// Returns the acts of a member from `measured` on and before `until`, for the operator's evaluation of feeds.
@@ -330,9 +360,9 @@ pub(crate) fn acts_before(
         let rows = tx.rows(&sql, &[member.into(), measured.into(), until.into(), LIST_MAX.into()])?;
         rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
     };
-    let (liked, viewed) = (posts("liked")?, posts("viewed")?);
+    let (liked, viewed, hidden) = (posts("liked")?, posts("viewed")?, posts("hidden")?);
     let (searched, opened) = texts_between(tx, member, measured, until)?;
-    Ok(Acts { liked, viewed, searched, opened })
+    Ok(Acts { liked, viewed, hidden, searched, opened })
 }
 
 /// Texts with the times of the acts that they are from.

@@ -346,6 +346,13 @@ fn post_commands_answer_like_http() {
             get(&["--as=ann", "post", "like", &posts[3]], &ann, like.clone()),
             get(&["--as=ann", "post", "unlike", &posts[3]], &ann, unliked),
             get(&["--as=ann", "post", "like", "x"], &ann, "/post_like/x"),
+            get(&["--as=ann", "post", "hide", &posts[3]], &ann, format!("/post_hide/{}", posts[3])),
+            get(
+                &["--as=ann", "post", "hide", "--undo", &posts[3]],
+                &ann,
+                format!("/post_unhide/{}", posts[3]),
+            ),
+            get(&["--as=ann", "post", "hide", "x"], &ann, "/post_hide/x"),
             get(&["post", "remove", &posts[7], "--yes"], &admin, format!("/remove_post/{}", posts[8])),
             get(&["post", "remove", &posts[7], "--yes"], &admin, format!("/remove_post/{}", posts[8])),
             get(

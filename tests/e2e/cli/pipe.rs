@@ -61,6 +61,8 @@ fn a_pipe_closed_before_the_command_writes_ends_it_quietly() {
         &["post", "edit", RELEASE, "--title", "T"],
         &["--as", "ann", "post", "like", RELEASE],
         &["--as", "ann", "post", "unlike", RELEASE],
+        &["--as", "ann", "post", "hide", RELEASE],
+        &["--as", "ann", "post", "hide", "--undo", RELEASE],
         &["post", "remove", RELEASE, "--yes"],
         &["post", "import", "/dev/null"],
         &["member", "import", "/dev/null"],
