@@ -209,8 +209,8 @@ export interface paths {
         };
         /**
          * Resets the measurement of the member's interests
-         * @description Removes the lists of viewed posts, searches and opened newsfeeds. Likes stay, but no longer count. `result` is
-         *     `success`; or `Not found` when the token fails.
+         * @description Removes the lists of viewed posts, searches and opened newsfeeds, and shows hidden posts again. Likes stay, but no
+         *     longer count. `result` is `success`; or `Not found` when the token fails.
          *
          *     For members.
          */
@@ -673,6 +673,49 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/post_hide/{post_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Hides a post from the member's recommended feed; idempotent
+         * @description Other feeds and searches still show it. The newest 300 hidden posts of a member stay hidden. Resetting the
+         *     measurement of interest shows them again.
+         *
+         *     For members.
+         */
+        readonly get: operations["post_hide"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/post_unhide/{post_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Shows a hidden post in the recommended feed again; idempotent
+         * @description For members.
+         */
+        readonly get: operations["post_unhide"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/insert_post": {
         readonly parameters: {
             readonly query?: never;
@@ -987,12 +1030,39 @@ export interface paths {
         /**
          * Returns the most frequent searches
          * @description At most ten terms of the last 24 hours with their counts, most frequent first; of equally frequent terms, the most
-         *     recent first. For each term, the searches of one visitor count at most five times, and those of the guests of one
-         *     network at most 100 times.
+         *     recent first. For each term, a visitor counts once in a clock hour and at most five times, and the guests of one
+         *     network at most 100 times. Spellings that differ in the blanks between Hangul or in an English plural count
+         *     together; the most frequent one is shown.
          *
          *     Anyone may call it.
          */
         readonly get: operations["get_search_realtime"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_search_bursts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the terms searched more than usual
+         * @description At most ten terms that visitors searched in the current clock hour (UTC) and the two before far more than in the
+         *     other hours of the last 24, compared with all other terms. A burst has at least three visitors, twice the usual
+         *     level, and a score of 2; the highest score is first. `count` counts each visitor once an hour; `usual` is the number
+         *     that the earlier hours lead to expect; `score` is (count − usual) / √(usual + 1). Searches of the last second may be
+         *     missing.
+         *
+         *     Anyone may call it.
+         */
+        readonly get: operations["get_search_bursts"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1482,6 +1552,11 @@ export interface components {
              * @example title
              */
             readonly field?: string;
+        };
+        /** @description The answer to asking for the terms searched more than usual. */
+        readonly Bursts: {
+            /** @description The terms, highest score first. */
+            readonly search_bursts: readonly components["schemas"]["SearchBurst"][];
         };
         /** @description The answer to listing the categories. */
         readonly Categories: {
@@ -2808,6 +2883,32 @@ export interface components {
             /** @description The name of the events that are left out: read the data again. */
             readonly event: components["schemas"]["Kind"];
         };
+        /** @description A term searched by more visitors than usual. */
+        readonly SearchBurst: {
+            /**
+             * @description The term in its most frequent spelling.
+             * @example eclipse
+             */
+            readonly term: string;
+            /**
+             * Format: int64
+             * @description Number of visitors who searched it in the current clock hour and the two before, each counted once an hour.
+             * @example 20
+             */
+            readonly count: number;
+            /**
+             * Format: double
+             * @description The number that its earlier searches lead to expect.
+             * @example 1.82
+             */
+            readonly usual: number;
+            /**
+             * Format: double
+             * @description How many standard deviations `count` is above `usual`.
+             * @example 10.83
+             */
+            readonly score: number;
+        };
         readonly SearchFields: {
             /**
              * @description 1 to 200 characters.
@@ -2957,6 +3058,17 @@ export interface components {
         readonly Success_Blacklist: {
             /** @description The members by the date of the blacklisting, the latest first, then by id. */
             readonly blacklist: readonly components["schemas"]["Blacklisted"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Bursts: {
+            /** @description The terms, highest score first. */
+            readonly search_bursts: readonly components["schemas"]["SearchBurst"][];
         } & {
             /**
              * @description `success`.
@@ -4742,6 +4854,66 @@ export interface operations {
             readonly 503: components["responses"]["Overloaded"];
         };
     };
+    readonly post_hide: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The `_id` of the post */
+                readonly post_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly post_unhide: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The `_id` of the post */
+                readonly post_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
     readonly insert_post: {
         readonly parameters: {
             readonly query?: never;
@@ -5300,6 +5472,39 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Success_Realtime"];
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_search_bursts: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Bursts"];
                 };
             };
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */

@@ -36,6 +36,8 @@ export const OPERATIONS = {
     postView: { id: "post_view", method: "GET", path: "/post_view/{post_obi}", query: [], answers: "result" },
     postLike: { id: "post_like", method: "GET", path: "/post_like/{post_obi}", query: [], answers: "result" },
     postUnlike: { id: "post_unlike", method: "GET", path: "/post_unlike/{post_obi}", query: [], answers: "result" },
+    postHide: { id: "post_hide", method: "GET", path: "/post_hide/{post_obi}", query: [], answers: "result" },
+    postUnhide: { id: "post_unhide", method: "GET", path: "/post_unhide/{post_obi}", query: [], answers: "result" },
     insertPost: { id: "insert_post", method: "POST", path: "/insert_post", query: [], answers: "result" },
     updatePost: { id: "update_post", method: "POST", path: "/update_post/{post_obi}", query: [], answers: "result" },
     removePost: { id: "remove_post", method: "GET", path: "/remove_post/{post_obi}", query: [], answers: "result" },
@@ -51,6 +53,7 @@ export const OPERATIONS = {
     getNewsfeedOfTopic: { id: "get_newsfeed_of_topic", method: "GET", path: "/get_newsfeed_of_topic/{category_name}", query: ["limit","next","liked","format"], answers: "result" },
     getTopicNewsfeed: { id: "get_topic_newsfeed", method: "GET", path: "/get_topic_newsfeed/{newsfeed_name}", query: ["limit","next","liked","format"], answers: "result" },
     getSearchRealtime: { id: "get_search_realtime", method: "GET", path: "/get_search_realtime", query: [], answers: "result" },
+    getSearchBursts: { id: "get_search_bursts", method: "GET", path: "/get_search_bursts", query: [], answers: "result" },
     getLogDate: { id: "get_log_date", method: "GET", path: "/get_log_date/{months}/{days}/{hours}/{limit}", query: [], answers: "result" },
     getLogUser: { id: "get_log_user", method: "GET", path: "/get_log_user/{user_id}/{limit}", query: [], answers: "result" },
     getLogUserDate: { id: "get_log_user_date", method: "GET", path: "/get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}", query: [], answers: "result" },
@@ -239,6 +242,16 @@ export abstract class Operations {
         return this.call("postUnlike", input, options);
     }
 
+    /** Hides a post from the member's recommended feed; idempotent. For members. `GET /post_hide/{post_obi}` */
+    postHide(input: Input<"postHide">, options?: CallOptions): Answer<"postHide"> {
+        return this.call("postHide", input, options);
+    }
+
+    /** Shows a hidden post in the recommended feed again; idempotent. For members. `GET /post_unhide/{post_obi}` */
+    postUnhide(input: Input<"postUnhide">, options?: CallOptions): Answer<"postUnhide"> {
+        return this.call("postUnhide", input, options);
+    }
+
     /** Publishes a post. For administrators. `POST /insert_post` */
     insertPost(input: Input<"insertPost">, options?: CallOptions): Answer<"insertPost"> {
         return this.call("insertPost", input, options);
@@ -312,6 +325,11 @@ export abstract class Operations {
     /** Returns the most frequent searches. Anyone may call it. `GET /get_search_realtime` */
     getSearchRealtime(options?: CallOptions): Answer<"getSearchRealtime"> {
         return this.call("getSearchRealtime", undefined, options);
+    }
+
+    /** Returns the terms searched more than usual. Anyone may call it. `GET /get_search_bursts` */
+    getSearchBursts(options?: CallOptions): Answer<"getSearchBursts"> {
+        return this.call("getSearchBursts", undefined, options);
     }
 
     /** Returns the access log of a period. For administrators. `GET /get_log_date/{months}/{days}/{hours}/{limit}` */

@@ -28,6 +28,7 @@ export const READS: ReadonlySet<Operation> = new Set<Operation>([
     "getPopularityNewsfeed",
     "getPost",
     "getRecommendationNewsfeed",
+    "getSearchBursts",
     "getSearchRealtime",
     "getSimilarityWords",
     "getSpecificUserinfo",

@@ -179,6 +179,19 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
         await ann.postUnlike({ post_obi: liked._id });
         assert.deepEqual((await ann.getUserinfo()).user_fav_list, []);
     },
+    async postHide() {
+        const post_obi = await post("Hidden");
+        await ann.postHide({ post_obi });
+        await until(async () => !(await ann.getRecommendationNewsfeed()).newsfeed.some((post) => post._id === post_obi));
+        await ann.postUnhide({ post_obi });
+    },
+    async postUnhide() {
+        const post_obi = await post("Hidden and shown");
+        await ann.postHide({ post_obi });
+        await ann.postUnhide({ post_obi });
+        const { newsfeed } = await ann.getRecommendationNewsfeed();
+        assert.ok(newsfeed.some((post) => post._id === post_obi));
+    },
     async insertPost() {
         assert.match((await boss.insertPost({ title: "New", url: "https://news.example.org/new" }))._id, ID);
         const again = await attempt(boss.insertPost({ title: "New", url: "https://news.example.org/new" }));
@@ -237,6 +250,9 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
     async getSearchRealtime() {
         await until(async () => (await guest().getSearchRealtime()).search_realtime.length > 0);
         assert.deepEqual((await guest().getSearchRealtime()).search_realtime[0], ["lake", 1]);
+    },
+    async getSearchBursts() {
+        assert.deepEqual((await guest().getSearchBursts()).search_bursts, []);
     },
     async getLogDate() {
         assert.equal((await boss.getLogDate({ months: 0, days: 0, hours: 1, limit: 3 })).log.length, 3);

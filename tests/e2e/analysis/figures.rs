@@ -248,7 +248,6 @@ fn the_command_line_prints_what_http_answers() {
         (vec!["analysis", "days", "2"], "/get_everyday_analysis_days_ago/2"),
         (vec!["analysis", "device"], "/get_device"),
         (vec!["search", "realtime"], "/get_search_realtime"),
-        (vec!["search", "bursts"], "/get_search_bursts"),
         (vec!["analysis", "log", "--member", "ann", "--hours", "1"], "/get_log_user_date/ann/0/0/1/100"),
     ];
     for (command, path) in pairs {

@@ -103,7 +103,9 @@ fn terms_that_several_visitors_search_suddenly_are_bursts() {
         |server: &Server| server.anyone().get("/get_search_bursts").succeeded().body["search_bursts"].clone();
     assert_eq!(bursts(&server), json!([]));
     for _ in 0..3 {
-        visitors.iter().for_each(|visitor| search(visitor, "eclipse"));
+        for visitor in &visitors {
+            search(visitor, "eclipse");
+        }
         search(&visitors[0], "mine");
     }
     let expected = json!([{ "term": "eclipse", "count": 4, "usual": 0.0, "score": 4.0 }]);

@@ -108,6 +108,39 @@ fn the_feed_follows_likes_and_omits_seen_posts() {
 }
 
 #[test]
+fn a_hidden_post_is_left_out_of_the_members_feed_only() {
+    let mut server = with_topics(20);
+    let (ann, ben) = (server.member("ann"), server.member("ben"));
+    for n in [0, 1, 2] {
+        like(&ann, n);
+    }
+    let shown = |caller: &Caller| feed(caller, FEED).column("newsfeed", "_id");
+    // Ann has interests, Ben has none.
+    for member in [&ann, &ben] {
+        assert!(shown(member).contains(&id(7)));
+        for _ in 0..2 {
+            assert_eq!(member.get(&format!("/post_hide/{}", id(7))).outcome(), "200 success");
+        }
+    }
+    server.restart();
+    for member in [&ann, &ben] {
+        assert!(!shown(member).contains(&id(7)));
+        let popular = feed(member, "/get_popularity_newsfeed").column("newsfeed", "_id");
+        assert!(popular.contains(&id(7)), "other feeds show it");
+        let found = member.post("/priority_search/30", json!({ "search": "food" })).succeeded();
+        assert!(found.column("search_result", "_id").contains(&id(7)), "searches find it");
+    }
+    assert!(shown(&server.anyone()).contains(&id(7)));
+    let hidden = server.cli(["--as", "ann", "post", "hide", &id(8), "--json"]).succeeded().json();
+    assert_eq!(hidden, json!({ "result": "success" }));
+    wait_until("the command's change counts", || !shown(&ann).contains(&id(8)));
+    assert_eq!(ann.get(&format!("/post_unhide/{}", id(7))).outcome(), "200 success");
+    assert!(shown(&ann).contains(&id(7)));
+    let _ = server.cli(["--as", "ann", "post", "hide", "--undo", &id(8)]).succeeded();
+    wait_until("the command's change counts", || shown(&ann).contains(&id(8)));
+}
+
+#[test]
 fn searches_and_opened_feeds_count_as_interest() {
     let server = with_topics(100);
     let (ann, ben) = (server.member("ann"), server.member("ben"));

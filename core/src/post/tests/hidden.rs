@@ -7,7 +7,7 @@ use crate::profile::{self, history};
 /// Returns the ids of a member's recommended feed.
 fn recommended(service: &Service, caller: &Caller) -> Vec<String> {
     let page = newsfeed::recommended(service, caller, &Page::default()).unwrap();
-    page.posts().map(|post| post.id.to_string()).collect()
+    page.posts().map(|post| post.id).collect()
 }
 
 fn hidden_rows(service: &Service) -> i64 {
@@ -47,7 +47,7 @@ fn a_hidden_post_is_left_out_of_the_members_recommended_feed_only() {
     }
     assert!(recommended(&service, &Caller::Guest).contains(&posts[1]));
     let popular = newsfeed::popular(&service, &Page::default()).unwrap();
-    assert!(popular.posts().any(|post| post.id.to_string() == posts[1]));
+    assert!(popular.posts().any(|post| post.id == posts[1]));
     unhide(&service, &new, &posts[1]).wait().unwrap();
     assert_eq!(recommended(&service, &new), recommended(&service, &Caller::Guest));
 }
