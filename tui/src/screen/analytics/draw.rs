@@ -59,7 +59,8 @@ impl Analytics {
             return;
         }
         let columns = self.view.columns();
-        let fixed: u16 = columns.iter().map(|column| column.width + 1).sum();
+        let shown = columns.iter().filter(|column| column.from <= below.width);
+        let fixed: u16 = shown.map(|column| column.width + 1).sum();
         let room = usize::from(below.width.saturating_sub(fixed).min(60));
         let most = rows.iter().map(|row| row.figures[0]).max().unwrap_or_default().max(1);
         let row = |i: usize| {
