@@ -144,3 +144,29 @@ fn the_readme_shows_the_screens_as_they_are() {
         insta::assert_binary_snapshot!(&format!("readme_{name}.svg"), svg.into_bytes());
     }
 }
+
+#[test]
+fn a_term_searched_more_than_usual_is_marked() {
+    let mut stage = Stage::at(Clock::fixed(NOW), |tidings, _| {
+        for id in ["ann", "ben", "eve"] {
+            let member = data::member(tidings, id, id);
+            tidings_core::search::log(tidings, &member, None, "eclipse").wait().unwrap();
+        }
+        let member = data::member(tidings, "joe", "joe");
+        tidings_core::search::log(tidings, &member, None, "library").wait().unwrap();
+    });
+    stage.tick(0);
+    let overview = stage.seen();
+    assert!(overview.contains("▲ eclipse 3") && !overview.contains("▲ library"), "{overview}");
+    stage.keys(&["6", "vvv"]);
+    stage.tick(0);
+    let analytics = stage.seen();
+    let figures = |term: &str| -> Vec<String> {
+        let line = analytics.lines().find(|line| line.contains(term)).unwrap();
+        line.split_whitespace().skip(1).take(2).map(str::to_owned).collect()
+    };
+    assert_eq!(
+        (figures("eclipse"), figures("library")),
+        (vec!["3".into(), "3".into()], vec!["1".into(), "0".into()])
+    );
+}
