@@ -41,15 +41,23 @@ pub(crate) fn run(session: &Session, command: &Bench) -> Result<ExitCode, Failur
 }
 
 fn describe(page: &mut Page, evaluation: &Evaluation) {
-    let Evaluation { at, members, posts, rows } = evaluation;
-    let columns = ["ndcg@10", "recall@30", "coverage"].map(Column::number);
-    let mut table = Table::new([Column::whole("ranking")].into_iter().chain(columns));
-    for row in rows {
-        let [ndcg, recall, coverage] =
-            [row.ndcg10, row.recall30, row.coverage].map(|figure| format!("{figure:.4}"));
-        table.row([row.ranking.to_owned(), ndcg, recall, coverage]);
+    let Evaluation { at, members, posts, rows, daily } = evaluation;
+    let names = ["asked", "ranking"].map(Column::whole);
+    let figures = ["ndcg@10", "+/-", "recall@30", "coverage", "diversity"].map(Column::number);
+    let mut table = Table::new(names.into_iter().chain(figures));
+    for (asked, rows) in [("once", rows), ("daily", &daily.rows)] {
+        for row in rows {
+            let figures = [row.ndcg10, row.ndcg10_error, row.recall30, row.coverage, row.diversity];
+            let [ndcg, error, recall, coverage, diversity] = figures.map(|figure| format!("{figure:.4}"));
+            table.row([asked.to_owned(), row.ranking.to_owned(), ndcg, error, recall, coverage, diversity]);
+        }
     }
     page.table(&table, "");
-    let [members, posts] = [*members, *posts].map(|n| number(i64::try_from(n).unwrap_or(i64::MAX)));
-    page.note(&format!("{members} members who chose posts after {}, {posts} posts", local(*at)));
+    let [members, posts, days, of_days] = [*members, *posts, daily.days, daily.members].map(count);
+    page.note(&format!("once: {members} members who chose posts after {}, {posts} posts", local(*at)));
+    page.note(&format!("daily: {days} days of {of_days} members after that, each as of its beginning"));
+}
+
+fn count(n: usize) -> String {
+    number(i64::try_from(n).unwrap_or(i64::MAX))
 }

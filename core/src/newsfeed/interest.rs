@@ -36,7 +36,7 @@ pub(super) struct Interest {
 /// half-life of its age. Ages count from the newest act: as time passes, all acts decay alike, so the direction changes
 /// only with new acts. Posts that are not in the index are ignored.
 pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex) -> Option<Interest> {
-    let Acts { liked, viewed, searched, opened, .. } = acts;
+    let Acts { liked, viewed, searched, opened, hidden } = acts;
     if liked.len() + viewed.len() + searched.len() + opened.len() < config.min_acts {
         return None;
     }
@@ -57,13 +57,18 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
     let mut meaning = meanings.map(super::meaning::Meanings::zero);
     let mut labels = vec![0.0_f32; index.labels().len()];
     let mut all = 0.0;
-    for (acts, weight) in [(liked, config.like_weight), (viewed, config.view_weight)] {
+    // A hidden post takes back as much as a like adds.
+    let weights = [config.like_weight, config.view_weight, -config.like_weight];
+    for (acts, weight) in [liked, viewed, hidden].into_iter().zip(weights) {
         for (post, date) in acts {
             let Some(position) = index.position(*post) else { continue };
-            let weight = narrow(weight * decay(*date));
+            let weight = narrow(weight * decay((*date).min(newest)));
             add(&mut sum, features.vector(position), weight);
             if let Some((meanings, meaning)) = meanings.zip(meaning.as_mut()) {
                 meanings.add_post(meaning, position, weight);
+            }
+            if weight < 0.0 {
+                continue;
             }
             index.labels().of(position).iter().for_each(|label| labels[*label as usize] += weight);
             all += weight;
@@ -223,6 +228,19 @@ mod tests {
         assert!(searched[2] > 0.0 && searched[1] > 0.0 && searched[3].abs() < f32::EPSILON);
         let opened = scores(&Acts { opened: vec![("dogs".into(), Timestamp::default())], ..acts() }).unwrap();
         assert!(opened[3] > opened[0]);
+    }
+
+    #[test]
+    fn a_hidden_post_takes_interest_from_similar_ones() {
+        let liked = vec![act(1, 0), act(2, 0)];
+        let before = scores(&Acts { liked: liked.clone(), ..acts() }).unwrap();
+        // It is hidden after the last act that counts.
+        let after = scores(&Acts { liked, hidden: vec![act(3, DAY_MS)], ..acts() }).unwrap();
+        assert!(
+            after[2] < before[2] && after[0] < before[0] && after[1] >= before[1],
+            "{before:?} {after:?}"
+        );
+        assert!(scores(&Acts { hidden: vec![act(3, 0)], ..acts() }).is_none(), "no act shows what they like");
     }
 
     #[test]

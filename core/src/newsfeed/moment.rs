@@ -217,7 +217,7 @@ mod tests {
     /// Returns what is recommended to a member who liked the post 18 ten hours ago.
     fn recommended(moment: &Moment<'_>) -> Vec<i64> {
         let liked = vec![(PostKey::new(18), NOW - 10 * 3_600_000)];
-        let acts = Acts { liked, viewed: vec![], searched: vec![], opened: vec![] };
+        let acts = Acts { liked, ..Acts::default() };
         let config = Feed::default();
         let keys = moment.recommend(&acts, &posts([18]), MEMBER, &Weights::of(&config), &config);
         keys.unwrap().into_iter().map(PostKey::as_i64).collect()
