@@ -306,7 +306,7 @@ impl Default for WordModel {
             similarity: 0.5,
             retrain_after: 0.1,
             dimensions: 200,
-            window: 10,
+            window: 20,
             min_posts: 5,
             vocabulary: 100_000,
             corpus: 10_000_000,

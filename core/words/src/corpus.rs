@@ -9,10 +9,15 @@ use tidings_text::tokens;
 pub(crate) const END: u32 = u32::MAX;
 
 /// The words of posts, before the vocabulary is selected.
+///
+/// Words with a digit, such as years, versions and numbers of issues, are counted but not learned: they have no meaning
+/// of their own, and would take the places of words that have one.
 pub struct Corpus {
     numbers: HashMap<Box<str>, u32>,
     occurrences: Vec<Occurrences>,
     stream: Vec<u32>,
+    /// The number of words and ends of posts that were read.
+    read: usize,
     posts: u32,
     /// The maximum number of words to read.
     limit: usize,
@@ -26,6 +31,7 @@ struct Occurrences {
     posts: u32,
     /// The last of these posts.
     last: u32,
+    has_digit: bool,
 }
 
 /// The words to learn, most frequent first, and the stream of them.
@@ -40,18 +46,26 @@ pub(crate) struct Vocabulary {
 impl Corpus {
     /// Creates an empty corpus that is full after `limit` words.
     pub fn new(limit: usize) -> Self {
-        Self { numbers: HashMap::new(), occurrences: Vec::new(), stream: Vec::new(), posts: 0, limit }
+        Self {
+            numbers: HashMap::new(),
+            occurrences: Vec::new(),
+            stream: Vec::new(),
+            read: 0,
+            posts: 0,
+            limit,
+        }
     }
 
     /// Adds a post.
     pub fn add(&mut self, title: &str, text: &str) {
-        let Self { numbers, occurrences, stream, posts, .. } = self;
+        let Self { numbers, occurrences, stream, read, posts, .. } = self;
         for text in [title, text] {
             tokens::each(text, |token| {
                 let number = numbers.get(token).copied().unwrap_or_else(|| {
                     let number = u32::try_from(occurrences.len()).expect("the number of words is limited");
                     numbers.insert(token.into(), number);
-                    occurrences.push(Occurrences { count: 0, posts: 0, last: END });
+                    let has_digit = token.contains(char::is_numeric);
+                    occurrences.push(Occurrences { count: 0, posts: 0, last: END, has_digit });
                     number
                 });
                 let of_word = &mut occurrences[number as usize];
@@ -59,16 +73,21 @@ impl Corpus {
                 if of_word.last != *posts {
                     (of_word.posts, of_word.last) = (of_word.posts + 1, *posts);
                 }
-                stream.push(number);
+                *read += 1;
+                // A number leaves no gap in the windows.
+                if !of_word.has_digit {
+                    stream.push(number);
+                }
             });
         }
         stream.push(END);
+        *read += 1;
         *posts += 1;
     }
 
     /// Returns whether the corpus has reached its limit. The last post is still complete.
     pub fn is_full(&self) -> bool {
-        self.stream.len() >= self.limit
+        self.read >= self.limit
     }
 
     /// Returns the number of posts.
@@ -81,14 +100,16 @@ impl Corpus {
         self.numbers.get(word).map_or(0, |number| self.occurrences[*number as usize].count)
     }
 
-    /// Returns the words that occur in at least `posts` posts, at most `max` of them, and the stream of these.
+    /// Returns the words without a digit that occur in at least `posts` posts, at most `max` of them, and the stream of
+    /// these.
     ///
     /// Words of equal frequency are ordered alphabetically.
     pub(crate) fn vocabulary(self, posts: u32, max: usize) -> Vocabulary {
         let Self { numbers, occurrences, mut stream, .. } = self;
         let of_word = |number: u32| occurrences[number as usize];
+        let is_learned = |of_word: Occurrences| of_word.posts >= posts && !of_word.has_digit;
         let mut words: Vec<(Box<str>, u32)> =
-            numbers.into_iter().filter(|(_, number)| of_word(*number).posts >= posts).collect();
+            numbers.into_iter().filter(|(_, number)| is_learned(of_word(*number))).collect();
         words.sort_unstable_by(|a, b| {
             (Reverse(of_word(a.1).count), &a.0).cmp(&(Reverse(of_word(b.1).count), &b.0))
         });
@@ -131,6 +152,18 @@ mod tests {
         assert_eq!(words, ["rust", "cargo", "crab"].map(Box::from));
         assert_eq!(counts, [3, 2, 1]);
         assert_eq!(stream, [0, 1, 2, END, 1, 0, 0, END, END]);
+    }
+
+    #[test]
+    fn words_with_digits_are_counted_and_not_learned() {
+        let corpus = corpus(&[("Rust 1.95", "in 2026: cargo, ipv6 and x²"), ("", "rust １ rust")]);
+        assert_eq!(
+            ["1.95", "2026", "ipv6", "x2", "1", "rust"].map(|word| corpus.count(word)),
+            [1, 1, 1, 1, 1, 3]
+        );
+        let Vocabulary { words, stream, .. } = corpus.vocabulary(1, 10);
+        assert_eq!(words, ["rust", "cargo"].map(Box::from));
+        assert_eq!(stream, [0, 1, END, 0, 0, END]);
     }
 
     #[test]

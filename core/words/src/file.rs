@@ -1,7 +1,8 @@
 //! The file format of a model.
 //!
-//! All numbers are little-endian. A file that is incomplete or has a different version is refused, and the model is
-//! learned again. The format never changes within a version.
+//! All numbers are little-endian. A file that is incomplete or has an unknown version is refused, and the model is
+//! learned again. The format never changes within a version. Version 1 is the same, but its models were learned by
+//! another method: they can be used until they are learned again.
 //!
 //! | bytes | content |
 //! |---|---|
@@ -14,7 +15,7 @@
 //! | | for each word, the bytes of its text (2), whether it is shown (1), the number of its neighbours (1) |
 //! | | the texts |
 //! | | the vectors, 2 bytes per component |
-//! | | the neighbours' words (4 each), then their similarities (2 each) |
+//! | | the neighbours' words (4 each), then their cosines (2 each) |
 //! | 4 | the CRC-32 of everything before |
 
 use std::collections::HashSet;
@@ -27,7 +28,7 @@ use crate::near::Near;
 use crate::vectors::Vectors;
 
 const MAGIC: &[u8; 8] = b"tidwords";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The number of bytes before the table of words.
 const HEAD: u64 = 8 + 4 + 1 + (5 * 4 + 8) + (4 + 8 + 8) + 4 * 4;
 /// The maximum number of dimensions of a model.
@@ -70,7 +71,7 @@ pub fn write(model: &Model, out: impl Write) -> io::Result<()> {
     model.words().iter().try_for_each(|word| out.write_all(word.as_bytes()))?;
     vectors.values().iter().try_for_each(|x| out.write_all(&x.to_le_bytes()))?;
     near.words.iter().try_for_each(|word| out.write_all(&word.to_le_bytes()))?;
-    near.similarities.iter().try_for_each(|units| out.write_all(&units.to_le_bytes()))?;
+    near.cosines.iter().try_for_each(|units| out.write_all(&units.to_le_bytes()))?;
     let Checksummed { mut inner, sum } = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     inner.write_all(&sum.finalize().to_le_bytes())?;
     inner.flush()
@@ -83,14 +84,17 @@ pub fn write(model: &Model, out: impl Write) -> io::Result<()> {
 pub fn read(input: impl Read, length: u64) -> io::Result<Model> {
     let mut input = Checksummed { inner: io::BufReader::new(input), sum: crc32fast::Hasher::new() };
     let magic: [u8; 8] = input.array()?;
-    if magic != *MAGIC || u32::from_le_bytes(input.array()?) != VERSION {
-        return Err(damaged("it has a different version"));
+    let version = u32::from_le_bytes(input.array()?);
+    if magic != *MAGIC || !(1..=VERSION).contains(&version) {
+        return Err(damaged("it has an unknown version"));
     }
     let [kind] = input.array()?;
     let [dimensions, window, min_posts, words, corpus] = input.sizes()?;
     let seed = u64::from_le_bytes(input.array()?);
     let min_posts = u32::try_from(min_posts).map_err(io::Error::other)?;
     let source = match kind {
+        // An empty recipe is never that of the settings, so the model is learned again.
+        0 if version < VERSION => Source::Posts(Recipe::default()),
         0 => Source::Posts(Recipe { dimensions, window, min_posts, words, corpus, seed }),
         _ => Source::File,
     };
@@ -112,7 +116,7 @@ pub fn read(input: impl Read, length: u64) -> io::Result<Model> {
     let near = Near {
         starts: sums(table.iter().map(|(_, _, neighbours)| *neighbours)),
         words: input.array_of(neighbours, u32::from_le_bytes)?,
-        similarities: input.array_of(neighbours, u16::from_le_bytes)?,
+        cosines: input.array_of(neighbours, u16::from_le_bytes)?,
     };
     let sum = input.sum.clone().finalize();
     if u32::from_le_bytes(input.array()?) != sum {
@@ -286,6 +290,23 @@ mod tests {
                 assert_eq!(read.shown(), model.shown());
                 assert_eq!((read.vectors(), read.near()), (model.vectors(), model.near()));
             }
+        }
+    }
+
+    #[test]
+    fn a_model_of_version_1_is_read_as_one_of_another_recipe() {
+        let recipe = Recipe { dimensions: 4, window: 10, min_posts: 5, words: 9, corpus: 8, seed: 1 };
+        for (source, expected) in
+            [(Source::Posts(recipe), Source::Posts(Recipe::default())), (Source::File, Source::File)]
+        {
+            let model = model(&["rust", "cargo", "crab"], 4, source);
+            let mut bytes = bytes(&model);
+            bytes[MAGIC.len()..][..4].copy_from_slice(&1_u32.to_le_bytes());
+            let (body, sum) = bytes.split_last_chunk_mut::<4>().unwrap();
+            *sum = crc32fast::hash(body).to_le_bytes();
+            let read = read_bytes(&bytes).unwrap();
+            assert_eq!(read.origin.source, expected);
+            assert_eq!((read.vectors(), read.near()), (model.vectors(), model.near()));
         }
     }
 

@@ -7,7 +7,7 @@ use tidings_text::hangul;
 
 use crate::near::{NEIGHBOURS_MAX, Near};
 use crate::subword::{self, Subwords};
-use crate::vectors::{Vectors, product, similarity};
+use crate::vectors::{Vectors, cosine, product};
 use crate::{Cancelled, Progress, Recipe};
 
 /// The exponent of the similarity in the weight of a lender's vector: the most similar words have by far the greatest
@@ -127,12 +127,12 @@ impl Model {
         &self.words[number as usize]
     }
 
-    /// Returns the most similar words of a known word with their similarities, most similar first.
+    /// Returns the most similar words of a known word with their similarities ([`similarity`]), most similar first.
     pub fn neighbours(&self, word: u32) -> impl Iterator<Item = (u32, f32)> {
-        self.near.of(word)
+        self.near.of(word).map(|(other, cosine)| (other, similarity(cosine)))
     }
 
-    /// Returns the most similar words of an unknown word, most similar first.
+    /// Returns the most similar words of an unknown word with their similarities ([`similarity`]), most similar first.
     ///
     /// The vector of the word is the mean of the vectors of words with similar spelling; without such words, the result
     /// is empty.
@@ -146,7 +146,7 @@ impl Model {
         let nearest: Vec<u32> = found.iter().take(EXPANDED).map(|(_, word)| *word).collect();
         self.collect(self.around(nearest.into_iter()), own.at(0), &mut found);
         found.truncate(NEIGHBOURS_MAX);
-        found.into_iter().map(|(product, word)| (word, similarity(product))).collect()
+        found.into_iter().map(|(product, word)| (word, similarity(cosine(product)))).collect()
     }
 
     /// Returns the words that lend their vectors to an unknown one, with the similarity of their spelling: a word that
@@ -180,6 +180,14 @@ impl Model {
         found.sort_unstable_by_key(|(product, word)| (std::cmp::Reverse(*product), *word));
         found.dedup();
     }
+}
+
+/// Converts the cosine of two words, from 0 to 1, to their similarity: its power of ⅔.
+///
+/// The cosines of good neighbours begin at 0.35, which is the similarity 0.5; the cosines 0 and 1 stay the same. All
+/// similarities that a model returns, and so the minimum of the settings, are on this scale.
+fn similarity(cosine: f32) -> f32 {
+    (cosine * cosine).cbrt()
 }
 
 fn number(words: &[Arc<str>]) -> HashMap<Arc<str>, u32> {
@@ -275,6 +283,17 @@ mod tests {
         assert!(found.contains(&"council".to_owned()), "{found:?}");
         assert_eq!(neighbours_of_unknown(&model, "cast"), ["cats"]);
         assert!(neighbours_of_unknown(&model, "xyz").is_empty());
+    }
+
+    #[test]
+    fn the_similarity_is_0_and_1_where_the_cosine_is_and_a_half_at_a_cosine_of_35_hundredths() {
+        assert_eq!([0.0, 1.0].map(similarity), [0.0, 1.0]);
+        assert!((similarity(0.3536) - 0.5).abs() < 1e-3);
+        let steps: Vec<f32> = (0_u8..=100).map(|step| similarity(f32::from(step) / 100.0)).collect();
+        assert!(steps.windows(2).all(|pair| pair[0] < pair[1]));
+        let model = model(&[("rust", 1, [1.0, 0.0]), ("cargo", 1, [0.353_553_4, 0.935_414_3])]);
+        let (_, value) = model.neighbours(0).next().unwrap();
+        assert!((value - 0.5).abs() < 1e-3, "{value}");
     }
 
     #[test]

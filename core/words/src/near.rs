@@ -1,7 +1,7 @@
 //! The nearest words of each word, computed once when a model is made.
 
 use crate::matrix::share;
-use crate::vectors::{Vectors, product, similarity};
+use crate::vectors::{Vectors, cosine, product};
 use crate::{Cancelled, Progress};
 
 /// The maximum number of neighbours of a word.
@@ -18,26 +18,23 @@ const SAMPLE: usize = 48;
 /// The neighbours of each word, nearest first.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Near {
-    /// The start of each word's neighbours in `words` and `similarities`, and the end of the last word's.
+    /// The start of each word's neighbours in `words` and `cosines`, and the end of the last word's.
     pub(crate) starts: Vec<u32>,
     pub(crate) words: Vec<u32>,
-    /// The similarities in units of 1/65535.
-    pub(crate) similarities: Vec<u16>,
+    /// The cosines in units of 1/65535.
+    pub(crate) cosines: Vec<u16>,
 }
 
 impl Near {
-    /// Returns the neighbours of a word with their similarities.
+    /// Returns the neighbours of a word with their cosines.
     pub(crate) fn of(&self, word: u32) -> impl Iterator<Item = (u32, f32)> {
         let range = self.starts[word as usize] as usize..self.starts[word as usize + 1] as usize;
-        let similarities = self.similarities[range.clone()].iter();
-        self.words[range]
-            .iter()
-            .copied()
-            .zip(similarities.map(|units| f32::from(*units) / f32::from(u16::MAX)))
+        let cosines = self.cosines[range.clone()].iter();
+        self.words[range].iter().copied().zip(cosines.map(|units| f32::from(*units) / f32::from(u16::MAX)))
     }
 
     /// Finds the most similar words of each word among `targets`, without the word itself and without words whose
-    /// similarity is 0.
+    /// cosine is not positive.
     ///
     /// With many words, a few neighbours are missed, see [`CLUSTERS_SEARCHED`].
     pub(crate) fn find(
@@ -47,7 +44,7 @@ impl Near {
     ) -> Result<Self, Cancelled> {
         let clusters = Clusters::of(vectors, targets);
         let words = u32::try_from(vectors.len()).expect("words are numbered in 32 bits");
-        let mut near = Self { starts: vec![0], words: Vec::new(), similarities: Vec::new() };
+        let mut near = Self { starts: vec![0], words: Vec::new(), cosines: Vec::new() };
         let mut search = Search::default();
         for word in 0..words {
             if word % 64 == 0 {
@@ -55,7 +52,7 @@ impl Near {
             }
             for (product, other) in search.nearest(&clusters, vectors.get(word), word) {
                 near.words.push(other);
-                near.similarities.push(units(similarity(product)));
+                near.cosines.push(units(cosine(product)));
             }
             near.starts.push(u32::try_from(near.words.len()).expect("each word has at most 30 neighbours"));
         }
@@ -63,10 +60,10 @@ impl Near {
     }
 }
 
-/// Converts a similarity from 0 to 1 to units of 1/65535.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a similarity is from 0 to 1")]
-fn units(similarity: f32) -> u16 {
-    (similarity * f32::from(u16::MAX)).round() as u16
+/// Converts a cosine from 0 to 1 to units of 1/65535.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cosine is from 0 to 1")]
+fn units(cosine: f32) -> u16 {
+    (cosine * f32::from(u16::MAX)).round() as u16
 }
 
 /// Clusters of similar words.
@@ -252,7 +249,7 @@ mod tests {
                 prop_assert!(neighbours.windows(2).all(|pair| pair[0].1 >= pair[1].1));
                 for (other, value) in neighbours {
                     prop_assert!(other != word && is_target(other) && (0.0..=1.0).contains(&value));
-                    let exact = similarity(product(vectors.get(other), vectors.get(word)));
+                    let exact = cosine(product(vectors.get(other), vectors.get(word)));
                     prop_assert!((value - exact).abs() < 1e-4);
                 }
                 let all = wanted.iter().filter(|other| {

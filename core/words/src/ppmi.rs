@@ -16,8 +16,9 @@ const STEP: f64 = 0.02;
 const STEPS: usize = 1_000;
 
 /// Computes the positive pointwise mutual information of each pair of `words` words, in a stream in which each post
-/// ends with [`END`]: `max(0, ln(n(w, c) · Σ n(x)^¾ / (n(w) · n(c)^¾)))`, where `n(w, c)` is the number of occurrences
-/// of `c` within `window` words of `w`, and `n(w)` the total number of such neighbours of `w`.
+/// ends with [`END`]: `max(0, ln(n(w, c) · Σ n(x)^¾ / (n(w) · n(c)^¾)))`, where `n(w, c)` is the sum of the weights of
+/// the occurrences of `c` within `window` words of `w`, and `n(w)` is the sum of the weights of all such neighbours of
+/// `w`. The weight of an occurrence falls with the distance, see [`weight`].
 ///
 /// If there may be more than `pairs_max` pairs, all are counted twice, and the weakest are dropped.
 pub(crate) fn ppmi(
@@ -29,7 +30,7 @@ pub(crate) fn ppmi(
 ) -> Result<Sparse, Cancelled> {
     let mut pairs = Pairs::of(stream, words, window);
     let (mut least, mut done) = (0.0, 0.0);
-    if pairs.at_most() > pairs_max {
+    if pairs.at_most > pairs_max {
         done = 0.5;
         least = pairs.least_of(pairs_max, &mut part(progress, 0.0, done))?;
     }
@@ -59,28 +60,26 @@ struct Pairs<'a> {
     stream: &'a [u32],
     window: usize,
     places: Places,
+    /// An upper bound of the number of distinct pairs.
+    at_most: usize,
+    /// The sum of the weights of the neighbours of each word.
     neighbours: Vec<f64>,
     smoothed: Vec<f64>,
     /// The sum of `smoothed`.
     sum: f64,
-    /// The counts of the current row; 0 between rows.
-    counts: Vec<u32>,
+    /// The sums of the weights of the current row; 0 between rows.
+    weights: Vec<f64>,
     seen: Vec<u32>,
 }
 
 impl<'a> Pairs<'a> {
     fn of(stream: &'a [u32], words: usize, window: usize) -> Self {
-        let neighbours = neighbours(stream, words, window);
+        let (neighbours, at_most) = neighbours(stream, words, window);
         let smoothed: Vec<f64> = neighbours.iter().map(|n| n.powf(SMOOTHING)).collect();
         let sum = smoothed.iter().sum();
         let places = Places::of(stream, words);
-        Self { stream, window, places, neighbours, smoothed, sum, counts: vec![0; words], seen: Vec::new() }
-    }
-
-    /// Returns an upper bound of the number of distinct pairs.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a sum of counts")]
-    fn at_most(&self) -> usize {
-        self.neighbours.iter().sum::<f64>() as usize
+        let (weights, seen) = (vec![0.0; words], Vec::new());
+        Self { stream, window, places, at_most, neighbours, smoothed, sum, weights, seen }
     }
 
     /// Passes the words that occur near `word` to `take` if their value is above 0.
@@ -89,18 +88,18 @@ impl<'a> Pairs<'a> {
             let (before, after) = (&self.stream[..place], &self.stream[place + 1..]);
             let before = before.iter().rev().take(self.window).take_while(|other| **other != END);
             let after = after.iter().take(self.window).take_while(|other| **other != END);
-            for other in before.chain(after) {
-                let count = &mut self.counts[*other as usize];
-                if *count == 0 {
+            for (distance, other) in (1..).zip(before).chain((1..).zip(after)) {
+                let sum = &mut self.weights[*other as usize];
+                if *sum == 0.0 {
                     self.seen.push(*other);
                 }
-                *count += 1;
+                *sum += weight(distance, self.window);
             }
         }
         let row = self.sum / self.neighbours[word];
         for other in self.seen.drain(..) {
-            let count = std::mem::take(&mut self.counts[other as usize]);
-            let ratio = f64::from(count) * row / self.smoothed[other as usize];
+            let weight = std::mem::take(&mut self.weights[other as usize]);
+            let ratio = weight * row / self.smoothed[other as usize];
             if ratio > 1.0 {
                 take(other, ratio.ln());
             }
@@ -128,18 +127,32 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// Returns the total number of neighbours of each word.
-fn neighbours(stream: &[u32], words: usize, window: usize) -> Vec<f64> {
-    let mut neighbours = vec![0.0; words];
+/// Returns the weight of a neighbour at a distance from 1 to `window`. It falls linearly: a near word says more about a
+/// word than a distant one. It is a whole number, so that sums are exact; the factor does not matter.
+///
+/// Source: Levy, Goldberg and Dagan (see [`SMOOTHING`]), section 3.1: the dynamic context window of word2vec.
+#[expect(clippy::cast_precision_loss, reason = "a window has a few words")]
+fn weight(distance: usize, window: usize) -> f64 {
+    (window + 1 - distance) as f64
+}
+
+/// Returns the sum of the weights of the neighbours of each word, and the number of all neighbours.
+fn neighbours(stream: &[u32], words: usize, window: usize) -> (Vec<f64>, usize) {
+    // The sum of the weights of so many nearest neighbours on one side.
+    let nearest = std::iter::once(0.0).chain((1..=window).scan(0.0, |sum, distance| {
+        *sum += weight(distance, window);
+        Some(*sum)
+    }));
+    let nearest: Vec<f64> = nearest.collect();
+    let (mut neighbours, mut count) = (vec![0.0; words], 0);
     for post in stream.split(|word| *word == END) {
         for (at, word) in post.iter().enumerate() {
-            let count = at.min(window) + (post.len() - 1 - at).min(window);
-            #[expect(clippy::cast_precision_loss, reason = "a window has a few words")]
-            let count = count as f64;
-            neighbours[*word as usize] += count;
+            let (before, after) = (at.min(window), (post.len() - 1 - at).min(window));
+            neighbours[*word as usize] += nearest[before] + nearest[after];
+            count += before + after;
         }
     }
-    neighbours
+    (neighbours, count)
 }
 
 /// The positions of each word in a stream.
@@ -191,7 +204,7 @@ mod tests {
             for (a, word) in post.iter().enumerate() {
                 for (b, other) in post.iter().enumerate() {
                     if a != b && a.abs_diff(b) <= window {
-                        *pairs.entry((*word, *other)).or_default() += 1.0;
+                        *pairs.entry((*word, *other)).or_default() += weight(a.abs_diff(b), window);
                     }
                 }
             }

@@ -123,9 +123,8 @@ fn product_of<const N: usize>(a: &[i16; N], b: &[i16; N]) -> i32 {
     sum
 }
 
-/// Returns the similarity of two words whose vectors have this product: the cosine of the angle between them, or 0 if
-/// the cosine is negative.
-pub(crate) fn similarity(product: i32) -> f32 {
+/// Returns the cosine of the angle between two vectors with this product, or 0 if it is negative.
+pub(crate) fn cosine(product: i32) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "components have 16 bits")]
     let cosine = product as f32 / (ONE * ONE);
     cosine.clamp(0.0, 1.0)
@@ -140,9 +139,9 @@ mod tests {
     #[test]
     fn the_cosine_depends_on_the_directions_only() {
         let vectors = Vectors::of(&Tall::new(2, vec![3.0, 4.0, 0.3, 0.4, 4.0, -3.0, -3.0, -4.0]));
-        let cosine = |a, b| similarity(product(vectors.get(a), vectors.get(b)));
-        assert!((cosine(0, 1) - 1.0).abs() < 1e-4);
-        assert!(cosine(0, 2) < 1e-4 && cosine(0, 3) < f32::EPSILON);
+        let between = |a, b| cosine(product(vectors.get(a), vectors.get(b)));
+        assert!((between(0, 1) - 1.0).abs() < 1e-4);
+        assert!(between(0, 2) < 1e-4 && between(0, 3) < f32::EPSILON);
     }
 
     #[test]
@@ -175,12 +174,12 @@ mod tests {
             let vectors = Vectors::of(&Tall::new(200, values.clone()));
             let [a, b] = [vectors.get(0), vectors.get(1)];
             prop_assert_eq!(product(a, b), product(b, a));
-            prop_assert!((0.0..=1.0).contains(&similarity(product(a, b))));
-            prop_assert!((similarity(product(a, a)) - 1.0).abs() < 1e-3);
+            prop_assert!((0.0..=1.0).contains(&cosine(product(a, b))));
+            prop_assert!((cosine(product(a, a)) - 1.0).abs() < 1e-3);
             let (a, b) = values.split_at(200);
             let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
-            let cosine = dot(a, b) / (dot(a, a) * dot(b, b)).sqrt();
-            prop_assert!((similarity(product(vectors.get(0), vectors.get(1))) - cosine.max(0.0)).abs() < 1e-3);
+            let exact = dot(a, b) / (dot(a, a) * dot(b, b)).sqrt();
+            prop_assert!((cosine(product(vectors.get(0), vectors.get(1))) - exact.max(0.0)).abs() < 1e-3);
         }
     }
 }
