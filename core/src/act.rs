@@ -153,7 +153,7 @@ impl Line {
             Some("search") => {
                 let search =
                     Search::new(&search.ok_or(SEARCH_MISSING)?).map_err(|_| SEARCH_RULE.message())?;
-                Act::Search(search.listed(tidings))
+                Act::Search(search.listed(tidings).map_err(|error| error.to_string())?)
             }
             Some("newsfeed") => {
                 let name = newsfeed_name.and_then(|name| text::line(&name, NEWSFEED)).ok_or(NEWSFEED_RULE)?;

@@ -1,8 +1,8 @@
 //! Searches for posts and sites, and recorded searches.
 //!
 //! A search finds the posts that have at least one of its words. A post ranks higher the more of the words it has and
-//! the rarer they are ([`crate::post`] maintains the index). Similar words ([`crate::words`]) are searched as well and
-//! count less. Searching records nothing; [`log`] records a search.
+//! the rarer they are ([`crate::post`] maintains the index). Compounds written as one word or as several, and similar
+//! words ([`crate::words`]), are searched as well and count less. Searching records nothing; [`log`] records a search.
 
 use serde::Serialize;
 use tidings_text::tokens;
@@ -10,14 +10,15 @@ use tidings_text::tokens;
 use crate::Tidings;
 use crate::error::{Error, Problem, Result};
 use crate::post::Post;
-use crate::post::index::{self, Query};
+use crate::post::index::{self, Query, Terms};
 use crate::text;
 pub use crate::words::SEARCH;
-use crate::words::{self, SEARCH_RULE};
+use crate::words::SEARCH_RULE;
 use paging::Page;
 
 mod paging;
 mod record;
+mod terms;
 
 pub use paging::{Paging, RESULTS_MAX};
 pub use record::{LatelySearches, lately, log};
@@ -25,10 +26,6 @@ pub(crate) use record::{ListedSearch, Search};
 
 /// The maximum number of results of a search, and of search records in a list.
 pub const NUM_MAX: i64 = 300;
-
-/// The maximum number of similar words that are searched for each token, and in total.
-const SIMILAR: usize = 3;
-const SIMILAR_ALL: usize = 8;
 
 /// The maximum number of sites in an answer.
 const SITES: i64 = 50;
@@ -117,9 +114,8 @@ pub fn page(
     let (search, num) = (checked(search)?, checked_num(num)?);
     let category = category.map(tidings_text::compose);
     let page = Page::of(paging, &search, category.as_deref(), num)?;
-    let tokens = tokens::distinct(tokens::tokens(&search));
-    let similar = similar_words(tidings, &tokens);
-    let Some(query) = Query::new(&tokens, &similar, tidings.search_cache()) else {
+    let terms = terms::terms(tidings, &search)?;
+    let Some(query) = Query::new(&terms, tidings.search_cache()) else {
         let next = page.cut(&mut Vec::<PostHit>::new());
         return Ok(SearchResult { search_result: Vec::new(), next });
     };
@@ -147,8 +143,8 @@ pub fn domains(tidings: &Tidings, search: &str) -> Result<Domains> {
 pub fn domains_page(tidings: &Tidings, search: &str, paging: Paging<'_>) -> Result<Domains> {
     let search = checked(search)?;
     let page = Page::of(paging, &search, None, SITES)?;
-    let tokens = tokens::distinct(tokens::tokens(&search));
-    let Some(query) = Query::new(&tokens, &[], tidings.search_cache()) else {
+    let terms = Terms { words: tokens::distinct(tokens::tokens(&search)), ..Terms::default() };
+    let Some(query) = Query::new(&terms, tidings.search_cache()) else {
         let next = page.cut(&mut Vec::<Domain>::new());
         return Ok(Domains { search_result: Vec::new(), next });
     };
@@ -181,24 +177,6 @@ fn checked(search: &str) -> Result<String> {
 
 fn checked_num(num: i64) -> Result<i64> {
     (1..=NUM_MAX).contains(&num).then_some(num).ok_or(Error::BadRequest(NUM_RULE))
-}
-
-/// Returns the similar words to search besides distinct tokens: at most [`SIMILAR`] for each token, [`SIMILAR_ALL`] in
-/// total, and none of the tokens themselves.
-fn similar_words(tidings: &Tidings, tokens: &[String]) -> Vec<String> {
-    let mut similar: Vec<String> = Vec::new();
-    for token in tokens {
-        if similar.len() == SIMILAR_ALL {
-            break;
-        }
-        for word in words::similar_to(tidings, token, SIMILAR) {
-            let word = word.word.to_string();
-            if similar.len() < SIMILAR_ALL && !tokens.contains(&word) && !similar.contains(&word) {
-                similar.push(word);
-            }
-        }
-    }
-    similar
 }
 
 /// Converts a relevance above 0 to a similarity above 0 and below 1.

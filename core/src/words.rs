@@ -100,25 +100,39 @@ pub fn similar(tidings: &Tidings, search: &str) -> Result<SimilarityWords> {
     let tokens = tokens::distinct(tokens::tokens(&search));
     let most = tidings.config().words.similar;
     let similarity_word = tokens.into_iter().map(|token| {
-        let words = similar_to(tidings, &token, most);
+        let words = similar_to(tidings, &token, most, 0.0);
         TokenWords { token, words }
     });
     Ok(SimilarityWords { similarity_word: similarity_word.collect() })
 }
 
-/// Returns the most similar words of a token, most similar first: at most `most`, with the minimum similarity of the
-/// settings.
-pub(crate) fn similar_to(tidings: &Tidings, token: &str, most: usize) -> Vec<SimilarWord> {
+/// Returns the most similar words of a token, most similar first: at most `most`, with a similarity of at least `least`
+/// and at least the minimum of the settings.
+pub(crate) fn similar_to(tidings: &Tidings, token: &str, most: usize, least: f64) -> Vec<SimilarWord> {
+    let least = least.max(tidings.config().words.similarity);
     let mut words = Vec::new();
     let Some(current) = tidings.words().current().filter(|_| most > 0) else { return words };
     current.neighbours(token, |word, similarity| {
         let similarity = (f64::from(similarity) * 1e4).round() / 1e4;
-        if similarity >= tidings.config().words.similarity {
+        if similarity >= least {
             words.push(SimilarWord { word: Arc::clone(word), similarity });
         }
-        similarity >= tidings.config().words.similarity && words.len() < most
+        similarity >= least && words.len() < most
     });
     words
+}
+
+/// Returns whether the word model knows that posts have a word. It does not know rare words.
+pub(crate) fn is_in_posts(tidings: &Tidings, word: &str) -> bool {
+    tidings.words().current().is_some_and(|current| current.model.is_in_posts(word))
+}
+
+/// Returns the two or three words of posts that a compound consists of; none if it is not a compound.
+pub(crate) fn parts(tidings: &Tidings, word: &str) -> Vec<String> {
+    let current = tidings.words().current();
+    current.map_or_else(Vec::new, |current| {
+        current.model.parts(word).into_iter().map(ToString::to_string).collect()
+    })
 }
 
 /// Starts the thread that updates the model when posts change or another process writes a model. It runs until the

@@ -256,7 +256,7 @@ impl<'t> Traffic<'t> {
         script.ask(visit.who, visit.at, "POST", "/search_logging", "/search_logging".to_owned());
         script.ask(visit.who, visit.at, "POST", "/priority_search/{num}", "/priority_search/20".to_owned());
         if let Some(id) = visit.id {
-            script.act(id, visit.at, Act::Search(search.listed(self.tidings)));
+            script.act(id, visit.at, Act::Search(search.listed(self.tidings)?));
         } else {
             let visitor = visit.who.number();
             script.guests.push((visit.at, Guest::Searches { search, visitor, lately }));

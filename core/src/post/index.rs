@@ -33,13 +33,32 @@ const TITLE_WEIGHT: u8 = 4;
 /// The maximum number of words of a search; further words are ignored.
 pub(crate) const QUERY_TOKENS: usize = 32;
 
+/// The weight of another form of a word relative to a word of the search.
+const FORM_WEIGHT: f64 = 0.8;
 /// The weight of a similar word relative to a word of the search.
 const SIMILAR_WEIGHT: f64 = 0.2;
 
-/// A query. It matches a post that has one of its words or one of the similar words.
+/// The distinct words to search, by their weights.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Terms {
+    /// The words of the search.
+    pub(crate) words: Vec<String>,
+    /// Words that are probably the same as words of the search in another spelling: they count four fifths.
+    pub(crate) forms: Vec<String>,
+    /// Words with a similar meaning: they count a fifth.
+    pub(crate) similar: Vec<String>,
+}
+
+impl Terms {
+    /// Returns whether a word is one of the terms.
+    pub(crate) fn has(&self, word: &str) -> bool {
+        self.words.iter().chain(&self.forms).chain(&self.similar).any(|term| term == word)
+    }
+}
+
+/// A query. It matches a post that has one of its terms.
 pub(crate) struct Query<'q> {
-    words: &'q [String],
-    similar: &'q [String],
+    terms: &'q Terms,
     #[cfg(feature = "postgres")]
     cache: &'q postgres::PostingCache,
 }
@@ -52,15 +71,35 @@ pub(crate) struct SearchCache {
 }
 
 impl<'q> Query<'q> {
-    /// Creates a query for distinct tokens and words similar to them; `None` without tokens.
-    pub(crate) fn new(tokens: &'q [String], similar: &'q [String], cache: &'q SearchCache) -> Option<Self> {
-        let first = |words: &'q [String]| &words[..words.len().min(QUERY_TOKENS)];
-        (!tokens.is_empty()).then(|| Self {
-            words: first(tokens),
-            similar: first(similar),
+    /// Creates a query for terms; `None` without words of the search.
+    pub(crate) fn new(terms: &'q Terms, cache: &'q SearchCache) -> Option<Self> {
+        (!terms.words.is_empty()).then(|| Self {
+            terms,
             #[cfg(feature = "postgres")]
             cache: &cache.postings,
         })
+    }
+
+    /// Returns the terms of each weight, without weights that no term has.
+    fn groups(&self) -> impl Iterator<Item = (&'q [String], f64)> {
+        let Terms { words, forms, similar } = self.terms;
+        [(words, 1.0), (forms, FORM_WEIGHT), (similar, SIMILAR_WEIGHT)]
+            .into_iter()
+            .map(|(terms, weight)| (&terms[..terms.len().min(QUERY_TOKENS)], weight))
+            .filter(|(terms, _)| !terms.is_empty())
+    }
+}
+
+/// Returns which of these words a post of the index has, or had until recently.
+pub(crate) fn has_words(
+    tx: &mut dyn Tx,
+    words: &[String],
+    cache: &SearchCache,
+) -> Result<Vec<bool>, StoreError> {
+    match tx.dialect() {
+        Dialect::Sqlite => sqlite::has_words(tx, words),
+        #[cfg(feature = "postgres")]
+        Dialect::Postgres => postgres::has_words(tx, words, &cache.postings),
     }
 }
 
@@ -238,8 +277,8 @@ pub(super) fn set_unindexed(tx: &mut dyn Tx, key: Option<PostKey>) -> Result<(),
 ///
 /// The relevance is BM25, the sum over the words of the query of `idf · f · (k + 1) / (f + k · (1 - b + b · l))`, where
 /// `f` is the number of occurrences of the word in the post, each in the title counted four times, `l` is the length of
-/// the post relative to the average, `idf` measures the rarity of the word, `k` is 1.2 and `b` is 0.75. A similar word
-/// counts a fifth. Posts of equal relevance are ordered by date, then by id, greatest first.
+/// the post relative to the average, `idf` measures the rarity of the word, `k` is 1.2 and `b` is 0.75. Another form of
+/// a word counts four fifths, and a similar word a fifth. Posts of equal relevance are ordered by date, then by id, greatest first.
 ///
 /// Source: Robertson and Zaragoza, *The probabilistic relevance framework: BM25 and beyond*, Foundations and
 /// Trends in Information Retrieval 3(4), 2009.

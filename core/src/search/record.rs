@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use tidings_text::tokens;
 
-use super::{checked, checked_num, similar_words};
+use super::terms::similar_words;
+use super::{checked, checked_num};
 use crate::Tidings;
 use crate::account::{Caller, Identity, Member};
 use crate::analysis::Guest;
@@ -38,6 +39,10 @@ pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &st
     };
     // A guest has no list of searches.
     let listed = matches!(identity, Identity::Named { .. }).then(|| search.clone().listed(tidings));
+    let listed = match listed.transpose() {
+        Ok(listed) => listed,
+        Err(error) => return Pending::given(Err(error)),
+    };
     let calendar = Arc::clone(&tidings.analysis().calendar);
     // A search only adds rows: a term under the revision of the transaction, and an entry of a list. Pruning the list leaves out
     // what another transaction prunes.
@@ -85,10 +90,13 @@ impl Search {
     }
 
     /// Adds the tokens and the similar words, which a list shows. Finding similar words is slow, so it is done before the transaction.
-    pub(crate) fn listed(self, tidings: &Tidings) -> ListedSearch {
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub(crate) fn listed(self, tidings: &Tidings) -> Result<ListedSearch> {
         let tokens = tokens::tokens(&self.original);
-        let similar = similar_words(tidings, &tokens::distinct(tokens.clone())).join(" ");
-        ListedSearch { search: self, tokens: tokens.join(" "), similar }
+        let similar = similar_words(tidings, &tokens::distinct(tokens.clone()))?.join(" ");
+        Ok(ListedSearch { search: self, tokens: tokens.join(" "), similar })
     }
 
     /// Records the search for the trends.

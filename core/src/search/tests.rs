@@ -7,6 +7,7 @@ use crate::account::Caller;
 use crate::clock::Timestamp;
 use crate::post::{self, Draft};
 use crate::testing::{self, NOW, Service};
+use crate::words;
 
 /// Creates a service with posts about Rust and about the library, on two sites.
 fn service() -> Service {

@@ -66,7 +66,9 @@ fn is_about(word: &str, subject: &str) -> bool {
 
 #[test]
 fn words_of_a_subject_are_similar_most_similar_first() {
-    let service = service();
+    let service = testing::service();
+    import(&service, 400, 1);
+    train(&service, &Caller::Operator, &mut |_| {}).unwrap();
     for (word, subject) in [("cargo", "rust"), ("oven", "cooking"), ("harbour", "sea"), ("학생", "한글")]
     {
         let found = words(&service, word);

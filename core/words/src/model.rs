@@ -15,6 +15,10 @@ use crate::{Cancelled, Progress, Recipe};
 const LENT_POWER: i32 = 4;
 /// The number of the nearest words found so far whose own neighbours are searched as well.
 const EXPANDED: usize = 10;
+/// The minimum length of a part of a compound in characters. Shorter words are parts of words by accident.
+const PART_MIN: usize = 3;
+/// The same in Hangul, whose syllables carry as much information as two letters.
+const PART_MIN_HANGUL: usize = 2;
 /// The minimum number of occurrences at which a Korean word that always ends with an apparent particle counts as a word
 /// without a particle.
 const ALWAYS_INFLECTED: u32 = 10;
@@ -147,6 +151,41 @@ impl Model {
         self.collect(self.around(nearest.into_iter()), own.at(0), &mut found);
         found.truncate(NEIGHBOURS_MAX);
         found.into_iter().map(|(product, word)| (word, similarity(cosine(product)))).collect()
+    }
+
+    /// Returns whether posts have a word of the model.
+    pub fn is_in_posts(&self, word: &str) -> bool {
+        self.number(word).is_some_and(|number| self.shown[number as usize])
+    }
+
+    /// Splits a compound into two words of posts, or into three if no two are found; empty if no three are found either.
+    ///
+    /// Of several splits, it is the one whose rarest word is the most frequent. Words with Han or Kana are not split,
+    /// because their tokens are pairs of characters.
+    pub fn parts(&self, word: &str) -> Vec<&Arc<str>> {
+        let is_hangul = |c| ('가'..='힣').contains(&c);
+        let least = if word.chars().all(is_hangul) { PART_MIN_HANGUL } else { PART_MIN };
+        if !word.chars().all(|c| is_hangul(c) || c.is_ascii_lowercase()) {
+            return Vec::new();
+        }
+        // The places between characters, of which a part has a number.
+        let ends: Vec<usize> = word.char_indices().map(|(at, _)| at).chain([word.len()]).collect();
+        let known = |from: usize, to: usize| {
+            let number = if to < from + least { None } else { self.number(&word[ends[from]..ends[to]]) };
+            number.filter(|number| self.shown[*number as usize])
+        };
+        let last = ends.len() - 1;
+        let two = (1..last).filter_map(|middle| Some(vec![known(0, middle)?, known(middle, last)?]));
+        // The most frequent words have the least numbers.
+        let best = two.min_by_key(|parts| parts.iter().max().copied()).or_else(|| {
+            let first = (1..last).filter_map(|a| Some((a, known(0, a)?)));
+            let three = first.flat_map(|(a, first)| {
+                let known = &known;
+                (a + 1..last).filter_map(move |b| Some(vec![first, known(a, b)?, known(b, last)?]))
+            });
+            three.min_by_key(|parts| parts.iter().max().copied())
+        });
+        best.unwrap_or_default().into_iter().map(|part| self.word(part)).collect()
     }
 
     /// Returns the words that lend their vectors to an unknown one, with the similarity of their spelling: a word that
@@ -294,6 +333,24 @@ mod tests {
         let model = model(&[("rust", 1, [1.0, 0.0]), ("cargo", 1, [0.353_553_4, 0.935_414_3])]);
         let (_, value) = model.neighbours(0).next().unwrap();
         assert!((value - 0.5).abs() < 1e-3, "{value}");
+    }
+
+    #[test]
+    fn a_compound_is_split_into_the_most_frequent_words_of_posts() {
+        let words =
+            ["data", "base", "database", "databas", "note", "book", "notebook", "데이터", "베이스", "는"];
+        let model = model(&words.map(|word| (word, u32::from(word != "databas"), [1.0, 0.0])));
+        let parts = |word| model.parts(word).into_iter().map(|part| &**part).collect::<Vec<_>>();
+        assert_eq!(parts("database"), ["data", "base"]);
+        assert_eq!(parts("notebookdata"), ["notebook", "data"], "two words rather than three");
+        assert_eq!(parts("notedatabook"), ["note", "data", "book"]);
+        assert_eq!(parts("데이터베이스"), ["데이터", "베이스"]);
+        assert_eq!(parts("데이터베이스data"), ["데이터", "베이스", "data"]);
+        for word in ["", "data", "databas", "dat", "notebases", "note-book", "데이터는", "東京", "data1"]
+        {
+            assert!(parts(word).is_empty(), "{word}");
+        }
+        assert!(model.is_in_posts("data") && !model.is_in_posts("databas") && !model.is_in_posts("x"));
     }
 
     #[test]

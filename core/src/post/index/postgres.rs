@@ -56,7 +56,7 @@ mod top;
 
 pub(super) use cache::PostingCache;
 pub(super) use check::damage;
-pub(super) use search::Ranked;
+pub(super) use search::{Ranked, has_words};
 use segment::Segment;
 
 /// The column with the key of the post.

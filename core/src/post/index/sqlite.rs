@@ -2,7 +2,7 @@
 //!
 //! The index receives tokens separated by blanks, and its tokenizer treats every other character as a letter.
 
-use super::{Change, Matches, Query, SIMILAR_WEIGHT, TITLE_WEIGHT};
+use super::{Change, Matches, Query, TITLE_WEIGHT};
 use crate::id::PostKey;
 use crate::post::token_fields::TokenFields;
 use crate::store::{StoreError, Tx, Value};
@@ -14,11 +14,20 @@ pub(super) const KEY: &str = "rowid";
 const FOUND: &str = "found AS MATERIALIZED (
     SELECT rowid AS key, -bm25(post_index, $4, 1.0) AS relevance FROM post_index WHERE post_index MATCH $3)";
 /// Like [`FOUND`], with the posts that match $5 in addition, whose relevance is multiplied by $6.
-const FOUND_SIMILAR: &str = "found AS MATERIALIZED (
+const FOUND_BY_2: &str = "found AS MATERIALIZED (
     SELECT key, sum(relevance) AS relevance FROM (
         SELECT rowid AS key, -bm25(post_index, $4, 1.0) AS relevance FROM post_index WHERE post_index MATCH $3
         UNION ALL
         SELECT rowid, -bm25(post_index, $4, 1.0) * $6 FROM post_index WHERE post_index MATCH $5)
+    GROUP BY key)";
+/// Like [`FOUND_BY_2`], with the posts that match $7 in addition, whose relevance is multiplied by $8.
+const FOUND_BY_3: &str = "found AS MATERIALIZED (
+    SELECT key, sum(relevance) AS relevance FROM (
+        SELECT rowid AS key, -bm25(post_index, $4, 1.0) AS relevance FROM post_index WHERE post_index MATCH $3
+        UNION ALL
+        SELECT rowid, -bm25(post_index, $4, 1.0) * $6 FROM post_index WHERE post_index MATCH $5
+        UNION ALL
+        SELECT rowid, -bm25(post_index, $4, 1.0) * $8 FROM post_index WHERE post_index MATCH $7)
     GROUP BY key)";
 
 /// Writes changes, in order.
@@ -55,12 +64,25 @@ pub(super) fn clear(tx: &mut dyn Tx) -> Result<(), StoreError> {
 
 /// Returns the posts that match a query.
 pub(super) fn matches(query: &Query<'_>) -> Matches {
-    let mut args = vec![Value::Text(any_of(query.words)), Value::Real(TITLE_WEIGHT.into())];
-    if query.similar.is_empty() {
-        return Matches { sql: FOUND, args };
+    let mut args = Vec::new();
+    for (group, (terms, weight)) in query.groups().enumerate() {
+        // The words of the search come first; their relevance has no factor.
+        let number = if group == 0 { TITLE_WEIGHT.into() } else { weight };
+        args.extend([Value::Text(any_of(terms)), Value::Real(number)]);
     }
-    args.extend([Value::Text(any_of(query.similar)), Value::Real(SIMILAR_WEIGHT)]);
-    Matches { sql: FOUND_SIMILAR, args }
+    let sql = match args.len() / 2 {
+        1 => FOUND,
+        2 => FOUND_BY_2,
+        _ => FOUND_BY_3,
+    };
+    Matches { sql, args }
+}
+
+/// Returns which of these words a post of the index has.
+pub(super) fn has_words(tx: &mut dyn Tx, words: &[String]) -> Result<Vec<bool>, StoreError> {
+    let sql = "SELECT 1 FROM post_index WHERE post_index MATCH $1 LIMIT 1";
+    let has = |word| Ok(tx.row(sql, &[(&any_of(std::slice::from_ref(word))).into()])?.is_some());
+    words.iter().map(has).collect()
 }
 
 /// Returns an FTS5 expression that matches any of the words.

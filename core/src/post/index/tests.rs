@@ -29,9 +29,15 @@ fn insert(tidings: &Tidings, title: &str, post: &str) -> String {
 
 /// Returns the titles of the posts found, with their relevance.
 fn found(tidings: &Tidings, words: &[&str], similar: &[&str]) -> Vec<(String, f64)> {
-    let [words, similar] =
-        [words, similar].map(|words| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
-    let query = Query::new(&words, &similar, tidings.search_cache()).unwrap();
+    found_by(tidings, words, &[], similar)
+}
+
+/// Returns the same for words, forms of words, and similar words.
+fn found_by(tidings: &Tidings, words: &[&str], forms: &[&str], similar: &[&str]) -> Vec<(String, f64)> {
+    let [words, forms, similar] =
+        [words, forms, similar].map(|words| words.iter().map(|word| (*word).to_owned()).collect());
+    let terms = Terms { words, forms, similar };
+    let query = Query::new(&terms, tidings.search_cache()).unwrap();
     let found = tidings.store().read(|tx| find(tx, &query, None, NOW, 10)).unwrap();
     found.into_iter().map(|(post, relevance)| (post.title, relevance)).collect()
 }
@@ -64,22 +70,36 @@ fn the_relevance_of_a_post_is_that_of_the_formula() {
     for (title, post) in POSTS {
         insert(&service, title, post);
     }
-    for (words, similar) in [
-        (&["cargo"][..], &[][..]),
-        (&["rust"], &[]),
-        (&["cargo", "rust", "car", "unknown"], &[]),
-        (&["o'reilly", "c", "도서관"], &["interest", "cargo"]),
+    for (words, forms, similar) in [
+        (&["cargo"][..], &[][..], &[][..]),
+        (&["rust"], &[], &[]),
+        (&["cargo", "rust", "car", "unknown"], &[], &[]),
+        (&["o'reilly", "c", "도서관"], &[], &["interest", "cargo"]),
+        (&["unknown"], &["cargo", "books"], &[]),
+        (&["notes"], &["cargo", "books"], &["interest", "rust"]),
     ] {
-        let weighted =
-            words.iter().map(|word| (*word, 1.0)).chain(similar.iter().map(|word| (*word, SIMILAR_WEIGHT)));
+        let weighted = [(words, 1.0), (forms, FORM_WEIGHT), (similar, SIMILAR_WEIGHT)]
+            .into_iter()
+            .flat_map(|(words, weight)| words.iter().map(move |word| (*word, weight)));
         let expected = by_formula(&weighted.collect::<Vec<_>>());
-        let found = found(&service, words, similar);
+        let found = found_by(&service, words, forms, similar);
         assert_eq!(found.len(), expected.iter().filter(|sum| **sum > 0.0).count(), "{words:?}: {found:?}");
         for (title, relevance) in found {
             let at = POSTS.iter().position(|(other, _)| *other == title).unwrap();
             assert!((relevance - expected[at]).abs() < 1e-9, "{words:?}, {title}: {relevance} {expected:?}");
         }
     }
+}
+
+#[test]
+fn the_index_knows_the_words_of_its_posts() {
+    let service = service();
+    for (title, post) in POSTS {
+        insert(&service, title, post);
+    }
+    let words = ["cargo", "o'reilly", "cargobuilds", "도서관", "\"", ""].map(str::to_owned);
+    let has = service.store().read(|tx| has_words(tx, &words, service.search_cache())).unwrap();
+    assert_eq!(has, [true, true, false, true, false, false]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::super::{Matches, Query, SIMILAR_WEIGHT};
+use super::super::{Matches, Query};
 use super::cache::{Key, PostingCache};
 use super::codec::{Damaged, Place, Posting, for_each_word};
 use super::list::{List, ListWriter};
@@ -54,8 +54,8 @@ impl Ranked {
     /// Reads the postings of a query.
     pub(in crate::post::index) fn of(tx: &mut dyn Tx, query: &Query<'_>) -> Result<Self, StoreError> {
         let mut words: Vec<Word> = Vec::new();
-        for (tokens, weight) in [(query.words, 1.0), (query.similar, SIMILAR_WEIGHT)] {
-            words.extend(tokens.iter().map(|token| Word { token: token.clone(), weight, ..Word::default() }));
+        for (terms, weight) in query.groups() {
+            words.extend(terms.iter().map(|token| Word { token: token.clone(), weight, ..Word::default() }));
         }
         let mut row = tx.one("SELECT posts, length FROM post_index_size WHERE one = 1", &[])?;
         let (posts, length): (i64, i64) = (row.take(0)?, row.take(1)?);
@@ -132,6 +132,20 @@ impl Ranked {
         rest.sort_unstable_by(|one, other| one.relevance.total_cmp(&other.relevance));
         rest
     }
+}
+
+/// Returns which of these words a post has, or had until the last merge.
+pub(in crate::post::index) fn has_words(
+    tx: &mut dyn Tx,
+    words: &[String],
+    cache: &PostingCache,
+) -> Result<Vec<bool>, StoreError> {
+    let word = |token: &String| Word { token: token.clone(), ..Word::default() };
+    let mut words: Vec<Word> = words.iter().map(word).collect();
+    let segments = Segment::ready(tx)?;
+    read_segments(tx, cache, &segments, &mut words)?;
+    read_recent(tx, &segments, &mut words)?;
+    Ok(words.iter().map(|word| word.count() > 0).collect())
 }
 
 /// Reads the postings of words in segments.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tidings_cluster::{Cluster, Database, is_installed};
 
+use super::super::Terms;
 use super::super::{Matches, Query};
 use super::*;
 use crate::Tidings;
@@ -55,13 +56,16 @@ impl Server {
 
     /// Returns the relevance of each post that matches.
     fn found(&self, words: &[String], similar: &[String]) -> Result<BTreeMap<i64, f64>, StoreError> {
-        let query = Query::new(words, similar, self.tidings.search_cache()).unwrap();
+        let [words, similar] = [words, similar].map(<[String]>::to_vec);
+        let terms = Terms { words, similar, ..Terms::default() };
+        let query = Query::new(&terms, self.tidings.search_cache()).unwrap();
         self.tidings.store().read(|tx| rows(tx, |tx| Ok(Some(Ranked::of(tx, &query)?.all()))))
     }
 
     /// Returns the same in parts of this size.
     fn found_in_parts(&self, words: &[String], num: i64) -> Vec<BTreeMap<i64, f64>> {
-        let query = Query::new(words, &[], self.tidings.search_cache()).unwrap();
+        let terms = Terms { words: words.to_vec(), ..Terms::default() };
+        let query = Query::new(&terms, self.tidings.search_cache()).unwrap();
         let parts = self.tidings.store().read(|tx| {
             let (mut ranked, mut parts) = (Ranked::of(tx, &query)?, Vec::new());
             while let Some(matches) = ranked.next(tx, num, None)? {

@@ -1,0 +1,212 @@
+//! The terms of a search: its words, other forms of them, and words with a similar meaning.
+//!
+//! Some words are written both as one and as two: `data base` and `database`. So neighbouring words of a search are also
+//! searched as one word, and a long word is also searched as the words that it consists of. Similar words help if a word
+//! is mistyped. If posts have the word, only very similar words are searched, because others find less relevant posts.
+
+use tidings_text::{hangul, tokens};
+
+use crate::Tidings;
+use crate::error::Result;
+use crate::post::index::{self, Terms};
+use crate::words;
+
+/// The maximum number of similar words that are searched for each token, and in total.
+const SIMILAR: usize = 3;
+const SIMILAR_ALL: usize = 8;
+/// The maximum number of joined words, and of parts of words, that are searched.
+const JOINED: usize = 8;
+const PARTS: usize = 8;
+
+/// The minimum similarity of a similar word to a word that posts have: a cosine of 0.7. Searches for three words of a
+/// text found it less well with a lower minimum.
+const KNOWN_SIMILARITY: f64 = 0.79;
+
+/// Returns the terms of a search.
+///
+/// # Errors
+/// An error of the store.
+pub(super) fn terms(tidings: &Tidings, search: &str) -> Result<Terms> {
+    let stream = tokens::tokens(search);
+    let forms = joined(&stream);
+    let words = tokens::distinct(stream);
+    let known = known(tidings, &words)?;
+    let similar = similar(tidings, &words, &known);
+    let parts = words.iter().zip(known).flat_map(|(word, is_known)| {
+        words::parts(tidings, word).into_iter().map(move |part| (part, is_known))
+    });
+    let parts: Vec<(String, bool)> = parts.take(PARTS).collect();
+    // Posts that have a compound itself are what the search is for, so its parts count little.
+    let (of_known, of_unknown): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(_, is_known)| *is_known);
+    let mut terms = Terms { words, ..Terms::default() };
+    for form in forms.into_iter().take(JOINED).chain(of_unknown.into_iter().map(|(part, _)| part)) {
+        if !terms.has(&form) {
+            terms.forms.push(form);
+        }
+    }
+    for word in similar.into_iter().chain(of_known.into_iter().map(|(part, _)| part)) {
+        if !terms.has(&word) {
+            terms.similar.push(word);
+        }
+    }
+    Ok(terms)
+}
+
+/// Returns the similar words to search besides distinct tokens: at most [`SIMILAR`] for each token, [`SIMILAR_ALL`] in
+/// total, and none of the tokens themselves.
+///
+/// # Errors
+/// An error of the store.
+pub(super) fn similar_words(tidings: &Tidings, tokens: &[String]) -> Result<Vec<String>> {
+    Ok(similar(tidings, tokens, &known(tidings, tokens)?))
+}
+
+/// Does the same for tokens of which it is known whether posts have them.
+fn similar(tidings: &Tidings, tokens: &[String], known: &[bool]) -> Vec<String> {
+    let mut similar: Vec<String> = Vec::new();
+    for (token, is_known) in tokens.iter().zip(known) {
+        if similar.len() == SIMILAR_ALL {
+            break;
+        }
+        let least = if *is_known { KNOWN_SIMILARITY } else { 0.0 };
+        for word in words::similar_to(tidings, token, SIMILAR, least) {
+            let word = word.word.to_string();
+            if similar.len() < SIMILAR_ALL && !tokens.contains(&word) && !similar.contains(&word) {
+                similar.push(word);
+            }
+        }
+    }
+    similar
+}
+
+/// Returns which of these words posts have. Without a word model, it makes no difference, and the store is not asked.
+fn known(tidings: &Tidings, tokens: &[String]) -> Result<Vec<bool>> {
+    let mut known: Vec<bool> = tokens.iter().map(|token| words::is_in_posts(tidings, token)).collect();
+    // The model lacks rare words.
+    let rare: Vec<usize> = (0..tokens.len()).filter(|at| !known[*at]).collect();
+    if rare.is_empty() || tidings.words().current().is_none() {
+        return Ok(known);
+    }
+    let words: Vec<String> = rare.iter().map(|at| tokens[*at].clone()).collect();
+    let limit = tidings.config().query_timeout;
+    let has = tidings.store().read_stale(Some(limit), tidings.posts_changed().get(), |tx| {
+        index::has_words(tx, &words, tidings.search_cache())
+    })?;
+    for (at, has) in rare.into_iter().zip(has) {
+        known[at] = has;
+    }
+    Ok(known)
+}
+
+/// Returns neighbouring tokens of a search as one word each.
+///
+/// A Korean word is followed by its stems in the tokens. The second word needs only its shortest stem, because the index
+/// has the joined word without the same particle; the first word needs all, because a particle may belong to it.
+fn joined(stream: &[String]) -> Vec<String> {
+    let mut groups: Vec<&[String]> = Vec::new();
+    let mut start = 0;
+    for end in 1..=stream.len() {
+        let is_stem =
+            stream.get(end).is_some_and(|next| hangul::stems(&stream[start]).any(|stem| stem == next));
+        if !is_stem {
+            groups.push(&stream[start..end]);
+            start = end;
+        }
+    }
+    let mut joined = Vec::new();
+    for pair in groups.windows(2) {
+        let right = &pair[1][pair[1].len() - 1];
+        for left in pair[0] {
+            let word = format!("{left}{right}");
+            // The tokens of other words have their own rules: pairs of Han and Kana, numbers, and a maximum length.
+            if word.chars().all(char::is_alphabetic) && tokens::tokens(&word).first() == Some(&word) {
+                joined.push(word);
+            }
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::account::Caller;
+    use crate::post::{self, Draft};
+    use crate::testing::{self, Service};
+
+    /// Creates a service with a post for each text, and a model of vectors.
+    fn service(texts: &[&str], vectors: &str) -> Service {
+        let service = testing::service();
+        for (n, text) in texts.iter().enumerate() {
+            let draft = Draft {
+                title: Some((*text).into()),
+                url: Some(format!("https://a.example/{n}")),
+                ..Draft::default()
+            };
+            post::insert(&service, &Caller::Operator, &draft).unwrap();
+        }
+        words::load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap();
+        service
+    }
+
+    fn strings(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn neighbouring_words_are_joined() {
+        let joined = |search: &str| joined(&tokens::tokens(search));
+        assert_eq!(joined("The data base server"), ["database", "baseserver"]);
+        assert_eq!(joined("e-mail"), ["email"]);
+        assert_eq!(joined("데이터를 베이스에서"), ["데이터를베이스", "데이터베이스"]);
+        assert_eq!(joined("rust를 배우기"), ["rust를배우기", "rust배우기"]);
+        for search in ["", "data", "도서관에서는", "東京 大学", "版本 2026", &"a".repeat(64), "1 2"]
+        {
+            assert!(joined(search).is_empty(), "{search}: {:?}", joined(search));
+        }
+        assert!(joined(&format!("{} b", "a".repeat(64))).is_empty(), "too long");
+    }
+
+    #[test]
+    fn parts_of_an_unknown_word_are_other_forms_and_those_of_a_known_one_count_less() {
+        let service = service(&["data base", "notebook", "note", "book"], "2 2\ndata 1 0\nbase 0 1\n");
+        let found = terms(&service, "database").unwrap();
+        assert_eq!(
+            found,
+            Terms { words: strings(&["database"]), forms: strings(&["data", "base"]), similar: Vec::new() }
+        );
+        let vectors = "3 3\nnote 1 0 0\nbook 0 1 0\nnotebook 0 0 1\n";
+        words::load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap();
+        let found = terms(&service, "notebook").unwrap();
+        assert_eq!(found.similar, ["note", "book"]);
+        assert!(found.forms.is_empty());
+        let found = terms(&service, "note book").unwrap();
+        assert_eq!((found.forms, found.similar), (strings(&["notebook"]), Vec::new()));
+        let without = testing::service();
+        assert_eq!(terms(&without, "note book").unwrap().forms, ["notebook"], "without a model");
+    }
+
+    #[test]
+    fn a_known_word_has_only_very_similar_words_and_a_rare_one_is_known() {
+        // The cosines with whale are 0.8 and 0.6, which are similarities of 0.86 and 0.71.
+        let vectors = "4 2\nwhale 1 0\norca 0.8 0.6\nship 0.6 0.8\nsea 0 -1\n";
+        let service = service(&["whale orca ship sea", "whalee"], vectors);
+        let similar = |search: &str| terms(&service, search).unwrap().similar;
+        assert_eq!(similar("whale"), ["orca"]);
+        assert_eq!(similar("whalee"), ["whale", "orca"], "a rare word that the model lacks");
+        assert_eq!(similar("wahle"), ["whale", "orca", "ship"], "mistyped");
+    }
+
+    proptest! {
+        #[test]
+        fn joined_words_are_tokens_of_a_search(search in "[a-c가나는의東 '.1-]{0,24}") {
+            let stream = tokens::tokens(&search);
+            for word in joined(&stream) {
+                prop_assert_eq!(&tokens::tokens(&word)[0], &word);
+                prop_assert!(stream.iter().any(|left| word.starts_with(left.as_str())));
+            }
+        }
+    }
+}
