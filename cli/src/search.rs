@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use tidings_core::search::{Paging, SnippetPart};
 use tidings_core::{analysis, search, words};
 use tidings_tui::number::number;
 
@@ -23,6 +24,9 @@ pub(crate) enum Search {
         /// The maximum number of posts, 1 to 300
         #[arg(long, value_name = "N", default_value_t = 20)]
         limit: i64,
+        /// Also show the part of each text with the words found, which are in brackets
+        #[arg(long)]
+        snippets: bool,
     },
     /// Record a search by a member or a guest
     #[command(after_help = "Example: tidings --as ann search log \"borrow checker\"")]
@@ -53,7 +57,9 @@ pub(crate) enum Search {
 
 pub(crate) fn run(session: &Session, command: &Search) -> Result<ExitCode, Failure> {
     match command {
-        Search::Run { text, category, limit } => find(session, text, category.as_deref(), *limit),
+        Search::Run { text, category, limit, snippets } => {
+            find(session, text, category.as_deref(), *limit, *snippets)
+        }
         Search::Log { text } => {
             search::log(&session.tidings, &session.caller, None, text).wait()?;
             session.out.answer(&(), |page| page.line("The search is recorded."))
@@ -65,11 +71,14 @@ pub(crate) fn run(session: &Session, command: &Search) -> Result<ExitCode, Failu
     }
 }
 
-fn find(session: &Session, text: &str, category: Option<&str>, limit: i64) -> Result<ExitCode, Failure> {
-    let found = match category {
-        Some(category) => search::in_category(&session.tidings, category, text, limit)?,
-        None => search::run(&session.tidings, text, limit)?,
-    };
+fn find(
+    session: &Session,
+    text: &str,
+    category: Option<&str>,
+    limit: i64,
+    snippets: bool,
+) -> Result<ExitCode, Failure> {
+    let found = search::page(&session.tidings, text, category, limit, Paging::Off, snippets)?;
     session.out.list(&found, &found.search_result, |page| {
         let columns = [
             Column::whole("ID"),
@@ -84,7 +93,20 @@ fn find(session: &Session, text: &str, category: Option<&str>, limit: i64) -> Re
             table.row([post.id.clone(), post.title.clone(), fits, local(post.date), post.url.clone()]);
         }
         page.table(&table, "No post was found.");
+        for hit in &found.search_result {
+            if let Some(snippet) = hit.snippet.as_deref().filter(|snippet| !snippet.is_empty()) {
+                page.line("");
+                page.styled(Style::Strong, &hit.post.title);
+                page.indented(&marked(snippet));
+            }
+        }
     })
+}
+
+/// Returns a snippet with the words found in brackets, which show in every terminal and in files.
+fn marked(snippet: &[SnippetPart]) -> String {
+    let part = |part: &SnippetPart| if part.hit { format!("[{}]", part.text) } else { part.text.clone() };
+    snippet.iter().map(part).collect()
 }
 
 fn similar(session: &Session, text: &str) -> Result<ExitCode, Failure> {

@@ -9,8 +9,9 @@ use tidings_text::tokens;
 
 use crate::Tidings;
 use crate::error::{Error, Problem, Result};
-use crate::post::Post;
 use crate::post::index::{self, Query, Terms};
+use crate::post::{Post, texts};
+use crate::store::StoreError;
 use crate::text;
 pub use crate::words::SEARCH;
 use crate::words::SEARCH_RULE;
@@ -18,11 +19,13 @@ use paging::Page;
 
 mod paging;
 mod record;
+mod snippet;
 mod terms;
 
 pub use paging::{Paging, RESULTS_MAX};
 pub use record::{LatelySearches, lately, log};
 pub(crate) use record::{ListedSearch, Search};
+pub use snippet::SnippetPart;
 
 /// The maximum number of results of a search, and of search records in a list.
 pub const NUM_MAX: i64 = 300;
@@ -41,6 +44,11 @@ pub struct PostHit {
     pub post: Post,
     /// How well the post matches, above 0 and below 1.
     pub similarity: f64,
+    /// If snippets were asked for: the part of the text with the words that the search has found; empty if the post has no
+    /// text. The title is not part of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(required = false, nullable = false))]
+    pub snippet: Option<Vec<SnippetPart>>,
 }
 
 /// The answer to a search.
@@ -88,7 +96,7 @@ pub struct Domains {
 /// `bad request` if the search or `num` breaks its rule; `overloaded` if the search takes longer than the settings
 /// allow.
 pub fn run(tidings: &Tidings, search: &str, num: i64) -> Result<SearchResult> {
-    page(tidings, search, None, num, Paging::Off)
+    page(tidings, search, None, num, Paging::Off, false)
 }
 
 /// Searches like [`run`], only among the posts that have the topic or tag `category`.
@@ -96,11 +104,12 @@ pub fn run(tidings: &Tidings, search: &str, num: i64) -> Result<SearchResult> {
 /// # Errors
 /// As for [`run`].
 pub fn in_category(tidings: &Tidings, category: &str, search: &str, num: i64) -> Result<SearchResult> {
-    page(tidings, search, Some(category), num, Paging::Off)
+    page(tidings, search, Some(category), num, Paging::Off, false)
 }
 
 /// Searches like [`run`], or like [`in_category`] with a category, for a page of `num` posts (1 to 300). The pages together
-/// have the best [`RESULTS_MAX`] posts. Posts that are inserted or removed meanwhile move the others.
+/// have the best [`RESULTS_MAX`] posts. Posts that are inserted or removed meanwhile move the others. With `snippets`, each
+/// post has a snippet, which is taken from the first 20,000 characters of its text.
 ///
 /// # Errors
 /// As for [`run`]; `bad request` for a `next` that is not from a page of the same search.
@@ -110,6 +119,7 @@ pub fn page(
     category: Option<&str>,
     num: i64,
     paging: Paging<'_>,
+    snippets: bool,
 ) -> Result<SearchResult> {
     let (search, num) = (checked(search)?, checked_num(num)?);
     let category = category.map(tidings_text::compose);
@@ -120,11 +130,17 @@ pub fn page(
         return Ok(SearchResult { search_result: Vec::new(), next });
     };
     let limit = tidings.config().query_timeout;
-    let mut found = tidings.store().read_stale(Some(limit), tidings.posts_changed().get(), |tx| {
-        index::find(tx, &query, category.as_deref(), tidings.now(), page.needed())
-    })?;
-    let next = page.cut(&mut found);
-    let hit = |(post, relevance)| PostHit { post, similarity: similarity(relevance) };
+    let (found, texts, next) =
+        tidings.store().read_stale(Some(limit), tidings.posts_changed().get(), |tx| {
+            let mut found = index::find(tx, &query, category.as_deref(), tidings.now(), page.needed())?;
+            let next = page.cut(&mut found);
+            let ids = found.iter().map(|(post, _)| post.id.as_str()).filter(|_| snippets);
+            let texts = texts::beginnings(tx, ids, snippet::SEARCHED)?;
+            Ok::<_, StoreError>((found, texts, next))
+        })?;
+    let mut snippets = texts.iter().map(|text| snippet::snippet(text, &terms));
+    let hit =
+        |(post, relevance)| PostHit { post, similarity: similarity(relevance), snippet: snippets.next() };
     Ok(SearchResult { search_result: found.into_iter().map(hit).collect(), next })
 }
 

@@ -38,6 +38,23 @@ pub(crate) struct PagingFields {
     next: Option<String>,
 }
 
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SnippetFields {
+    /// 1: each post has `snippet`, in which the words found are marked.
+    snippets: Option<i64>,
+}
+
+impl SnippetFields {
+    fn wanted(&self) -> Result<bool> {
+        match self.snippets {
+            None | Some(0) => Ok(false),
+            Some(1) => Ok(true),
+            Some(_) => Err(Error::BadRequest(Problem::invalid("snippets", "snippets is 0 or 1"))),
+        }
+    }
+}
+
 impl PagingFields {
     fn paging(&self) -> Result<Paging<'_>> {
         match (&self.next, self.paged) {
@@ -76,15 +93,18 @@ pub(crate) async fn search_logging(mut call: Call) -> Answer {
     post,
     path = "/priority_search/{num}",
     tag = "search",
-    params(("num" = i64, Path, description = "The maximum number, {num}"), PagingFields),
+    params(("num" = i64, Path, description = "The maximum number, {num}"), PagingFields, SnippetFields),
     request_body = SearchFields,
     responses((status = 200, body = docs::Success<SearchResult>)),
 )]
 pub(crate) async fn priority_search(mut call: Call) -> Answer {
     let num = call.number("num")?;
     let SearchFields { search } = call.fields().await?;
-    let paging = call.parameters::<PagingFields>()?;
-    call.query(move |tidings, _| search::page(tidings, &search, None, num, paging.paging()?)).await
+    let (paging, snippets) = (call.parameters::<PagingFields>()?, call.parameters::<SnippetFields>()?);
+    let page = move |tidings: &_, _: &_| {
+        search::page(tidings, &search, None, num, paging.paging()?, snippets.wanted()?)
+    };
+    call.query(page).await
 }
 
 /// Returns the posts of a category that match best
@@ -96,6 +116,7 @@ pub(crate) async fn priority_search(mut call: Call) -> Answer {
         ("category_name" = String, Path, description = "A topic or a tag"),
         ("num" = i64, Path, description = "The maximum number, {num}"),
         PagingFields,
+        SnippetFields,
     ),
     request_body = SearchFields,
     responses((status = 200, body = docs::Success<SearchResult>)),
@@ -104,9 +125,10 @@ pub(crate) async fn category_search(mut call: Call) -> Answer {
     let [category, num] = call.segments()?;
     let num = number("num", &num)?;
     let SearchFields { search } = call.fields().await?;
-    let paging = call.parameters::<PagingFields>()?;
-    let page =
-        move |tidings: &_, _: &_| search::page(tidings, &search, Some(&category), num, paging.paging()?);
+    let (paging, snippets) = (call.parameters::<PagingFields>()?, call.parameters::<SnippetFields>()?);
+    let page = move |tidings: &_, _: &_| {
+        search::page(tidings, &search, Some(&category), num, paging.paging()?, snippets.wanted()?)
+    };
     call.query(page).await
 }
 

@@ -3,7 +3,7 @@
 use crate::analysis::counters::{Counter, Counts};
 use crate::error::Result;
 use crate::id::PostKey;
-use crate::store::{Row, StoreError, Tx, row_each};
+use crate::store::{Arg, Row, StoreError, Tx, row_each};
 
 /// The number of posts of a page. A page of the longest texts has about 10 million characters.
 const PAGE: i64 = 100;
@@ -24,6 +24,21 @@ pub(crate) fn page(tx: &mut dyn Tx, before: PostKey) -> Result<Vec<Text>, StoreE
     let sql = "SELECT key, title, post FROM post WHERE key < $1 ORDER BY key DESC LIMIT $2";
     let text = |mut row: Row| Ok(Text { key: row.take(0)?, title: row.take(1)?, post: row.take(2)? });
     tx.rows(sql, &[before.into(), PAGE.into()])?.into_iter().map(text).collect()
+}
+
+/// Returns the first `length` characters of the text of each post with these ids; empty for one that was removed.
+///
+/// # Errors
+/// Fails if the store fails.
+pub(crate) fn beginnings<'i>(
+    tx: &mut dyn Tx,
+    ids: impl Iterator<Item = &'i str>,
+    length: usize,
+) -> Result<Vec<String>, StoreError> {
+    let sql = format!("SELECT substr(post, 1, {length}) FROM post WHERE id = $1");
+    let ids: Vec<[Arg<'_>; 1]> = ids.map(|id| [id.into()]).collect();
+    let texts = row_each(tx, &sql, &ids)?.into_iter();
+    texts.map(|row| row.map_or(Ok(String::new()), |mut row| row.take(0))).collect()
 }
 
 /// The maximum length of a summary in characters, with the mark that it is shortened.

@@ -12,6 +12,11 @@ pub(super) fn split_after_run(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c| !is_han_or_kana(c) && !is_combining_mark(c)).unwrap_or(text.len()))
 }
 
+/// Returns whether `text`, which is in NFKC, is a run of Han and Kana characters and the marks on them.
+pub(super) fn is_run(text: &str) -> bool {
+    text.starts_with(is_han_or_kana) && split_after_run(text).1.is_empty()
+}
+
 /// Passes the pairs of adjacent characters in a run of Han and Kana to `take`, without marks; a single character is
 /// passed alone.
 pub(super) fn pairs(run: &str, take: &mut impl FnMut(&str)) {

@@ -10,6 +10,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quic
 mod fold;
 mod han;
 pub mod hangul;
+pub mod spans;
 mod stop_words;
 pub mod terms;
 pub mod tokens;

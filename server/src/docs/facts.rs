@@ -94,6 +94,7 @@ fn of_answer(schema: &str, field: &str) -> Option<Value> {
         ("SearchBurst", "count") => json!({ "minimum": 3, "examples": [20] }),
         ("SearchBurst", "usual") => json!({ "minimum": 0, "examples": [1.82] }),
         ("SearchBurst", "score") => json!({ "minimum": 2, "examples": [10.83] }),
+        ("SnippetPart", "text") => json!({ "minLength": 1, "maxLength": 202, "examples": ["eclipse"] }),
         (_, "similarity") => json!({ "exclusiveMinimum": 0, "examples": [4.2] }),
         ("Category", "posts") => count(42),
         (_, "topic") => list(50, "science"),
@@ -196,7 +197,7 @@ fn of_parameter(name: &str) -> Option<Value> {
         "category_name" | "newsfeed_name" => {
             json!({ "minLength": 1, "maxLength": 2_000, "examples": ["science"] })
         }
-        "auto_login" | "activation" | "liked" | "paged" => switch(1),
+        "auto_login" | "activation" | "liked" | "paged" | "snippets" => switch(1),
         "type_num" => number(0, 4, 1),
         "year" => number(-9_999, 9_999, 2026),
         "month" => number(1, 12, 11),
