@@ -309,6 +309,54 @@ fn posts_are_found_by_their_current_text() {
 }
 
 #[test]
+fn snippets_mark_the_words_found_on_request() {
+    let server = Server::start();
+    let admin = server.admin();
+    let text = format!("{} a <b>Whale</b> & its calf", "open water ".repeat(60));
+    insert(&admin, "At sea", &text, "sea", "https://example.org/1");
+    insert(&admin, "도서관", "도서관에서 읽는다", "campus", "https://example.org/2");
+    insert(&admin, "Whales", "", "sea", "https://example.org/3");
+    let anyone = server.anyone();
+    for (path, search, expected) in [
+        ("/priority_search/9", "whale", json!([{"text": "Whale", "hit": true}])),
+        ("/category_search/sea/9", "CALF", json!([{"text": "calf", "hit": true}])),
+        ("/priority_search/9", "도서관은", json!([{"text": "도서관에서", "hit": true}])),
+    ] {
+        let plain = anyone.post(path, json!({"search": search})).succeeded();
+        assert!(plain.list("search_result")[0].get("snippet").is_none(), "{path}");
+        let found = anyone.post(&format!("{path}?snippets=1"), json!({"search": search})).succeeded();
+        let parts = found.list("search_result")[0]["snippet"].as_array().unwrap();
+        let hits: Vec<_> = parts.iter().filter(|part| part["hit"] == true).collect();
+        assert_eq!(json!(hits), expected, "{path} {search}");
+        let whole: String = parts.iter().map(|part| part["text"].as_str().unwrap()).collect();
+        assert!(whole.chars().count() <= 202, "{whole}");
+    }
+    let found = anyone.post("/priority_search/9?snippets=1", json!({"search": "whales"})).succeeded();
+    assert_eq!(found.list("search_result")[0]["snippet"], json!([]), "a post without text");
+    let refused = anyone.post("/priority_search/9?snippets=2", json!({"search": "whale"}));
+    assert_eq!((refused.status, refused.text("/field")), (400, "snippets".to_owned()));
+
+    let shown = server.cli(["search", "run", "calf", "--snippets"]).succeeded();
+    assert!(shown.stdout.contains("<b>Whale</b> & its [calf]"), "{}", shown.stdout);
+    let json = server.cli(["search", "run", "calf", "--snippets", "--json"]).succeeded().json();
+    assert_eq!(json["search_result"][0]["snippet"][1], json!({"text": "calf", "hit": true}));
+}
+
+#[test]
+fn compounds_are_found_as_one_word_and_as_several() {
+    let server = Server::start();
+    let admin = server.admin();
+    for n in 0..3 {
+        insert(&admin, "A data base", "in several words", "it", &format!("https://example.org/data/{n}"));
+        insert(&admin, "Notebook", "in one word", "it", &format!("https://example.org/notebook/{n}"));
+    }
+    let _ = server.cli(["words", "train"]).succeeded();
+    assert_eq!(titles(&server, "note book"), ["Notebook"; 3]);
+    let found = server.cli(["search", "run", "database", "--json"]).succeeded().json();
+    assert_eq!(found["search_result"].as_array().unwrap().len(), 3);
+}
+
+#[test]
 fn searches_are_read_in_pages_on_request() {
     let server = Server::start();
     let anyone = server.anyone();

@@ -2813,6 +2813,11 @@ export interface components {
              * @example 4.2
              */
             readonly similarity: number;
+            /**
+             * @description If snippets were asked for: the part of the text with the words that the search has found; empty if the post has no
+             *     text. The title is not part of it.
+             */
+            readonly snippet?: readonly components["schemas"]["SnippetPart"][];
         };
         /** @description A post that a member liked or viewed: an element of `fav_list` and `view_list`. */
         readonly PostRecord: {
@@ -3025,6 +3030,20 @@ export interface components {
                     readonly [key: string]: number;
                 }[];
             }[];
+        };
+        /**
+         * @description A part of a snippet. The texts of all parts together are the snippet.
+         *
+         *     Parts need no unit of length, in which languages differ, and no escaping: they are plain text, as posts are.
+         */
+        readonly SnippetPart: {
+            /**
+             * @description Plain text, which may contain `<` and `&`.
+             * @example eclipse
+             */
+            readonly text: string;
+            /** @description Whether the part is a word that the search has found, which a client highlights. */
+            readonly hit: boolean;
         };
         /** @description The number of visits of a student number. */
         readonly StudentVisits: {
@@ -5092,6 +5111,8 @@ export interface operations {
                 readonly paged?: 0 | 1;
                 /** @description The `next` of the previous page. The pages together have the best 3,000 results. */
                 readonly next?: string;
+                /** @description 1: each post has `snippet`, in which the words found are marked. */
+                readonly snippets?: 0 | 1;
             };
             readonly header?: never;
             readonly path: {
@@ -5132,6 +5153,8 @@ export interface operations {
                 readonly paged?: 0 | 1;
                 /** @description The `next` of the previous page. The pages together have the best 3,000 results. */
                 readonly next?: string;
+                /** @description 1: each post has `snippet`, in which the words found are marked. */
+                readonly snippets?: 0 | 1;
             };
             readonly header?: never;
             readonly path: {
