@@ -209,7 +209,7 @@ fn an_unreadable_vector_file_changes_nothing() {
 #[test]
 fn settings_bound_the_number_and_similarity_of_words() {
     let server = Server::with(|serve| {
-        serve.args(["--similar-words", "2", "--similar-words-min", "0.9", "--words-retrain-after", "0"]);
+        serve.args(["--similar-words", "2", "--similar-words-min", "0.95", "--words-retrain-after", "0"]);
     });
     import(&server, 60);
     let vectors = "5 2\ncargo 1 0\ncrate 1 0.1\ncompiler 1 0.2\nborrow 1 0.3\noven 0.5 0.5\n";

@@ -73,7 +73,7 @@ pub(crate) struct SearchCache {
 impl<'q> Query<'q> {
     /// Creates a query for terms; `None` without words of the search.
     pub(crate) fn new(terms: &'q Terms, cache: &'q SearchCache) -> Option<Self> {
-        (!terms.words.is_empty()).then(|| Self {
+        (!terms.words.is_empty()).then_some(Self {
             terms,
             #[cfg(feature = "postgres")]
             cache: &cache.postings,

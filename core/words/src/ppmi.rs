@@ -129,7 +129,7 @@ impl<'a> Pairs<'a> {
 
 /// Returns the weight of a neighbour at a distance from 1 on: a near word says more about a word than a distant one.
 ///
-/// Source: Pennington, Socher and Manning, *GloVe: global vectors for word representation*, EMNLP 2014, section 4.2. A
+/// Source: Pennington, Socher and Manning, *`GloVe`: global vectors for word representation*, EMNLP 2014, section 4.2. A
 /// weight that falls linearly gave neighbours of equal quality, but recommended posts less well.
 #[expect(clippy::cast_precision_loss, reason = "a window has a few words")]
 fn weight(distance: usize) -> f64 {
