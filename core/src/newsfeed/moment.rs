@@ -26,26 +26,16 @@ pub(super) struct Moment<'i> {
     pub(super) index: &'i FeedIndex,
     pub(super) at: Timestamp,
     /// The position of the newest post that exists.
-    first: usize,
+    pub(super) first: usize,
     /// Popularity by position.
-    popular: Cow<'i, [f32]>,
-    others: &'i dyn Others,
+    pub(super) popular: Cow<'i, [f32]>,
+    pub(super) others: &'i dyn Others,
 }
 
 impl<'i> Moment<'i> {
     /// The moment of the index.
     pub(super) fn now(index: &'i FeedIndex, others: &'i dyn Others, now: Timestamp) -> Self {
         Self { index, at: now, first: 0, popular: Cow::Borrowed(index.popular()), others }
-    }
-
-    /// A moment in the past with this popularity of the posts. Words keep the weights that they have now.
-    pub(super) fn past(
-        index: &'i FeedIndex,
-        at: Timestamp,
-        popular: Vec<f32>,
-        others: &'i dyn Others,
-    ) -> Self {
-        Self { index, at, first: index.newer_than(at, 0), popular: Cow::Owned(popular), others }
     }
 
     /// Returns the posts that `acts` recommend to a member, best first, without the posts in `seen`; `None` if the acts are
@@ -92,53 +82,6 @@ impl<'i> Moment<'i> {
         Some(diverse.into_iter().map(|at| index.key(at)).collect())
     }
 
-    /// Returns the keys of the posts that exist, newest first.
-    #[cfg(feature = "evaluation")]
-    pub(super) fn newest(&self) -> impl Iterator<Item = PostKey> {
-        self.index.newest().skip(self.first)
-    }
-
-    /// Returns the posts that exist, the most popular first, ties newest first.
-    #[cfg(feature = "evaluation")]
-    pub(super) fn most_popular(&self) -> Vec<PostKey> {
-        let mut posts: Vec<_> =
-            self.popular.iter().copied().zip(self.index.newest()).skip(self.first).collect();
-        posts.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        posts.into_iter().map(|(_, key)| key).collect()
-    }
-
-    /// Returns what others did, the most similar posts first.
-    #[cfg(feature = "evaluation")]
-    pub(super) fn of_others(&self, acts: &Acts) -> Vec<PostKey> {
-        let mut posts: Vec<_> = self.together_scores(acts).collect();
-        posts.sort_by(|(a, of_a), (b, of_b)| of_b.total_cmp(of_a).then(a.cmp(b)));
-        posts.into_iter().map(|(position, _)| self.index.key(position)).collect()
-    }
-
-    /// Returns the posts with the label that most of these posts have, newest first.
-    #[cfg(feature = "evaluation")]
-    pub(super) fn newest_of_label(&self, posts: &[PostKey]) -> impl Iterator<Item = PostKey> {
-        let labels = self.index.labels();
-        let mut counts = vec![0_u32; labels.len()];
-        let positions = posts.iter().filter_map(|key| self.index.position(*key));
-        positions.flat_map(|position| labels.of(position)).for_each(|label| counts[*label as usize] += 1);
-        let most = (0..).zip(counts).max_by_key(|(label, count)| (*count, std::cmp::Reverse(*label)));
-        let has = move |position: u32| most.is_some_and(|(label, _)| labels.of(position).contains(&label));
-        self.newest().filter(move |key| self.index.position(*key).is_some_and(&has))
-    }
-
-    /// Returns whether a post exists.
-    #[cfg(feature = "evaluation")]
-    pub(super) fn has(&self, key: PostKey) -> bool {
-        self.index.position(key).is_some_and(|position| position as usize >= self.first)
-    }
-
-    /// Returns the posts that have ended.
-    #[cfg(feature = "evaluation")]
-    pub(super) fn ended(&self) -> Vec<PostKey> {
-        self.index.ended(self.at).map(|position| self.index.key(position)).collect()
-    }
-
     /// Adds what others did.
     fn add_together(&self, scores: &mut [f32], acts: &Acts, weights: &Weights) {
         if weights[Signal::Together] > 0.0 {
@@ -149,7 +92,7 @@ impl<'i> Moment<'i> {
     }
 
     /// Returns what others did, by position.
-    fn together_scores(&self, acts: &Acts) -> impl Iterator<Item = (u32, f32)> {
+    pub(super) fn together_scores(&self, acts: &Acts) -> impl Iterator<Item = (u32, f32)> {
         let found = together::scores(self.others, latest(acts)).into_iter();
         found.filter_map(move |(key, score)| Some((self.index.position(key)?, score)))
     }
@@ -176,7 +119,7 @@ impl<'i> Moment<'i> {
 }
 
 /// Returns the posts of acts, those of the latest acts first; a post may occur twice.
-pub(super) fn latest(acts: &Acts) -> impl Iterator<Item = PostKey> {
+fn latest(acts: &Acts) -> impl Iterator<Item = PostKey> {
     let mut all: Vec<_> = acts.liked.iter().chain(&acts.viewed).copied().collect();
     all.sort_by_key(|(key, date)| std::cmp::Reverse((*date, *key)));
     all.dedup_by_key(|(key, _)| *key);
@@ -199,7 +142,7 @@ fn narrow(weight: f64) -> f32 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::newsfeed::index::tests::row;
     use crate::newsfeed::together::Together;
@@ -208,30 +151,19 @@ mod tests {
     const MEMBER: MemberKey = MemberKey::new(1);
 
     /// Twenty posts of two topics in turn, the newest first, an hour apart.
-    fn index() -> FeedIndex {
+    pub(in crate::newsfeed) fn index() -> FeedIndex {
         let topic = |key| if key % 2 == 0 { "cats" } else { "dogs" };
         let rows = (0..20).map(|key| row(key, NOW - key * 3_600_000, topic(key))).collect();
         FeedIndex::next(None, rows, &[], None, 1, NOW, &Feed::default())
     }
 
     /// Returns what is recommended to a member who liked the post 18 ten hours ago.
-    fn recommended(moment: &Moment<'_>) -> Vec<i64> {
+    pub(in crate::newsfeed) fn recommended(moment: &Moment<'_>) -> Vec<i64> {
         let liked = vec![(PostKey::new(18), NOW - 10 * 3_600_000)];
         let acts = Acts { liked, ..Acts::default() };
         let config = Feed::default();
         let keys = moment.recommend(&acts, &posts([18]), MEMBER, &Weights::of(&config), &config);
         keys.unwrap().into_iter().map(PostKey::as_i64).collect()
-    }
-
-    #[test]
-    fn a_moment_in_the_past_knows_no_later_posts() {
-        let (index, nobody) = (index(), Together::default());
-        let now = recommended(&Moment::now(&index, &nobody, NOW));
-        assert_eq!((now.len(), now[0]), (19, 0));
-        let moment = Moment::past(&index, NOW - 5 * 3_600_000, vec![0.0; 20], &nobody);
-        let then = recommended(&moment);
-        assert_eq!((then.len(), then[0]), (14, 6));
-        assert!(then.iter().all(|key| *key >= 5));
     }
 
     #[test]

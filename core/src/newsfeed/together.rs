@@ -191,7 +191,8 @@ mod tests {
         let mut together = Together::default();
         for n in 0..32 {
             let member = MemberKey::new(n);
-            for (key, has) in [(1, n < 10 || n > 29), (2, n < 10 || n > 29), (3, n >= 10)] {
+            let likes = !(10..30).contains(&n);
+            for (key, has) in [(1, likes), (2, likes), (3, n >= 10)] {
                 if has {
                     together.add(member, post(key), key < 3);
                 }

@@ -137,7 +137,9 @@ fn together(store: &Store, posts: usize) -> Result<Together> {
         for own in acts.chunk_by(|a, b| a.member == b.member) {
             // A post may have been viewed and liked.
             let own = &own[own.len().saturating_sub(2 * ACTS_MAX)..];
-            own.iter().for_each(|act| together.add(act.member, act.post, act.is_like));
+            for act in own {
+                together.add(act.member, act.post, act.is_like);
+            }
             all += own.len();
         }
         if all > ALL_ACTS_MAX {

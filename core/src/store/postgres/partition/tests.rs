@@ -97,6 +97,15 @@ fn rows_of_any_key_have_a_partition_before_and_after_a_drop() {
     assert_eq!(keys(&database), all[4..]);
 }
 
+/// Ends the writer, also when the test fails.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 #[test]
 fn writers_wait_a_moment_behind_a_reader_that_prevents_a_drop() {
     let Some((database, store, from)) = open() else { return };
@@ -106,13 +115,6 @@ fn writers_wait_a_moment_behind_a_reader_that_prevents_a_drop() {
     let mut reader = database.connect();
     reader.query("BEGIN", &[]);
     reader.query("SELECT count(*) FROM log", &[]);
-    /// Ends the writer also when the test fails.
-    struct Done<'a>(&'a AtomicBool);
-    impl Drop for Done<'_> {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::SeqCst);
-        }
-    }
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let done = Done(&is_done);
