@@ -118,7 +118,7 @@ pub fn evaluate(
         None => history::fifth_from_last(tidings.store())?,
     };
     let at = at.ok_or(Error::BadRequest(NO_MEMBERS))?;
-    let acts = past::read(tidings.store(), &mut |share| progress(share * READING))?;
+    let acts = past::read(tidings.store(), operator, &mut |share| progress(share * READING))?;
     let lexicon = tidings.words().current().map(|model| Arc::new(Lexicon::new(model)));
     let index = |until: Timestamp| -> Result<FeedIndex> {
         let config = &tidings.config().feed;

@@ -6,6 +6,7 @@ use super::index::FeedIndex;
 use super::moment::Moment;
 use super::ranking;
 use super::together::{Others, Together};
+use crate::account::Operator;
 use crate::clock::Timestamp;
 use crate::config::Feed;
 use crate::error::Result;
@@ -27,7 +28,7 @@ pub(super) struct PastAct {
 }
 
 /// Reads all likes and views, the earliest first.
-pub(super) fn read(store: &Store, progress: &mut dyn FnMut(f64)) -> Result<Vec<PastAct>> {
+pub(super) fn read(store: &Store, _: Operator, progress: &mut dyn FnMut(f64)) -> Result<Vec<PastAct>> {
     let last: i64 = store.read(|tx| tx.one("SELECT coalesce(max(key), 0) FROM member", &[])?.take(0))?;
     let mut acts = Vec::new();
     for (done, table) in ["liked", "viewed"].into_iter().enumerate() {
