@@ -18,6 +18,9 @@ use crate::profile::history::Acts;
 /// The number of posts that are ranked for a member; the guests' order follows them.
 pub(super) const RANKED: usize = 600;
 
+/// The number of the best of them whose nearest own posts are found, which takes the longest.
+const NEAR: usize = 200;
+
 /// The score of a post that must not be recommended.
 const LEFT_OUT: f32 = f32::NEG_INFINITY;
 
@@ -71,7 +74,7 @@ impl<'i> Moment<'i> {
                 config.interest.word_share,
             );
             let mut sums = Vec::new();
-            for (position, score) in &mut best {
+            for (position, score) in best.iter_mut().take(NEAR) {
                 *score += weights[Signal::Near] * own.nearest(*position, &mut sums);
             }
             best.sort_by(|(_, a), (_, b)| b.total_cmp(a));

@@ -5,11 +5,12 @@
 //! Each signal is from 0 to 1. None depends on the current time, so the order changes only with posts and acts.
 //!
 //! - *Interest* is measured by the module `interest`, the similarity to the *nearest* own posts by `near`, and *what others
-//!   did* by `together`. The similarity to the nearest counts for the best 600 posts only, because it takes the longest.
+//!   did* by `together`. The similarity to the nearest counts for the best posts only, because it takes the longest.
 //! - *[Novelty](novelty)*: the member could already have opened a post that existed at their earlier acts. A post that
 //!   was published after the last act is new to the member, even if it is old.
 //! - *[Recency](recency)* is counted in posts, not in days: a topic with a post a month is as recent as one with ten a
-//!   day. Its half-life follows the member's rhythm. The *[freshness](freshness)* for guests is counted in days, because it compares posts across topics.
+//!   day. Its half-life follows the member's rhythm. The *[freshness](freshness)* for guests is counted in days, because
+//!   it compares posts across topics.
 //! - *[Popularity](popularity)* is the decayed sum of the views and likes of a post.
 //!
 //! The weights were chosen on histories of readers of question sites, with `tidings bench feed`. Their steps are broad,
