@@ -44,70 +44,21 @@ fn the_recommended_ranking_beats_the_baselines() {
     // The recommended feed ranks the post that is read next first. The newest post is about cats, the second newest
     // about dogs. The most popular unread posts are the five of the other member, whose rare words also occur in
     // posts that were read.
-    insta::assert_json_snapshot!(output.json(), @r#"
+    let mut evaluation = output.json();
+    let daily = evaluation["daily"].take();
+    evaluation.as_object_mut().unwrap().remove("daily");
+    // The later acts of both are on one day, which the walk asks for at its beginning.
+    assert_eq!(daily, json!({ "days": 2, "members": 2, "rows": evaluation["rows"] }));
+    insta::assert_json_snapshot!(evaluation, @r#"
     {
       "at": "2025-03-11T00:00:00.000Z",
-      "daily": {
-        "days": 2,
-        "members": 2,
-        "rows": [
-          {
-            "coverage": 0.3333,
-            "diversity": 0.0,
-            "ndcg10": 1.0,
-            "ndcg10_error": 0.0,
-            "ranking": "recommended",
-            "recall30": 1.0
-          },
-          {
-            "coverage": 0.1667,
-            "diversity": 0.5556,
-            "ndcg10": 0.8155,
-            "ndcg10_error": 0.1305,
-            "ranking": "newest",
-            "recall30": 1.0
-          },
-          {
-            "coverage": 0.3333,
-            "diversity": 0.0,
-            "ndcg10": 1.0,
-            "ndcg10_error": 0.0,
-            "ranking": "topic",
-            "recall30": 1.0
-          },
-          {
-            "coverage": 0.25,
-            "diversity": 0.4111,
-            "ndcg10": 0.3448,
-            "ndcg10_error": 0.0081,
-            "ranking": "popular",
-            "recall30": 1.0
-          },
-          {
-            "coverage": 0.3333,
-            "diversity": 0.5556,
-            "ndcg10": 0.3562,
-            "ndcg10_error": 0.0,
-            "ranking": "tf-idf",
-            "recall30": 1.0
-          },
-          {
-            "coverage": 0.0,
-            "diversity": 1.0,
-            "ndcg10": 0.0,
-            "ndcg10_error": 0.0,
-            "ranking": "others",
-            "recall30": 0.0
-          }
-        ]
-      },
       "members": 2,
       "posts": 60,
       "result": "success",
       "rows": [
         {
-          "coverage": 0.3333,
-          "diversity": 0.0,
+          "coverage": 0.3,
+          "diversity": 0.2,
           "ndcg10": 1.0,
           "ndcg10_error": 0.0,
           "ranking": "recommended",
@@ -165,13 +116,13 @@ fn the_table_for_people_writes_nothing_to_the_database() {
     let output = server.cli(["bench", "feed"]).succeeded();
     insta::assert_snapshot!(output.stdout, @r"
     asked  ranking      ndcg@10     +/-  recall@30  coverage  diversity
-    once   recommended   1.0000  0.0000     1.0000    0.3333     0.0000
+    once   recommended   1.0000  0.0000     1.0000    0.3000     0.2000
     once   newest        0.8155  0.1305     1.0000    0.1667     0.5556
     once   topic         1.0000  0.0000     1.0000    0.3333     0.0000
     once   popular       0.3448  0.0081     1.0000    0.2500     0.4111
     once   tf-idf        0.3562  0.0000     1.0000    0.3333     0.5556
     once   others        0.0000  0.0000     0.0000    0.0000     1.0000
-    daily  recommended   1.0000  0.0000     1.0000    0.3333     0.0000
+    daily  recommended   1.0000  0.0000     1.0000    0.3000     0.2000
     daily  newest        0.8155  0.1305     1.0000    0.1667     0.5556
     daily  topic         1.0000  0.0000     1.0000    0.3333     0.0000
     daily  popular       0.3448  0.0081     1.0000    0.2500     0.4111

@@ -3042,7 +3042,10 @@ export interface components {
              * @example eclipse
              */
             readonly text: string;
-            /** @description Whether the part is a word that the search has found, which a client highlights. */
+            /**
+             * @description Whether the part is a word that the search has found, which a client highlights.
+             * @example true
+             */
             readonly hit: boolean;
         };
         /** @description The number of visits of a student number. */

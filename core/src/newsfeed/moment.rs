@@ -130,13 +130,13 @@ fn latest(acts: &Acts) -> impl Iterator<Item = PostKey> {
 }
 
 /// Returns the number of ten consecutive posts that may have a label: the label's share of the acts times ten, at
-/// least `max`; of a reader of few labels they may be all.
+/// least `max`, and at most nine.
 ///
 /// Source: Steck, *Calibrated recommendations*, `RecSys` 2018.
 fn places(interest: &Interest, label: Number, max: usize) -> usize {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is from 0 to 1")]
     let calibrated = (interest.share(label) * 10.0).ceil() as usize + 1;
-    max.max(calibrated.min(ranking::WINDOW))
+    max.max(calibrated.min(ranking::WINDOW - 1))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
@@ -147,6 +147,7 @@ fn narrow(weight: f64) -> f32 {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::config;
     use crate::newsfeed::index::tests::row;
     use crate::newsfeed::together::Together;
     use crate::testing::{NOW, posts};
@@ -164,7 +165,8 @@ pub(super) mod tests {
     pub(in crate::newsfeed) fn recommended(moment: &Moment<'_>) -> Vec<i64> {
         let liked = vec![(PostKey::new(18), NOW - 10 * 3_600_000)];
         let acts = Acts { liked, ..Acts::default() };
-        let config = Feed::default();
+        let interest = config::Interest { min_acts: 1, ..config::Interest::default() };
+        let config = Feed { interest, ..Feed::default() };
         let keys = moment.recommend(&acts, &posts([18]), MEMBER, &Weights::of(&config), &config);
         keys.unwrap().into_iter().map(PostKey::as_i64).collect()
     }

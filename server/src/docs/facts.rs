@@ -94,6 +94,7 @@ fn of_answer(schema: &str, field: &str) -> Option<Value> {
         ("SearchBurst", "count") => json!({ "minimum": 3, "examples": [20] }),
         ("SearchBurst", "usual") => json!({ "minimum": 0, "examples": [1.82] }),
         ("SearchBurst", "score") => json!({ "minimum": 2, "examples": [10.83] }),
+        ("SnippetPart", "hit") => json!({ "examples": [true] }),
         ("SnippetPart", "text") => json!({ "minLength": 1, "maxLength": 202, "examples": ["eclipse"] }),
         (_, "similarity") => json!({ "exclusiveMinimum": 0, "examples": [4.2] }),
         ("Category", "posts") => count(42),

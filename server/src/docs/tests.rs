@@ -43,7 +43,7 @@ fn every_field_and_parameter_has_a_description_an_example_and_bounds() {
         } else if is("integer") || is("number") {
             has(&["minimum", "exclusiveMinimum", "enum"])
         } else {
-            is("array") || is_record
+            is("array") || is("boolean") || is_record
         };
         let has_example = is_record || has(&["example", "examples", "const", "enum"]) || is("array");
         if !is_bounded || !has_example || description.as_str().is_none_or(str::is_empty) {
