@@ -242,7 +242,7 @@ pub struct Feed {
     /// Days before the newest post at which freshness has halved.
     pub fresh_half_life_days: f64,
     /// Maximum number of ten consecutive recommended posts that share a topic or a site, 1 to 10, as long as there are
-    /// other posts. For a member with a larger share of acts on that topic or site, the limit is higher, up to 9.
+    /// other posts. For a member with a larger share of acts on that topic or site, the limit is higher, up to 10.
     pub diverse_max: usize,
     /// Random noise in the score of a recommended post, 0 (none) to 1, which makes the feed explore. It changes every day.
     pub exploration: f64,

@@ -130,13 +130,13 @@ fn latest(acts: &Acts) -> impl Iterator<Item = PostKey> {
 }
 
 /// Returns the number of ten consecutive posts that may have a label: the label's share of the acts times ten, at
-/// least `max`, and at most nine.
+/// least `max`; of a reader of few labels they may be all.
 ///
 /// Source: Steck, *Calibrated recommendations*, `RecSys` 2018.
 fn places(interest: &Interest, label: Number, max: usize) -> usize {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is from 0 to 1")]
     let calibrated = (interest.share(label) * 10.0).ceil() as usize + 1;
-    max.max(calibrated.min(ranking::WINDOW - 1))
+    max.max(calibrated.min(ranking::WINDOW))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
