@@ -272,7 +272,7 @@ pub fn unlike(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
 /// hidden already.
 ///
 /// The newest 300 hidden posts of a member stay hidden, until the post is shown again ([`unhide`]) or the measurement of
-/// the member's interest is [reset](crate::profile::reset).
+/// the member's interest is [reset](crate::profile::reset_measurement).
 ///
 /// # Errors
 /// `bad token`; `Not found`; `overloaded`.

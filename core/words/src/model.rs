@@ -131,12 +131,12 @@ impl Model {
         &self.words[number as usize]
     }
 
-    /// Returns the most similar words of a known word with their similarities ([`similarity`]), most similar first.
+    /// Returns the most similar words of a known word with their similarities from 0 to 1, most similar first.
     pub fn neighbours(&self, word: u32) -> impl Iterator<Item = (u32, f32)> {
         self.near.of(word).map(|(other, cosine)| (other, similarity(cosine)))
     }
 
-    /// Returns the most similar words of an unknown word with their similarities ([`similarity`]), most similar first.
+    /// Returns the most similar words of an unknown word with their similarities from 0 to 1, most similar first.
     ///
     /// The vector of the word is the mean of the vectors of words with similar spelling; without such words, the result
     /// is empty.
