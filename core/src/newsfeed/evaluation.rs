@@ -191,7 +191,8 @@ impl<'t> Judge<'t> {
         let store = self.tidings.store();
         let keys: OwnSet<MemberKey> = period.acts.iter().map(|act| act.member).collect();
         let asked = Asked::read(store, keys)?;
-        let popular = moment.most_popular();
+        let config = &self.tidings.config().feed;
+        let (popular, of_guests) = (moment.most_popular(), moment.of_guests(config));
         let ended = moment.ended();
         let all = asked.len();
         for (done, member) in asked.into_iter().enumerate() {
@@ -208,11 +209,10 @@ impl<'t> Judge<'t> {
             let first = |keys: &mut dyn Iterator<Item = PostKey>| -> Vec<PostKey> {
                 keys.filter(can_be_shown).take(TOP).collect()
             };
-            let config = &self.tidings.config().feed;
             let rankings = [
                 match moment.recommend(&acts, &seen, member.key, &self.weights, config) {
                     Some(keys) => first(&mut keys.into_iter()),
-                    None => first(&mut self.index.recommended_feed.order.keys()),
+                    None => first(&mut of_guests.iter().copied()),
                 },
                 first(&mut moment.newest()),
                 first(&mut moment.newest_of_label(&seen)),

@@ -150,7 +150,7 @@ impl FeedIndex {
             Arc::new(Order::after(before.map(|before| &*feed(before).order), kind, keys, now))
         };
         let popular = order(FeedKind::Popular, index.most_popular(now), |i| &i.popular_feed);
-        let recommended = index.most_recommendable(now, config);
+        let recommended = index.most_recommendable(0, &index.popular, now, config);
         let recommended = order(FeedKind::Recommended, recommended, |i| &i.recommended_feed);
         index.popular_feed = index.guest_feed(popular, now);
         index.recommended_feed = index.guest_feed(recommended, now);
@@ -194,6 +194,11 @@ impl FeedIndex {
         self.snapshot.keys[position as usize]
     }
 
+    /// Returns the date of the post at a position.
+    pub(super) fn date(&self, position: u32) -> Timestamp {
+        self.snapshot.dates[position as usize]
+    }
+
     /// Returns the keys of all posts, newest first.
     #[cfg(feature = "evaluation")]
     pub(super) fn newest(&self) -> impl Iterator<Item = PostKey> {
@@ -223,11 +228,6 @@ impl FeedIndex {
     /// Returns the directions of the posts; `None` without a word model.
     pub(super) fn meanings(&self) -> Option<&Meanings> {
         self.similarity().meanings.as_ref()
-    }
-
-    /// Returns freshness and popularity by position.
-    fn fresh_and_popular(&self) -> impl Iterator<Item = (f32, f32)> {
-        self.snapshot.fresh.iter().copied().zip(self.popular.iter().copied())
     }
 
     /// Returns the places of the posts among those of their topics.
@@ -294,14 +294,25 @@ impl FeedIndex {
         hot.into_iter().map(|(_, key)| key).chain(cold).collect()
     }
 
-    /// Ranks fresh and popular posts of all topics.
-    fn most_recommendable(&self, now: Timestamp, config: &Feed) -> Vec<PostKey> {
+    /// Ranks fresh and popular posts of all topics, from the position `first` on, given the popularity of all posts by
+    /// position. Freshness is relative to the first.
+    pub(super) fn most_recommendable(
+        &self,
+        first: usize,
+        popular: &[f32],
+        now: Timestamp,
+        config: &Feed,
+    ) -> Vec<PostKey> {
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
         let (fresh_weight, popular_weight) = (config.fresh_weight as f32, config.popular_weight as f32);
-        let weighted = |(fresh, popular)| fresh_weight * fresh + popular_weight * popular;
-        let scores: Vec<f32> = self.fresh_and_popular().map(weighted).collect();
+        let fresh = &self.snapshot.fresh;
+        // Freshness halves in equal times, so the quotient is the freshness beside another newest post.
+        let newest = fresh.get(first).map_or(1.0, |newest| newest.max(f32::MIN_POSITIVE));
+        let weighted =
+            |(fresh, popular): (&f32, &f32)| fresh_weight * fresh / newest + popular_weight * popular;
+        let scores: Vec<f32> = fresh.iter().zip(popular).map(weighted).collect();
         let mut best: Vec<u32> =
-            self.positions().filter(|at| !self.items[*at as usize].has_ended(now)).collect();
+            self.positions().skip(first).filter(|at| !self.items[*at as usize].has_ended(now)).collect();
         best.sort_by(|a, b| scores[*b as usize].total_cmp(&scores[*a as usize]));
         let diverse =
             ranking::diversify(&best, |at| self.labels().of(at), |_| config.diverse_max, DIVERSE_LENGTH);

@@ -142,12 +142,6 @@ impl Order {
         head.chain(tail.map(move |(place, key)| (behind + place, key))).map(|(place, key)| (place + 1, key))
     }
 
-    /// Returns all keys in order.
-    #[cfg(any(test, feature = "evaluation"))]
-    pub(super) fn keys(&self) -> impl Iterator<Item = PostKey> {
-        self.from(0).map(|(_, key)| key)
-    }
-
     /// Returns whether the other servers have to learn of a first page of this order at the monotonic time `now`: only one
     /// caller is told so, and no other for a minute.
     pub(super) fn is_to_publish(&self, now: Monotonic) -> bool {
@@ -191,7 +185,7 @@ mod tests {
     use crate::testing::posts;
 
     fn keys(order: &Order) -> Vec<PostKey> {
-        order.keys().collect()
+        order.from(0).map(|(_, key)| key).collect()
     }
 
     fn order(kind: FeedKind, keys: impl IntoIterator<Item = i64>) -> Order {

@@ -125,6 +125,11 @@ impl<'i> Moment<'i> {
         posts.into_iter().map(|(_, key)| key).collect()
     }
 
+    /// Returns the recommended feed of guests.
+    pub(super) fn of_guests(&self, config: &Feed) -> Vec<PostKey> {
+        self.index.most_recommendable(self.first, &self.popular, self.at, config)
+    }
+
     /// Returns what others did, the most similar posts first.
     pub(super) fn of_others(&self, acts: &Acts) -> Vec<PostKey> {
         let mut posts: Vec<_> = self.together_scores(acts).collect();

@@ -47,7 +47,7 @@ pub(super) struct Together {
 /// The acts on a post.
 struct Acted {
     key: PostKey,
-    /// The members by number; one may occur twice.
+    /// The members by number.
     people: Vec<u32>,
     /// The sum of the squares of the weights.
     square: f32,

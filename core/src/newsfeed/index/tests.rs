@@ -104,7 +104,7 @@ fn a_store_with_old_posts_only_has_full_feeds() {
     let old: Vec<FeedRow> = (0..20).map(|key| row_at(key, key, "a")).collect();
     let index = index(None, old, &[]);
     assert_eq!(keys(&index, &index.recommended_feed.order).len(), 20);
-    assert!(index.fresh_and_popular().next().is_some_and(|(fresh, _)| (fresh - 1.0).abs() < 1e-6));
+    assert!(index.snapshot.fresh.first().is_some_and(|fresh| (fresh - 1.0).abs() < 1e-6));
 }
 
 #[test]
