@@ -28,6 +28,7 @@ mod keeper;
 mod labels;
 mod load;
 mod meaning;
+mod member_signals;
 mod moment;
 mod near;
 pub(crate) mod next;

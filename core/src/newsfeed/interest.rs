@@ -2,10 +2,14 @@
 
 use super::features::{Feature, FeatureIndex, Kind, Number, add, feature, normalise};
 use super::index::FeedIndex;
+use super::meaning::Meanings;
 use super::signals::{Signal, Weights};
 use super::top::top;
+use tidings_words::Vectors;
+
 use crate::clock::{DAY_MS, Timestamp};
 use crate::config;
+use crate::keyed::NumberMap;
 use crate::profile::history::Acts;
 
 /// The maximum number of features of a kind: it allows for many interests, and scoring every post stays fast.
@@ -54,7 +58,7 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
     };
     let (features, meanings) = (index.features(), index.meanings());
     let mut sum = vec![0.0_f32; features.len()];
-    let mut meaning = meanings.map(super::meaning::Meanings::zero);
+    let mut meaning = meanings.map(Meanings::zero);
     let mut labels = vec![0.0_f32; index.labels().len()];
     let mut all = 0.0;
     // A hidden post takes back as much as a like adds.
@@ -108,12 +112,8 @@ impl Interest {
     /// Returns the weighted interest in each post of the index, by position.
     pub(super) fn scores(&self, index: &FeedIndex, weights: &Weights, config: &config::Interest) -> Vec<f32> {
         let mut query = self.features.clone();
-        for (kind, signal) in
-            [(Kind::Topic, Signal::Topic), (Kind::Tag, Signal::Tag), (Kind::Word, Signal::Word)]
-        {
-            // The product of two blocks is a cosine times the share.
-            let (range, share) = (index.features().numbers(kind), narrow(kind.share(config)));
-            let factor = if share > 0.0 { weights[signal] / share } else { 0.0 };
+        for (kind, signal) in KINDS {
+            let (range, factor) = (index.features().numbers(kind), weights[signal] * unit_of(kind, config));
             let of_kind = query.iter_mut().filter(|(number, _)| range.contains(&(*number as usize)));
             of_kind.for_each(|(_, weight)| *weight *= factor);
         }
@@ -127,9 +127,57 @@ impl Interest {
         scores
     }
 
+    /// Prepares the interest in single posts.
+    pub(super) fn by_kind<'i>(&'i self, index: &'i FeedIndex, config: &config::Interest) -> ByKind<'i> {
+        let direction = index.meanings().zip(self.meaning.as_ref());
+        ByKind {
+            index,
+            weights: self.features.iter().copied().collect(),
+            units: KINDS.map(|(kind, _)| unit_of(kind, config)),
+            direction: direction.map(|(meanings, sum)| (meanings, meanings.direction(sum))),
+        }
+    }
+
     /// Returns the share of the acts on posts that were on posts with the label of this number.
     pub(super) fn share(&self, label: Number) -> f32 {
         self.labels[label as usize]
+    }
+}
+
+/// The signal of each kind of features.
+const KINDS: [(Kind, Signal); 3] =
+    [(Kind::Topic, Signal::Topic), (Kind::Tag, Signal::Tag), (Kind::Word, Signal::Word)];
+
+/// Returns the factor from the product of two blocks, which is a cosine times the share of the kind, to the cosine.
+fn unit_of(kind: Kind, config: &config::Interest) -> f32 {
+    let share = narrow(kind.share(config));
+    if share > 0.0 { 1.0 / share } else { 0.0 }
+}
+
+/// The interest in single posts by the kinds of their features.
+pub(super) struct ByKind<'i> {
+    index: &'i FeedIndex,
+    weights: NumberMap<Number, f32>,
+    units: [f32; KINDS.len()],
+    /// The directions of the posts, and that of the interest.
+    direction: Option<(&'i Meanings, Vectors)>,
+}
+
+impl ByKind<'_> {
+    /// Calls `set` with each signal of interest in the post at a position, as in [`Interest::scores`].
+    pub(super) fn each(&self, position: u32, set: &mut impl FnMut(Signal, f32)) {
+        let (features, spread) = (self.index.features(), self.index.similarity().spread[position as usize]);
+        let vector = features.vector(position);
+        for ((kind, signal), unit) in KINDS.into_iter().zip(self.units) {
+            let range = features.numbers(kind);
+            let of_kind = vector.iter().filter(|(number, _)| range.contains(&(*number as usize)));
+            let product: f32 =
+                of_kind.filter_map(|(number, weight)| Some(weight * self.weights.get(number)?)).sum();
+            set(signal, spread * unit * product);
+        }
+        if let Some((meanings, direction)) = &self.direction {
+            set(Signal::Meaning, spread * meanings.cosine_with(position, direction));
+        }
     }
 }
 

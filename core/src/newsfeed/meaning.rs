@@ -128,8 +128,7 @@ impl Meanings {
 
     /// Adds `share` times the cosine with `sum` to the score of each post.
     pub(super) fn score(&self, sum: &[f32], share: f32, scores: &mut [f32]) {
-        let mut direction = Vectors::none(self.vectors.dimensions());
-        direction.push(sum);
+        let direction = self.direction(sum);
         let share = share / (ONE * ONE);
         let mut scores = scores.iter_mut();
         self.vectors.for_each_product(direction.at(0), |product| {
@@ -138,13 +137,21 @@ impl Meanings {
         });
     }
 
+    /// Returns the unit vector with the direction of `sum`.
+    pub(super) fn direction(&self, sum: &[f32]) -> Vectors {
+        let mut direction = Vectors::none(self.vectors.dimensions());
+        direction.push(sum);
+        direction
+    }
+
+    /// Returns the cosine of the direction of a post and a unit vector.
+    pub(super) fn cosine_with(&self, position: u32, direction: &Vectors) -> f32 {
+        cosine(self.vectors.at(position as usize), direction.at(0))
+    }
+
     /// Returns the cosine of the directions of two posts.
     pub(super) fn cosine(&self, one: u32, other: u32) -> f32 {
-        let [one, other] = [one, other].map(|position| self.vectors.at(position as usize));
-        let product: i32 = one.iter().zip(other).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
-        #[expect(clippy::cast_precision_loss, reason = "components have no more digits")]
-        let cosine = product as f32 / (ONE * ONE);
-        cosine
+        cosine(self.vectors.at(one as usize), self.vectors.at(other as usize))
     }
 
     /// Returns a vector minus the mean; a zero vector stays zero.
@@ -154,6 +161,14 @@ impl Meanings {
         }
         vector.iter().zip(&self.mean).map(|(x, mean)| f32::from(*x) - mean).collect()
     }
+}
+
+/// Returns the cosine of two unit vectors.
+fn cosine(one: &[i16], other: &[i16]) -> f32 {
+    let product: i32 = one.iter().zip(other).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
+    #[expect(clippy::cast_precision_loss, reason = "components have no more digits")]
+    let cosine = product as f32 / (ONE * ONE);
+    cosine
 }
 
 /// Adds the first components of `vector`, as many as `sum` has, in units of [`ONE`].

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::features::Number;
 use super::index::FeedIndex;
 use super::interest::{Interest, measure};
+use super::member_signals::MemberSignals;
 use super::near::Own;
 use super::ranking;
 use super::signals::{Signal, Weights};
@@ -61,6 +62,7 @@ impl<'i> Moment<'i> {
                 *score += exploration * narrow(ranking::noise(member, index.key(at), day));
             }
         }
+        self.add_freshness(&mut scores, weights[Signal::Fresh]);
         self.add_together(&mut scores, acts, weights);
         scores[..self.first].fill(LEFT_OUT);
         let seen_at = seen.iter().filter_map(|key| index.position(*key));
@@ -68,11 +70,7 @@ impl<'i> Moment<'i> {
         // Ties by position: newest first.
         let mut best = top(&scores, RANKED, LEFT_OUT);
         if weights[Signal::Near] > 0.0 {
-            let own = Own::new(
-                index,
-                latest(acts).filter_map(|key| index.position(key)),
-                config.interest.word_share,
-            );
+            let own = self.own(acts, config);
             let mut sums = Vec::new();
             for (position, score) in best.iter_mut().take(NEAR) {
                 *score += weights[Signal::Near] * own.nearest(*position, &mut sums);
@@ -83,6 +81,48 @@ impl<'i> Moment<'i> {
         let max = |label| places(&interest, label, config.diverse_max);
         let diverse = ranking::diversify(&best, |at| index.labels().of(at), max, RANKED);
         Some(diverse.into_iter().map(|at| index.key(at)).collect())
+    }
+
+    /// Prepares the signals of single posts for a member with these acts.
+    pub(super) fn signals<'m>(
+        &'m self,
+        interest: &'m Interest,
+        acts: &Acts,
+        config: &Feed,
+    ) -> MemberSignals<'m> {
+        let together = self.together_scores(acts).collect();
+        MemberSignals::new(self, interest, self.own(acts, config), together, config)
+    }
+
+    /// Returns the member's own posts.
+    fn own(&self, acts: &Acts, config: &Feed) -> Own<'i> {
+        let positions = latest(acts).filter_map(|key| self.index.position(key));
+        Own::new(self.index, positions, config.interest.word_share)
+    }
+
+    /// Returns the function that gives the recency of posts for a member with acts at these times, the latest first.
+    pub(super) fn recency(&self, times: &[Timestamp], config: &Feed) -> impl Fn(usize) -> f32 + use<'i> {
+        let missed = times.first().map_or(self.first, |last| self.index.newer_than(*last, self.first));
+        self.index.rhythms().recency(self.first, missed, config)
+    }
+
+    /// Returns the freshness of the post at a position beside the newest.
+    #[expect(clippy::cast_possible_truncation, reason = "positions fit 32 bits")]
+    pub(super) fn freshness(&self, position: u32) -> f32 {
+        ranking::daily_freshness(self.index.date(self.first as u32), self.index.date(position))
+    }
+
+    /// Adds freshness, weighted. Only the newest posts have any.
+    fn add_freshness(&self, scores: &mut [f32], weight: f32) {
+        if weight > 0.0 {
+            for (position, score) in (0..).zip(scores).skip(self.first) {
+                let fresh = self.freshness(position);
+                if fresh < f32::EPSILON {
+                    break;
+                }
+                *score += weight * fresh;
+            }
+        }
     }
 
     /// Adds what others did.
@@ -104,8 +144,7 @@ impl<'i> Moment<'i> {
     /// times, the latest first.
     fn blend(&self, scores: &mut [f32], times: &[Timestamp], weights: &Weights, config: &Feed) {
         let index = self.index;
-        let missed = times.first().map_or(self.first, |last| index.newer_than(*last, self.first));
-        let recency = index.rhythms().recency(self.first, missed, config);
+        let recency = self.recency(times, config);
         let mut begin = self.first;
         for (acts, time) in times.iter().map(Some).chain([None]).enumerate() {
             // The posts between two acts are equally novel.
@@ -152,7 +191,7 @@ pub(super) mod tests {
     use crate::newsfeed::together::Together;
     use crate::testing::{NOW, posts};
 
-    const MEMBER: MemberKey = MemberKey::new(1);
+    pub(in crate::newsfeed) const MEMBER: MemberKey = MemberKey::new(1);
 
     /// Twenty posts of two topics in turn, the newest first, an hour apart.
     pub(in crate::newsfeed) fn index() -> FeedIndex {

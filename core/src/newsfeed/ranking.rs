@@ -10,7 +10,8 @@
 //!   was published after the last act is new to the member, even if it is old.
 //! - *[Recency](recency)* is counted in posts, not in days: a topic with a post a month is as recent as one with ten a
 //!   day. Its half-life follows the member's rhythm. The *[freshness](freshness)* for guests is counted in days, because
-//!   it compares posts across topics.
+//!   it compares posts across topics, and so is the *[freshness of a day](daily_freshness)*, which has a weight only if
+//!   the weights are learned.
 //! - *[Popularity](popularity)* is the decayed sum of the views and likes of a post.
 //!
 //! The weights were chosen on histories of readers of question sites, with `tidings bench feed`. Their steps are broad,
@@ -34,6 +35,15 @@ pub(super) fn freshness(config: &Feed, newest: Timestamp, date: Timestamp) -> f6
     #[expect(clippy::cast_precision_loss, reason = "ages are far below 2^53 milliseconds")]
     let days = (newest - date).max(0) as f64 / DAY_MS as f64;
     (-days / config.fresh_half_life_days).exp2()
+}
+
+/// Returns how fresh a post is beside the newest, from 0 to 1: it halves every day.
+pub(super) fn daily_freshness(newest: Timestamp, date: Timestamp) -> f32 {
+    #[expect(clippy::cast_precision_loss, reason = "ages are far below 2^53 milliseconds")]
+    let days = (newest - date).max(0) as f64 / DAY_MS as f64;
+    #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
+    let fresh = (-days).exp2() as f32;
+    fresh
 }
 
 /// Returns the novelty of a post for a member who has acted `acts` times since it was published, from 0 to 1: it halves

@@ -59,7 +59,12 @@ impl Rhythms {
 
     /// Returns a function that gives the recency of the post at a position from 0 to 1, for a moment at which the posts
     /// from position `first` on exist, and a member who last acted when those from `missed` on existed.
-    pub(super) fn recency(&self, first: usize, missed: usize, config: &Feed) -> impl Fn(usize) -> f32 {
+    pub(super) fn recency(
+        &self,
+        first: usize,
+        missed: usize,
+        config: &Feed,
+    ) -> impl Fn(usize) -> f32 + use<'_> {
         let count = |places: &[Place]| {
             let mut counts = vec![0_u32; self.topics];
             for place in places.iter().filter(|place| place.topic > 0) {

@@ -4,7 +4,8 @@ use std::ops::Index;
 
 use crate::config::Feed;
 
-/// A signal; each is from 0 to 1.
+/// A signal; each is from 0 to 1. Those of interest in a post without topics, tags or words are multiplied, so that
+/// the kinds that the post has carry the shares of the others; the meaning may be less than 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Signal {
     /// The cosine of the post's topics and those of the member's acts.
@@ -21,6 +22,8 @@ pub(super) enum Signal {
     Novel,
     /// How recent it is among the posts of its topic.
     Recent,
+    /// How fresh it is in days, whatever its topic.
+    Fresh,
     /// How popular it is.
     Popular,
     /// How many people who acted on the member's own posts acted on it.
@@ -29,7 +32,7 @@ pub(super) enum Signal {
 
 impl Signal {
     /// All signals in the order of their numbers.
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Topic,
         Self::Tag,
         Self::Word,
@@ -37,14 +40,21 @@ impl Signal {
         Self::Near,
         Self::Novel,
         Self::Recent,
+        Self::Fresh,
         Self::Popular,
         Self::Together,
     ];
 }
 
+/// The number of signals.
+pub(super) const SIGNALS: usize = Signal::ALL.len();
+
+/// The signals of a post, by their numbers.
+pub(super) type Values = [f32; SIGNALS];
+
 /// The weight of each signal, 0 or more.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Weights([f32; Signal::ALL.len()]);
+pub(super) struct Weights(pub(super) Values);
 
 impl Weights {
     /// Returns the weights of the settings.
@@ -59,6 +69,8 @@ impl Weights {
             Signal::Near => config.near_weight,
             Signal::Novel => config.novel_weight,
             Signal::Recent => config.recent_weight,
+            // Guests' feeds have it instead of recency. Only weights that are learned have both.
+            Signal::Fresh => 0.0,
             Signal::Popular => config.popular_weight,
             Signal::Together => config.together_weight,
         } as f32;
