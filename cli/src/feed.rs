@@ -1,5 +1,7 @@
 //! `tidings feed`: newsfeeds, as a member or a guest sees them.
 
+mod weights;
+
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -27,6 +29,11 @@ pub(crate) enum Feed {
         #[command(flatten)]
         paging: Paging,
     },
+    /// Show, learn and pin the weights of the signals that the recommended feed is made of
+    #[command(
+        after_help = "Examples: tidings feed weights --learn\n          tidings feed weights --pin recent=0.6 popular=0"
+    )]
+    Weights(weights::Weights),
 }
 
 #[derive(Debug, Args)]
@@ -49,6 +56,7 @@ pub(crate) fn run(session: &Session, command: &Feed) -> Result<ExitCode, Failure
         Feed::Topic { name, paging } => {
             answer(session, paging, |page| newsfeed::topic(tidings, caller, name, page))
         }
+        Feed::Weights(command) => weights::run(session, command),
     }
 }
 

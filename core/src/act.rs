@@ -77,7 +77,11 @@ pub fn import(
     let lines = import::json(input, |number, text| {
         Line::check(tidings, number, import::parse_fields(text, EXAMPLE)?)
     });
-    Ok(import::run(tidings, caller, ActImport::new(tidings), lines, progress)?.into())
+    let report: MoveReport = import::run(tidings, caller, ActImport::new(tidings), lines, progress)?.into();
+    if report.inserted > 0 {
+        newsfeed::learn_from_import(tidings)?;
+    }
+    Ok(report)
 }
 
 /// Reads the lines of an import of acts.

@@ -87,6 +87,14 @@ impl serde::Serialize for Timestamp {
     }
 }
 
+/// Deserialises a text that [`Timestamp::parse`] accepts.
+impl<'de> serde::Deserialize<'de> for Timestamp {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("a date is in RFC 3339"))
+    }
+}
+
 /// A point in monotonic time: milliseconds since an unspecified moment of this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Monotonic(i64);

@@ -213,8 +213,9 @@ impl Default for Analysis {
 pub struct Feed {
     /// Number of the newest posts in the feeds. This bounds the memory of the feeds.
     pub posts: usize,
-    /// Days after which the weight of an act in the popular feed has halved.
-    pub popular_half_life_days: f64,
+    /// Days after which the weight of an act in the popular feed has halved; `None` for the median age of a post when a member
+    /// acts on it, or 3 days before there are enough acts.
+    pub popular_half_life_days: Option<f64>,
     /// The weight of a like in the popular feed, in views.
     pub like_weight: f64,
     /// The measurement of interest.
@@ -246,6 +247,9 @@ pub struct Feed {
     pub diverse_max: usize,
     /// Random noise in the score of a recommended post, 0 (none) to 1, which makes the feed explore. It changes every day.
     pub exploration: f64,
+    /// Whether a service learns the weights of the recommended feed from the acts of its members. The weights above are then
+    /// those that are expected before the acts show others; one that is 0 stays 0.
+    pub learn: bool,
 }
 
 /// The measurement of a member's interest from their acts.
@@ -319,14 +323,14 @@ impl Default for Feed {
     fn default() -> Self {
         Self {
             posts: 50_000,
-            popular_half_life_days: 3.0,
+            popular_half_life_days: None,
             like_weight: 3.0,
             interest: Interest::default(),
             interest_weight: 1.0,
             novel_weight: 0.2,
             recent_weight: 0.45,
             near_weight: 0.1,
-            together_weight: 6.0,
+            together_weight: 40.0,
             popular_weight: 0.06,
             fresh_weight: 0.1,
             novel_half_life_acts: 3.0,
@@ -335,6 +339,7 @@ impl Default for Feed {
             fresh_half_life_days: 60.0,
             diverse_max: 5,
             exploration: 0.0,
+            learn: true,
         }
     }
 }

@@ -450,7 +450,7 @@ impl Builder {
         let clock = store.clock_ahead().map_or(clock.clone(), |ahead| clock.corrected(ahead));
         let stem = location.stem();
         post::reindex::complete_index(&store)?;
-        post::heat::set_half_life(&store, config.feed.popular_half_life_days, clock.now())?;
+        post::heat::start(&store, config.feed.popular_half_life_days, clock.now())?;
         let keys = match &location {
             Location::File(_) => Keys::open(&config, &stem, clock.clone())?,
             Location::Postgres(_) => Keys::open_shared(&config, &stem, &store, clock.clone())?,

@@ -17,15 +17,20 @@ use crate::error::{Code, Error, Problem, Result};
 use crate::profile::history;
 use crate::store::Isolation;
 
+mod clusters;
 mod entry;
 #[cfg(feature = "evaluation")]
 pub mod evaluation;
 mod features;
+mod gain;
+mod half_life;
 mod index;
 mod interest;
 mod item;
 mod keeper;
 mod labels;
+mod learner;
+mod learning;
 mod load;
 mod meaning;
 mod member_signals;
@@ -35,11 +40,11 @@ pub(crate) mod next;
 mod order;
 mod order_cache;
 mod page;
-#[cfg(feature = "evaluation")]
 mod past;
 mod personal;
 mod published;
 mod ranking;
+mod recent;
 mod rhythm;
 mod signals;
 mod snapshot;
@@ -47,12 +52,17 @@ mod snapshot;
 mod tests;
 mod together;
 mod top;
+mod weights;
 
 pub(crate) use keeper::Feeds;
+pub(crate) use learner::learn_from_import;
 
 pub use entry::{FeedEntry, entries};
+pub use learning::Learned;
 pub use order::{LIMIT, LIMIT_MAX};
 pub use page::FeedPage;
+pub use signals::Weights;
+pub use weights::{FeedWeights, learn_weights, pin_weights, unpin_weights, weights};
 
 use index::{FeedIndex, commonest_tags};
 use moment::Moment;
@@ -73,13 +83,12 @@ pub struct Page<'a> {
     pub resumes: bool,
 }
 
-/// Loads the feed index and starts the thread that keeps it up to date with the posts.
+/// Loads the feed index and starts the threads that keep it up to date with the posts, and learn from the acts.
 ///
 /// # Errors
 /// An error of the store; an internal error if the system cannot start a thread.
 pub(crate) fn start(tidings: &Tidings) -> Result<()> {
-    tidings.feeds().index()?;
-    Ok(())
+    tidings.feeds().start()
 }
 
 /// Returns popular posts, ordered by views and likes, whose weight decreases with age. Posts without views and likes
@@ -241,11 +250,12 @@ impl<'t> Reader<'t> {
         let identity = caller.identify(self.tidings);
         // Before the read, which would keep its connection while the first similarity is computed.
         self.index.similarity();
-        let others = shared.others.current()?;
+        let (others, scoring) = (shared.others()?, shared.scoring());
         let found = self.tidings.store().read(|tx| {
             let Some(member) = identity.visitor(tx)? else { return Ok(None) };
             let moment = Moment::now(&self.index, &others.neighbours, self.now);
-            let personal = shared.personals.get(tx, &member, &moment, others.number, &shared.config)?;
+            let personal =
+                shared.personals.get(tx, &member, &moment, others.number, &scoring, &shared.config)?;
             Ok::<_, Error>(Some((member.key, personal)))
         })?;
         let Some((key, personal)) = found else { return Ok(None) };

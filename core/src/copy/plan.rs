@@ -16,7 +16,7 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 48] = [
+const TABLES: [(&str, Treatment); 49] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
@@ -31,6 +31,7 @@ const TABLES: [(&str, Treatment); 48] = [
     ("removed_post", Treatment::Rows),
     // The first start of a service sets it.
     ("decay", Treatment::Settings),
+    ("feed_weights", Treatment::Rows),
     ("settled_like", Treatment::Rows),
     ("recent_like", Treatment::Rows),
     ("viewed", Treatment::Rows),

@@ -18,29 +18,32 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::half_life;
 use super::index::FeedIndex;
+use super::learning;
 use super::meaning::Lexicon;
 use super::moment::Moment;
-use super::past::{self, PastAct, Replay};
-use super::signals::Weights;
+use super::past::{PastAct, Replay};
+use super::weights::Scoring;
 use crate::Tidings;
-use crate::account::{Caller, Operator};
+use crate::account::Caller;
 use crate::clock::{DAY_MS, Timestamp};
 use crate::error::{Code, Error, Problem, Result};
 use crate::id::{MemberKey, PostKey};
 use crate::keyed::OwnSet;
 use crate::post::feed_rows;
 
+mod baselines;
 mod history;
 mod metrics;
 mod tf_idf;
 
-use history::{Asked, Tested};
+use history::Tested;
 use metrics::{Scores, TOP};
 use tf_idf::TfIdf;
 
 /// The names of the rankings in the order of the report.
-const RANKINGS: [&str; 6] = ["recommended", "newest", "topic", "popular", "tf-idf", "others"];
+const RANKINGS: [&str; 7] = ["recommended", "settings", "newest", "topic", "popular", "tf-idf", "others"];
 
 /// The error if no member can be evaluated.
 const NO_MEMBERS: Problem =
@@ -79,7 +82,8 @@ pub struct Daily {
 /// The quality of a ranking; each figure is from 0 to 1.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Quality {
-    /// `recommended`: the recommended feed; `newest`: all posts, newest first; `topic`: the posts of the member's most
+    /// `recommended`: the recommended feed, with weights learned from the acts before the split, if it learns; `settings`:
+    /// the recommended feed with the weights of the settings; `newest`: all posts, newest first; `topic`: the posts of the member's most
     /// frequent topic or site, newest first; `popular`: the popular feed; `tf-idf`: the newest 150 posts, ordered by the
     /// similarity of their words and tags to the posts that the member had liked or viewed; `others`: the posts of people
     /// who acted on the same posts.
@@ -118,7 +122,7 @@ pub fn evaluate(
         None => history::fifth_from_last(tidings.store())?,
     };
     let at = at.ok_or(Error::BadRequest(NO_MEMBERS))?;
-    let acts = past::read(tidings.store(), operator, &mut |share| progress(share * READING))?;
+    let acts = history::all(tidings.store(), operator, &mut |share| progress(share * READING))?;
     let lexicon = tidings.words().current().map(|model| Arc::new(Lexicon::new(model)));
     let index = |until: Timestamp| -> Result<FeedIndex> {
         let config = &tidings.config().feed;
@@ -127,27 +131,32 @@ pub fn evaluate(
     };
 
     let split = index(at)?;
-    let later = &acts[acts.partition_point(|act| act.at < at)..];
-    let mut judge = Judge::new(tidings, operator, &split)?;
-    let mut replay = Replay::new(&split, &acts, &tidings.config().feed);
+    let (earlier, later) = acts.split_at(acts.partition_point(|act| act.at < at));
+    let config = &tidings.config().feed;
+    let half_life = half_life::of(config, &split, earlier);
+    let scoring = scoring(tidings, &split, earlier, at)?;
+    let mut judge = Judge::new(tidings, &split, &scoring)?;
+    let mut replay = Replay::new(&split, &acts, half_life, config);
     replay.go_to(at);
     let period = Period { from: at, until: Timestamp::MAX, acts: later };
-    judge.judge(&replay.moment(at), &period, &mut |share| progress(READING + share * (SPLIT - READING)))?;
+    judge.judge(&moment(&replay, &split, at), &period, &mut |share| {
+        progress(READING + share * (SPLIT - READING));
+    })?;
     let (members, _, rows) = judge.report();
     if members == 0 {
         return Err(Error::BadRequest(NO_MEMBERS));
     }
 
     let index = index(Timestamp::MAX)?;
-    let mut judge = Judge::new(tidings, operator, &index)?;
-    let mut replay = Replay::new(&index, &acts, &tidings.config().feed);
+    let mut judge = Judge::new(tidings, &index, &scoring)?;
+    let mut replay = Replay::new(&index, &acts, half_life, config);
     let day = |at: Timestamp| at.as_millis().div_euclid(DAY_MS);
     let mut done = 0;
     for acts in later.chunk_by(|a, b| day(a.at) == day(b.at)) {
         let from = Timestamp::from_millis(day(acts[0].at) * DAY_MS);
         replay.go_to(from);
         let period = Period { from, until: from + DAY_MS, acts };
-        judge.judge(&replay.moment(from), &period, &mut |_| {})?;
+        judge.judge(&moment(&replay, &index, from), &period, &mut |_| {})?;
         done += acts.len();
         #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
         progress(SPLIT + (1.0 - SPLIT) * done as f64 / later.len() as f64);
@@ -155,6 +164,20 @@ pub fn evaluate(
     let (of_days, days, daily) = judge.report();
     let daily = Daily { members: of_days, days, rows: if days > 0 { daily } else { Vec::new() } };
     Ok(Evaluation { at, members, posts: split.len(), rows, daily })
+}
+
+/// Returns the scoring that the feed would have had at the time `at`.
+fn scoring(tidings: &Tidings, index: &FeedIndex, acts: &[PastAct], at: Timestamp) -> Result<Scoring> {
+    let (store, config) = (tidings.store(), &tidings.config().feed);
+    let learned =
+        if config.learn { learning::learn(store, index, acts, config, at, &|| false)? } else { None };
+    let better = learned.filter(|learned| learned.is_better);
+    Ok(better.map_or_else(|| Scoring::of(config), |learned| Scoring::learned(learned.weights, config)))
+}
+
+/// Returns the posts of an index as they were at the time `at`.
+fn moment<'r>(replay: &'r Replay<'_>, index: &'r FeedIndex, at: Timestamp) -> Moment<'r> {
+    Moment::past(index, at, replay.popular(), &replay.together)
 }
 
 /// A time in which members acted.
@@ -167,18 +190,17 @@ struct Period<'a> {
 /// Compares rankings with acts.
 struct Judge<'t> {
     tidings: &'t Tidings,
-    operator: Operator,
     index: &'t FeedIndex,
-    weights: Weights,
+    scorings: [Scoring; 2],
     tf_idf: TfIdf,
     scores: [Scores; RANKINGS.len()],
 }
 
 impl<'t> Judge<'t> {
-    fn new(tidings: &'t Tidings, operator: Operator, index: &'t FeedIndex) -> Result<Self> {
-        let weights = Weights::of(&tidings.config().feed);
+    fn new(tidings: &'t Tidings, index: &'t FeedIndex, scoring: &Scoring) -> Result<Self> {
+        let scorings = [scoring.clone(), Scoring::of(&tidings.config().feed)];
         let tf_idf = TfIdf::read(tidings.store(), index)?;
-        Ok(Self { tidings, operator, index, weights, tf_idf, scores: Default::default() })
+        Ok(Self { tidings, index, scorings, tf_idf, scores: Default::default() })
     }
 
     /// Compares the rankings at the beginning of a period with the acts of each member in it.
@@ -190,7 +212,8 @@ impl<'t> Judge<'t> {
     ) -> Result<()> {
         let store = self.tidings.store();
         let keys: OwnSet<MemberKey> = period.acts.iter().map(|act| act.member).collect();
-        let asked = Asked::read(store, keys)?;
+        let mut asked: Vec<MemberKey> = keys.into_iter().collect();
+        asked.sort_unstable();
         let config = &self.tidings.config().feed;
         let (popular, of_guests) = (moment.most_popular(), moment.of_guests(config));
         let ended = moment.ended();
@@ -198,8 +221,7 @@ impl<'t> Judge<'t> {
         for (done, member) in asked.into_iter().enumerate() {
             #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
             progress(done as f64 / all as f64);
-            let Tested { acts, seen, turned_to } =
-                Tested::read(store, self.operator, member, period.from, period.until)?;
+            let Tested { acts, seen, turned_to } = Tested::read(store, member, period.from, period.until)?;
             let hidden: OwnSet<PostKey> = seen.iter().copied().chain(ended.iter().copied()).collect();
             let can_be_shown = |key: &PostKey| moment.has(*key) && !hidden.contains(key);
             let relevant: OwnSet<PostKey> = turned_to.into_iter().filter(can_be_shown).collect();
@@ -209,11 +231,15 @@ impl<'t> Judge<'t> {
             let first = |keys: &mut dyn Iterator<Item = PostKey>| -> Vec<PostKey> {
                 keys.filter(can_be_shown).take(TOP).collect()
             };
-            let rankings = [
-                match moment.recommend(&acts, &seen, member.key, &self.weights, config) {
+            let [recommended, of_settings] = self.scorings.each_ref().map(|scoring| {
+                match moment.recommend(&acts, &seen, member, scoring, config) {
                     Some(keys) => first(&mut keys.into_iter()),
                     None => first(&mut of_guests.iter().copied()),
-                },
+                }
+            });
+            let rankings = [
+                recommended,
+                of_settings,
                 first(&mut moment.newest()),
                 first(&mut moment.newest_of_label(&seen)),
                 first(&mut popular.iter().copied()),
@@ -221,7 +247,7 @@ impl<'t> Judge<'t> {
                 first(&mut moment.of_others(&acts).into_iter()),
             ];
             for (scores, ranking) in self.scores.iter_mut().zip(&rankings) {
-                scores.add(member.key, ranking, &relevant, self.index);
+                scores.add(member, ranking, &relevant, self.index);
             }
         }
         Ok(())

@@ -10,16 +10,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwap, ArcSwapOption};
 
 use super::index::FeedIndex;
+use super::learner::Others;
 use super::load::{Loaded, Seen, load};
 use super::meaning::{Lexicon, Meanings};
 use super::order_cache::OrderCache;
 use super::personal::Personals;
 use super::published::PublishedOrders;
 use super::snapshot::Words;
-use super::together;
+use super::weights::Scoring;
 use crate::clock::{Clock, SECOND_MS, Timestamp};
 use crate::config::Feed;
 use crate::error::{Error, Result};
@@ -45,25 +46,30 @@ const SET_BACK_MS: i64 = 60 * SECOND_MS;
 pub(crate) struct Feeds {
     pub(super) shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    learner: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// The data that the thread and the readers share.
 pub(super) struct Shared {
-    store: Arc<Store>,
+    pub(super) store: Arc<Store>,
     words: Arc<ModelKeeper>,
-    index: ArcSwapOption<FeedIndex>,
+    pub(super) index: ArcSwapOption<FeedIndex>,
     pub(super) orders: OrderCache,
     /// The orders of all servers; `None` for a database in a file.
     pub(super) published: Option<PublishedOrders>,
     pub(super) personals: Personals,
-    pub(super) others: together::Keeper,
+    /// What others did; `None` until it is read.
+    pub(super) others: ArcSwapOption<Others>,
+    /// Locked while what others did is read.
+    reading: Mutex<()>,
+    scoring: ArcSwap<Scoring>,
     pub(super) config: Feed,
-    clock: Clock,
+    pub(super) clock: Clock,
     /// The changes of posts that the index shows.
     seen: Mutex<Seen>,
     /// The time of the last update of the index.
     updated: AtomicI64,
-    stopped: AtomicBool,
+    pub(super) stopped: AtomicBool,
 }
 
 /// What an update of the index must do.
@@ -89,7 +95,9 @@ impl Feeds {
     pub(crate) fn new(store: Arc<Store>, words: Arc<ModelKeeper>, config: Feed, clock: Clock) -> Self {
         let shared = Shared {
             published: PublishedOrders::of(&store, &clock),
-            others: together::Keeper::new(Arc::clone(&store), config.posts),
+            others: ArcSwapOption::empty(),
+            reading: Mutex::default(),
+            scoring: ArcSwap::from_pointee(Scoring::of(&config)),
             store,
             words,
             index: ArcSwapOption::empty(),
@@ -101,7 +109,7 @@ impl Feeds {
             updated: AtomicI64::new(0),
             stopped: AtomicBool::new(false),
         };
-        Self { shared: Arc::new(shared), thread: Mutex::default() }
+        Self { shared: Arc::new(shared), thread: Mutex::default(), learner: Mutex::default() }
     }
 
     /// Returns the current index. The first call loads it and starts the thread.
@@ -109,14 +117,28 @@ impl Feeds {
         if let Some(index) = self.shared.index.load_full() {
             return Ok(index);
         }
-        let mut thread = self.lock();
+        let mut thread = lock(&self.thread);
         if thread.is_none() {
             self.shared.update()?;
-            let shared = Arc::clone(&self.shared);
-            let keeper = std::thread::Builder::new().name("tidings-feeds".into()).spawn(move || shared.run());
-            *thread = Some(keeper.map_err(|e| Error::Internal(e.into()))?);
+            *thread = Some(self.spawn("tidings-feeds", Shared::run)?);
         }
         self.shared.index.load_full().ok_or(Error::Overloaded)
+    }
+
+    /// Loads the index and starts the threads of a service, of which one learns from the acts.
+    pub(super) fn start(&self) -> Result<()> {
+        self.index()?;
+        let mut learner = lock(&self.learner);
+        if learner.is_none() {
+            *learner = Some(self.spawn("tidings-learner", Shared::run_learner)?);
+        }
+        Ok(())
+    }
+
+    fn spawn(&self, name: &str, run: fn(&Shared)) -> Result<JoinHandle<()>> {
+        let shared = Arc::clone(&self.shared);
+        let thread = std::thread::Builder::new().name(name.into()).spawn(move || run(&shared));
+        thread.map_err(|e| Error::Internal(e.into()))
     }
 
     /// Returns the time of the last update of the index; `None` before it is loaded.
@@ -124,18 +146,20 @@ impl Feeds {
         let updated = || Timestamp::from_millis(self.shared.updated.load(Ordering::Relaxed));
         self.shared.index.load().as_ref().map(|_| updated())
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
-        self.thread.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock(thread: &Mutex<Option<JoinHandle<()>>>) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+    thread.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Feeds {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::Release);
         self.shared.store.versions().wake();
-        if let Some(thread) = self.lock().take() {
-            let _ = thread.join();
+        for thread in [&self.thread, &self.learner] {
+            if let Some(thread) = lock(thread).take() {
+                let _ = thread.join();
+            }
         }
     }
 }
@@ -161,6 +185,10 @@ impl Shared {
     /// Replaces the index with one that shows the committed posts.
     fn update(&self) -> Result<()> {
         let now = self.clock.now();
+        let scoring = self.store.read(|tx| Scoring::current(tx, &self.config))?;
+        if scoring != **self.scoring.load() {
+            self.scoring.store(Arc::new(scoring));
+        }
         let Some(before) = self.index.load_full() else {
             // The feeds of guests need no words, so they do not wait until the model is read.
             let (index, seen) = self.load(Words::Current(Arc::clone(&self.words)), 0, now)?;
@@ -186,6 +214,15 @@ impl Shared {
         }
         self.replace(index, seen, now);
         Ok(())
+    }
+
+    /// Returns how posts are scored.
+    pub(super) fn scoring(&self) -> Arc<Scoring> {
+        self.scoring.load_full()
+    }
+
+    pub(super) fn reading(&self) -> MutexGuard<'_, ()> {
+        self.reading.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn replace(&self, index: FeedIndex, seen: Seen, now: Timestamp) {

@@ -17,6 +17,7 @@ pub(super) struct MemberSignals<'m> {
     by_kind: ByKind<'m>,
     times: Vec<Timestamp>,
     recency: Box<dyn Fn(usize) -> f32 + 'm>,
+    freshness: Box<dyn Fn(u32) -> f32 + 'm>,
     /// The novelty of posts by the number of the member's acts since their publication.
     novelties: Vec<f32>,
     own: Own<'m>,
@@ -38,6 +39,7 @@ impl<'m> MemberSignals<'m> {
         Self {
             by_kind: interest.by_kind(moment.index, &config.interest),
             recency: Box::new(moment.recency(&times, config)),
+            freshness: Box::new(moment.freshness(&times)),
             moment,
             times,
             novelties,
@@ -58,7 +60,7 @@ impl<'m> MemberSignals<'m> {
         set(Signal::Near, self.own.nearest(position, &mut self.sums));
         set(Signal::Novel, self.novelties[acts]);
         set(Signal::Recent, (self.recency)(at));
-        set(Signal::Fresh, self.moment.freshness(position));
+        set(Signal::Fresh, (self.freshness)(position));
         set(Signal::Popular, self.moment.popular[at]);
         set(Signal::Together, self.together.get(&position).copied().unwrap_or_default());
         values
@@ -71,6 +73,7 @@ mod tests {
     use super::super::index::tests::row;
     use super::super::moment::tests::MEMBER;
     use super::super::signals::Weights;
+    use super::super::weights::Scoring;
     use super::super::{interest, together};
     use super::*;
     use crate::config;
@@ -105,7 +108,8 @@ mod tests {
         let mut expected: Vec<(u32, f32)> =
             (0..20).map(|position| (position, sum(signals.of(position)))).collect();
         expected.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-        let recommended = moment.recommend(&acts, &[], MEMBER, &weights, &config).unwrap();
+        let scoring = Scoring { weights, exploration: 0.0 };
+        let recommended = moment.recommend(&acts, &[], MEMBER, &scoring, &config).unwrap();
         let expected: Vec<_> = expected.into_iter().map(|(position, _)| index.key(position)).collect();
         assert_eq!(recommended, expected);
         for signal in Signal::ALL.into_iter().filter(|signal| *signal != Signal::Meaning) {

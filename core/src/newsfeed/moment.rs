@@ -11,6 +11,7 @@ use super::ranking;
 use super::signals::{Signal, Weights};
 use super::together::{self, Others};
 use super::top::top;
+use super::weights::Scoring;
 use crate::clock::{DAY_MS, Timestamp};
 use crate::config::Feed;
 use crate::id::{MemberKey, PostKey};
@@ -49,20 +50,20 @@ impl<'i> Moment<'i> {
         acts: &Acts,
         seen: &[PostKey],
         member: MemberKey,
-        weights: &Weights,
+        scoring: &Scoring,
         config: &Feed,
     ) -> Option<Vec<PostKey>> {
-        let index = self.index;
+        let (index, weights) = (self.index, &scoring.weights);
         let interest = measure(acts, &config.interest, index)?;
         let mut scores = interest.scores(index, weights, &config.interest);
         self.blend(&mut scores, &interest.times, weights, config);
-        if config.exploration > 0.0 {
-            let (exploration, day) = (narrow(config.exploration), self.at.as_millis().div_euclid(DAY_MS));
+        if scoring.exploration > 0.0 {
+            let (exploration, day) = (narrow(scoring.exploration), self.at.as_millis().div_euclid(DAY_MS));
             for (score, at) in scores.iter_mut().zip(0..) {
                 *score += exploration * narrow(ranking::noise(member, index.key(at), day));
             }
         }
-        self.add_freshness(&mut scores, weights[Signal::Fresh]);
+        self.add_freshness(&mut scores, &interest.times, weights[Signal::Fresh]);
         self.add_together(&mut scores, acts, weights);
         scores[..self.first].fill(LEFT_OUT);
         let seen_at = seen.iter().filter_map(|key| index.position(*key));
@@ -106,17 +107,20 @@ impl<'i> Moment<'i> {
         self.index.rhythms().recency(self.first, missed, config)
     }
 
-    /// Returns the freshness of the post at a position beside the newest.
+    /// Returns the function that gives the freshness of posts for a member with acts at these times, the latest first.
     #[expect(clippy::cast_possible_truncation, reason = "positions fit 32 bits")]
-    pub(super) fn freshness(&self, position: u32) -> f32 {
-        ranking::daily_freshness(self.index.date(self.first as u32), self.index.date(position))
+    pub(super) fn freshness(&self, times: &[Timestamp]) -> impl Fn(u32) -> f32 + use<'i> {
+        let (index, newest) = (self.index, self.index.date(self.first as u32));
+        let rate = ranking::freshness_rate(newest, times.first().copied().unwrap_or(newest));
+        move |position| ranking::daily_freshness(rate, newest, index.date(position))
     }
 
     /// Adds freshness, weighted. Only the newest posts have any.
-    fn add_freshness(&self, scores: &mut [f32], weight: f32) {
-        if weight > 0.0 {
+    fn add_freshness(&self, scores: &mut [f32], times: &[Timestamp], weight: f32) {
+        if weight > 0.0 && self.first < scores.len() {
+            let freshness = self.freshness(times);
             for (position, score) in (0..).zip(scores).skip(self.first) {
-                let fresh = self.freshness(position);
+                let fresh = freshness(position);
                 if fresh < f32::EPSILON {
                     break;
                 }
@@ -206,7 +210,7 @@ pub(super) mod tests {
         let acts = Acts { liked, ..Acts::default() };
         let interest = config::Interest { min_acts: 1, ..config::Interest::default() };
         let config = Feed { interest, ..Feed::default() };
-        let keys = moment.recommend(&acts, &posts([18]), MEMBER, &Weights::of(&config), &config);
+        let keys = moment.recommend(&acts, &posts([18]), MEMBER, &Scoring::of(&config), &config);
         keys.unwrap().into_iter().map(PostKey::as_i64).collect()
     }
 

@@ -8,7 +8,7 @@ use lru::LruCache;
 use super::moment::Moment;
 use super::order::{LIMIT, Order};
 use super::page::FeedPage;
-use super::signals::Weights;
+use super::weights::Scoring;
 use crate::account::Member;
 use crate::clock::DAY_MS;
 use crate::config::Feed;
@@ -22,12 +22,24 @@ const CACHED: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
 
 /// The cached feed of a member.
 pub(super) struct Personal {
-    /// The number of the index, the revision of the member's acts, the number of the reading of others', and the day: the feed is valid while they are the same.
-    /// A late commit also changes the revision, which may become smaller.
-    made_of: (u64, i64, u64, i64),
+    made_of: MadeOf,
     pub(super) order: Arc<Order>,
     /// The first page with [`LIMIT`] posts.
     pub(super) first: FeedPage,
+}
+
+/// What a feed is made of: it is valid while this stays the same.
+#[derive(PartialEq)]
+struct MadeOf {
+    /// The number of the index.
+    index: u64,
+    /// The revision of the member's acts. A late commit changes it too; it may become smaller.
+    acts: i64,
+    /// The number of the reading of what others did.
+    others: u64,
+    scoring: Arc<Scoring>,
+    /// The day, if the feed has noise.
+    day: i64,
 }
 
 /// An LRU cache of feeds by member.
@@ -48,19 +60,20 @@ impl Personals {
         member: &Member<'_>,
         moment: &Moment<'_>,
         others: u64,
+        scoring: &Arc<Scoring>,
         config: &Feed,
     ) -> Result<Option<Arc<Personal>>> {
         let (index, now) = (moment.index, moment.at);
-        let day = if config.exploration > 0.0 { now.as_millis().div_euclid(DAY_MS) } else { 0 };
-        let made_of = (index.number, history::acts_revision(tx, member)?, others, day);
+        let day = if scoring.exploration > 0.0 { now.as_millis().div_euclid(DAY_MS) } else { 0 };
+        let acts = history::acts_revision(tx, member)?;
+        let made_of = MadeOf { index: index.number, acts, others, scoring: Arc::clone(scoring), day };
         let cached = self.lock().get(&member.key).cloned();
         if let Some(personal) = cached.filter(|p| p.made_of == made_of && !index.has_ended(now)) {
             return Ok(Some(personal));
         }
         let (acts, seen) = history::acts_and_seen(tx, member)?;
-        let weights = Weights::of(config);
         let guests = &index.recommended_feed.order;
-        let (head, seen) = match moment.recommend(&acts, &seen, member.key, &weights, config) {
+        let (head, seen) = match moment.recommend(&acts, &seen, member.key, scoring, config) {
             Some(head) => (head, seen),
             None if acts.hidden.is_empty() => return Ok(None),
             // The guests' feed without the hidden posts.

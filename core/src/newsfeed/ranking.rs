@@ -37,13 +37,25 @@ pub(super) fn freshness(config: &Feed, newest: Timestamp, date: Timestamp) -> f6
     (-days / config.fresh_half_life_days).exp2()
 }
 
-/// Returns how fresh a post is beside the newest, from 0 to 1: it halves every day.
-pub(super) fn daily_freshness(newest: Timestamp, date: Timestamp) -> f32 {
-    #[expect(clippy::cast_precision_loss, reason = "ages are far below 2^53 milliseconds")]
-    let days = (newest - date).max(0) as f64 / DAY_MS as f64;
-    #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
-    let fresh = (-days).exp2() as f32;
-    fresh
+/// Returns the rate at which the freshness of posts falls with the days between them and the `newest` for a member who last
+/// acted at the time `last`: the inverse of the half-life of one day and as many as the member has missed.
+pub(super) fn freshness_rate(newest: Timestamp, last: Timestamp) -> f32 {
+    1.0 / (1.0 + days(newest - last))
+}
+
+/// Returns the freshness of a post of the date `date` beside the `newest`, from 0 to 1: it halves with every half-life.
+#[inline]
+pub(super) fn daily_freshness(rate: f32, newest: Timestamp, date: Timestamp) -> f32 {
+    (-rate * days(newest - date)).exp2()
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "scores need no more digits"
+)]
+fn days(ms: i64) -> f32 {
+    (ms.max(0) as f64 / DAY_MS as f64) as f32
 }
 
 /// Returns the novelty of a post for a member who has acted `acts` times since it was published, from 0 to 1: it halves

@@ -1,6 +1,9 @@
 //! The signals that the score of a recommended post is made of, and their weights.
 
+use std::collections::BTreeMap;
 use std::ops::Index;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::config::Feed;
 
@@ -52,11 +55,39 @@ pub(super) const SIGNALS: usize = Signal::ALL.len();
 /// The signals of a post, by their numbers.
 pub(super) type Values = [f32; SIGNALS];
 
-/// The weight of each signal, 0 or more.
+/// The weight of each signal, 0 or more. As JSON, an object with a number for each signal.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Weights(pub(super) Values);
+pub struct Weights(pub(super) Values);
+
+impl Signal {
+    /// Returns the name of the signal.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Topic => "topic",
+            Self::Tag => "tag",
+            Self::Word => "word",
+            Self::Meaning => "meaning",
+            Self::Near => "near",
+            Self::Novel => "novel",
+            Self::Recent => "recent",
+            Self::Fresh => "fresh",
+            Self::Popular => "popular",
+            Self::Together => "together",
+        }
+    }
+
+    /// Returns the signal with a name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|signal| signal.name() == name)
+    }
+}
 
 impl Weights {
+    /// Returns the name of each signal with its weight.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, f32)> {
+        Signal::ALL.into_iter().map(|signal| (signal.name(), self[signal]))
+    }
+
     /// Returns the weights of the settings.
     pub(super) fn of(config: &Feed) -> Self {
         let interest = &config.interest;
@@ -75,6 +106,20 @@ impl Weights {
             Signal::Together => config.together_weight,
         } as f32;
         Self(Signal::ALL.map(weight))
+    }
+}
+
+impl Serialize for Weights {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Weights {
+    /// Signals that are not named have no weight, and others that this program does not know are ignored.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let named = BTreeMap::<String, f32>::deserialize(deserializer)?;
+        Ok(Self(Signal::ALL.map(|signal| named.get(signal.name()).copied().unwrap_or_default())))
     }
 }
 

@@ -1,34 +1,40 @@
 //! What others did: posts that the same people liked or viewed.
 //!
-//! The similarity of two posts is the cosine of their acts over all members, of which a like counts twice as much as a
-//! view. It is damped for pairs that few people share, and pairs of fewer than [`PAIR_MIN`] people count as chance.
+//! The similarity of a post to another is nearly the cosine of their acts over all members, of which a like counts twice as
+//! much as a view; but popular posts, which are similar to all, are less similar to others. It is damped for pairs that few
+//! people share, and pairs of fewer than [`PAIR_MIN`] people count as chance. A post is recommended by the root of the mean
+//! square of its similarities to a member's own posts, so that a few close ones count more than many distant ones.
 //!
 //! Nothing is told about the acts of one or two people: a post with acts of fewer than [`PEOPLE_MIN`] people is like none.
 //!
 //! Source: Sarwar, Karypis, Konstan and Riedl, *Item-based collaborative filtering recommendation algorithms*, WWW 2001;
 //! the damping is the significance weighting of Herlocker, Konstan, Borchers and Riedl, *An algorithmic framework for
-//! performing collaborative filtering*, SIGIR 1999.
+//! performing collaborative filtering*, SIGIR 1999,
+//! the exponent of popularity that of Deshpande and Karypis, *Item-based top-N recommendation algorithms*, ACM TOIS 22(1),
+//! 2004, and the square the case amplification of Breese, Heckerman and Kadie, *Empirical analysis of predictive algorithms
+//! for collaborative filtering*, UAI 1998.
 
 use std::borrow::Cow;
 
+use super::past::PastAct;
 use super::top::top;
 use crate::id::{MemberKey, PostKey};
 use crate::keyed::OwnMap;
-
-mod keeper;
-
-pub(super) use keeper::Keeper;
 
 /// The minimum number of people with acts on a post, so that it is like others.
 const PEOPLE_MIN: usize = 3;
 /// The minimum number of people with acts on both posts of a pair.
 const PAIR_MIN: f32 = 8.0;
 /// The number of people at which the similarity of a pair is halved.
-const DAMPING: f32 = 3.0;
+const DAMPING: f32 = 1.0;
+/// The exponent of the sum of squares of a similar post; ½ for a cosine.
+const POPULAR_EXPONENT: f32 = 0.7;
+/// The number of later own posts after which an own post counts half.
+const OWN_HALVED: f32 = 10.0;
 /// The weight of a like, in views.
 const LIKE: f32 = 2.0;
 /// The latest acts of a member that count, which bound the time: it grows with the square of an active member's acts.
-const ACTS_MAX: usize = 200;
+pub(super) const ACTS_MAX: usize = 200;
 /// The most similar posts of a post that count, which bound the memory.
 const SIMILAR_MAX: usize = 100;
 /// The number of the member's latest posts whose similar posts are found.
@@ -61,6 +67,15 @@ struct Act {
 }
 
 impl Together {
+    /// Returns what these acts show, in the order of their times.
+    pub(super) fn of(acts: &[PastAct]) -> Self {
+        let mut together = Self::default();
+        for act in acts {
+            together.add(act.member, act.post, act.is_like);
+        }
+        together
+    }
+
     /// Adds an act, later than those before. Of a view and a like of a member, the like counts.
     pub(super) fn add(&mut self, member: MemberKey, post: PostKey, is_like: bool) {
         let (slot, posts) = (self.posts.len(), &mut self.posts);
@@ -115,7 +130,8 @@ impl Together {
             if *people < PAIR_MIN || other.people.len() < PEOPLE_MIN {
                 return 0.0;
             }
-            sum / (acted.square * other.square).sqrt() * people / (people + DAMPING)
+            let norm = acted.square.sqrt() * other.square.powf(POPULAR_EXPONENT);
+            sum / norm * people / (people + DAMPING)
         };
         let similarities: Vec<f32> = self.posts.iter().zip(&*sums).map(cosine).collect();
         let best = top(&similarities, SIMILAR_MAX, 0.0).into_iter();
@@ -158,20 +174,21 @@ impl Others for Neighbours {
     }
 }
 
-/// Returns the posts similar to a member's `own`, the latest first: the mean similarity over the own posts that are like
-/// any other, from 0 to 1. Each post occurs once, in no order.
+/// Returns the posts similar to a member's `own`, the latest first: the root of the mean square of the similarities over the
+/// own posts that are like any other, from 0 to 1. Each post occurs once, in no order.
 pub(super) fn scores(others: &dyn Others, own: impl Iterator<Item = PostKey>) -> OwnMap<PostKey, f32> {
     let mut sums: OwnMap<PostKey, f32> = OwnMap::default();
-    let mut count = 0.0;
+    let mut weights = 0.0;
     let all = own.map(|post| others.similar(post)).filter(|similar| !similar.is_empty());
-    for similar in all.take(OWN_MAX) {
-        count += 1.0;
+    for (similar, later) in all.take(OWN_MAX).zip(0_u8..) {
+        let weight = OWN_HALVED / (OWN_HALVED + f32::from(later));
+        weights += weight;
         for (post, similarity) in &*similar {
-            *sums.entry(*post).or_default() += similarity;
+            *sums.entry(*post).or_default() += weight * similarity * similarity;
         }
     }
     for sum in sums.values_mut() {
-        *sum /= count;
+        *sum = (*sum / weights).sqrt();
     }
     sums
 }
@@ -208,7 +225,9 @@ mod tests {
         assert_eq!(similar.len(), 1);
         let (key, similarity) = similar[0];
         assert_eq!(key, post(2));
-        assert!((similarity - 12.0 / 15.0).abs() < 1e-6, "{similarity}");
+        // Twelve people like both: the sum of squares of each is 48.
+        let expected = 48.0 / 48_f32.powf(0.5 + POPULAR_EXPONENT) * 12.0 / 13.0;
+        assert!((similarity - expected).abs() < 1e-6, "{similarity}");
         assert!(together.similar(post(3)).is_empty() && together.similar(post(9)).is_empty());
     }
 
@@ -229,7 +248,7 @@ mod tests {
         let together = together();
         let scores = scores(&together, [3, 1, 9].map(post).into_iter());
         assert_eq!(scores.len(), 1);
-        assert!((scores[&post(2)] - 0.8).abs() < 1e-6);
+        assert!((scores[&post(2)] - together.similar(post(1))[0].1).abs() < 1e-6);
     }
 
     proptest! {

@@ -12,6 +12,10 @@
 //! Source: Cormode, Shkapenyuk, Srivastava and Xu, *Forward decay: a practical time decay model for streaming
 //! systems*, ICDE 2009; the exponential `g`, with 1970 as landmark.
 
+mod rebuild;
+
+pub(crate) use rebuild::rebuild;
+
 use super::change;
 use crate::clock::{DAY_MS, Timestamp};
 use crate::error::Result;
@@ -19,6 +23,11 @@ use crate::store::{Isolation, Store, StoreError, Topic, Tx};
 
 /// The weight of a view.
 pub(crate) const VIEW_WEIGHT: f64 = 1.0;
+
+/// The half-life in days before there are enough acts to take it from.
+pub(crate) const DEFAULT_HALF_LIFE_DAYS: f64 = 3.0;
+/// The half-life in days where acts do not lose weight: as good as infinite.
+pub(crate) const NO_DECAY_DAYS: f64 = 100_000.0;
 
 /// The minimum half-life, one minute: with a shorter half-life, rounding errors dominate.
 const HALF_LIFE_MIN_DAYS: f64 = 1.0 / (24.0 * 60.0);
@@ -97,8 +106,7 @@ pub(crate) fn weight_of(views: i64, likes: i64, like_weight: f64) -> f64 {
 /// # Errors
 /// Fails if the store fails.
 pub(crate) fn decay(tx: &mut dyn Tx) -> Result<Option<Decay>, StoreError> {
-    let row = tx.row("SELECT half_life_days FROM decay", &[])?;
-    row.map(|mut row| Ok(Decay::new(row.take(0)?))).transpose()
+    Ok(half_life_days(tx)?.map(Decay::new))
 }
 
 fn at_least_a_minute(half_life_days: f64) -> f64 {
@@ -106,30 +114,45 @@ fn at_least_a_minute(half_life_days: f64) -> f64 {
     half_life_days.max(HALF_LIFE_MIN_DAYS)
 }
 
-/// Sets the half-life of the database. The service calls this when it opens the database.
+/// Returns the half-life of a database in days; `None` if no service has opened the database yet.
+///
+/// # Errors
+/// Fails if the store fails.
+pub(crate) fn half_life_days(tx: &mut dyn Tx) -> Result<Option<f64>, StoreError> {
+    tx.row("SELECT half_life_days FROM decay", &[])?.map(|mut row| row.take(0)).transpose()
+}
+
+/// Sets the half-life of the database when it is opened; without a setting, that of a new database.
+///
+/// # Errors
+/// Fails if the store fails.
+pub(crate) fn start(store: &Store, setting: Option<f64>, now: Timestamp) -> Result<()> {
+    match setting {
+        Some(days) => set_half_life(store, days, now),
+        None if store.read(half_life_days)?.is_some() => Ok(()),
+        None => set_half_life(store, DEFAULT_HALF_LIFE_DAYS, now),
+    }
+}
+
+/// Sets the half-life of the database.
 ///
 /// A changed half-life applies from `now` on: the heats are converted so that the popularity at `now` and the order of
 /// posts remain. An unchanged one writes nothing.
 ///
 /// # Errors
 /// Fails if the store fails.
-pub(crate) fn set_half_life(store: &Store, half_life_days: f64, now: Timestamp) -> Result<()> {
-    let days = at_least_a_minute(half_life_days);
-    let stored = |tx: &mut dyn Tx| -> Result<Option<f64>, StoreError> {
-        tx.row("SELECT half_life_days FROM decay", &[])?.map(|mut row| row.take(0)).transpose()
-    };
+pub(crate) fn set_half_life(store: &Store, days: f64, now: Timestamp) -> Result<()> {
+    let days = at_least_a_minute(days);
     let same = move |stored: Option<f64>| stored.is_some_and(|stored| stored.to_bits() == days.to_bits());
-    if same(store.read(stored)?) {
+    if same(store.read(half_life_days)?) {
         return Ok(());
     }
     store.write_long(Isolation::Alone, move |tx| {
-        let before = stored(tx)?;
+        let before = half_life_days(tx)?;
         if same(before) {
             return Ok(());
         }
-        let sql = "INSERT INTO decay (one, half_life_days) VALUES (1, $1)
-                   ON CONFLICT (one) DO UPDATE SET half_life_days = excluded.half_life_days";
-        tx.run(sql, &[days.into()])?;
+        store_half_life(tx, days)?;
         if let Some(before) = before {
             let shift = Decay::new(days).grown(now) - Decay::new(before).grown(now);
             let sql = "UPDATE post_stats SET heat = heat + $1 WHERE heat IS NOT NULL";
@@ -139,6 +162,13 @@ pub(crate) fn set_half_life(store: &Store, half_life_days: f64, now: Timestamp) 
         }
         Ok(())
     })
+}
+
+fn store_half_life(tx: &mut dyn Tx, days: f64) -> Result<(), StoreError> {
+    let sql = "INSERT INTO decay (one, half_life_days) VALUES (1, $1)
+               ON CONFLICT (one) DO UPDATE SET half_life_days = excluded.half_life_days";
+    tx.run(sql, &[days.into()])?;
+    Ok(())
 }
 
 #[cfg(test)]

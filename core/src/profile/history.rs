@@ -343,15 +343,12 @@ pub(crate) fn acts_and_seen(
     Ok((Acts { liked, viewed, hidden, searched, opened }, seen))
 }
 
-/// Returns the acts of a member from `measured` on and before `until`, for the operator's evaluation of feeds.
-#[cfg(feature = "evaluation")]
-pub(crate) fn acts_before(
-    tx: &mut dyn Tx,
-    _: crate::account::Operator,
-    member: MemberKey,
-    measured: Timestamp,
-    until: Timestamp,
-) -> Result<Acts, StoreError> {
+/// Returns the acts of a member before `until`, the newest [`LIST_MAX`] of each kind since the last reset; none if the
+/// member was removed. Callers compute figures of all members from them, which show nothing of a single one.
+pub(crate) fn acts_before(tx: &mut dyn Tx, member: MemberKey, until: Timestamp) -> Result<Acts, StoreError> {
+    let row = tx.row("SELECT measured_since FROM member WHERE key = $1", &[member.into()])?;
+    let Some(mut row) = row else { return Ok(Acts::default()) };
+    let measured: Timestamp = row.take(0)?;
     let mut posts = |table: &str| -> Result<Vec<(PostKey, Timestamp)>, StoreError> {
         let sql = format!(
             "SELECT post, date FROM {table} WHERE member = $1 AND date >= $2 AND date < $3
@@ -369,8 +366,7 @@ pub(crate) fn acts_before(
 type Texts = Vec<(String, Timestamp)>;
 
 /// Returns the searches and the opened newsfeeds of a member from `measured` on and before `until`.
-// A key is no proof, so this is private: `acts_and_seen` takes the proof of the member and `acts_before` that of the
-// operator.
+// A key is no proof, so this is private: `acts_and_seen` takes the proof of the member.
 fn texts_between(
     tx: &mut dyn Tx,
     member: MemberKey,

@@ -22,7 +22,8 @@ pub(super) const SETTINGS: &[Setting<Config>] = &[
         field!(Config, feed.popular_half_life_days),
         "Days in which an act loses half its weight for the popular feed",
     )
-    .takes("DAYS"),
+    .takes("DAYS")
+    .unset("the median age of a post at an act"),
     Setting::new(
         "popular-like-weight",
         WEIGHT,
@@ -110,6 +111,12 @@ pub(super) const SETTINGS: &[Setting<Config>] = &[
         Form::Number(0.0, 1.0),
         field!(Config, feed.exploration),
         "Random noise in the score of a recommended post, {min} to {max}",
+    ),
+    Setting::new(
+        "learn",
+        Form::Switch,
+        field!(Config, feed.learn),
+        "Learn the weights of the recommended feed from the acts of the members",
     ),
     Setting::new(
         "interest-min-acts",

@@ -1,32 +1,14 @@
 //! Metrics of a ranking, given the relevant posts.
 
+use super::super::clusters::Clusters;
+use super::super::gain::{FIRST, ndcg};
 use super::super::index::FeedIndex;
 use super::Quality;
 use crate::id::{MemberKey, PostKey};
-use crate::keyed::{OwnMap, OwnSet};
+use crate::keyed::OwnSet;
 
 /// The number of posts of a ranking that recall considers.
 pub(super) const TOP: usize = 30;
-/// The number of posts of a ranking that the gain and coverage consider.
-const FIRST: usize = 10;
-
-/// Returns the discounted gain of the first ten posts, divided by that of the best possible ranking; 0 if no post is
-/// relevant.
-///
-/// Source: Järvelin and Kekäläinen, *Cumulated gain-based evaluation of IR techniques*, ACM TOIS 20(4), 2002; with
-/// gains of 0 and 1, and discounts by the binary logarithm from the first place on.
-pub(super) fn ndcg(ranking: &[PostKey], relevant: &OwnSet<PostKey>) -> f64 {
-    let discounts = || (2_u32..).map(|place| 1.0 / f64::from(place).log2()).take(FIRST);
-    let gain: f64 = ranking
-        .iter()
-        .zip(discounts())
-        .filter(|(post, _)| relevant.contains(post))
-        .map(|(_, gain)| gain)
-        .sum();
-    let ideal: f64 = discounts().take(relevant.len()).sum();
-    if ideal > 0.0 { gain / ideal } else { 0.0 }
-}
-
 /// Returns the share of the relevant posts that are among the first thirty; 0 if no post is relevant.
 #[expect(clippy::cast_precision_loss, reason = "a few thousand at most")]
 pub(super) fn recall(ranking: &[PostKey], relevant: &OwnSet<PostKey>) -> f64 {
@@ -42,12 +24,9 @@ pub(super) fn rounded(figure: f64) -> f64 {
 /// The metrics of a ranking, averaged over comparisons; a member may have several.
 #[derive(Default)]
 pub(super) struct Scores {
-    count: usize,
-    ndcg: f64,
+    gains: Clusters,
     recall: f64,
     diversity: f64,
-    /// The number of comparisons and the sum of the gains of each member.
-    members: OwnMap<MemberKey, (usize, f64)>,
     shown: OwnSet<PostKey>,
 }
 
@@ -61,47 +40,34 @@ impl Scores {
         relevant: &OwnSet<PostKey>,
         index: &FeedIndex,
     ) {
-        let gain = ndcg(ranking, relevant);
-        self.count += 1;
-        self.ndcg += gain;
+        self.gains.add(member, ndcg(ranking, relevant));
         self.recall += recall(ranking, relevant);
         let first = &ranking[..ranking.len().min(FIRST)];
         self.diversity += diversity(first, index);
         self.shown.extend(first);
-        let (count, sum) = self.members.entry(member).or_default();
-        (*count, *sum) = (*count + 1, *sum + gain);
     }
 
     /// Returns the number of members.
     pub(super) fn members(&self) -> usize {
-        self.members.len()
+        self.gains.members()
     }
 
     /// Returns the number of comparisons.
     pub(super) fn count(&self) -> usize {
-        self.count
+        self.gains.count()
     }
 
     /// Returns the figures of the report.
     pub(super) fn quality(&self, ranking: &'static str, index: &FeedIndex) -> Quality {
-        let mean = |sum: f64| rounded(sum / self.count.max(1) as f64);
+        let mean = |sum: f64| rounded(sum / self.count().max(1) as f64);
         Quality {
             ranking,
-            ndcg10: mean(self.ndcg),
-            ndcg10_error: rounded(self.error()),
+            ndcg10: rounded(self.gains.mean()),
+            ndcg10_error: rounded(self.gains.error()),
             recall30: mean(self.recall),
             coverage: rounded(self.shown.len() as f64 / index.len().max(1) as f64),
             diversity: mean(self.diversity),
         }
-    }
-
-    /// Returns the standard error of the mean gain, with the gains of a member as one cluster.
-    ///
-    /// Source: Liang and Zeger, *Longitudinal data analysis using generalized linear models*, Biometrika 73(1), 1986.
-    fn error(&self) -> f64 {
-        let mean = self.ndcg / self.count.max(1) as f64;
-        let deviations = self.members.values().map(|(count, sum)| (sum - *count as f64 * mean).powi(2));
-        deviations.sum::<f64>().sqrt() / self.count.max(1) as f64
     }
 }
 
@@ -137,22 +103,6 @@ mod tests {
     }
 
     #[test]
-    fn a_relevant_post_counts_less_at_a_later_place() {
-        // 1/log2(2) = 1, 1/log2(3) = 0.6309…, 1/log2(4) = 0.5, 1/log2(11) = 0.2890…
-        assert!(close(ndcg(&posts([1, 2, 3]), &set([1])), 1.0));
-        assert!(close(ndcg(&posts([2, 3, 1]), &set([1])), 0.5));
-        assert!(close(ndcg(&posts([1, 2, 3]), &set([1, 3])), 1.5 / (1.0 + 1.0 / 3_f64.log2())));
-        let ten = posts(0..11);
-        assert!(close(ndcg(&ten, &set([9])), 1.0 / 11_f64.log2()));
-        assert!(close(ndcg(&ten, &set([10])), 0.0), "the eleventh post does not count");
-        let many = posts(0..40);
-        assert!(
-            close(ndcg(&many, &many.iter().copied().collect()), 1.0),
-            "ten relevant posts are the maximum"
-        );
-    }
-
-    #[test]
     fn recall_is_the_share_of_relevant_posts_among_the_first_thirty() {
         let ranking = posts(0..40);
         assert!(close(recall(&ranking, &set([0, 29, 30, 99])), 0.5));
@@ -172,13 +122,6 @@ mod tests {
         // Posts of one topic are the same here, and those of two have nothing in common.
         assert!(close(found.diversity, 0.5), "{found:?}");
         assert_eq!((scores.members(), scores.count()), (2, 2));
-        // Both deviate by a half: the root of 2/4, divided by 2.
-        assert!(close(found.ndcg10_error, rounded(0.5_f64.sqrt() / 2.0)), "{found:?}");
-        // A member whose gains cancel each other adds no error.
-        scores.add(one, &posts([2]), &set([1]), &index);
-        scores.add(other, &posts([1]), &set([1]), &index);
-        let balanced = scores.quality("popular", &index);
-        assert!(close(balanced.ndcg10, 0.5) && close(balanced.ndcg10_error, 0.0) && scores.members() == 2);
         let none = Scores::default().quality("popular", &index);
         assert!(close(none.ndcg10, 0.0) && close(none.coverage, 0.0));
     }

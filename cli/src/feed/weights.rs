@@ -1,0 +1,78 @@
+//! `tidings feed weights`: the weights of the recommended feed.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use tidings_core::Error;
+use tidings_core::newsfeed::{self, FeedWeights, Learned, Weights as BySignal};
+use tidings_tui::number::number;
+
+use crate::failure::Failure;
+use crate::output::{Column, Page, Style, Table, local};
+use crate::session::{Session, refused_to_members};
+
+#[derive(Debug, Args)]
+pub(crate) struct Weights {
+    /// Learn the weights from the acts of the members now
+    #[arg(long, conflicts_with_all = ["pin", "unpin"])]
+    learn: bool,
+    /// Pin the weights in use, with these changes, so that learning does not change them
+    #[arg(long, value_name = "SIGNAL=WEIGHT", num_args = 0.., value_parser = weight, conflicts_with = "unpin")]
+    pin: Option<Vec<(String, f64)>>,
+    /// Unpin the weights, so that those learned or those of the settings are used
+    #[arg(long)]
+    unpin: bool,
+}
+
+fn weight(text: &str) -> Result<(String, f64), String> {
+    let pair = text.split_once('=').and_then(|(name, weight)| Some((name.to_owned(), weight.parse().ok()?)));
+    pair.ok_or_else(|| "expected a signal and its weight, such as recent=0.5".to_owned())
+}
+
+pub(super) fn run(session: &Session, command: &Weights) -> Result<ExitCode, Failure> {
+    let Session { tidings, out, caller } = session;
+    let weights = match command {
+        Weights { learn: true, .. } => newsfeed::learn_weights(tidings, caller),
+        Weights { pin: Some(changes), .. } => newsfeed::pin_weights(tidings, caller, changes),
+        Weights { unpin: true, .. } => newsfeed::unpin_weights(tidings, caller),
+        _ => newsfeed::weights(tidings, caller),
+    };
+    let weights = weights.map_err(|error| match error {
+        Error::BadRequest(why) => Failure::refused(&error, why.message()),
+        error => refused_to_members(error),
+    })?;
+    out.answer(&weights, |page| describe(page, &weights))
+}
+
+fn describe(page: &mut Page, found: &FeedWeights) {
+    let FeedWeights { in_use, weights, settings, learned, pinned } = found;
+    let names = ["settings", "learned", "pinned", "in use"].map(Column::number);
+    let mut table = Table::new([Column::whole("signal")].into_iter().chain(names));
+    let of_learned = learned.as_ref().map(|learned| &learned.weights);
+    let shown = |weights: Option<&BySignal>, name: &str| -> String {
+        let weight = weights.and_then(|weights| weights.iter().find(|(signal, _)| *signal == name));
+        weight.map_or_else(String::new, |(_, weight)| format!("{weight:.3}"))
+    };
+    for (name, _) in settings.iter() {
+        let [settings, learned, pinned, used] =
+            [Some(settings), of_learned, pinned.as_ref(), Some(weights)].map(|weights| shown(weights, name));
+        table.styled_row(Style::Plain, [name.to_owned(), settings, learned, pinned, used]);
+    }
+    page.table(&table, "");
+    let Some(learned) = learned else {
+        return page
+            .note("nothing is learned yet: members with a feed of their own have made too few visits");
+    };
+    let Learned { at, visits, members, ndcg10_of_settings, ndcg10, ndcg10_error, is_better, .. } = learned;
+    let [visits, members] = [*visits, *members].map(|n| number(i64::try_from(n).unwrap_or(i64::MAX)));
+    let verdict = match (*in_use, is_better) {
+        ("learned", _) => "they are in use",
+        (_, true) => "others are in use",
+        (_, false) => "that may be chance, so they are not used",
+    };
+    page.note(&format!("learned at {} from {visits} visits of {members} members", local(*at)));
+    page.note(&format!(
+        "ndcg@10 on the latest fifth of the visits: {ndcg10:.4} instead of {ndcg10_of_settings:.4}, difference \
+         +/- {ndcg10_error:.4}: {verdict}"
+    ));
+}

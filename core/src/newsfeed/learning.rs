@@ -1,0 +1,137 @@
+//! Weights of the recommended feed that are learned from the acts of the store's members.
+//!
+//! Each visit of a member is a lesson: the posts that they turned to, among those that they had not seen. The weights
+//! under which these choices are most probable (module `logit`) replace those of the settings if the feed would also have
+//! been better on the latest fifth of the visits, from which they were not learned, by more than chance. A few visits
+//! change little, because the weights of the settings are the ones that are expected.
+//!
+//! A feed that learns from what it has shown confirms itself. So acts from all feeds and from searches count alike, the
+//! posts that could have been chosen are those of all feeds, whether they were shown or not, and a recommended feed with
+//! learned weights has at least a little of the noise of [`exploration`](crate::config::Feed::exploration).
+
+mod logit;
+mod visits;
+
+use serde::{Deserialize, Serialize};
+
+use super::clusters::Clusters;
+use super::index::FeedIndex;
+use super::past::PastAct;
+use super::signals::{SIGNALS, Signal, Weights};
+use super::weights::Scoring;
+use crate::clock::Timestamp;
+use crate::config::Feed;
+use crate::error::Result;
+use crate::id::MemberKey;
+use crate::keyed::OwnSet;
+use crate::store::Store;
+use logit::{Choices, Prior, Vector};
+use visits::{Walk, visits};
+
+/// The minimum number of visits to learn from.
+const VISITS_MIN: usize = 50;
+/// The weight of the settings, as the number of visits that would say the same.
+const PRIOR: f64 = 100.0;
+/// How much less the freshness of a day is expected to have a weight: it hides what a member has missed.
+const FRESH_PRIOR: f64 = 3.0;
+/// The part of the visits that decides whether the weights are better, the latest ones.
+const LATEST: usize = 5;
+/// The number of standard errors by which learned weights must be better.
+const ERRORS: f64 = 2.0;
+
+/// What was learned from the acts of members.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Learned {
+    /// The time at which the acts were read.
+    pub at: Timestamp,
+    /// The number of visits whose choices were compared.
+    pub visits: usize,
+    /// The number of members who made them.
+    pub members: usize,
+    /// The normalised discounted cumulative gain of the first ten posts of the feed with the weights of the settings, on the
+    /// latest fifth of the visits, from which nothing was learned for this …
+    pub ndcg10_of_settings: f64,
+    /// … with learned weights …
+    pub ndcg10: f64,
+    /// … and the standard error of the difference, with the visits of a member as one cluster.
+    pub ndcg10_error: f64,
+    /// Whether the weights are used: the difference is more than two standard errors.
+    pub is_better: bool,
+    /// The weights.
+    pub weights: Weights,
+}
+
+/// Learns from `acts`, in the order of their times. Returns `None` if there are too few visits, or if `is_stopped`.
+pub(super) fn learn(
+    store: &Store,
+    index: &FeedIndex,
+    acts: &[PastAct],
+    config: &Feed,
+    at: Timestamp,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<Option<Learned>> {
+    let visits = visits(acts, index.len(), config);
+    if visits.len() < VISITS_MIN {
+        return Ok(None);
+    }
+    let (earlier, latest) = visits.split_at(visits.len() - visits.len() / LATEST);
+    let mut walk = Walk::new(store, index, acts, config, visits.len(), is_stopped);
+    let mut all: Vec<(MemberKey, Choices)> = Vec::new();
+    walk.walk(earlier, |lesson| all.extend(lesson.choices().map(|choices| (lesson.visit.member, choices))))?;
+    let of_settings = Scoring::of(config);
+    let settings = of_settings.weights.0.map(f64::from);
+    let learned = Scoring { weights: learned_from(&all, &settings), ..of_settings.clone() };
+    let (mut before, mut gains) = (Clusters::default(), Clusters::default());
+    walk.walk(latest, |lesson| {
+        let (member, gain) = (lesson.visit.member, lesson.gain(&of_settings));
+        before.add(member, gain);
+        gains.add(member, lesson.gain(&learned) - gain);
+        all.extend(lesson.choices().map(|choices| (member, choices)));
+    })?;
+    if all.len() < VISITS_MIN || is_stopped() {
+        return Ok(None);
+    }
+    Ok(Some(Learned {
+        at,
+        visits: all.len(),
+        members: all.iter().map(|(member, _)| *member).collect::<OwnSet<_>>().len(),
+        ndcg10_of_settings: before.mean(),
+        ndcg10: before.mean() + gains.mean(),
+        ndcg10_error: gains.error(),
+        is_better: gains.mean() > ERRORS * gains.error(),
+        weights: learned_from(&all, &settings),
+    }))
+}
+
+/// Returns the weights that explain choices, on the scale of those of the settings.
+fn learned_from(lessons: &[(MemberKey, Choices)], settings: &Vector) -> Weights {
+    let choices = || lessons.iter().map(|(_, choices)| choices);
+    let scale = logit::scale(choices, settings);
+    let variances = variances(choices());
+    let precision = Signal::ALL.map(|signal| {
+        let prior = match signal {
+            Signal::Fresh => PRIOR * FRESH_PRIOR,
+            // A signal without a weight in the settings is off.
+            signal if settings[signal as usize] > 0.0 => PRIOR,
+            _ => return None,
+        };
+        Some(prior * variances[signal as usize]).filter(|precision| *precision > 0.0)
+    });
+    let fitted = logit::fit(choices, &Prior { mean: settings.map(|weight| scale * weight), precision });
+    #[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]
+    Weights(fitted.map(|weight| (weight / scale) as f32))
+}
+
+/// Returns the variance of each signal among the posts that could have been chosen.
+fn variances<'c>(choices: impl Iterator<Item = &'c Choices>) -> Vector {
+    let (mut count, mut sums, mut squares) = (0.0, [0.0; SIGNALS], [0.0; SIGNALS]);
+    for (x, offset) in choices.flat_map(|choices| &choices.others) {
+        let weight = offset.exp();
+        count += weight;
+        for i in 0..SIGNALS {
+            sums[i] += weight * x[i];
+            squares[i] += weight * x[i] * x[i];
+        }
+    }
+    std::array::from_fn(|i| squares[i] / count - (sums[i] / count).powi(2))
+}

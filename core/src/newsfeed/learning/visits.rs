@@ -1,0 +1,219 @@
+//! The choices that members made in the past: after each visit, the posts that they turned to, and posts that the feed could
+//! have shown instead.
+
+use std::hash::{Hash as _, Hasher as _};
+
+use super::super::gain::ndcg;
+use super::super::half_life;
+use super::super::index::FeedIndex;
+use super::super::interest::{Interest, measure};
+use super::super::moment::Moment;
+use super::super::past::{PastAct, Replay};
+use super::super::together::Neighbours;
+use super::super::weights::Scoring;
+use super::logit::{Choices, Vector};
+use crate::clock::{DAY_MS, Timestamp};
+use crate::config::Feed;
+use crate::error::Result;
+use crate::id::{MemberKey, PostKey};
+use crate::keyed::{OwnSet, Unkeyed};
+use crate::profile::history::{self, Acts};
+use crate::store::Store;
+
+/// The maximum number of visits, the latest ones.
+const VISITS_MAX: usize = 600;
+/// The maximum number of visits times the number of posts, because a visit takes a time that grows with the posts.
+const WORK_MAX: usize = 15_000_000;
+/// The maximum number of visits of a member, the latest ones, so that nobody's taste is that of all.
+const OF_MEMBER_MAX: usize = 20;
+/// The maximum number of posts of a visit that count as chosen.
+const CHOSEN_MAX: usize = 10;
+/// The time from the beginning of the day of a visit in which posts are chosen: the feed of one day alone would teach that
+/// only the news of that day matter.
+const HORIZON_MS: i64 = 30 * DAY_MS;
+/// The number of acts of a day from which on its second half is a visit of its own: some members come once and act a lot.
+const LONG: usize = 10;
+/// The number of the newest posts that a member could have chosen instead …
+const NEWEST: usize = 60;
+/// … and of posts sampled from all others.
+const SAMPLED: usize = 100;
+/// How often, in the time of all visits, the similarity of posts by what others did is computed.
+const EPOCHS: usize = 8;
+
+/// A visit: a day on which a member acted, or the second half of a day with many acts.
+pub(super) struct Visit {
+    pub(super) member: MemberKey,
+    /// The time at which the feed is asked: the beginning of the day (UTC), or the middle act.
+    at: Timestamp,
+    /// The posts that the member turned to from then on for the first time.
+    chosen: Vec<PostKey>,
+}
+
+/// Returns the latest visits of members with enough acts before, the earliest first, given acts in the order of their
+/// times and the number of posts.
+pub(super) fn visits(acts: &[PastAct], posts: usize, config: &Feed) -> Vec<Visit> {
+    let mut acts: Vec<&PastAct> = acts.iter().collect();
+    acts.sort_by_key(|act| act.member);
+    let day = |act: &PastAct| act.at.as_millis().div_euclid(DAY_MS);
+    let mut all = Vec::new();
+    for own in acts.chunk_by(|a, b| a.member == b.member) {
+        let (mut seen, mut visits) = (OwnSet::default(), Vec::new());
+        let mut begin = 0;
+        for today in own.chunk_by(|a, b| day(a) == day(b)) {
+            let middle = Some(today.len() / 2).filter(|_| today.len() >= LONG);
+            let asked = [
+                Some((0, Timestamp::from_millis(day(today[0]) * DAY_MS))),
+                middle.map(|at| (at, today[at].at)),
+            ];
+            let mut known = 0;
+            for (acts, at) in asked.into_iter().flatten() {
+                seen.extend(today[known..acts].iter().map(|act| act.post));
+                known = acts;
+                if begin + acts >= config.interest.min_acts.max(1) {
+                    let later = own[begin + acts..].iter().take_while(|act| act.at < at + HORIZON_MS);
+                    let new = later.map(|act| act.post).filter(|post| !seen.contains(post));
+                    visits.push(Visit { member: today[0].member, at, chosen: first(new) });
+                }
+            }
+            seen.extend(today[known..].iter().map(|act| act.post));
+            begin += today.len();
+        }
+        all.extend(visits.drain(visits.len().saturating_sub(OF_MEMBER_MAX)..));
+    }
+    all.sort_by_key(|visit| (visit.at, visit.member));
+    let max = VISITS_MAX.min(WORK_MAX / posts.max(1));
+    all.drain(..all.len().saturating_sub(max));
+    all
+}
+
+/// Returns the first distinct posts. Some of them may not have existed at the time of the visit.
+fn first(posts: impl Iterator<Item = PostKey>) -> Vec<PostKey> {
+    let mut first = Vec::new();
+    for post in posts {
+        if first.len() < 2 * CHOSEN_MAX && !first.contains(&post) {
+            first.push(post);
+        }
+    }
+    first
+}
+
+/// Walks through visits in the order of their times.
+pub(super) struct Walk<'a> {
+    store: &'a Store,
+    index: &'a FeedIndex,
+    config: &'a Feed,
+    replay: Replay<'a>,
+    neighbours: Neighbours,
+    /// The number of visits between two computations of `neighbours`.
+    epoch: usize,
+    walked: usize,
+    is_stopped: &'a dyn Fn() -> bool,
+}
+
+/// A visit with what the member had done before and what they chose.
+pub(super) struct Lesson<'a> {
+    pub(super) visit: &'a Visit,
+    moment: &'a Moment<'a>,
+    acts: Acts,
+    interest: Interest,
+    /// The positions of the chosen posts.
+    chosen: Vec<u32>,
+    config: &'a Feed,
+}
+
+impl<'a> Walk<'a> {
+    /// Begins before the first of these acts. `count` is the number of visits of the walk.
+    pub(super) fn new(
+        store: &'a Store,
+        index: &'a FeedIndex,
+        acts: &'a [PastAct],
+        config: &'a Feed,
+        count: usize,
+        is_stopped: &'a dyn Fn() -> bool,
+    ) -> Self {
+        let half_life = half_life::of(config, index, acts);
+        let (replay, neighbours) = (Replay::new(index, acts, half_life, config), Neighbours::default());
+        Self {
+            store,
+            index,
+            config,
+            replay,
+            neighbours,
+            epoch: count.div_ceil(EPOCHS).max(1),
+            walked: 0,
+            is_stopped,
+        }
+    }
+
+    /// Calls `teach` with each of the next visits on which the member chose posts that existed. Ends early if the walk is
+    /// stopped.
+    pub(super) fn walk(&mut self, visits: &[Visit], mut teach: impl FnMut(&Lesson<'_>)) -> Result<()> {
+        for visit in visits {
+            if (self.is_stopped)() {
+                break;
+            }
+            self.replay.go_to(visit.at);
+            if self.walked.is_multiple_of(self.epoch) {
+                self.neighbours = Neighbours::new(&self.replay.together);
+            }
+            self.walked += 1;
+            let acts = self.store.read(|tx| history::acts_before(tx, visit.member, visit.at))?;
+            let moment = Moment::past(self.index, visit.at, self.replay.popular(), &self.neighbours);
+            let existed = |at: &u32| *at as usize >= moment.first;
+            let chosen = visit.chosen.iter().filter_map(|post| self.index.position(*post)).filter(existed);
+            let chosen: Vec<u32> = chosen.take(CHOSEN_MAX).collect();
+            if let Some(interest) = measure(&acts, &self.config.interest, self.index)
+                && !chosen.is_empty()
+            {
+                teach(&Lesson { visit, moment: &moment, acts, interest, chosen, config: self.config });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Lesson<'_> {
+    /// Returns the choices; `None` if there was nothing else to choose.
+    pub(super) fn choices(&self) -> Option<Choices> {
+        let Self { visit, moment, acts, .. } = self;
+        let index = moment.index;
+        let seen = acts.liked.iter().chain(&acts.viewed).chain(&acts.hidden).map(|(post, _)| *post);
+        let left_out = seen.chain(visit.chosen.iter().copied()).filter_map(|post| index.position(post));
+        let others = sample(moment, visit.member, &left_out.chain(index.ended(moment.at)).collect());
+        let mut signals = moment.signals(&self.interest, acts, self.config);
+        let mut of = |position: u32| -> Vector { signals.of(position).map(f64::from) };
+        (!others.is_empty()).then(|| Choices {
+            chosen: self.chosen.iter().copied().map(&mut of).collect(),
+            others: others.into_iter().map(|(position, offset)| (of(position), offset)).collect(),
+        })
+    }
+
+    /// Returns the gain of the feed that a scoring gives, see [`ndcg`].
+    pub(super) fn gain(&self, scoring: &Scoring) -> f64 {
+        let seen: Vec<PostKey> =
+            self.acts.liked.iter().chain(&self.acts.viewed).map(|(post, _)| *post).collect();
+        let ranking = self.moment.recommend(&self.acts, &seen, self.visit.member, scoring, self.config);
+        let chosen = self.chosen.iter().map(|at| self.moment.index.key(*at)).collect();
+        ndcg(&ranking.unwrap_or_default(), &chosen)
+    }
+}
+
+/// Returns posts that the member could have chosen, each with the logarithm of the number that it stands for. The same
+/// member and time always give the same ones.
+#[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "positions fit 32 bits")]
+fn sample(moment: &Moment<'_>, member: MemberKey, left_out: &OwnSet<u32>) -> Vec<(u32, f64)> {
+    let rest = (moment.first as u32..moment.index.len() as u32).filter(|at| !left_out.contains(at));
+    let mut rest: Vec<u32> = rest.collect();
+    let older = rest.split_off(NEWEST.min(rest.len()));
+    let newest = rest.into_iter().map(|at| (at, 0.0));
+    let count = SAMPLED.min(older.len());
+    let offset = (older.len() as f64 / count as f64).ln();
+    // One of each of as many equal parts.
+    let sampled = (0..count).map(|part| {
+        let (begin, end) = (part * older.len() / count, (part + 1) * older.len() / count);
+        let mut hasher = Unkeyed::default();
+        (member, moment.at.as_millis(), part).hash(&mut hasher);
+        (older[begin + hasher.finish() as usize % (end - begin)], offset)
+    });
+    newest.chain(sampled).collect()
+}

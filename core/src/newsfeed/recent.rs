@@ -1,0 +1,76 @@
+//! The acts on posts of the members who acted last, which are read in the background.
+
+use super::past::PastAct;
+use super::together::ACTS_MAX;
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::id::{MemberKey, PostKey};
+use crate::keyed::{OwnMap, OwnSet};
+use crate::post::feed_rows;
+use crate::store::{Store, StoreError, Tx};
+
+/// The number of members whose acts are read, those who acted last. With the acts of each, this bounds the memory.
+const MEMBERS_MAX: i64 = 20_000;
+/// The maximum number of acts in memory, approximately.
+const ALL_ACTS_MAX: usize = 1_000_000;
+/// The number of members per statement; a statement takes as many arguments.
+const PAGE: usize = 16;
+
+/// Reads the acts of the members who acted last on the newest `posts`, in the order in which they are replayed.
+pub(super) fn acts(store: &Store, posts: usize) -> Result<Vec<PastAct>> {
+    let (posts, members) = store.read(|tx| {
+        let posts: OwnSet<PostKey> = feed_rows::newest(tx, posts)?.into_iter().collect();
+        let sql = "SELECT member FROM member_acts ORDER BY revision DESC LIMIT $1";
+        let mut members: Vec<MemberKey> = Vec::new();
+        tx.for_each(sql, &[MEMBERS_MAX.into()], &mut |row| {
+            members.push(row.take(0)?);
+            Ok(())
+        })?;
+        Ok::<_, Error>((posts, members))
+    })?;
+    let mut all = Vec::new();
+    for page in members.chunks(PAGE).take_while(|_| !posts.is_empty()) {
+        let mut acts = store.read(|tx| acts_of(tx, page))?;
+        acts.retain(|act| posts.contains(&act.post));
+        acts.sort_unstable_by_key(|act| (act.member, act.order()));
+        for own in acts.chunk_by(|a, b| a.member == b.member) {
+            // A post may have been viewed and liked.
+            all.extend(&own[own.len().saturating_sub(2 * ACTS_MAX)..]);
+        }
+        if all.len() > ALL_ACTS_MAX {
+            break;
+        }
+    }
+    all.sort_unstable_by_key(PastAct::order);
+    Ok(all)
+}
+
+/// Returns the acts from which the interest of up to [`PAGE`] members is measured.
+fn acts_of(tx: &mut dyn Tx, members: &[MemberKey]) -> Result<Vec<PastAct>, StoreError> {
+    // Statements with as many parameters each time are prepared once.
+    let keys = members.iter().chain(std::iter::repeat_n(&members[0], PAGE - members.len()));
+    let args: Vec<_> = keys.map(|key| (*key).into()).collect();
+    let list: Vec<String> = (1..=PAGE).map(|n| format!("${n}")).collect();
+    let list = list.join(", ");
+    let mut measured: OwnMap<MemberKey, Timestamp> = OwnMap::default();
+    tx.for_each(
+        &format!("SELECT key, measured_since FROM member WHERE key IN ({list})"),
+        &args,
+        &mut |row| {
+            measured.insert(row.take(0)?, row.take(1)?);
+            Ok(())
+        },
+    )?;
+    let mut acts = Vec::new();
+    for (table, is_like) in [("liked", true), ("viewed", false)] {
+        let sql = format!("SELECT member, post, date FROM {table} WHERE member IN ({list})");
+        tx.for_each(&sql, &args, &mut |row| {
+            let act = PastAct { member: row.take(0)?, post: row.take(1)?, at: row.take(2)?, is_like };
+            if measured.get(&act.member).is_some_and(|since| act.at >= *since) {
+                acts.push(act);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(acts)
+}

@@ -1,0 +1,171 @@
+//! The weights in use: those that an operator has pinned, or those learned from the store's acts, or the settings'.
+
+use serde::Serialize;
+
+use super::learning::{self, Learned};
+use super::recent;
+use super::signals::{Signal, Weights};
+use crate::Tidings;
+use crate::account::Caller;
+use crate::config::Feed;
+use crate::error::{Error, Problem, Result};
+use crate::store::{Isolation, Store, StoreError, Topic, Tx};
+
+/// The minimum noise of a recommended feed with learned weights: about the difference of neighbours in the order.
+const EXPLORATION_MIN: f64 = 0.01;
+/// The maximum weight of a signal.
+const WEIGHT_MAX: f64 = 1_000.0;
+
+const LEARNED: &str = "learned";
+const PINNED: &str = "pinned";
+
+/// How posts are scored.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Scoring {
+    pub(super) weights: Weights,
+    /// The noise, see [`Feed::exploration`].
+    pub(super) exploration: f64,
+}
+
+impl Scoring {
+    /// Returns the scoring of the settings.
+    pub(super) fn of(config: &Feed) -> Self {
+        Self { weights: Weights::of(config), exploration: config.exploration }
+    }
+
+    /// Returns the scoring with learned weights.
+    pub(super) fn learned(weights: Weights, config: &Feed) -> Self {
+        Self { weights, exploration: config.exploration.max(EXPLORATION_MIN) }
+    }
+
+    /// Returns the scoring in use.
+    pub(super) fn current(tx: &mut dyn Tx, config: &Feed) -> Result<Self, StoreError> {
+        if let Some(pinned) = stored(tx, PINNED)? {
+            return Ok(Self { weights: pinned, ..Self::of(config) });
+        }
+        let learned = learned(tx)?.filter(|learned| config.learn && learned.is_better);
+        Ok(learned.map_or_else(|| Self::of(config), |learned| Self::learned(learned.weights, config)))
+    }
+}
+
+/// The weights of the recommended feed.
+#[derive(Debug, Serialize)]
+pub struct FeedWeights {
+    /// Which of them are in use: `pinned`, `learned` or `settings`.
+    pub in_use: &'static str,
+    /// The weights in use.
+    pub weights: Weights,
+    /// The weights of the settings.
+    pub settings: Weights,
+    /// What was learned from the acts of the members, whether or not it is in use; `None` if there are too few.
+    pub learned: Option<Learned>,
+    /// The weights that an operator has pinned.
+    pub pinned: Option<Weights>,
+}
+
+/// Returns the weights of the recommended feed.
+///
+/// # Errors
+/// `Not admin` unless the caller is the operator; an error of the store.
+pub fn weights(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
+    caller.operator()?;
+    let config = &tidings.config().feed;
+    tidings.store().read(|tx| {
+        let (learned, pinned) = (learned(tx)?, stored::<Weights>(tx, PINNED)?);
+        let in_use = match (&pinned, &learned) {
+            (Some(_), _) => PINNED,
+            (None, Some(learned)) if config.learn && learned.is_better => LEARNED,
+            _ => "settings",
+        };
+        let weights = Scoring::current(tx, config)?.weights;
+        Ok(FeedWeights { in_use, weights, settings: Weights::of(config), learned, pinned })
+    })
+}
+
+/// Pins the weights in use, with these changes: pairs of the name of a signal and its weight, 0 to 1,000.
+///
+/// # Errors
+/// `Not admin` unless the caller is the operator; `bad request` for an unknown signal or a weight that is out of its
+/// bounds; an error of the store.
+pub fn pin_weights(tidings: &Tidings, caller: &Caller, changes: &[(String, f64)]) -> Result<FeedWeights> {
+    let mut pinned = weights(tidings, caller)?.weights;
+    for (name, weight) in changes {
+        let signal = Signal::named(name).ok_or(Error::BadRequest(SIGNAL_RULE))?;
+        if !(0.0..=WEIGHT_MAX).contains(weight) {
+            return Err(Error::BadRequest(WEIGHT_RULE));
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]
+        let weight = *weight as f32;
+        pinned.0[signal as usize] = weight;
+    }
+    insert(tidings.store(), PINNED, &pinned)?;
+    weights(tidings, caller)
+}
+
+const SIGNAL_RULE: Problem = Problem::invalid(
+    "signal",
+    "the signals are topic, tag, word, meaning, near, novel, recent, fresh, popular and together",
+);
+const WEIGHT_RULE: Problem = Problem::invalid("weight", "a weight is a number from 0 to 1000");
+
+/// Unpins the weights, so that those learned or those of the settings are used.
+///
+/// # Errors
+/// `Not admin` unless the caller is the operator; an error of the store.
+pub fn unpin_weights(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
+    caller.operator()?;
+    tidings.store().write(Isolation::Alone, |tx| {
+        tx.run("DELETE FROM feed_weights WHERE origin = $1", &[PINNED.into()])?;
+        tx.touch(Topic::Posts);
+        Ok::<_, StoreError>(())
+    })?;
+    weights(tidings, caller)
+}
+
+/// Learns the weights from the acts of the members now.
+///
+/// # Errors
+/// `Not admin` unless the caller is the operator; an error of the store.
+pub fn learn_weights(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
+    caller.operator()?;
+    let index = tidings.feeds().index()?;
+    let (store, config) = (tidings.store(), &tidings.config().feed);
+    let acts = recent::acts(store, config.posts)?;
+    if let Some(learned) = learning::learn(store, &index, &acts, config, tidings.now(), &|| false)? {
+        store_learned(store, &learned)?;
+    }
+    weights(tidings, caller)
+}
+
+/// Returns what was learned.
+pub(super) fn learned(tx: &mut dyn Tx) -> Result<Option<Learned>, StoreError> {
+    stored(tx, LEARNED)
+}
+
+/// Stores what was learned.
+pub(super) fn store_learned(store: &Store, learned: &Learned) -> Result<()> {
+    insert(store, LEARNED, learned)
+}
+
+/// Returns what is stored; `None` also for a row of a version that this program cannot read.
+fn stored<T: serde::de::DeserializeOwned>(
+    tx: &mut dyn Tx,
+    origin: &'static str,
+) -> Result<Option<T>, StoreError> {
+    let row = tx.row("SELECT content FROM feed_weights WHERE origin = $1", &[origin.into()])?;
+    let content: Option<String> = row.map(|mut row| row.take(0)).transpose()?;
+    Ok(content.and_then(|content| serde_json::from_str(&content).ok()))
+}
+
+/// Stores the content of a row.
+fn insert(store: &Store, origin: &'static str, content: &impl Serialize) -> Result<()> {
+    let content = serde_json::to_string(content).expect("figures and names serialise without errors");
+    store.write(Isolation::Alone, move |tx| {
+        let sql = "INSERT INTO feed_weights (origin, content) VALUES ($1, $2)
+                   ON CONFLICT (origin) DO UPDATE SET content = excluded.content";
+        tx.run(sql, &[origin.into(), (&content).into()])?;
+        tx.touch(Topic::Posts);
+        Ok::<_, StoreError>(())
+    })?;
+    Ok(())
+}
