@@ -3,13 +3,16 @@
 mod weights;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use tidings_core::newsfeed::{self, FeedPage, LIMIT_MAX, Page};
+use serde::Serialize;
+use tidings_core::newsfeed::{self, FeedPage, LIMIT_MAX, Page, Why};
+use tidings_core::post::Post;
 use tidings_tui::number::number;
 
 use crate::failure::Failure;
-use crate::output::{local, stream_pages};
+use crate::output::{Style, local, stream_pages};
 use crate::post;
 use crate::session::Session;
 
@@ -44,6 +47,18 @@ pub(crate) struct Paging {
     /// Continue after the page that returned this as its next
     #[arg(long, value_name = "X")]
     next: Option<String>,
+    /// Also show the reason why each post is in the feed
+    #[arg(long)]
+    why: bool,
+}
+
+/// A post with the reason why it is in the feed, if it was asked for.
+#[derive(Serialize)]
+struct Line {
+    #[serde(flatten)]
+    post: Post,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<Why>,
 }
 
 pub(crate) fn run(session: &Session, command: &Feed) -> Result<ExitCode, Failure> {
@@ -65,23 +80,38 @@ fn answer(
     paging: &Paging,
     feed: impl Fn(&Page<'_>) -> tidings_core::Result<FeedPage>,
 ) -> Result<ExitCode, Failure> {
-    let out = &session.out;
-    let read = |limit, next: Option<&str>| feed(&Page { limit, next, resumes: true });
+    let Session { tidings, caller, out, .. } = session;
+    let read = |limit, next: Option<&str>| {
+        let page = feed(&Page { limit, next, resumes: true })?;
+        let why = paging.why.then(|| newsfeed::why(tidings, caller, &page)).transpose()?;
+        Ok::<_, Failure>((page, why))
+    };
     if out.streams() {
         return stream_pages(paging.limit, paging.next.clone(), |next, left| {
             let most = i64::try_from(LIMIT_MAX).unwrap_or(i64::MAX);
-            let page = read(Some(left.min(most)), next.as_deref())?;
-            Ok((page.posts().collect(), page.next().map(str::to_owned)))
+            let (page, why) = read(Some(left.min(most)), next.as_deref())?;
+            let mut why = why.into_iter().flatten();
+            let lines = page.posts().map(|post| Line { post, why: why.next() }).collect();
+            Ok((lines, page.next().map(str::to_owned)))
         });
     }
-    let page = read(paging.limit, paging.next.as_deref())?;
-    out.encoded(page.answer().json(), |screen| {
+    let (page, why) = read(paging.limit, paging.next.as_deref())?;
+    let answer = match &why {
+        Some(why) => Arc::new(page.answer_with(None, Some(why))),
+        None => Arc::clone(page.answer()),
+    };
+    out.encoded(answer.json(), |screen| {
         let mut table = post::table();
         for post in page.posts() {
             let (views, likes) = (number(post.view), number(post.fav_cnt));
             table.row([post.id, post.title, views, likes, local(post.date), post.url]);
         }
         screen.table(&table, "There are no posts.");
+        for (post, Why { text, .. }) in page.posts().zip(why.iter().flatten()) {
+            screen.line("");
+            screen.styled(Style::Strong, &post.title);
+            screen.indented(text);
+        }
         if let Some(next) = page.next() {
             screen.note(&format!("There are more: --next {next}"));
         }

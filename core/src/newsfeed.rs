@@ -11,7 +11,6 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use crate::Tidings;
 use crate::account::Caller;
-use crate::answer::Encoded;
 use crate::clock::Timestamp;
 use crate::error::{Code, Error, Problem, Result};
 use crate::profile::history;
@@ -53,6 +52,7 @@ mod tests;
 mod together;
 mod top;
 mod weights;
+mod why;
 
 pub(crate) use keeper::Feeds;
 pub(crate) use learner::learn_from_import;
@@ -63,6 +63,7 @@ pub use order::{LIMIT, LIMIT_MAX};
 pub use page::FeedPage;
 pub use signals::Weights;
 pub use weights::{FeedWeights, learn_weights, pin_weights, unpin_weights, weights};
+pub use why::{SignalShares, Why, why};
 
 use index::{FeedIndex, commonest_tags};
 use moment::Moment;
@@ -156,22 +157,21 @@ pub fn recommended(tidings: &Tidings, caller: &Caller, page: &Page<'_>) -> Resul
     reader.page(page, &[FeedKind::Recommended], Some(&feed.order), Some(&feed.first))
 }
 
-/// Returns the answer of a page with `liked` in each post: 1 if the caller likes it, otherwise 0, as for guests.
+/// Returns for each post of a page whether the caller likes it. Guests like none.
 ///
 /// # Errors
 /// An error of the store.
-pub fn with_likes(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Result<Encoded> {
+pub fn likes(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Result<Vec<bool>> {
     let items = page.items();
     let of_guest = vec![false; items.len()];
     if let Caller::Guest = caller {
-        return Ok(page.answer_with(&of_guest));
+        return Ok(of_guest);
     }
     let identity = caller.identify(tidings);
-    let likes = tidings.store().read(|tx| {
+    tidings.store().read(|tx| {
         let Some(member) = identity.visitor(tx)? else { return Ok::<_, Error>(of_guest.clone()) };
         Ok(history::likes(tx, &member, items.iter().map(|item| item.key))?)
-    })?;
-    Ok(page.answer_with(&likes))
+    })
 }
 
 /// The index and the time on which the answer to a request is based.
@@ -201,7 +201,7 @@ impl<'t> Reader<'t> {
             let answer = match (first, current) {
                 (Some(first), _) => first.clone(),
                 (None, Some(order)) => self.index.page(order, 0, limit, self.now),
-                (None, None) => FeedPage::new(Vec::new(), None),
+                (None, None) => FeedPage::empty(kinds[0]),
             };
             self.publish(current, &answer);
             return Ok(answer);

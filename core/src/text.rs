@@ -4,6 +4,7 @@
 //! of that form. A text that breaks its rule is refused, never repaired.
 
 use tidings_text::compose;
+use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::config::Bounds;
 
@@ -32,6 +33,20 @@ fn checked(text: &str, bounds: Bounds, allowed: impl Fn(char) -> bool) -> Option
         && text.chars().all(allowed)
         && (bounds.min == 0 || !text.chars().all(char::is_whitespace));
     keeps.then(|| text.into_owned())
+}
+
+/// Shortens a text that is longer than `max` characters, with the mark for it: after a word if it has blanks, otherwise
+/// before a character as readers see it, which may be several.
+pub(crate) fn shortened(mut text: String, max: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(max) else { return text };
+    let last = text[..end].char_indices().next_back().map_or(0, |(at, _)| at);
+    let end = text[..last].rfind(char::is_whitespace).filter(|at| *at > last / 2).unwrap_or_else(|| {
+        text.grapheme_indices(true).map(|(at, _)| at).take_while(|at| *at <= last).last().unwrap_or(last)
+    });
+    text.truncate(end);
+    text.truncate(text.trim_end().len());
+    text.push('…');
+    text
 }
 
 #[cfg(test)]
@@ -76,6 +91,15 @@ mod tests {
             assert_eq!(block(text, ONE_TO_FIVE), None, "{text:?}");
             assert_eq!(line(text, ONE_TO_FIVE), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_long_text_is_shortened_after_a_word_or_a_visible_character() {
+        assert_eq!(shortened("x".repeat(300), 300), "x".repeat(300));
+        assert_eq!(shortened("x".repeat(301), 300), format!("{}…", "x".repeat(299)));
+        assert_eq!(shortened("도".repeat(301), 300), format!("{}…", "도".repeat(299)));
+        assert_eq!(shortened("word ".repeat(300), 300), format!("{} word…", ["word"; 58].join(" ")));
+        assert_eq!(shortened("🇰🇷".repeat(4), 6), "🇰🇷🇰🇷…");
     }
 
     proptest! {

@@ -8,7 +8,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use tidings_core::account::Caller;
 use tidings_core::error::Problem;
-use tidings_core::newsfeed::{self, FeedPage, Page};
+use tidings_core::newsfeed::{self, FeedPage, Page, Why};
 use tidings_core::post::Post;
 use tidings_core::{Error, Result, Tidings};
 use utoipa::{IntoParams, ToSchema};
@@ -48,6 +48,8 @@ pub(crate) struct PageFields {
     next: Option<String>,
     /// 1: each post has `liked`, which is 1 if the caller likes the post, otherwise 0.
     liked: Option<i64>,
+    /// 1: each post has `why`, the reason why it is in the newsfeed.
+    why: Option<i64>,
 }
 
 /// A post of a newsfeed.
@@ -59,6 +61,19 @@ pub(crate) struct FeedPost {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     liked: Option<i64>,
+    /// With `?why=1`: the reason why the post is in the newsfeed. It tells the caller's own acts and public facts only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    why: Option<Why>,
+}
+
+/// What each post of an answer has besides the fields of a post.
+#[derive(Clone, Copy, Default, PartialEq)]
+struct More {
+    /// Whether the caller likes the post.
+    likes: bool,
+    /// The reason why the post is in the newsfeed.
+    why: bool,
 }
 
 /// A page of a newsfeed.
@@ -110,7 +125,7 @@ pub(crate) async fn get_popularity_newsfeed(call: Call) -> Answer {
     // All callers get the same feed, so members also get it from memory.
     let page = call.parameters::<PageFields>()?;
     let format = Format::of(&call)?;
-    if format.is_none() && page.has_likes()? {
+    if format.is_none() && page.more()? != More::default() {
         let feed = |tidings: &_, _: &_, page: &Page<'_>| newsfeed::popular(tidings, page);
         return answer(call, |lanes| &lanes.store, feed).await;
     }
@@ -200,13 +215,15 @@ async fn answer(
     feed: impl FnOnce(&Tidings, &Caller, &Page<'_>) -> Result<FeedPage> + Send + 'static,
 ) -> Answer {
     let page = call.parameters::<PageFields>()?;
-    let has_likes = page.has_likes()?;
+    let more = page.more()?;
     let encoded = move |tidings: &_, caller: &_| {
         let feed = feed(tidings, caller, &page.page())?;
-        if has_likes {
-            return Ok(Arc::new(newsfeed::with_likes(tidings, caller, &feed)?));
+        if more == More::default() {
+            return Ok(Arc::clone(feed.answer()));
         }
-        Ok(Arc::clone(feed.answer()))
+        let likes = more.likes.then(|| newsfeed::likes(tidings, caller, &feed)).transpose()?;
+        let why = more.why.then(|| newsfeed::why(tidings, caller, &feed)).transpose()?;
+        Ok(Arc::new(feed.answer_with(likes.as_deref(), why.as_deref())))
     };
     if call.is_guest() {
         let answer = encoded(call.tidings(), call.caller())?;
@@ -223,13 +240,17 @@ impl PageFields {
         Page { limit: self.limit, next: self.next.as_deref(), ..Page::default() }
     }
 
-    /// Returns whether each post says whether the caller likes it.
-    fn has_likes(&self) -> Result<bool> {
-        match self.liked {
+    /// Returns what each post has besides the fields of a post.
+    fn more(&self) -> Result<More> {
+        let is_on = |switch, problem| match switch {
             None | Some(0) => Ok(false),
             Some(1) => Ok(true),
-            Some(_) => Err(Error::BadRequest(Problem::invalid("liked", "liked is 0 or 1"))),
-        }
+            Some(_) => Err(Error::BadRequest(problem)),
+        };
+        Ok(More {
+            likes: is_on(self.liked, Problem::invalid("liked", "liked is 0 or 1"))?,
+            why: is_on(self.why, Problem::invalid("why", "why is 0 or 1"))?,
+        })
     }
 }
 

@@ -92,6 +92,8 @@ pub(crate) struct PostRow {
     pub(crate) fav: i64,
     /// The post's rank in the popular feed, from 1, or its similarity to the search in percent.
     pub(crate) place: usize,
+    /// The reason why the post is in the popular feed; empty for a search.
+    pub(crate) why: String,
 }
 
 /// The text of a post, and the fields that the list lacks.

@@ -2094,6 +2094,8 @@ export interface components {
              * @enum {integer}
              */
             readonly liked?: 0 | 1;
+            /** @description With `?why=1`: the reason why the post is in the newsfeed. It tells the caller's own acts and public facts only. */
+            readonly why?: components["schemas"]["Why"];
         };
         /** @description Feedback of a member. The names of its fields are those of the interface. */
         readonly Feedback: {
@@ -3008,6 +3010,72 @@ export interface components {
              */
             readonly nickname: string;
         };
+        /**
+         * @description The share of each signal in the score of a post, from 0 to 1 with three digits. The shares sum to 1, or are all 0 if the
+         *     post has no score.
+         */
+        readonly SignalShares: {
+            /**
+             * Format: double
+             * @description The similarity to the topics of the member's acts.
+             * @example 0.1
+             */
+            readonly topic: number;
+            /**
+             * Format: double
+             * @description The similarity to the tags.
+             * @example 0.1
+             */
+            readonly tag: number;
+            /**
+             * Format: double
+             * @description The similarity to the words.
+             * @example 0.1
+             */
+            readonly word: number;
+            /**
+             * Format: double
+             * @description The similarity to the meaning of the words.
+             * @example 0.1
+             */
+            readonly meaning: number;
+            /**
+             * Format: double
+             * @description The similarity to the nearest posts that the member liked or viewed.
+             * @example 0.1
+             */
+            readonly near: number;
+            /**
+             * Format: double
+             * @description How new the post is to the member.
+             * @example 0.1
+             */
+            readonly novel: number;
+            /**
+             * Format: double
+             * @description How recent it is among the posts of its topic.
+             * @example 0.1
+             */
+            readonly recent: number;
+            /**
+             * Format: double
+             * @description How fresh it is in days.
+             * @example 0.1
+             */
+            readonly fresh: number;
+            /**
+             * Format: double
+             * @description How popular it is.
+             * @example 0.1
+             */
+            readonly popular: number;
+            /**
+             * Format: double
+             * @description How many people who acted on the member's posts acted on it.
+             * @example 0.1
+             */
+            readonly together: number;
+        };
         /** @description The answer to asking for similar words. */
         readonly SimilarityWords: {
             /**
@@ -3620,6 +3688,16 @@ export interface components {
              * @enum {integer}
              */
             readonly admin: 0 | 1;
+        };
+        /** @description The reason why a post is in a feed. */
+        readonly Why: {
+            /**
+             * @description The reason in English, such as `new in Rust`. It tells the member's own acts and public facts only.
+             * @example because you liked “An eclipse over the lake”
+             */
+            readonly text: string;
+            /** @description The share of each signal in the score of the post. */
+            readonly shares: components["schemas"]["SignalShares"];
         };
     };
     responses: {
@@ -5300,6 +5378,8 @@ export interface operations {
                 readonly next?: string;
                 /** @description 1: each post has `liked`, which is 1 if the caller likes the post, otherwise 0. */
                 readonly liked?: 0 | 1;
+                /** @description 1: each post has `why`, the reason why it is in the newsfeed. */
+                readonly why?: 0 | 1;
             };
             readonly header?: never;
             readonly path?: never;
@@ -5341,6 +5421,8 @@ export interface operations {
                 readonly next?: string;
                 /** @description 1: each post has `liked`, which is 1 if the caller likes the post, otherwise 0. */
                 readonly liked?: 0 | 1;
+                /** @description 1: each post has `why`, the reason why it is in the newsfeed. */
+                readonly why?: 0 | 1;
                 /**
                  * @description `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
                  *     `application/feed+json`.
@@ -5389,6 +5471,8 @@ export interface operations {
                 readonly next?: string;
                 /** @description 1: each post has `liked`, which is 1 if the caller likes the post, otherwise 0. */
                 readonly liked?: 0 | 1;
+                /** @description 1: each post has `why`, the reason why it is in the newsfeed. */
+                readonly why?: 0 | 1;
                 /**
                  * @description `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
                  *     `application/feed+json`.
@@ -5440,6 +5524,8 @@ export interface operations {
                 readonly next?: string;
                 /** @description 1: each post has `liked`, which is 1 if the caller likes the post, otherwise 0. */
                 readonly liked?: 0 | 1;
+                /** @description 1: each post has `why`, the reason why it is in the newsfeed. */
+                readonly why?: 0 | 1;
                 /**
                  * @description `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
                  *     `application/feed+json`.

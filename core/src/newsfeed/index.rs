@@ -175,18 +175,25 @@ impl FeedIndex {
             let item = &self.items[self.position(key)? as usize];
             (!item.has_ended(now)).then_some((place, item))
         });
-        let (mut items, mut place) = (Vec::with_capacity(limit), at);
+        let (mut items, mut place, mut ranked) = (Vec::with_capacity(limit), at, 0);
+        let own = if let FeedKind::Personal(_) = order.kind { order.head.len() } else { 0 };
         for (behind, item) in shown.by_ref().take(limit) {
             items.push(Arc::clone(item));
             place = behind;
+            ranked += usize::from(behind <= own);
         }
         let next = shown.next().map(|_| Next { order: order.id, place, limit });
-        FeedPage::new(items, next)
+        FeedPage::new(order.kind, items, ranked, next)
     }
 
     /// Returns the number of posts.
     pub(super) fn len(&self) -> usize {
         self.items.len()
+    }
+
+    /// Returns the post at a position.
+    pub(super) fn item(&self, position: u32) -> &Item {
+        &self.items[position as usize]
     }
 
     /// Returns the key of the post at a position.
@@ -238,6 +245,11 @@ impl FeedIndex {
     /// Returns popularity by position.
     pub(super) fn popular(&self) -> &[f32] {
         &self.popular
+    }
+
+    /// Returns freshness for guests, by position.
+    pub(super) fn fresh(&self) -> &[f32] {
+        &self.snapshot.fresh
     }
 
     /// Returns the number of posts newer than `time`, which have the first positions. The first `before` posts are
@@ -338,7 +350,7 @@ impl GuestFeed {
     /// A placeholder until the feed is computed.
     fn empty() -> Self {
         let order = Arc::new(Order::fixed(FeedKind::Popular, Vec::new()));
-        Self { order, first: FeedPage::new(Vec::new(), None) }
+        Self { order, first: FeedPage::empty(FeedKind::Popular) }
     }
 }
 

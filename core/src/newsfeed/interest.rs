@@ -149,7 +149,7 @@ const KINDS: [(Kind, Signal); 3] =
     [(Kind::Topic, Signal::Topic), (Kind::Tag, Signal::Tag), (Kind::Word, Signal::Word)];
 
 /// Returns the factor from the product of two blocks, which is a cosine times the share of the kind, to the cosine.
-fn unit_of(kind: Kind, config: &config::Interest) -> f32 {
+pub(super) fn unit_of(kind: Kind, config: &config::Interest) -> f32 {
     let share = narrow(kind.share(config));
     if share > 0.0 { 1.0 / share } else { 0.0 }
 }
@@ -187,14 +187,14 @@ fn narrow(weight: f64) -> f32 {
 }
 
 /// Returns the unit vector of named features, weighted by inverse document frequency.
-fn unit(features: &FeatureIndex, named: &[Feature]) -> Vec<(Feature, f32)> {
+pub(super) fn unit(features: &FeatureIndex, named: &[Feature]) -> Vec<(Feature, f32)> {
     let square: f32 = named.iter().map(|feature| features.idf(*feature).powi(2)).sum();
     let norm = if square > 0.0 { 1.0 / square.sqrt() } else { 0.0 };
     named.iter().map(|feature| (*feature, features.idf(*feature) * norm)).collect()
 }
 
 /// Replaces features by their numbers, without those that no post has.
-fn numbered(features: &FeatureIndex, vector: &[(Feature, f32)]) -> Vec<(Number, f32)> {
+pub(super) fn numbered(features: &FeatureIndex, vector: &[(Feature, f32)]) -> Vec<(Number, f32)> {
     vector.iter().filter_map(|(feature, weight)| Some((features.number(*feature)?, *weight))).collect()
 }
 

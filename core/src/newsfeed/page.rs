@@ -4,6 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::item::Item;
 use super::next::Next;
+use super::order::FeedKind;
+use super::why::Why;
 use crate::answer::Encoded;
 use crate::post::Post;
 
@@ -17,15 +19,24 @@ const NOT_LIKED: &[u8] = br#","liked":0}"#;
 pub struct FeedPage(Arc<Content>);
 
 struct Content {
+    kind: FeedKind,
     items: Box<[Arc<Item>]>,
+    /// The number of the first posts that were ranked for one member; the others are in the order of all readers.
+    ranked: usize,
     next: Option<String>,
     answer: OnceLock<Arc<Encoded>>,
 }
 
 impl FeedPage {
-    pub(super) fn new(items: Vec<Arc<Item>>, next: Option<Next>) -> Self {
+    /// Creates a page of the feed `kind`, of whose posts the first `ranked` were ranked for one member.
+    pub(super) fn new(kind: FeedKind, items: Vec<Arc<Item>>, ranked: usize, next: Option<Next>) -> Self {
         let (items, next) = (items.into(), next.map(Next::write));
-        Self(Arc::new(Content { items, next, answer: OnceLock::new() }))
+        Self(Arc::new(Content { kind, items, ranked, next, answer: OnceLock::new() }))
+    }
+
+    /// Creates a page without posts.
+    pub(super) fn empty(kind: FeedKind) -> Self {
+        Self::new(kind, Vec::new(), 0, None)
     }
 
     /// Returns the posts in the order of the feed.
@@ -40,21 +51,29 @@ impl FeedPage {
 
     /// Returns the complete answer, `{"result":"success","newsfeed":[…],"next":…}`.
     pub fn answer(&self) -> &Arc<Encoded> {
-        self.0.answer.get_or_init(|| Arc::new(Encoded::new(self.encode(None))))
+        self.0.answer.get_or_init(|| Arc::new(Encoded::new(self.encode(None, None))))
     }
 
-    /// Returns the complete answer with `liked` in each post, 0 or 1. `likes` says for each post whether it is liked.
-    pub(super) fn answer_with(&self, likes: &[bool]) -> Encoded {
-        Encoded::new(self.encode(Some(likes)))
+    /// Returns the complete answer with more in each post: `liked`, 0 or 1, from [`super::likes`], and `why` from
+    /// [`super::why`].
+    pub fn answer_with(&self, likes: Option<&[bool]>, why: Option<&[Why]>) -> Encoded {
+        Encoded::new(self.encode(likes, why))
+    }
+
+    pub(super) fn kind(&self) -> FeedKind {
+        self.0.kind
+    }
+
+    pub(super) fn ranked(&self) -> usize {
+        self.0.ranked
     }
 
     pub(super) fn items(&self) -> &[Arc<Item>] {
         &self.0.items
     }
 
-    fn encode(&self, likes: Option<&[bool]>) -> Vec<u8> {
+    fn encode(&self, likes: Option<&[bool]>, why: Option<&[Why]>) -> Vec<u8> {
         let Content { items, next, .. } = &*self.0;
-        let end_of = |n: usize| likes.map(|likes| if likes[n] { LIKED } else { NOT_LIKED });
         let posts: usize = items.iter().map(|item| item.json.len() + NOT_LIKED.len()).sum();
         let mut answer = Vec::with_capacity(posts + 80);
         answer.extend_from_slice(br#"{"result":"success","newsfeed":["#);
@@ -63,10 +82,17 @@ impl FeedPage {
                 answer.push(b',');
             }
             answer.extend_from_slice(item.json.as_bytes());
-            if let Some(end) = end_of(n) {
-                // Instead of the brace that ends the object.
+            // Each field takes the place of the brace that ends the object.
+            if let Some(likes) = likes {
                 answer.pop();
-                answer.extend_from_slice(end);
+                answer.extend_from_slice(if likes[n] { LIKED } else { NOT_LIKED });
+            }
+            if let Some(why) = why {
+                answer.pop();
+                answer.extend_from_slice(br#","why":"#);
+                serde_json::to_writer(&mut answer, &why[n])
+                    .expect("texts and numbers serialise without errors");
+                answer.push(b'}');
             }
         }
         answer.extend_from_slice(b"],\"next\":");

@@ -45,7 +45,7 @@ fn titles(page: &Value) -> Vec<String> {
 }
 
 /// Waits until the feeds show all committed posts.
-fn followed(service: &Service) {
+pub(super) fn followed(service: &Service) {
     let revision = service.store().version(crate::store::Topic::Posts);
     let began = std::time::Instant::now();
     while service.feeds().index().unwrap().revision < revision {

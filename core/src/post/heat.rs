@@ -77,7 +77,6 @@ impl Decay {
     }
 
     /// Returns the popularity at `now`, in views at that time.
-    #[cfg(test)]
     pub(crate) fn worth(self, heat: Option<f64>, now: Timestamp) -> f64 {
         heat.map_or(0.0, |heat| (heat - self.grown(now)).exp())
     }

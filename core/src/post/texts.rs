@@ -4,6 +4,7 @@ use crate::analysis::counters::{Counter, Counts};
 use crate::error::Result;
 use crate::id::PostKey;
 use crate::store::{Arg, Row, StoreError, Tx, row_each};
+use crate::text;
 
 /// The number of posts of a page. A page of the longest texts has about 10 million characters.
 const PAGE: i64 = 100;
@@ -53,18 +54,9 @@ pub(crate) fn summaries(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<Vec<String
     let sql = format!("SELECT substr(post, 1, {}) FROM post WHERE key = $1", SUMMARY + 1);
     let keys: Vec<_> = posts.iter().map(|key| [(*key).into()]).collect();
     let texts = row_each(tx, &sql, &keys)?.into_iter();
-    texts.map(|row| row.map_or(Ok(String::new()), |mut row| Ok(shortened(row.take(0)?)))).collect()
-}
-
-/// Shortens a text that is longer than [`SUMMARY`], after a word if it has blanks.
-fn shortened(mut text: String) -> String {
-    let Some((end, _)) = text.char_indices().nth(SUMMARY) else { return text };
-    let last = text[..end].char_indices().next_back().map_or(0, |(at, _)| at);
-    let end = text[..last].rfind(char::is_whitespace).filter(|at| *at > last / 2).unwrap_or(last);
-    text.truncate(end);
-    text.truncate(text.trim_end().len());
-    text.push('…');
-    text
+    texts
+        .map(|row| row.map_or(Ok(String::new()), |mut row| Ok(text::shortened(row.take(0)?, SUMMARY))))
+        .collect()
 }
 
 /// The distinct tokens and the tags of a post.
@@ -134,11 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_shortened_after_a_word() {
-        assert_eq!(shortened("x".repeat(SUMMARY)), "x".repeat(SUMMARY));
-        assert_eq!(shortened("x".repeat(SUMMARY + 1)), format!("{}…", "x".repeat(SUMMARY - 1)));
-        assert_eq!(shortened("도".repeat(SUMMARY + 1)), format!("{}…", "도".repeat(SUMMARY - 1)));
-        assert_eq!(shortened("word ".repeat(SUMMARY)), format!("{} word…", ["word"; 58].join(" ")));
+    fn a_removed_post_has_no_summary() {
         let service = testing::service();
         let draft = Draft { post: Some("A text.".into()), ..post("One", "https://a.example/1") };
         post::insert(&service, &Caller::Operator, &draft).unwrap();

@@ -96,6 +96,8 @@ fn of_answer(schema: &str, field: &str) -> Option<Value> {
         ("SearchBurst", "score") => json!({ "minimum": 2, "examples": [10.83] }),
         ("SnippetPart", "hit") => json!({ "examples": [true] }),
         ("SnippetPart", "text") => json!({ "minLength": 1, "maxLength": 202, "examples": ["eclipse"] }),
+        ("Why", "text") => line(100, "because you liked “An eclipse over the lake”"),
+        ("SignalShares", _) => json!({ "minimum": 0, "maximum": 1, "examples": [0.1] }),
         (_, "similarity") => json!({ "exclusiveMinimum": 0, "examples": [4.2] }),
         ("Category", "posts") => count(42),
         (_, "topic") => list(50, "science"),
@@ -198,7 +200,7 @@ fn of_parameter(name: &str) -> Option<Value> {
         "category_name" | "newsfeed_name" => {
             json!({ "minLength": 1, "maxLength": 2_000, "examples": ["science"] })
         }
-        "auto_login" | "activation" | "liked" | "paged" | "snippets" => switch(1),
+        "auto_login" | "activation" | "liked" | "paged" | "snippets" | "why" => switch(1),
         "type_num" => number(0, 4, 1),
         "year" => number(-9_999, 9_999, 2026),
         "month" => number(1, 12, 11),

@@ -11,7 +11,7 @@ const TOPICS: [&str; 5] = ["music", "sport", "food", "travel", "science"];
 /// Starts a server with `count` posts of the five topics in turn.
 ///
 /// Each post has a word and a tag of its topic, and its own site.
-fn with_topics(count: usize) -> Server {
+pub(super) fn with_topics(count: usize) -> Server {
     import_topics(Server::start(), count)
 }
 
@@ -37,7 +37,7 @@ fn count_of_topic(reader: &Caller, topic: &str, first: usize) -> usize {
 }
 
 /// Waits until the posts of the feed have `likes` likes in total.
-fn wait_for_likes(server: &Server, likes: u64) {
+pub(super) fn wait_for_likes(server: &Server, likes: u64) {
     wait_until("the feeds show the likes", || {
         let shown = feed(&server.anyone(), FEED);
         shown.list("newsfeed").iter().map(|post| post["fav_cnt"].as_u64().unwrap()).sum::<u64>() == likes

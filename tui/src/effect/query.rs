@@ -110,7 +110,9 @@ fn notices(tidings: &Tidings) -> Result<Vec<Notice>, Problem> {
 /// Returns the popular feed as guests see it.
 fn popular(tidings: &Tidings) -> Result<Vec<PostRow>, Problem> {
     let page = newsfeed::Page { limit: Some(POSTS), ..newsfeed::Page::default() };
-    let row = |(place, post): (usize, post::Post)| PostRow {
+    let page = newsfeed::popular(tidings, &page)?;
+    let why = newsfeed::why(tidings, &Caller::Guest, &page)?;
+    let row = |((place, post), why): ((usize, post::Post), newsfeed::Why)| PostRow {
         id: post.id,
         title: post.title,
         url: post.url,
@@ -119,8 +121,9 @@ fn popular(tidings: &Tidings) -> Result<Vec<PostRow>, Problem> {
         view: post.view,
         fav: post.fav_cnt,
         place,
+        why: why.text,
     };
-    Ok((1..).zip(newsfeed::popular(tidings, &page)?.posts()).map(row).collect())
+    Ok((1..).zip(page.posts()).zip(why).map(row).collect())
 }
 
 fn find(tidings: &Tidings, text: &str) -> Result<Vec<PostRow>, Problem> {
@@ -133,6 +136,7 @@ fn find(tidings: &Tidings, text: &str) -> Result<Vec<PostRow>, Problem> {
             reason = "the value is from 0 to 100"
         )]
         place: (hit.similarity * 100.0).round() as usize,
+        why: String::new(),
         id: hit.post.id,
         title: hit.post.title,
         url: hit.post.url,

@@ -125,7 +125,8 @@ impl Browse for Posts {
             (None, _) => "…".to_owned(),
         };
         let mut lines = reading(&row.title, &facts.join(" · "), &text, columns);
-        let mut more: Vec<(&str, String)> = vec![("url", row.url.clone()), ("id", row.id.clone())];
+        let mut more: Vec<(&str, String)> =
+            vec![("url", row.url.clone()), ("id", row.id.clone()), ("why in the feed", row.why.clone())];
         if let Some(end) = row.end_date {
             more.push(("ends", ctx.stamp(end)));
         }

@@ -1,0 +1,292 @@
+//! The reasons why posts are in a feed: the share of each signal in the score of a post, and a sentence.
+//!
+//! The sentence is that of the largest of three sums: of the signals of the member's acts, of new posts, and of popular
+//! posts. The signals of acts are topics, content and what others did, of which the largest is taken as well, so that a post
+//! that shares little more than its topic with the member's posts is not compared with one of them. A sentence tells the
+//! member's own acts and public facts, never what other people did:
+//!
+//! | sentence | of |
+//! |---|---|
+//! | because you liked “TITLE”, because you viewed “TITLE” | tag, word, meaning, near, together: the own post that is nearest in this signal |
+//! | because you searched for “WORDS” | topic, tag, word, meaning, without such a post |
+//! | more in NAME, which you read | topic: one of own posts or opened feeds; tag: one of opened feeds |
+//! | new in TOPIC, new on SITE | novel, recent, fresh: the first topic, or the site of a post without topics |
+//! | more in TOPIC, more on SITE | the same of a post that is more than [`NEW_DAYS`] older than the newest |
+//! | popular today, popular | popular; today, if it is among the most popular and its acts are as young as that |
+//!
+//! Reasons are computed when they are asked for, from the current acts of the member.
+
+use std::cmp::Ordering;
+
+use serde::Serialize;
+
+use super::interest;
+use super::item::Item;
+use super::moment::Moment;
+use super::order::FeedKind;
+use super::page::FeedPage;
+use super::signals::{SIGNALS, Signal, Values};
+use super::{FeedIndex, Reader};
+use crate::Tidings;
+use crate::account::Caller;
+use crate::clock::{DAY_MS, Timestamp};
+use crate::config::Feed;
+use crate::error::{Error, Result};
+use crate::id::{MemberKey, PostKey};
+use crate::post::heat::{self, Decay};
+use crate::profile::history;
+use crate::text::shortened;
+
+mod own;
+#[cfg(test)]
+mod tests;
+
+use own::OwnActs;
+
+/// The days before the newest post in which posts are called new.
+const NEW_DAYS: i64 = 30;
+/// The number of the first posts of the popular feed that may be popular today.
+const POPULAR_TODAY: usize = 30;
+/// The maximum length in characters of a title, a search or a name in a sentence.
+const NAMED_MAX: usize = 60;
+
+/// The reason why a post is in a feed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Why {
+    /// The reason in English, such as `new in Rust`. It tells the member's own acts and public facts only.
+    pub text: String,
+    /// The share of each signal in the score of the post.
+    pub shares: SignalShares,
+}
+
+/// The share of each signal in the score of a post, from 0 to 1 with three digits. The shares sum to 1, or are all 0 if the
+/// post has no score.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SignalShares {
+    /// The similarity to the topics of the member's acts.
+    pub topic: f64,
+    /// The similarity to the tags.
+    pub tag: f64,
+    /// The similarity to the words.
+    pub word: f64,
+    /// The similarity to the meaning of the words.
+    pub meaning: f64,
+    /// The similarity to the nearest posts that the member liked or viewed.
+    pub near: f64,
+    /// How new the post is to the member.
+    pub novel: f64,
+    /// How recent it is among the posts of its topic.
+    pub recent: f64,
+    /// How fresh it is in days.
+    pub fresh: f64,
+    /// How popular it is.
+    pub popular: f64,
+    /// How many people who acted on the member's posts acted on it.
+    pub together: f64,
+}
+
+/// Returns the reason of each post of a page of a feed of the caller.
+///
+/// In the feed of a member, it is the share of each signal in the score for the member. For others, and in the part of a
+/// member's feed that is the same for all readers, it is the share of freshness and popularity. Posts of the popular feed
+/// are popular, or recent if nobody viewed or liked them; posts of a topic's feed are recent.
+///
+/// # Errors
+/// An error of the store.
+pub fn why(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Result<Vec<Why>> {
+    let reader = Reader::new(tidings)?;
+    let half_life = tidings.store().read(heat::half_life_days)?.unwrap_or(heat::DEFAULT_HALF_LIFE_DAYS);
+    let facts = PublicFacts::new(&reader.index, reader.now, half_life, &tidings.config().feed);
+    let mut all = match page.kind() {
+        FeedKind::Personal(key) => of_member(&reader, &facts, caller, key, page)?,
+        FeedKind::Popular | FeedKind::Topic(_) | FeedKind::Recommended => Vec::new(),
+    };
+    all.extend(page.items()[all.len()..].iter().map(|item| facts.why(page.kind(), item)));
+    Ok(all)
+}
+
+/// Returns the reasons of the posts that were ranked for the member; none if the acts of the member rank no posts.
+fn of_member(
+    reader: &Reader<'_>,
+    facts: &PublicFacts<'_>,
+    caller: &Caller,
+    key: MemberKey,
+    page: &FeedPage,
+) -> Result<Vec<Why>> {
+    let config = &reader.tidings.config().feed;
+    // Before the read, which would keep its connection while the first similarity is computed.
+    reader.index.similarity();
+    let shared = &reader.tidings.feeds().shared;
+    let (others, scoring) = (shared.others()?, shared.scoring());
+    let identity = caller.identify(reader.tidings);
+    let read = reader.tidings.store().read(|tx| {
+        let Some(member) = identity.visitor(tx)?.filter(|member| member.key == key) else { return Ok(None) };
+        let (acts, _) = history::acts_and_seen(tx, &member)?;
+        let count = i64::try_from(acts.searched.len()).unwrap_or(i64::MAX);
+        let searched = history::searched(tx, &member, count)?;
+        Ok::<_, Error>(Some((acts, searched)))
+    })?;
+    let Some((acts, searched)) = read else { return Ok(Vec::new()) };
+    let Some(interest) = interest::measure(&acts, &config.interest, &reader.index) else {
+        return Ok(Vec::new());
+    };
+    let moment = Moment::now(&reader.index, &others.neighbours, reader.now);
+    let mut signals = moment.signals(&interest, &acts, config);
+    let mut own = OwnActs::new(&moment, &acts, &searched, &config.interest);
+    let mut why = |item: &Item| {
+        let Some(position) = reader.index.position(item.key) else { return facts.why(page.kind(), item) };
+        let mut parts = signals.of(position);
+        parts.iter_mut().zip(scoring.weights.0).for_each(|(part, weight)| *part *= weight);
+        reason(&parts, |signal| match signal {
+            Signal::Novel | Signal::Recent | Signal::Fresh | Signal::Popular => {
+                Some(facts.sentence(signal, page.kind(), item))
+            }
+            _ => own.sentence(signal, position),
+        })
+    };
+    Ok(page.items()[..page.ranked()].iter().map(|item| why(item)).collect())
+}
+
+/// The facts that everybody may know.
+struct PublicFacts<'i> {
+    index: &'i FeedIndex,
+    now: Timestamp,
+    config: &'i Feed,
+    /// The half-life of popularity in days.
+    half_life: f64,
+    newest: Timestamp,
+    /// The first posts of the popular feed.
+    popular: Vec<PostKey>,
+}
+
+impl<'i> PublicFacts<'i> {
+    fn new(index: &'i FeedIndex, now: Timestamp, half_life: f64, config: &'i Feed) -> Self {
+        let popular = index.popular_feed.order.from(0).take(POPULAR_TODAY).map(|(_, key)| key);
+        let newest = if index.len() > 0 { index.date(0) } else { Timestamp::MIN };
+        Self { index, now, config, half_life, newest, popular: popular.collect() }
+    }
+
+    /// Returns the reason of a post of a feed that is the same for all readers.
+    fn why(&self, kind: FeedKind, item: &Item) -> Why {
+        let mut parts = [0.0; SIGNALS];
+        match kind {
+            FeedKind::Popular if item.heat.is_some() => parts[Signal::Popular as usize] = 1.0,
+            FeedKind::Popular | FeedKind::Topic(_) => parts[Signal::Recent as usize] = 1.0,
+            FeedKind::Recommended | FeedKind::Personal(_) => {
+                if let Some(position) = self.index.position(item.key) {
+                    let at = position as usize;
+                    let (fresh, popular) = (self.index.fresh()[at], self.index.popular()[at]);
+                    #[expect(clippy::cast_possible_truncation, reason = "shares need no more digits")]
+                    let weights = (self.config.fresh_weight as f32, self.config.popular_weight as f32);
+                    parts[Signal::Fresh as usize] = weights.0 * fresh;
+                    parts[Signal::Popular as usize] = weights.1 * popular;
+                }
+            }
+        }
+        reason(&parts, |signal| Some(self.sentence(signal, kind, item)))
+    }
+
+    /// Returns the sentence of a signal that has nothing to do with the reader.
+    fn sentence(&self, signal: Signal, kind: FeedKind, item: &Item) -> String {
+        if signal == Signal::Popular {
+            let text = if self.is_popular_today(item) { "popular today" } else { "popular" };
+            return text.to_owned();
+        }
+        let word = if self.newest - item.about.date > NEW_DAYS * DAY_MS { "more" } else { "new" };
+        match (name_in(kind, item), site(item)) {
+            (Some(topic), _) => format!("{word} in {}", named(topic)),
+            (None, Some(site)) => format!("{word} on {}", named(&site)),
+            (None, None) => word.to_owned(),
+        }
+    }
+
+    /// Returns whether a post is among the most popular ones, and its views and likes weigh as much as if each were at most
+    /// a day old.
+    fn is_popular_today(&self, item: &Item) -> bool {
+        let post = item.post();
+        let weight = heat::weight_of(post.view, post.fav_cnt, self.config.like_weight);
+        let after_a_day = (-1.0 / self.half_life).exp2();
+        let worth = Decay::new(self.half_life).worth(item.heat, self.now);
+        weight > 0.0 && worth >= weight * after_a_day && self.popular.contains(&item.key)
+    }
+}
+
+/// The sums that are compared to choose a sentence: a group of signals, and a part of it.
+const fn group(signal: Signal) -> (u8, u8) {
+    match signal {
+        Signal::Topic => (0, 0),
+        Signal::Tag | Signal::Word | Signal::Meaning | Signal::Near => (0, 1),
+        Signal::Together => (0, 2),
+        Signal::Novel | Signal::Recent | Signal::Fresh => (1, 0),
+        Signal::Popular => (2, 0),
+    }
+}
+
+/// Returns the reason of a post, given what each signal adds to its score. `sentence` returns the sentence of a signal,
+/// if it has one. It is asked for the signals in the order of what their group, their part of it and they themselves add.
+fn reason(parts: &Values, mut sentence: impl FnMut(Signal) -> Option<String>) -> Why {
+    let sum = |is_in: &dyn Fn(Signal) -> bool| -> f32 {
+        Signal::ALL
+            .into_iter()
+            .filter(|signal| is_in(*signal))
+            .map(|signal| parts[signal as usize].max(0.0))
+            .sum()
+    };
+    let sums = |signal: &Signal| {
+        let (of, part) = group(*signal);
+        [
+            sum(&|other| group(other).0 == of),
+            sum(&|other| group(other) == (of, part)),
+            parts[*signal as usize],
+        ]
+    };
+    let mut signals = Signal::ALL;
+    // The sort is stable, so the first of equal signals stays the first.
+    signals.sort_by(|a, b| sums(b).partial_cmp(&sums(a)).unwrap_or(Ordering::Equal));
+    let mut adding = signals.into_iter().filter(|signal| parts[*signal as usize] > 0.0);
+    let text = adding.find_map(&mut sentence);
+    // A post without a score is at the end of a feed, behind all that have one.
+    let text = text.or_else(|| sentence(Signal::Fresh)).unwrap_or_default();
+    Why { text, shares: shares(parts) }
+}
+
+/// Returns the shares of positive numbers in their sum, rounded to thousandths by the largest remainders, so that they
+/// sum to 1. What is less than 0 counts as 0.
+fn shares(parts: &Values) -> SignalShares {
+    let parts = parts.map(|part| f64::from(part.max(0.0)));
+    let sum: f64 = parts.iter().sum();
+    if sum <= 0.0 {
+        return SignalShares::default();
+    }
+    let exact = parts.map(|part| part / sum * 1_000.0);
+    let mut thousandths = exact.map(f64::floor);
+    let mut by_remainder: Vec<usize> = (0..SIGNALS).collect();
+    by_remainder.sort_by(|a, b| (exact[*b] - thousandths[*b]).total_cmp(&(exact[*a] - thousandths[*a])));
+    let missing = 1_000.0 - thousandths.iter().sum::<f64>();
+    for (at, _) in by_remainder.into_iter().zip(1_u16..).take_while(|(_, n)| f64::from(*n) <= missing) {
+        thousandths[at] += 1.0;
+    }
+    let [topic, tag, word, meaning, near, novel, recent, fresh, popular, together] =
+        thousandths.map(|share| share / 1_000.0);
+    SignalShares { topic, tag, word, meaning, near, novel, recent, fresh, popular, together }
+}
+
+/// Returns the name under which a post is in a feed: that of the feed of a topic or a tag, otherwise its first topic.
+fn name_in(kind: FeedKind, item: &Item) -> Option<&str> {
+    let about = &item.about;
+    let mut all = about.topic.iter().chain(&about.tag);
+    let of_feed = all.find(|name| FeedKind::topic(name) == kind);
+    of_feed.or(about.topic.first()).map(|name| &**name)
+}
+
+/// Returns the site of a post.
+fn site(item: &Item) -> Option<String> {
+    url::Url::parse(&item.post().url).ok()?.host_str().map(str::to_owned)
+}
+
+/// Returns a text as sentences name it.
+fn named(text: &str) -> String {
+    shortened(text.to_owned(), NAMED_MAX)
+}
