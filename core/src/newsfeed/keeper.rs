@@ -185,10 +185,7 @@ impl Shared {
     /// Replaces the index with one that shows the committed posts.
     fn update(&self) -> Result<()> {
         let now = self.clock.now();
-        let scoring = self.store.read(|tx| Scoring::current(tx, &self.config))?;
-        if scoring != **self.scoring.load() {
-            self.scoring.store(Arc::new(scoring));
-        }
+        self.update_scoring()?;
         let Some(before) = self.index.load_full() else {
             // The feeds of guests need no words, so they do not wait until the model is read.
             let (index, seen) = self.load(Words::Current(Arc::clone(&self.words)), 0, now)?;
@@ -213,6 +210,15 @@ impl Shared {
             self.orders.insert(&order, self.clock.monotonic());
         }
         self.replace(index, seen, now);
+        Ok(())
+    }
+
+    /// Reads how posts are scored from the database, which another process may have changed.
+    pub(super) fn update_scoring(&self) -> Result<()> {
+        let scoring = self.store.read(|tx| Scoring::current(tx, &self.config))?;
+        if scoring != **self.scoring.load() {
+            self.scoring.store(Arc::new(scoring));
+        }
         Ok(())
     }
 

@@ -148,7 +148,7 @@ pub(crate) fn learn_from_import(tidings: &Tidings) -> Result<()> {
     {
         weights::store_learned(store, &learned)?;
     }
-    Ok(())
+    tidings.feeds().shared.update_scoring()
 }
 
 /// Returns the half-life of popularity that the acts show, if it is another than that of the database and no setting.

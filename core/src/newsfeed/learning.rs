@@ -36,8 +36,8 @@ const PRIOR: f64 = 100.0;
 const FRESH_PRIOR: f64 = 3.0;
 /// The part of the visits that decides whether the weights are better, the latest ones.
 const LATEST: usize = 5;
-/// The number of standard errors by which learned weights must be better.
-const ERRORS: f64 = 2.0;
+/// The number of standard errors by which learned weights must be better, so that chance alone makes one of twenty better.
+const ERRORS: f64 = 1.64;
 
 /// What was learned from the acts of members.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ pub struct Learned {
     pub ndcg10: f64,
     /// … and the standard error of the difference, with the visits of a member as one cluster.
     pub ndcg10_error: f64,
-    /// Whether the weights are used: the difference is more than two standard errors.
+    /// Whether the weights are used: the difference is more than 1.64 standard errors.
     pub is_better: bool,
     /// The weights.
     pub weights: Weights,
@@ -135,3 +135,6 @@ fn variances<'c>(choices: impl Iterator<Item = &'c Choices>) -> Vector {
     }
     std::array::from_fn(|i| squares[i] / count - (sums[i] / count).powi(2))
 }
+
+#[cfg(test)]
+mod tests;

@@ -99,7 +99,7 @@ pub fn pin_weights(tidings: &Tidings, caller: &Caller, changes: &[(String, f64)]
         pinned.0[signal as usize] = weight;
     }
     insert(tidings.store(), PINNED, &pinned)?;
-    weights(tidings, caller)
+    changed(tidings, caller)
 }
 
 const SIGNAL_RULE: Problem = Problem::invalid(
@@ -119,7 +119,7 @@ pub fn unpin_weights(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> 
         tx.touch(Topic::Posts);
         Ok::<_, StoreError>(())
     })?;
-    weights(tidings, caller)
+    changed(tidings, caller)
 }
 
 /// Learns the weights from the acts of the members now.
@@ -134,6 +134,12 @@ pub fn learn_weights(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> 
     if let Some(learned) = learning::learn(store, &index, &acts, config, tidings.now(), &|| false)? {
         store_learned(store, &learned)?;
     }
+    changed(tidings, caller)
+}
+
+/// Uses changed weights at once, and returns them.
+fn changed(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
+    tidings.feeds().shared.update_scoring()?;
     weights(tidings, caller)
 }
 
