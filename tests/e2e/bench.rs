@@ -65,6 +65,14 @@ fn the_recommended_ranking_beats_the_baselines() {
           "recall30": 1.0
         },
         {
+          "coverage": 0.3333,
+          "diversity": 0.0,
+          "ndcg10": 1.0,
+          "ndcg10_error": 0.0,
+          "ranking": "settings",
+          "recall30": 1.0
+        },
+        {
           "coverage": 0.1667,
           "diversity": 0.5556,
           "ndcg10": 0.8155,
@@ -117,12 +125,14 @@ fn the_table_for_people_writes_nothing_to_the_database() {
     insta::assert_snapshot!(output.stdout, @r"
     asked  ranking      ndcg@10     +/-  recall@30  coverage  diversity
     once   recommended   1.0000  0.0000     1.0000    0.3333     0.0000
+    once   settings      1.0000  0.0000     1.0000    0.3333     0.0000
     once   newest        0.8155  0.1305     1.0000    0.1667     0.5556
     once   topic         1.0000  0.0000     1.0000    0.3333     0.0000
     once   popular       0.3448  0.0081     1.0000    0.2500     0.4111
     once   tf-idf        0.3562  0.0000     1.0000    0.3333     0.5556
     once   others        0.0000  0.0000     0.0000    0.0000     1.0000
     daily  recommended   1.0000  0.0000     1.0000    0.3333     0.0000
+    daily  settings      1.0000  0.0000     1.0000    0.3333     0.0000
     daily  newest        0.8155  0.1305     1.0000    0.1667     0.5556
     daily  topic         1.0000  0.0000     1.0000    0.3333     0.0000
     daily  popular       0.3448  0.0081     1.0000    0.2500     0.4111

@@ -7,6 +7,7 @@ use tidings_tests::{Answer, Caller, Server, sample, wait_until};
 
 mod paging;
 mod recommended;
+mod weights;
 mod why;
 
 const FEEDS: [&str; 4] = [

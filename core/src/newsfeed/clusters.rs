@@ -23,11 +23,13 @@ impl Clusters {
     }
 
     /// Returns the number of figures.
+    #[cfg(any(test, feature = "evaluation"))]
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
     /// Returns the number of members.
+    #[cfg(any(test, feature = "evaluation"))]
     pub(super) fn members(&self) -> usize {
         self.members.len()
     }

@@ -21,7 +21,7 @@ use crate::profile::history::Acts;
 pub(super) const RANKED: usize = 600;
 
 /// The number of the best of them whose nearest own posts are found, which takes the longest.
-const NEAR: usize = 200;
+const NEAR: usize = 100;
 
 /// The score of a post that must not be recommended.
 const LEFT_OUT: f32 = f32::NEG_INFINITY;
@@ -154,12 +154,15 @@ impl<'i> Moment<'i> {
             // The posts between two acts are equally novel.
             let end = time.map_or(index.len(), |time| index.newer_than(*time, begin));
             let novelty = weights[Signal::Novel] * narrow(ranking::novelty(config, acts));
-            for (position, score) in (begin..end).zip(&mut scores[begin..end]) {
-                *score += novelty
-                    + weights[Signal::Recent] * recency(position)
-                    + weights[Signal::Popular] * self.popular[position];
+            let popular = weights[Signal::Popular];
+            for (score, popularity) in scores[begin..end].iter_mut().zip(&self.popular[begin..end]) {
+                *score += novelty + popular * popularity;
             }
             begin = end;
+        }
+        let weight = weights[Signal::Recent];
+        for (position, score) in scores.iter_mut().enumerate().skip(self.first) {
+            *score += weight * recency(position);
         }
     }
 }

@@ -7,7 +7,7 @@ use super::features::{Kind, Number};
 use super::index::FeedIndex;
 
 /// The number of the member's latest posts that others are compared with. This bounds the time.
-pub(super) const OWN_MAX: usize = 32;
+pub(super) const OWN_MAX: usize = 16;
 /// The number of nearest posts whose similarities are averaged.
 const NEAREST: usize = 3;
 

@@ -18,7 +18,7 @@ use crate::{Tidings, notice, post, profile, search};
 ///
 /// The member `ben` has liked post 2, viewed posts 1 and 2, searched, and opened a feed. Times are shortly before
 /// [`NOW`].
-const VERSIONS: [(&str, &str); 9] = [
+const VERSIONS: [(&str, &str); 10] = [
     (
         include_str!("../sqlite/0001_initial.sql"),
         "UPDATE revision SET n = 9;
@@ -59,6 +59,11 @@ const VERSIONS: [(&str, &str); 9] = [
     (include_str!("../sqlite/0007_growth.sql"), ""),
     (include_str!("../sqlite/0008_revisions.sql"), ""),
     (include_str!("../sqlite/0009_results.sql"), ""),
+    (
+        include_str!("../sqlite/0010_hidden.sql"),
+        "UPDATE revision SET n = 10;
+         INSERT INTO hidden VALUES (2, 1, 1795100000006);",
+    ),
 ];
 
 /// Creates a database with this version of the schema.
