@@ -245,7 +245,8 @@ pub struct Feed {
     /// Maximum number of ten consecutive recommended posts that share a topic or a site, 1 to 10, as long as there are
     /// other posts. For a member with a larger share of acts on that topic or site, the limit is higher, up to 10.
     pub diverse_max: usize,
-    /// Random noise in the score of a recommended post, 0 (none) to 1, which makes the feed explore. It changes every day.
+    /// Random noise in the score of a recommended post, 0 (none) to 1, which makes the feed explore. It changes every day. A
+    /// feed with learned weights has at least 0.01.
     pub exploration: f64,
     /// Whether a service learns the weights of the recommended feed from the acts of its members. The weights above are then
     /// those that are expected before the acts show others; one that is 0 stays 0.

@@ -11,8 +11,8 @@ use crate::store::{Store, StoreError, Tx};
 
 /// The number of members whose acts are read, those who acted last. With the acts of each, this bounds the memory.
 const MEMBERS_MAX: i64 = 20_000;
-/// The maximum number of acts in memory, approximately.
-const ALL_ACTS_MAX: usize = 1_000_000;
+/// The maximum number of acts in memory, approximately, with 32 bytes each while they are read.
+const ALL_ACTS_MAX: usize = 500_000;
 /// The number of members per statement; a statement takes as many arguments.
 const PAGE: usize = 16;
 

@@ -13,9 +13,6 @@ use crate::store::Store;
 
 /// The number of posts per page.
 const PAGE: usize = 500;
-/// Features that more than one of so many posts have are ignored, unless there are few posts.
-const COMMON: usize = 10;
-const COMMON_MIN: usize = 500;
 
 /// Posts as vectors over words and tags, each weighted by its inverse document frequency.
 ///
@@ -84,21 +81,17 @@ impl TfIdf {
         Ok(ranking.into_iter().map(|(_, key)| key).collect())
     }
 
-    /// Returns a unit vector; features that no post of the index has are ignored, and those of more than a tenth of the posts,
-    /// which say little.
+    /// Returns a unit vector; features that no post of the index has are ignored.
     #[expect(clippy::cast_precision_loss, reason = "weights need no more digits")]
     fn vector(&self, features: &[Feature]) -> Vec<(Feature, f32)> {
         let weighed = features.iter().filter_map(|feature| {
             let posts = *self.frequencies.get(feature)?;
-            if posts as usize * COMMON > self.posts.max(COMMON_MIN) {
-                return None;
-            }
             Some((*feature, (1.0 + self.posts as f32 / posts as f32).ln()))
         });
         let mut vector: Vec<(Feature, f32)> = weighed.collect();
         let length = vector.iter().map(|(_, weight)| weight * weight).sum::<f32>().sqrt();
         for (_, weight) in &mut vector {
-            *weight /= length.max(f32::MIN_POSITIVE);
+            *weight /= length;
         }
         vector
     }
