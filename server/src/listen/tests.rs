@@ -222,7 +222,9 @@ async fn connections_with_unread_responses_close_and_other_clients_are_answered(
         let reads = async { while read_frame(&mut socket).await.is_some() {} };
         closed += usize::from(timeout(Duration::from_secs(2), reads).await.is_ok());
     }
-    assert!(closed >= 2, "four connections held half a mebibyte each");
+    // The first one to hold a mebibyte is closed at once. Later ones are refused responses for a moment instead, and what
+    // they hold then fits.
+    assert!(closed >= 1, "four connections asked for ten mebibytes each");
 }
 
 #[tokio::test]

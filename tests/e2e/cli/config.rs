@@ -9,7 +9,7 @@ use tidings_tests::{Output, command, run};
 use super::without_database;
 
 /// A value for each setting that has no default.
-const WITHOUT_DEFAULT: [(&str, &str); 13] = [
+const WITHOUT_DEFAULT: [(&str, &str); 14] = [
     ("base-path", "/api"),
     ("cors-origin", "https://app.example.org"),
     ("trust-proxy", "10.0.0.0/8"),
@@ -20,6 +20,7 @@ const WITHOUT_DEFAULT: [(&str, &str); 13] = [
     ("token-key-previous-file", "the.key"),
     ("verifier-url", "https://campus.example.org/verify"),
     ("school-ids", "^s"),
+    ("popular-half-life", "2.5"),
     ("timezone", "Asia/Seoul"),
     ("student-num-chars", "4"),
     ("trend-blocklist", "blocked.txt"),
