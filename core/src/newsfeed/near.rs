@@ -3,8 +3,11 @@
 //! The interest of a member is one direction, the sum of all acts. A member of many interests has posts near to a few of
 //! their own that are far from the sum.
 
+use std::ops::Range;
+
 use super::features::{Kind, Number};
 use super::index::FeedIndex;
+use crate::keyed::OwnMap;
 
 /// The number of the member's latest posts that others are compared with. This bounds the time.
 pub(super) const OWN_MAX: usize = 16;
@@ -17,10 +20,8 @@ pub(super) struct Own<'i> {
     positions: Vec<u32>,
     /// The word, the number of the own post and the weight of the word in it, sorted by the word.
     words: Vec<(Number, u32, f32)>,
-    /// The begin of each word's entries in `words`, by the number of the feature minus that of the first word; the next
-    /// element has the end.
-    begins: Vec<u32>,
-    first_word: usize,
+    /// The range of each word's entries in `words`.
+    ranges: OwnMap<Number, Range<u32>>,
     /// The factor from a product of word vectors to a cosine.
     unit: f32,
 }
@@ -37,16 +38,13 @@ impl<'i> Own<'i> {
             words.extend(of_words.map(|(number, weight)| (*number, own, *weight)));
         }
         words.sort_unstable_by_key(|(number, own, _)| (*number, *own));
-        let mut begins = vec![0_u32; range.len() + 1];
-        for (number, ..) in &words {
-            begins[*number as usize - range.start + 1] += 1;
-        }
-        for at in 1..begins.len() {
-            begins[at] += begins[at - 1];
+        let mut ranges: OwnMap<Number, Range<u32>> = OwnMap::default();
+        for ((number, ..), at) in words.iter().zip(0..) {
+            ranges.entry(*number).or_insert(at..at).end = at + 1;
         }
         #[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]
         let unit = if word_share > 0.0 { (1.0 / word_share) as f32 } else { 0.0 };
-        Self { index, positions, words, begins, first_word: range.start, unit }
+        Self { index, positions, words, ranges, unit }
     }
 
     /// Returns the mean similarity of the post at `position` to the nearest own ones, from 0 to 1: half by words, half by
@@ -58,9 +56,8 @@ impl<'i> Own<'i> {
         sums.clear();
         sums.resize(self.positions.len(), 0.0);
         for (number, weight) in self.index.features().vector(position) {
-            let Some(word) = (*number as usize).checked_sub(self.first_word) else { continue };
-            let Some(range) = self.begins.get(word..word + 2) else { continue };
-            for (_, own, of_own) in &self.words[range[0] as usize..range[1] as usize] {
+            let Some(range) = self.ranges.get(number) else { continue };
+            for (_, own, of_own) in &self.words[range.start as usize..range.end as usize] {
                 sums[*own as usize] += self.unit * weight * of_own;
             }
         }
