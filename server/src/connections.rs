@@ -26,7 +26,7 @@ use bounds::{Bounds, Groups};
 /// The time without progress after which the connection of a running request may be closed for another connection.
 const STALLED: Duration = Duration::from_secs(10);
 /// The pause after a search that found no connection to close.
-const REST: Duration = Duration::from_millis(5);
+pub(crate) const REST: Duration = Duration::from_millis(5);
 /// Weight of the time that a guest's connection has been idle, relative to a member's. If guests' connections always
 /// closed first, a guest who has just connected would lose the connection to idle members.
 const GUEST_WEIGHT: u32 = 8;
