@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Index;
 
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::config::Feed;
@@ -119,7 +120,12 @@ impl<'de> Deserialize<'de> for Weights {
     /// Signals that are not named have no weight, and others that this program does not know are ignored.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let named = BTreeMap::<String, f32>::deserialize(deserializer)?;
-        Ok(Self(Signal::ALL.map(|signal| named.get(signal.name()).copied().unwrap_or_default())))
+        let weights = Signal::ALL.map(|signal| named.get(signal.name()).copied().unwrap_or_default());
+        if weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0) {
+            Ok(Self(weights))
+        } else {
+            Err(D::Error::custom("a weight is a number of 0 or more"))
+        }
     }
 }
 
@@ -128,5 +134,22 @@ impl Index<Signal> for Weights {
 
     fn index(&self, signal: Signal) -> &f32 {
         &self.0[signal as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_read_as_they_were_written_and_impossible_ones_are_refused() {
+        let weights = Weights::of(&Feed::default());
+        let written = serde_json::to_string(&weights).unwrap();
+        assert_eq!(serde_json::from_str::<Weights>(&written).unwrap(), weights);
+        let other = serde_json::from_str::<Weights>(r#"{"recent":0.5,"later":3}"#).unwrap();
+        assert!(other[Signal::Recent] == 0.5 && other[Signal::Topic] == 0.0);
+        for impossible in [r#"{"recent":-1}"#, r#"{"recent":1e40}"#, r#"{"recent":null}"#, "[]", ""] {
+            assert!(serde_json::from_str::<Weights>(impossible).is_err(), "{impossible}");
+        }
     }
 }
