@@ -17,6 +17,9 @@ const STEPS: usize = 50;
 const HALVINGS: usize = 30;
 /// The relative gain below which the maximum counts as found.
 const ENOUGH: f64 = 1e-9;
+/// The minimum of [`scale`]: members who choose against the weights would have a scale of nothing, by which nothing can be
+/// divided.
+const SCALE_MIN: f64 = 0.1;
 
 pub(super) type Vector = [f64; SIGNALS];
 type Matrix = [Vector; SIGNALS];
@@ -146,7 +149,7 @@ pub(super) fn scale<'c, I: Iterator<Item = &'c Choices>>(choices: impl Fn() -> I
             break;
         }
         // A step far from the maximum would be too long.
-        let next = (scale + slope / bend).clamp(0.25 * scale, 4.0 * scale);
+        let next = (scale + slope / bend).clamp(0.25 * scale, 4.0 * scale).max(SCALE_MIN);
         let moved = (next - scale).abs();
         scale = next;
         if moved < 1e-6 * scale {
@@ -266,6 +269,14 @@ mod tests {
             (weights[0], weights[1]) = (1.0, 2.0);
             assert!((scale(|| choices.iter(), &weights) / sure - 1.0).abs() < 0.1, "{sure}");
         }
+    }
+
+    #[test]
+    fn members_who_choose_against_the_weights_have_the_least_scale() {
+        let choices = choices(500, [-6.0, -6.0, 0.0], 4);
+        let mut weights = [0.0; SIGNALS];
+        (weights[0], weights[1]) = (1.0, 2.0);
+        assert!((scale(|| choices.iter(), &weights) - SCALE_MIN).abs() < 1e-12);
     }
 
     proptest! {
