@@ -147,7 +147,9 @@ mod tests {
         let written = serde_json::to_string(&weights).unwrap();
         assert_eq!(serde_json::from_str::<Weights>(&written).unwrap(), weights);
         let other = serde_json::from_str::<Weights>(r#"{"recent":0.5,"later":3}"#).unwrap();
-        assert!(other[Signal::Recent] == 0.5 && other[Signal::Topic] == 0.0);
+        assert!(
+            (other[Signal::Recent] - 0.5).abs() < f32::EPSILON && other[Signal::Topic].abs() < f32::EPSILON
+        );
         for impossible in [r#"{"recent":-1}"#, r#"{"recent":1e40}"#, r#"{"recent":null}"#, "[]", ""] {
             assert!(serde_json::from_str::<Weights>(impossible).is_err(), "{impossible}");
         }
