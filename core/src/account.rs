@@ -16,10 +16,12 @@ use crate::error::{Error, Outcome, Problem, Result};
 use crate::id::MemberKey;
 use crate::store::{StoreError, Tx};
 use crate::text;
+use key::{KeyHash, KeyRecord};
 use token::Claims;
 
 mod authority;
 pub(crate) mod import;
+pub mod key;
 mod members;
 pub(crate) mod password;
 pub(crate) mod removal;
@@ -32,7 +34,7 @@ pub(crate) mod verify;
 
 pub use crate::client::Client;
 pub use authority::Operator;
-pub(crate) use authority::{Admin, AdminReader, Identity, Member, MemberRecord, find};
+pub(crate) use authority::{Admin, AdminReader, Claim, Identity, Member, MemberRecord, find};
 pub use import::import_members;
 pub use members::{MEMBERS_MAX, MemberEntry, MemberQuery, Members, list, set_password};
 pub(crate) use removal::remove;
@@ -71,6 +73,10 @@ pub struct Token(Arc<TokenState>);
 
 struct TokenState {
     text: Zeroizing<String>,
+    /// Its hash if it is an API key.
+    key: Option<KeyHash>,
+    /// The key as the first transaction that looked it up found it; `None` if it is invalid.
+    found_key: OnceLock<Option<KeyRecord>>,
     /// The token's claims; `None` if it was not signed with one of our keys.
     claims: OnceLock<Option<Arc<Claims>>>,
     /// The member's key, as the first transaction that looked it up found it; `None` if the token is invalid.
@@ -86,16 +92,32 @@ impl Token {
 
     /// Returns the token's claims if it was signed with one of our keys and has not expired.
     fn claims(&self, tidings: &Tidings) -> Option<&Claims> {
+        if self.0.key.is_some() {
+            return None;
+        }
         let claims = self.0.claims.get_or_init(|| tidings.keys().verify(&self.0.text));
         claims.as_deref().filter(|claims| claims.lasts(tidings.now()))
     }
 }
 
+impl Token {
+    /// Records that a request has used the token's API key, or that the key is no longer valid.
+    fn note_key(&self, tidings: &Tidings) {
+        let Some(key) = self.0.key else { return };
+        match self.0.found_key.get() {
+            Some(Some(found)) => tidings.known_keys().used(tidings, key, found),
+            Some(None) => tidings.known_keys().remove(&key),
+            None => {}
+        }
+    }
+}
+
 impl Caller {
-    /// Returns the bearer of this token.
+    /// Returns the bearer of this token, which may be an API key.
     pub fn token(token: impl Into<String>) -> Self {
-        let (claims, member) = (OnceLock::new(), OnceLock::new());
-        Self::Token(Token(Arc::new(TokenState { text: Zeroizing::new(token.into()), claims, member })))
+        let (text, claims, member) = (Zeroizing::new(token.into()), OnceLock::new(), OnceLock::new());
+        let (key, found_key) = (KeyHash::of(&text), OnceLock::new());
+        Self::Token(Token(Arc::new(TokenState { text, key, found_key, claims, member })))
     }
 
     /// Returns whether this is a token that was signed with one of our keys and has not expired. It may have been
@@ -107,30 +129,33 @@ impl Caller {
     /// Returns the identity that the caller claims, after the checks that need no database: a token's signature and
     /// expiry.
     pub(crate) fn identify(&self, tidings: &Tidings) -> Identity {
-        match self {
-            Self::Guest => Identity::Guest,
-            Self::Operator => Identity::Operator,
-            Self::Member(id) => Identity::Named { folded: fold(id), token: None },
-            Self::Token(token) => match token.claims(tidings) {
-                Some(claims) => Identity::Named {
+        let claim = match self {
+            Self::Guest => Claim::Guest,
+            Self::Operator => Claim::Operator,
+            Self::Member(id) => Claim::Named { folded: fold(id), token: None },
+            Self::Token(token) => match (token.0.key, token.claims(tidings)) {
+                (Some(key), _) => Claim::Key { key, token: token.clone() },
+                (None, Some(claims)) => Claim::Named {
                     folded: fold(&claims.sub),
                     token: Some((claims.generation, token.clone())),
                 },
-                None => Identity::Guest,
+                (None, None) => Claim::Guest,
             },
-        }
+        };
+        Identity::new(claim, tidings.origin())
     }
 
     /// Returns whether the caller has a token that was signed with one of our keys and has not expired, or needs none.
     ///
     /// The check does not read the database, so the token may have been revoked.
     pub fn is_signed(&self, tidings: &Tidings) -> bool {
-        !matches!(self.identify(tidings), Identity::Guest)
+        !self.identify(tidings).is_guest()
     }
 
     /// Returns the identity of the caller of a finished request, without reading the database.
     pub(crate) fn resolved(&self, tidings: &Tidings) -> ResolvedCaller {
         let Self::Token(token) = self else { return ResolvedCaller::Guest };
+        token.note_key(tidings);
         match (token.claims(tidings), token.0.member.get()) {
             (_, Some(Some(key))) => ResolvedCaller::Member(*key),
             (None, _) | (_, Some(None)) => ResolvedCaller::Guest,

@@ -19,9 +19,11 @@ use crate::error::Result;
 use crate::import::{self, BatchTime, Kind, MoveReport, Progress, Written};
 use crate::newsfeed;
 use crate::post;
+use crate::scope::Scope;
 use crate::search::{ListedSearch, Search};
 use crate::store::Tx;
 use crate::text;
+use crate::trail::Action;
 use crate::words::SEARCH_RULE;
 
 #[cfg(test)]
@@ -174,6 +176,8 @@ impl Line {
 impl Kind for ActImport {
     type Line = Line;
     const BATCH: usize = 2_000;
+    const ACTION: Action = Action::ActImport;
+    const SCOPE: Option<Scope> = Some(Scope::ActsImport);
 
     /// Returns the acts sorted by member and day, so that the visits of each day are computed once.
     fn arranged(&self, batch: Vec<Line>) -> Vec<Line> {

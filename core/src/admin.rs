@@ -9,7 +9,9 @@ use crate::Tidings;
 use crate::account::{self, Admin, Caller, MemberRecord, Operator, SignUp};
 use crate::clock::Timestamp;
 use crate::error::{Error, Outcome, Result};
+use crate::scope::Scope;
 use crate::store::{Isolation, Tx};
+use crate::trail::{Action, Entry};
 
 /// Checks that the caller is an administrator or the operator.
 ///
@@ -17,7 +19,7 @@ use crate::store::{Isolation, Tx};
 /// `Not admin` for every other caller.
 pub fn check(tidings: &Tidings, caller: &Caller) -> Result<()> {
     let identity = caller.identify(tidings);
-    let read = tidings.store().read(|tx| identity.admin(tx).map(|_| ()));
+    let read = tidings.store().read(|tx| identity.administrator(tx).map(|_| ()));
     read.map_err(|e| e.unless_authorised(Outcome::NotAdmin))
 }
 
@@ -29,8 +31,10 @@ pub fn check(tidings: &Tidings, caller: &Caller) -> Result<()> {
 pub fn remove_user(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<()> {
     let (identity, user_id) = (caller.identify(tidings), user_id.to_owned());
     let written = tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx)?;
+        let admin = identity.admin(tx, Scope::Members)?;
         let member = account::find(tx, &user_id)?.ok_or(Outcome::NotFound)?;
+        account::require_another_administrator(tx, &member)?;
+        admin.record(tx, Entry::new(Action::MemberRemove).on_member(member.key))?;
         account::remove(tx, &admin.act_for(member))
     });
     written.map_err(|e| e.unless_authorised(Outcome::NotAdmin))
@@ -55,10 +59,14 @@ pub fn grant(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
 }
 
 fn grant_to(tidings: &Tidings, operator: Operator, id: &str) -> Result<()> {
-    let (id, now) = (id.to_owned(), tidings.now());
+    let (id, origin) = (id.to_owned(), tidings.origin());
     tidings.store().write(Isolation::Alone, move |tx| {
         let member = account::find(tx, &id)?.ok_or(Error::NotFound)?;
-        Ok(sql::grant(tx, operator, member.key, now)?)
+        if member.admin {
+            return Ok(());
+        }
+        sql::grant(tx, operator, member.key, origin.at)?;
+        Ok(operator.record(tx, &origin, Entry::new(Action::AdminGrant).on_member(member.key))?)
     })
 }
 
@@ -68,11 +76,15 @@ fn grant_to(tidings: &Tidings, operator: Operator, id: &str) -> Result<()> {
 /// `Not admin` unless the caller is the operator; `Not found` if no member has this id; `last administrator` if no
 /// administrator who can sign in would remain.
 pub fn revoke(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
-    let (operator, id) = (caller.operator()?, id.to_owned());
+    let (operator, id, origin) = (caller.operator()?, id.to_owned(), tidings.origin());
     tidings.store().write(Isolation::Alone, move |tx| {
         let member = account::find(tx, &id)?.ok_or(Error::NotFound)?;
+        if !member.admin {
+            return Ok(());
+        }
         account::require_another_administrator(tx, &member)?;
-        Ok(sql::revoke(tx, operator, member.key)?)
+        sql::revoke(tx, operator, member.key)?;
+        Ok(operator.record(tx, &origin, Entry::new(Action::AdminRevoke).on_member(member.key))?)
     })
 }
 
@@ -129,7 +141,7 @@ pub struct Blacklisted {
 pub fn blacklist(tidings: &Tidings, caller: &Caller) -> Result<Blacklist> {
     let identity = caller.identify(tidings);
     tidings.store().read(|tx| {
-        let admin = identity.admin(tx)?;
+        let admin = identity.admin(tx, Scope::MembersRead)?;
         Ok(Blacklist { blacklist: sql::blacklist(tx, &admin)? })
     })
 }
@@ -143,7 +155,7 @@ pub fn blacklist(tidings: &Tidings, caller: &Caller) -> Result<Blacklist> {
 pub fn push_blacklist(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<()> {
     let (identity, user_id, now) = (caller.identify(tidings), user_id.to_owned(), tidings.now());
     tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx)?;
+        let admin = identity.admin(tx, Scope::Members)?;
         let member = account::find(tx, &user_id)?.ok_or(Outcome::NotFound)?;
         if member.blacklisted {
             return Ok(());
@@ -161,7 +173,7 @@ pub fn push_blacklist(tidings: &Tidings, caller: &Caller, user_id: &str) -> Resu
 pub fn pop_blacklist(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<()> {
     let (identity, user_id) = (caller.identify(tidings), user_id.to_owned());
     tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx)?;
+        let admin = identity.admin(tx, Scope::Members)?;
         let member = account::find(tx, &user_id)?.ok_or(Outcome::NotFound)?;
         if !member.blacklisted {
             return Ok(());
@@ -180,7 +192,9 @@ fn blacklist_since(
 ) -> Result<()> {
     let key = member.key;
     account::sign_out(tx, &admin.act_for(member))?;
-    Ok(sql::set_blacklisted(tx, admin, key, since)?)
+    sql::set_blacklisted(tx, admin, key, since)?;
+    let action = if since.is_some() { Action::MemberBlacklist } else { Action::MemberUnblacklist };
+    Ok(admin.record(tx, Entry::new(action).on_member(key))?)
 }
 
 mod sql {

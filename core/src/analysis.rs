@@ -80,6 +80,7 @@ pub(crate) struct State {
     trends: Trends,
     store: Arc<Store>,
     log_days: u32,
+    audit_days: u32,
     clock: Clock,
 }
 
@@ -99,6 +100,7 @@ impl State {
             trends: Trends::new(config),
             store: Arc::clone(store),
             log_days: config.log_days,
+            audit_days: config.audit_days,
             clock: clock.clone(),
         })
     }

@@ -179,6 +179,8 @@ pub struct Analysis {
     pub timezone: Option<Zone>,
     /// Days until a line of the access log is removed.
     pub log_days: u32,
+    /// Days until a record of the audit trail is removed.
+    pub audit_days: u32,
     /// Access log lines per second and client, after a burst of 24,576; `None` means any number. Further requests are
     /// counted without a line. A client is an IPv4 address or the first 64 bits of an IPv6 address.
     pub log_lines_per_client: Option<NonZeroU32>,
@@ -199,6 +201,7 @@ impl Default for Analysis {
         Self {
             timezone: None,
             log_days: 180,
+            audit_days: 730,
             log_lines_per_client: NonZeroU32::new(2_000),
             public_logs: false,
             student_num_chars: None,

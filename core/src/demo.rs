@@ -90,7 +90,7 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
     let identity = caller.identify(tidings);
     let within = |n: u32, max| (1..=max).contains(&n);
     tidings.store().read(|tx| {
-        identity.admin(tx).map(drop)?;
+        identity.administrator(tx).map(drop)?;
         let Size { members, posts, days, .. } = size;
         if !(within(members, MEMBERS_MAX) && within(posts, POSTS_MAX) && within(days, DAYS_MAX)) {
             return Err(Error::BadRequest(RULE));
@@ -120,7 +120,7 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
         let (acts, calendar) = (Arc::clone(&acts), Arc::clone(&calendar));
         let identity = identity.clone();
         let written = tidings.store().write_long(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx)?;
+            let admin = identity.administrator(tx)?;
             // Each run begins with the keys of the earlier days.
             let mut request_keys = request_keys.clone();
             let done = perform(tx, &admin, &calendar, &acts, &mut request_keys, &script)?;
@@ -181,7 +181,7 @@ fn announce(tidings: &Tidings, caller: &Caller, world: &World) -> Result<()> {
     let feedback: Vec<(ObjectId, (&str, &str), String, Timestamp)> = world.feedback();
     let identity = caller.identify(tidings);
     tidings.store().write_long(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx)?;
+        let admin = identity.administrator(tx)?;
         notices.iter().try_for_each(|notice| notice::insert_demo(tx, &admin, notice))?;
         for (id, text, member, date) in &feedback {
             let member = account::find(tx, member)?.ok_or(Error::NotFound)?;

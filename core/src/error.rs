@@ -9,6 +9,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::config;
+use crate::scope::Scope;
 use crate::store::StoreError;
 pub use problem::{Code, Problem};
 
@@ -175,6 +176,8 @@ pub enum Error {
     BadToken,
     /// The caller is a member, but the operation is for administrators or for another member.
     Forbidden,
+    /// The caller is an API key without this scope.
+    MissingScope(Scope),
     /// The record that the operation names does not exist.
     NotFound,
     /// The operation would leave no administrator who can sign in.
@@ -276,7 +279,7 @@ impl Error {
             Self::Documented(outcome, _) => outcome.result(),
             Self::BadRequest(_) => "bad request",
             Self::BadToken => "bad token",
-            Self::Forbidden => Outcome::NotAdmin.result(),
+            Self::Forbidden | Self::MissingScope(_) => Outcome::NotAdmin.result(),
             Self::NotFound => Outcome::NotFound.result(),
             Self::LastAdministrator => "last administrator",
             Self::DuplicateUrl => "already url",
@@ -297,6 +300,7 @@ impl Error {
             Self::Documented(_, problem) | Self::BadRequest(problem) => *problem,
             Self::BadToken => BAD_TOKEN,
             Self::Forbidden => NOT_ADMIN,
+            Self::MissingScope(scope) => Problem::scope(*scope),
             Self::NotFound => NOT_FOUND,
             Self::LastAdministrator => Problem::new(
                 Code::LastAdministrator,
@@ -349,7 +353,7 @@ impl Error {
     /// Replaces `bad token` and `Not admin` with the text that the interface documents for the operation.
     pub(crate) fn unless_authorised(self, text: Outcome) -> Self {
         match self {
-            Self::BadToken | Self::Forbidden => text.because(self.problem()),
+            Self::BadToken | Self::Forbidden | Self::MissingScope(_) => text.because(self.problem()),
             other => other,
         }
     }

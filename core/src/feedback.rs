@@ -10,8 +10,10 @@ use crate::config::Bounds;
 use crate::error::{Code, Error, Outcome, Problem, Result};
 use crate::id::ObjectId;
 use crate::notice;
+use crate::scope::Scope;
 use crate::store::Isolation;
 use crate::text;
+use crate::trail::{Action, Entry};
 
 pub(crate) use sql::insert;
 
@@ -114,7 +116,7 @@ pub struct Feedback {
 pub fn list(tidings: &Tidings, caller: &Caller) -> Result<FeedbackList> {
     let identity = caller.identify(tidings);
     tidings.store().read(|tx| {
-        let admin = identity.admin(tx)?;
+        let admin = identity.admin(tx, Scope::Feedback)?;
         Ok(FeedbackList { feedback_list: sql::list(tx, &admin, true, i64::MAX, LIST_MAX)? })
     })
 }
@@ -136,7 +138,7 @@ pub struct FeedbackPage {
 pub fn browse(tidings: &Tidings, caller: &Caller, all: bool, after: Option<&str>) -> Result<FeedbackPage> {
     let identity = caller.identify(tidings);
     tidings.store().read(|tx| {
-        let admin = identity.admin(tx)?;
+        let admin = identity.admin(tx, Scope::Feedback)?;
         let before = match after {
             Some(id) => sql::key(tx, &admin, id)?.ok_or(Error::NotFound)?,
             None => i64::MAX,
@@ -157,11 +159,15 @@ pub fn browse(tidings: &Tidings, caller: &Caller, all: bool, after: Option<&str>
 pub fn set_activation(tidings: &Tidings, caller: &Caller, id: &str, activation: i64) -> Result<()> {
     let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
     tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx)?;
+        let admin = identity.admin(tx, Scope::Feedback)?;
         let state = FeedbackState::from_activation(activation);
         let state = state.ok_or(Error::BadRequest(crate::activation::RULE))?;
-        let found = sql::set_state(tx, &admin, id.ok_or(Error::NotFound)?, state)?;
-        if found { Ok(()) } else { Err(Error::NotFound) }
+        let id = id.ok_or(Error::NotFound)?;
+        if !sql::set_state(tx, &admin, id, state)? {
+            return Err(Error::NotFound);
+        }
+        let (subject, state) = (id.to_string(), if state == FeedbackState::Done { "done" } else { "open" });
+        Ok(admin.record(tx, Entry::new(Action::FeedbackUpdate).on(&subject).after(state))?)
     })
 }
 

@@ -15,7 +15,9 @@ use crate::account::{Admin, Caller, Identity};
 use crate::answer::LineError;
 pub use crate::error::Done;
 use crate::error::{Error, Pending, Result};
+use crate::scope::Scope;
 use crate::store::{Isolation, StoreError, Tx};
+use crate::trail::{Action, Entry};
 
 pub(crate) mod csv;
 mod fields;
@@ -79,6 +81,10 @@ pub(crate) trait Kind: Send + Sync + 'static {
     type Line: Send + 'static;
     /// Maximum number of lines in a batch.
     const BATCH: usize;
+    /// How the audit trail calls the import.
+    const ACTION: Action;
+    /// What an API key needs for it; `None` if no key suffices.
+    const SCOPE: Option<Scope>;
 
     /// Returns the lines of a batch in the order in which they are written.
     fn arranged(&self, batch: Vec<Self::Line>) -> Vec<Self::Line> {
@@ -238,7 +244,7 @@ pub(crate) fn run_prepared<K: Kind>(
     progress: Progress<'_>,
 ) -> Result<Totals> {
     let identity = caller.identify(tidings);
-    tidings.store().read(|tx| identity.admin(tx).map(drop))?;
+    tidings.store().read(|tx| authority::<K>(&identity, tx).map(drop))?;
     let mut import = Import::new(tidings, identity, kind, progress);
     let read = import.read(items);
     // Writes the last batch even after a read error.
@@ -274,6 +280,16 @@ struct Import<'t, K: Kind> {
     written: Option<Submitted<K::Line>>,
     done: u64,
     stopped: bool,
+    /// Whether the audit trail tells of the import.
+    is_recorded: bool,
+}
+
+/// Checks that the caller may run an import of this kind.
+fn authority<'tx, K: Kind>(identity: &Identity, tx: &mut (dyn Tx + 'tx)) -> Result<Admin<'tx>> {
+    match K::SCOPE {
+        Some(scope) => identity.admin(tx, scope),
+        None => identity.administrator(tx),
+    }
 }
 
 /// A batch that is being written. Its lines are shared with the write, which may run more than once.
@@ -297,6 +313,7 @@ impl<'t, K: Kind> Import<'t, K> {
             written: None,
             done: 0,
             stopped: false,
+            is_recorded: false,
         }
     }
 
@@ -348,8 +365,12 @@ impl<'t, K: Kind> Import<'t, K> {
         let waiting = self.tidings.store().waiting_writes();
         let batch = Arc::new(Mutex::new(kind.arranged(batch)));
         let lines = Arc::clone(&batch);
+        let is_first = !std::mem::replace(&mut self.is_recorded, true);
         let written = self.tidings.store().submit_long(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx)?;
+            let admin = authority::<K>(&identity, tx)?;
+            if is_first {
+                admin.record(tx, Entry::new(K::ACTION).after("began"))?;
+            }
             let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
             kind.write(tx, &admin, &lines, &BatchTime::begin(waiting.clone()))
         });
@@ -383,8 +404,19 @@ impl<'t, K: Kind> Import<'t, K> {
 
     /// Writes the last batch. Returns the totals, whether the import was stopped, and the result of the writing.
     fn finish(mut self) -> (Totals, bool, Result<()>) {
-        let written = self.write_batch().and_then(|()| self.write_rest());
+        let written = self.write_batch().and_then(|()| self.write_rest()).and_then(|()| self.record());
         (self.report.finish(), self.stopped, written)
+    }
+
+    /// Appends the end of the import to the audit trail.
+    fn record(&self) -> Result<()> {
+        let Done { inserted, updated, skipped } = self.report.totals.done();
+        let totals = format!("inserted {inserted}, updated {updated}, skipped {skipped}");
+        let identity = self.identity.clone();
+        self.tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = authority::<K>(&identity, tx)?;
+            Ok(admin.record(tx, Entry::new(K::ACTION).after(&totals))?)
+        })
     }
 
     /// Waits until the submitted batch is completely written.

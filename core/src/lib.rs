@@ -95,6 +95,7 @@
 //! |---|---|
 //! | [`account`] | members, signing up and in, tokens, who the caller is, university verification |
 //! | [`admin`] | administrators, the blacklist |
+//! | [`audit`] | the trail of what administrators, operators and API keys have done |
 //! | [`profile`] | a member's own data: names, lists, interest measurement |
 //! | [`notice`] | administrators' notices |
 //! | [`main_info`] | the two lines of the front page |
@@ -140,6 +141,7 @@ mod activation;
 pub mod admin;
 pub mod analysis;
 pub mod answer;
+pub mod audit;
 pub mod backup;
 mod cancel;
 pub mod changes;
@@ -169,6 +171,7 @@ pub mod newsfeed;
 pub mod notice;
 pub mod post;
 pub mod profile;
+mod scope;
 pub mod search;
 pub mod stats;
 mod step;
@@ -176,13 +179,16 @@ mod store;
 #[cfg(test)]
 mod testing;
 mod text;
+mod trail;
 pub mod words;
 mod zone;
 
 pub use error::{Error, Outcome, Pending, Result};
 pub use location::Location;
 pub use store::{PendingFuture, SCHEMA_VERSION, ServerError, StoreError};
+pub use trail::Surface;
 
+use account::key::KnownKeys;
 use account::password::Hasher;
 use account::throttle::Throttle;
 use account::token::Keys;
@@ -193,7 +199,7 @@ use store::Store;
 
 /// The service over one database. Cheap to clone; the last clone dropped flushes and closes it.
 #[derive(Clone)]
-pub struct Tidings(Arc<Inner>);
+pub struct Tidings(Arc<Inner>, Surface);
 
 struct Inner {
     // Declared first, so that their threads stop before the store closes.
@@ -206,6 +212,7 @@ struct Inner {
     user_infos: profile::UserInfos,
     store: Arc<Store>,
     keys: Keys,
+    known_keys: KnownKeys,
     hasher: Hasher,
     throttle: Throttle,
     acts: post::acts::Acts,
@@ -216,6 +223,8 @@ struct Inner {
     config: Config,
     clock: Clock,
     location: Location,
+    /// The name of the operator's account on this machine.
+    operator: Option<Arc<str>>,
 }
 
 impl Tidings {
@@ -241,7 +250,8 @@ impl Tidings {
     /// Returns a builder that opens or starts the database at `location` with other settings.
     pub fn builder(location: impl Into<Location>) -> Builder {
         let location = location.into();
-        Builder { location, config: Config::default(), clock: Clock::system(), verifier: None }
+        let (config, clock) = (Config::default(), Clock::system());
+        Builder { location, config, clock, verifier: None, operator: None }
     }
 
     /// Returns the file with the signing key of the SQLite file at `location` if the key exists and the database does not:
@@ -269,6 +279,17 @@ impl Tidings {
         analysis::start(self)?;
         self.index_merger().start()?;
         words::start(self)
+    }
+
+    /// Returns the same service with the way in which its operations are called from now on, for the audit trail.
+    #[must_use]
+    pub fn through(self, surface: Surface) -> Self {
+        Self(self.0, surface)
+    }
+
+    /// Returns the time and the surface of a call that begins now.
+    pub(crate) fn origin(&self) -> trail::Origin {
+        trail::Origin { at: self.now(), surface: self.1, operator: self.0.operator.clone() }
     }
 
     /// Returns the settings in force.
@@ -322,6 +343,10 @@ impl Tidings {
 
     pub(crate) fn keys(&self) -> &Keys {
         &self.0.keys
+    }
+
+    pub(crate) fn known_keys(&self) -> &KnownKeys {
+        &self.0.known_keys
     }
 
     pub(crate) fn hasher(&self) -> &Hasher {
@@ -392,6 +417,7 @@ pub struct Builder {
     config: Config,
     clock: Clock,
     verifier: Option<Box<dyn Verifier>>,
+    operator: Option<Arc<str>>,
 }
 
 impl Builder {
@@ -413,6 +439,14 @@ impl Builder {
     #[must_use]
     pub fn verifier(mut self, verifier: impl Verifier + 'static) -> Self {
         self.verifier = Some(Box::new(verifier));
+        self
+    }
+
+    /// Sets the name of the person who runs the program, such as their account on this machine. The audit trail has it with
+    /// what the operator does.
+    #[must_use]
+    pub fn operator(mut self, name: &str) -> Self {
+        self.operator = Some(name.into());
         self
     }
 
@@ -444,7 +478,7 @@ impl Builder {
     }
 
     fn opened(self) -> Result<Tidings> {
-        let Self { location, config, clock, verifier } = self;
+        let Self { location, config, clock, verifier, operator } = self;
         config.check()?;
         let store = Arc::new(Store::open(&location)?);
         let clock = store.clock_ahead().map_or(clock.clone(), |ahead| clock.corrected(ahead));
@@ -461,7 +495,7 @@ impl Builder {
             newsfeed::Feeds::new(Arc::clone(&store), Arc::clone(&words), config.feed.clone(), clock.clone());
         let analysis = analysis::State::open(&store, &config.analysis, &clock)?;
         let throttle = Throttle::new(&store, clock.clone());
-        Ok(Tidings(Arc::new(Inner {
+        let inner = Inner {
             acts: post::acts::Acts::new(&store, &analysis.calendar, config.feed.like_weight),
             user_infos: profile::UserInfos::new(&store),
             posts_changed: store::Latest::default(),
@@ -473,6 +507,7 @@ impl Builder {
             notice_cache: notice::NoticeCache::default(),
             store,
             keys,
+            known_keys: KnownKeys::new(),
             hasher: Hasher::new(config.hash_queue),
             throttle,
             recent_likes: profile::likes::RecentLikes::default(),
@@ -480,6 +515,8 @@ impl Builder {
             config,
             clock,
             location,
-        })))
+            operator,
+        };
+        Ok(Tidings(Arc::new(inner), Surface::default()))
     }
 }

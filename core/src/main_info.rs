@@ -6,8 +6,10 @@ use crate::Tidings;
 use crate::account::Caller;
 use crate::config::Bounds;
 use crate::error::{BrokenRule, Code, Problem, Result};
+use crate::scope::Scope;
 use crate::store::Isolation;
 use crate::text;
+use crate::trail::{Action, Entry};
 
 /// The length of a line in characters; a line may be empty.
 pub const LINE: Bounds = Bounds { min: 0, max: 50 };
@@ -46,9 +48,12 @@ pub fn update(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<()> {
     let identity = caller.identify(tidings);
     let lines = lines(draft);
     tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx)?;
+        let admin = identity.admin(tx, Scope::Front)?;
         let [first, second] = lines.as_ref()?;
-        Ok(sql::update(tx, &admin, first.as_deref(), second.as_deref())?)
+        let before = sql::get(tx)?.join(" | ");
+        sql::update(tx, &admin, first.as_deref(), second.as_deref())?;
+        let after = sql::get(tx)?.join(" | ");
+        Ok(admin.record(tx, Entry::new(Action::FrontUpdate).change(Some(&before), Some(&after)))?)
     })
 }
 

@@ -16,8 +16,10 @@ use crate::clock::Timestamp;
 use crate::config::Bounds;
 use crate::error::{BrokenRule, Code, Error, Outcome, Problem, Result};
 use crate::id::ObjectId;
-use crate::store::{Isolation, Topic, Tx};
+use crate::scope::Scope;
+use crate::store::{Isolation, StoreError, Topic, Tx};
 use crate::text;
+use crate::trail::{Action, Entry};
 
 mod cache;
 mod follow;
@@ -186,11 +188,12 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
     let (identity, checked) = (caller.identify(tidings), draft.checked());
     let (id, now) = (ObjectId::new(tidings.clock()), tidings.now());
     let written = tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx)?;
+        let admin = identity.admin(tx, Scope::Notices)?;
         let Checked { title, post, activation } = checked.as_ref()?;
         let title = title.as_ref().ok_or(Error::BadRequest(TITLE_MISSING))?;
         let post = post.as_ref().ok_or(Error::BadRequest(POST_MISSING))?;
         sql::insert(tx, &admin, id, title, post, activation.unwrap_or(Visibility::Shown), now)?;
+        record(tx, &admin, Action::NoticeInsert, id, None)?;
         tx.touch(Topic::Notices);
         Ok(Inserted { id })
     });
@@ -232,7 +235,7 @@ pub(crate) fn insert_demo(tx: &mut dyn Tx, admin: &Admin<'_>, notice: &DemoNotic
 pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Result<()> {
     let (identity, checked, id) = (caller.identify(tidings), draft.checked(), ObjectId::parse(id));
     let written = tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx)?;
+        let admin = identity.admin(tx, Scope::Notices)?;
         let checked = checked.as_ref()?;
         if let Checked { title: None, post: None, activation: None } = checked {
             return Err(Error::BadRequest(Problem::new(
@@ -240,9 +243,12 @@ pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Re
                 "title, post or activation must be given",
             )));
         }
-        if !sql::update(tx, &admin, id.ok_or(Error::NotFound)?, checked)? {
+        let id = id.ok_or(Error::NotFound)?;
+        let before = sql::summary(tx, id)?;
+        if !sql::update(tx, &admin, id, checked)? {
             return Err(Error::NotFound);
         }
+        record(tx, &admin, Action::NoticeUpdate, id, before)?;
         tx.touch(Topic::Notices);
         Ok(())
     });
@@ -256,10 +262,13 @@ pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Re
 pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
     let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
     let written = tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx)?;
-        if !sql::remove(tx, &admin, id.ok_or(Outcome::NotFound)?)? {
+        let admin = identity.admin(tx, Scope::Notices)?;
+        let id = id.ok_or(Outcome::NotFound)?;
+        let before = sql::summary(tx, id)?;
+        if !sql::remove(tx, &admin, id)? {
             return Err(Outcome::NotFound.into());
         }
+        record(tx, &admin, Action::NoticeRemove, id, before)?;
         tx.touch(Topic::Notices);
         Ok(())
     });
@@ -277,7 +286,8 @@ pub fn list(tidings: &Tidings, caller: &Caller) -> Result<NoticeList> {
     let snapshot = tidings.notice_cache().snapshot(tidings.store())?;
     // The identity of the caller is relevant only if a notice is hidden.
     if snapshot.has_hidden()
-        && let Some(all) = caller.identify(tidings).if_admin(tidings, |admin| snapshot.all(admin))?
+        && let Some(all) =
+            caller.identify(tidings).if_admin(tidings, Scope::Notices, |admin| snapshot.all(admin))?
     {
         return Ok(all);
     }
@@ -299,7 +309,9 @@ pub fn get(tidings: &Tidings, caller: &Caller, id: &str) -> Result<OneNotice> {
     let id = ObjectId::parse(id).ok_or(Error::NotFound)?;
     let found = match snapshot.find_shown(id) {
         None if snapshot.has_hidden() => {
-            let any = caller.identify(tidings).if_admin(tidings, |admin| snapshot.find(admin, id))?;
+            let any = caller
+                .identify(tidings)
+                .if_admin(tidings, Scope::Notices, |admin| snapshot.find(admin, id))?;
             any.flatten()
         }
         shown => shown,
@@ -326,6 +338,18 @@ pub(crate) fn visible(tx: &mut dyn Tx, id: &str, member: &Member<'_>) -> Result<
     let visibility = sql::visibility(tx, id)?;
     let visible = visibility.is_some_and(|visibility| member.admin || visibility == Visibility::Shown);
     Ok(visible.then(|| id.to_string()))
+}
+
+/// Appends a change of a notice to the audit trail, with what the notice was before and is now.
+fn record(
+    tx: &mut dyn Tx,
+    admin: &Admin<'_>,
+    action: Action,
+    id: ObjectId,
+    before: Option<String>,
+) -> Result<(), StoreError> {
+    let (subject, after) = (id.to_string(), sql::summary(tx, id)?);
+    admin.record(tx, Entry::new(action).on(&subject).change(before.as_deref(), after.as_deref()))
 }
 
 mod sql {
@@ -365,6 +389,16 @@ mod sql {
     pub(super) fn remove(tx: &mut dyn Tx, _: &Admin<'_>, id: ObjectId) -> Result<bool, StoreError> {
         let id = id.to_string();
         Ok(tx.run("DELETE FROM notice WHERE id = $1", &[(&id).into()])? > 0)
+    }
+
+    /// Describes a notice in one line.
+    pub(super) fn summary(tx: &mut dyn Tx, id: ObjectId) -> Result<Option<String>, StoreError> {
+        let id = id.to_string();
+        let sql = "SELECT title, length(post), activation FROM notice WHERE id = $1";
+        let Some(mut row) = tx.row(sql, &[(&id).into()])? else { return Ok(None) };
+        let (title, length): (String, i64) = (row.take(0)?, row.take(1)?);
+        let state = if row.take::<Visibility>(2)? == Visibility::Shown { "shown" } else { "hidden" };
+        Ok(Some(format!("{title} ({state}, {length} characters)")))
     }
 
     pub(super) fn visibility(tx: &mut dyn Tx, id: ObjectId) -> Result<Option<Visibility>, StoreError> {

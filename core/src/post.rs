@@ -18,7 +18,9 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Pending, Result};
 use crate::id::ObjectId;
 use crate::profile::JsonList;
+use crate::scope::Scope;
 use crate::store::{Isolation, Row, StoreError, Tx};
+use crate::trail::{Action, Entry};
 
 pub(crate) mod acts;
 pub(crate) mod change;
@@ -150,11 +152,13 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
     // Before the transaction, because splitting a long text into tokens takes time.
     let prepared = content.map(|content| (Arc::new(TokenFields::of(&content.title, &content.post)), content));
     let written = tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx)?;
+        let admin = identity.admin(tx, Scope::Posts)?;
         let (tokens, content) = prepared.as_ref()?;
         let mut derived = DerivedChanges::default();
-        let new = New { id: &id.to_string(), content, tokens: Arc::clone(tokens), view: 0, fav: 0 };
+        let subject = id.to_string();
+        let new = New { id: &subject, content, tokens: Arc::clone(tokens), view: 0, fav: 0 };
         rows::insert(tx, &admin, &[new], &mut derived)?;
+        admin.record(tx, Entry::new(Action::PostInsert).on(&subject).after(&content.title))?;
         Ok(derived.write(tx)?)
     });
     written.map_err(duplicate_url)?;
@@ -170,7 +174,7 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
 pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Result<()> {
     let (identity, id, change) = (caller.identify(tidings), ObjectId::parse(id), Change::parse(draft));
     let written = tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx)?;
+        let admin = identity.admin(tx, Scope::Posts)?;
         let change = change.as_ref()?;
         let old = rows::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
         let new = change.onto(&old.content);
@@ -179,6 +183,9 @@ pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Re
         }
         let mut derived = DerivedChanges::default();
         rows::update(tx, &admin, &old, &new, None, &mut derived)?;
+        let (subject, changed) = (known(id)?, new.differences(&old.content));
+        let entry = Entry::new(Action::PostUpdate).on(&subject);
+        admin.record(tx, entry.change(Some(&old.content.title), Some(&changed)))?;
         Ok(derived.write(tx)?)
     });
     written.map_err(duplicate_url)?;
@@ -193,10 +200,13 @@ pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Re
 pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
     let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
     tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx)?;
+        let admin = identity.admin(tx, Scope::Posts)?;
         let post = rows::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
         let mut derived = DerivedChanges::default();
         rows::remove(tx, &admin, &post, &mut derived)?;
+        let subject = known(id)?;
+        let entry = Entry::new(Action::PostRemove).on(&subject);
+        admin.record(tx, entry.change(Some(&post.content.title), None))?;
         Ok::<_, Error>(derived.write(tx)?)
     })?;
     changed(tidings);
@@ -291,7 +301,7 @@ pub fn unhide(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
 /// Queues an act of a member.
 fn by_member(tidings: &Tidings, caller: &Caller, id: &str, kind: Kind) -> Pending<()> {
     let identity = caller.identify(tidings);
-    if !matches!(identity, Identity::Named { .. }) {
+    if !identity.is_named() {
         return Pending::given(Err(Error::BadToken));
     }
     // No post has an empty id.

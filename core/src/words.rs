@@ -18,10 +18,12 @@ use tidings_words::text_form::{self, ReadError};
 use tidings_words::{Cancelled, Corpus, Recipe};
 
 use crate::Tidings;
-use crate::account::Caller;
+use crate::account::{Caller, Operator};
 use crate::config::{self, Bounds};
 use crate::error::{Code, Error, Problem, Result};
+use crate::store::{Isolation, StoreError};
 use crate::text;
+use crate::trail::{Action, Entry};
 
 mod keeper;
 #[cfg(test)]
@@ -150,8 +152,10 @@ pub(crate) fn start(tidings: &Tidings) -> Result<()> {
 /// `Not admin` unless the caller is the operator; `overloaded` if another process is training; an error of the store or
 /// the disk.
 pub fn train(tidings: &Tidings, caller: &Caller, progress: &mut dyn FnMut(f64)) -> Result<WordsReport> {
-    caller.operator()?;
-    learn(tidings, progress)
+    let operator = caller.operator()?;
+    let report = learn(tidings, progress)?;
+    record(tidings, operator, Action::WordsTrain)?;
+    Ok(report)
 }
 
 /// Does the same as [`train`] without checking the caller, for the demo data.
@@ -205,7 +209,17 @@ pub fn load(
         Ok(read?)
     };
     let current = tidings.words().adopt(operator, read, &mut told(progress))?;
+    record(tidings, operator, Action::WordsLoad)?;
     Ok(report(started, current.model.words().len()))
+}
+
+/// Appends what the operator has done to the audit trail. The model itself is in files.
+fn record(tidings: &Tidings, operator: Operator, action: Action) -> Result<()> {
+    let origin = tidings.origin();
+    let written = tidings
+        .store()
+        .write::<_, StoreError>(Isolation::Alone, move |tx| operator.record(tx, &origin, Entry::new(action)));
+    Ok(written?)
 }
 
 fn report(started: Instant, words: usize) -> WordsReport {

@@ -11,31 +11,61 @@
 use std::marker::PhantomData;
 use std::ops::Deref;
 
+use super::key::{self, KeyHash, Scope};
 use super::{Caller, Token, fold};
 use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::id::MemberKey;
 use crate::store::{Row, StoreError, Tx, row_each};
+use crate::trail::{self, Actor, Entry, Origin};
 
-/// The identity that a caller claims, after the checks that need no database.
+/// The identity that a caller claims, after the checks that need no database, and where and when they called.
 #[derive(Clone)]
-pub(crate) enum Identity {
+pub(crate) struct Identity {
+    claim: Claim,
+    origin: Origin,
+}
+
+/// Who a caller claims to be.
+#[derive(Clone)]
+pub(crate) enum Claim {
     /// A guest, or a caller with an invalid token.
     Guest,
     /// The member with this folded id. With a token, the token's generation and the token itself.
     Named { folded: String, token: Option<(i64, Token)> },
+    /// The bearer of an API key.
+    Key { key: KeyHash, token: Token },
     /// The operator.
     Operator,
 }
 
 impl Identity {
+    pub(crate) const fn new(claim: Claim, origin: Origin) -> Self {
+        Self { claim, origin }
+    }
+
+    /// Returns whether the caller claims nothing.
+    pub(crate) const fn is_guest(&self) -> bool {
+        matches!(self.claim, Claim::Guest)
+    }
+
+    /// Returns whether the caller claims to be a member.
+    pub(crate) const fn is_named(&self) -> bool {
+        matches!(self.claim, Claim::Named { .. })
+    }
+
+    /// Returns whether the caller is the operator.
+    pub(crate) const fn is_operator(&self) -> bool {
+        matches!(self.claim, Claim::Operator)
+    }
+
     /// Checks that a member is acting.
     ///
     /// # Errors
     /// `bad token` if the caller is not a member, or their token was revoked.
     pub(crate) fn member<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Member<'tx>> {
-        let Self::Named { folded, .. } = self else { return Err(Error::BadToken) };
+        let Claim::Named { folded, .. } = &self.claim else { return Err(Error::BadToken) };
         let record = find(tx, folded)?;
         self.proven(record).ok_or(Error::BadToken)
     }
@@ -45,24 +75,24 @@ impl Identity {
         tx: &mut (dyn Tx + 'tx),
         identities: &[&Self],
     ) -> Result<Vec<Option<Member<'tx>>>, StoreError> {
-        let names = identities.iter().filter_map(|identity| match identity {
-            Self::Named { folded, .. } => Some([folded.into()]),
-            Self::Guest | Self::Operator => None,
+        let names = identities.iter().filter_map(|identity| match &identity.claim {
+            Claim::Named { folded, .. } => Some([folded.into()]),
+            Claim::Guest | Claim::Key { .. } | Claim::Operator => None,
         });
         let mut rows = row_each(tx, FIND, &names.collect::<Vec<_>>())?.into_iter();
-        let visitor = |identity: &&Self| match identity {
-            Self::Named { .. } => {
-                let row = rows.next().flatten();
-                Ok(identity.proven(row.map(MemberRecord::of).transpose()?))
+        let visitor = |identity: &&Self| {
+            if !identity.is_named() {
+                return Ok(None);
             }
-            Self::Guest | Self::Operator => Ok(None),
+            let row = rows.next().flatten();
+            Ok(identity.proven(row.map(MemberRecord::of).transpose()?))
         };
         identities.iter().map(visitor).collect()
     }
 
     /// Returns the proof that the member with this record is acting; `None` without a record, or if the token was revoked.
     fn proven<'tx>(&self, mut record: Option<MemberRecord>) -> Option<Member<'tx>> {
-        if let Self::Named { token: Some((generation, token)), .. } = self {
+        if let Claim::Named { token: Some((generation, token)), .. } = &self.claim {
             record = record.filter(|record| *generation == record.generation && !record.blacklisted);
             token.0.member.get_or_init(|| record.as_ref().map(|record| record.key));
         }
@@ -78,39 +108,70 @@ impl Identity {
         }
     }
 
-    /// Checks that an administrator is acting, or the operator.
+    /// Checks that an administrator is acting, the operator, or an API key with this scope.
     ///
     /// # Errors
-    /// `bad token` if the caller is not a member; `Not admin` if they are a member without that right.
-    pub(crate) fn admin<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Admin<'tx>> {
-        match self {
-            Self::Operator => Ok(Admin(PhantomData)),
-            _ if self.member(tx)?.admin => Ok(Admin(PhantomData)),
-            _ => Err(Error::Forbidden),
+    /// `bad token` if the caller is neither a member nor a valid key; `Not admin` if they are a member without that right or
+    /// a key without the scope.
+    pub(crate) fn admin<'tx>(&self, tx: &mut (dyn Tx + 'tx), scope: Scope) -> Result<Admin<'tx>> {
+        let Claim::Key { key, token } = &self.claim else { return self.administrator(tx) };
+        let found = key::find(tx, *key)?.filter(|found| found.lasts(self.origin.at));
+        let found = token.0.found_key.get_or_init(|| found.clone()).as_ref().and(found);
+        let found = found.ok_or(Error::BadToken)?;
+        if found.allows(scope) {
+            Ok(self.proof(Actor::Key(found.name)))
+        } else {
+            Err(Error::MissingScope(scope))
         }
+    }
+
+    /// Checks that an administrator is acting, or the operator. An API key is neither.
+    ///
+    /// # Errors
+    /// `bad token` if the caller is not a member; `Not admin` if they are a member without that right, or a key.
+    pub(crate) fn administrator<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Admin<'tx>> {
+        let actor = match &self.claim {
+            Claim::Operator => Actor::Operator,
+            Claim::Key { .. } => return Err(Error::Forbidden),
+            Claim::Guest | Claim::Named { .. } => {
+                let member = self.member(tx)?;
+                let has_token = matches!(self.claim, Claim::Named { token: Some(_), .. });
+                match (member.admin, has_token) {
+                    (false, _) => return Err(Error::Forbidden),
+                    (true, true) => Actor::Member(member.key),
+                    (true, false) => Actor::OperatorAs(member.key),
+                }
+            }
+        };
+        Ok(self.proof(actor))
+    }
+
+    fn proof<'tx>(&self, actor: Actor) -> Admin<'tx> {
+        Admin { actor, origin: self.origin.clone(), transaction: PhantomData }
     }
 
     /// Checks like [`Identity::admin`] for a read of data that may be stale.
     ///
     /// # Errors
     /// Those of [`Identity::admin`].
-    pub(crate) fn admin_reader(&self, tx: &mut dyn Tx) -> Result<AdminReader> {
-        self.admin(tx).map(|_| AdminReader(()))
+    pub(crate) fn admin_reader(&self, tx: &mut dyn Tx, scope: Scope) -> Result<AdminReader> {
+        self.admin(tx, scope).map(|_| AdminReader(()))
     }
 
-    /// Calls `read` if the caller is an administrator or the operator, and returns `None` otherwise. Guests are
-    /// recognised without reading the database.
+    /// Calls `read` if [`Identity::admin`] accepts the caller, and returns `None` otherwise. Guests are recognised without
+    /// reading the database.
     pub(crate) fn if_admin<T: Send>(
         &self,
         tidings: &Tidings,
+        scope: Scope,
         read: impl FnOnce(&Admin<'_>) -> T + Send,
     ) -> Result<Option<T>> {
-        if matches!(self, Self::Guest) {
+        if self.is_guest() {
             return Ok(None);
         }
-        tidings.store().read(|tx| match self.admin(tx) {
+        tidings.store().read(|tx| match self.admin(tx, scope) {
             Ok(admin) => Ok(Some(read(&admin))),
-            Err(Error::BadToken | Error::Forbidden) => Ok(None),
+            Err(Error::BadToken | Error::Forbidden | Error::MissingScope(_)) => Ok(None),
             Err(error) => Err(error),
         })
     }
@@ -153,15 +214,26 @@ impl Caller {
 #[derive(Clone, Copy, Debug)]
 pub struct Operator(());
 
-/// Proof that an administrator is acting, or the operator. It ends with the transaction that checked it.
+impl Operator {
+    /// Appends a record of what the operator has done to the audit trail. The transaction must run alone.
+    pub(crate) fn record(self, tx: &mut dyn Tx, origin: &Origin, entry: Entry<'_>) -> Result<(), StoreError> {
+        trail::append(tx, &Actor::Operator, origin, entry)
+    }
+}
+
+/// Proof that an administrator is acting, the operator, or an API key. It ends with the transaction that checked it.
 ///
-/// Three rules of the compiler keep this true: the field is private to this module, so that only [`Identity::admin`]
-/// makes a proof; `'tx` is the lifetime of the transaction, so that a proof cannot leave it; and a check whose proof
+/// Three rules of the compiler keep this true: the fields are private to this module, so that only [`Identity`] makes a
+/// proof; `'tx` is the lifetime of the transaction, so that a proof cannot leave it; and a check whose proof
 /// is not used is a warning. Doctests see only the public interface, so the examples that must not compile are
 /// those of [`Operator`].
 #[derive(Debug)]
 #[must_use = "a function that needs an administrator takes this proof"]
-pub(crate) struct Admin<'tx>(PhantomData<&'tx ()>);
+pub(crate) struct Admin<'tx> {
+    actor: Actor,
+    origin: Origin,
+    transaction: PhantomData<&'tx ()>,
+}
 
 /// Proof that an administrator, or the operator, reads data that may be stale. It outlives the transaction that checked it,
 /// because the data may be read in another one, on a standby. It permits no writes.
@@ -175,7 +247,12 @@ impl<'tx> Admin<'tx> {
     /// Administrators remove members and sign them out. Imports and demo data also write the acts of members who have
     /// not sent a token, so the importing administrator's authority replaces theirs.
     pub(crate) fn act_for(&self, record: MemberRecord) -> Member<'tx> {
-        Member { record, transaction: self.0 }
+        Member { record, transaction: self.transaction }
+    }
+
+    /// Appends a record of what the administrator has done to the audit trail. The transaction must run alone.
+    pub(crate) fn record(&self, tx: &mut dyn Tx, entry: Entry<'_>) -> Result<(), StoreError> {
+        trail::append(tx, &self.actor, &self.origin, entry)
     }
 }
 
@@ -286,7 +363,7 @@ mod tests {
         let service = service();
         let (ann, _) = (service.admin("ann"), service.admin("ben"));
         let is_admin = |caller: &Caller| {
-            let found = caller.identify(&service).if_admin(&service, |_| ()).unwrap();
+            let found = caller.identify(&service).if_admin(&service, Scope::Notices, |_| ()).unwrap();
             found.is_some()
         };
         assert!(is_admin(&ann) && is_admin(&Caller::Member("ANN".into())) && is_admin(&Caller::Operator));

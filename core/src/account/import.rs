@@ -11,8 +11,10 @@ use crate::clock::Timestamp;
 use crate::config::{Bounds, Config};
 use crate::error::Result;
 use crate::import::{self, BatchTime, Kind, MoveReport, Progress, Written};
+use crate::scope::Scope;
 use crate::store::{Arg, StoreError, Topic, Tx};
 use crate::text;
+use crate::trail::Action;
 
 /// The length of a verified name, in characters.
 const NAME: Bounds = Bounds { min: 1, max: 100 };
@@ -123,6 +125,8 @@ fn nickname_rule(config: &Config) -> String {
 impl Kind for Members {
     type Line = Line;
     const BATCH: usize = 1_000;
+    const ACTION: Action = Action::MemberImport;
+    const SCOPE: Option<Scope> = Some(Scope::Members);
 
     fn write(&self, tx: &mut dyn Tx, admin: &Admin<'_>, batch: &[Line], time: &BatchTime) -> Result<Written> {
         let mut written = Written::default();

@@ -3,11 +3,12 @@
 use serde::Serialize;
 
 use super::password::{Purpose, Turn};
-use super::{Caller, Identity, check_new_password, find, fold, revoke_tokens};
+use super::{Caller, check_new_password, find, fold, revoke_tokens};
 use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Error, Outcome, Problem, Result};
 use crate::store::Isolation;
+use crate::trail::{Action, Entry};
 
 /// The maximum number of members on a page of the list.
 pub const MEMBERS_MAX: i64 = 1_000;
@@ -37,10 +38,7 @@ impl Caller {
     pub fn on_behalf_of(&self, tidings: &Tidings, id: &str) -> Result<Self> {
         let identity = self.identify(tidings);
         tidings.store().read(|tx| {
-            let acting = match identity {
-                Identity::Operator => None,
-                _ => Some(identity.member(tx)?.key),
-            };
+            let acting = if identity.is_operator() { None } else { Some(identity.member(tx)?.key) };
             let member = find(tx, id)?;
             if acting.is_some() && acting != member.as_ref().map(|member| member.key) {
                 return Err(Error::Forbidden);
@@ -127,12 +125,13 @@ pub fn set_password(tidings: &Tidings, caller: &Caller, id: &str, pw: &str) -> R
     let member = known.ok_or(Error::NotFound)?;
     check_new_password(tidings.config(), "pw", pw, member.admin)?;
     let password = tidings.hasher().hash(Turn::new(Purpose::Administration, None), pw)?;
+    let origin = tidings.origin();
     tidings.store().write(Isolation::Alone, move |tx| {
         if !sql::set_password(tx, operator, member.key, &password)? {
             return Err(Error::NotFound);
         }
         revoke_tokens(tx, member.key)?;
-        Ok(())
+        Ok(operator.record(tx, &origin, Entry::new(Action::MemberPassword).on_member(member.key))?)
     })
 }
 

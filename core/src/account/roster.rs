@@ -17,7 +17,9 @@ use crate::answer::LineError;
 use crate::error::{Error, Result};
 use crate::import::csv::{self, Columns};
 use crate::import::{self, About, BatchTime, Item, Kind, Progress, Totals, Written};
+use crate::scope::Scope;
 use crate::store::Tx;
+use crate::trail::Action;
 use table::RosterEntry;
 
 pub(super) mod table;
@@ -201,6 +203,8 @@ impl Kind for Entries {
     type Line = Line;
     // An import reports progress and can be stopped only between batches, and hashing is slow.
     const BATCH: usize = 2 * TOGETHER;
+    const ACTION: Action = Action::RosterImport;
+    const SCOPE: Option<Scope> = None;
 
     fn write(&self, tx: &mut dyn Tx, _: &Admin<'_>, batch: &[Line], _: &BatchTime) -> Result<Written> {
         let mut written = Written::default();

@@ -11,6 +11,7 @@ use super::report::Devices;
 use crate::Tidings;
 use crate::account::{AdminReader, Caller};
 use crate::error::Result;
+use crate::scope::Scope;
 use crate::store::Tx;
 
 /// The number of days in [`Live::month`], including today.
@@ -76,7 +77,7 @@ pub fn live(tidings: &Tidings, caller: &Caller) -> Result<Live> {
     tidings.store().read_stale_after(
         None,
         seen,
-        |tx| identity.admin_reader(tx),
+        |tx| identity.admin_reader(tx, Scope::AnalyticsRead),
         |tx, admin| read(tx, admin, time, ms_into_hour),
     )
 }

@@ -8,6 +8,7 @@ use super::report::{Devices, StudentVisits, read_students, sort};
 use crate::Tidings;
 use crate::account::{AdminReader, Caller};
 use crate::error::{Code, Error, Problem, Result};
+use crate::scope::Scope;
 use crate::store::Tx;
 
 /// The maximum number of days of a period.
@@ -57,7 +58,7 @@ pub fn period(tidings: &Tidings, caller: &Caller, first: &str, last: &str) -> Re
     let (identity, analysis) = (caller.identify(tidings), tidings.analysis());
     let days = day(first).zip(day(last)).filter(|(first, last)| (0..PERIOD_MAX).contains(&(last - first)));
     let current = |tx: &mut dyn Tx| {
-        let admin = identity.admin_reader(tx)?;
+        let admin = identity.admin_reader(tx, Scope::AnalyticsRead)?;
         Ok((admin, days.ok_or(Error::BadRequest(PERIOD_RULE))?))
     };
     let seen = analysis.settle();

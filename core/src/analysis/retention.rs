@@ -9,6 +9,7 @@ use super::calendar::Calendar;
 use super::visitor::{self, DayKeys, day_keys};
 use super::{State, log, trends};
 use crate::account::removal;
+use crate::audit;
 use crate::clock::{Clock, DAY_MS, SECOND_MS, Timestamp};
 use crate::error::{Error, Result};
 use crate::lease::Lease;
@@ -52,6 +53,7 @@ struct Janitor {
     calendar: Arc<Calendar>,
     keys: Arc<DayKeys>,
     log_days: u32,
+    audit_days: u32,
     clock: Clock,
     stopped: Arc<AtomicBool>,
     /// The right to delete expired data for all servers of the database.
@@ -105,6 +107,7 @@ impl Janitor {
             calendar: Arc::clone(&analysis.calendar),
             keys: Arc::clone(&analysis.keys),
             log_days: analysis.log_days,
+            audit_days: analysis.audit_days,
             clock: analysis.clock.clone(),
             stopped,
             lease: Lease::new(Arc::clone(&analysis.store), analysis.clock.clone(), "retention"),
@@ -177,6 +180,7 @@ impl Janitor {
         }
         let now = self.clock.now();
         let log_from = now - i64::from(self.log_days) * DAY_MS;
+        let audit_from = now - i64::from(self.audit_days) * DAY_MS;
         let first_day = self.calendar.local_hour(log_from).day;
         let past = self.calendar.local_hour(now - LATE_MS).day;
         [
@@ -184,6 +188,7 @@ impl Janitor {
             self.delete_guests(past),
             self.in_batches(u64::MAX, move |tx, limit| trends::prune(tx, now, limit)),
             self.delete_lines(log_from),
+            self.in_batches(u64::MAX, move |tx, limit| audit::prune(tx, now, audit_from, limit)),
             self.in_batches(u64::MAX, move |tx, limit| log::prune_requests(tx, first_day, limit)),
         ]
         .into_iter()

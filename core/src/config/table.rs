@@ -168,6 +168,12 @@ const ANALYTICS: &[Setting<Config>] = &[
         "Days that lines of the access log are kept",
     ),
     Setting::new(
+        "audit-days",
+        Form::Whole(1, ANY),
+        field!(Config, analysis.audit_days),
+        "Days that records of the audit trail are kept",
+    ),
+    Setting::new(
         "log-lines-per-client",
         Form::Whole(0, ANY),
         Field {

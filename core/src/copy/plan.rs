@@ -16,11 +16,15 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 49] = [
+const TABLES: [(&str, Treatment); 53] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
     ("roster", Treatment::Rows),
+    ("audit_identity", Treatment::Rows),
+    ("audit", Treatment::Rows),
+    ("audit_chain", Treatment::Settings),
+    ("api_key", Treatment::Rows),
     ("notice", Treatment::Rows),
     ("feedback", Treatment::Rows),
     ("main_info", Treatment::Settings),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Display};
 
 use crate::config::Bounds;
+use crate::scope::Scope;
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
@@ -49,6 +50,10 @@ codes! {
     BadToken = "bad_token",
     /// The caller is a member, but the operation is for administrators or for another member.
     NotAdmin = "not_admin",
+    /// The API key lacks the scope that the operation needs.
+    MissingScope = "missing_scope",
+    /// Another API key has the name.
+    NameTaken = "name_taken",
     /// The record that the request names does not exist.
     NotFound = "not_found",
     /// No operation has this path.
@@ -110,6 +115,7 @@ enum Message {
     Id(Bounds),
     Password(Bounds),
     Nickname(Bounds),
+    Scope(Scope),
 }
 
 impl Problem {
@@ -144,6 +150,11 @@ impl Problem {
         Self { code: Code::InvalidValue, field: Some(field), message: Message::Nickname(bounds) }
     }
 
+    /// Returns the problem of an API key without this scope.
+    pub const fn scope(scope: Scope) -> Self {
+        Self { code: Code::MissingScope, field: None, message: Message::Scope(scope) }
+    }
+
     /// Returns the problem with the field at fault.
     #[must_use]
     pub const fn of(self, field: &'static str) -> Self {
@@ -165,6 +176,7 @@ impl Problem {
             Message::Nickname(Bounds { min, max }) => {
                 format!("a nickname has {min} to {max} visible characters on one line").into()
             }
+            Message::Scope(scope) => format!("this needs an API key with the scope {scope}").into(),
         }
     }
 }

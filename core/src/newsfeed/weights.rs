@@ -10,6 +10,7 @@ use crate::account::Caller;
 use crate::config::Feed;
 use crate::error::{Error, Problem, Result};
 use crate::store::{Isolation, Store, StoreError, Topic, Tx};
+use crate::trail::{Action, Entry};
 
 /// The minimum noise of a recommended feed with learned weights: about the difference of neighbours in the order.
 const EXPLORATION_MIN: f64 = 0.01;
@@ -98,7 +99,12 @@ pub fn pin_weights(tidings: &Tidings, caller: &Caller, changes: &[(String, f64)]
         let weight = *weight as f32;
         pinned.0[signal as usize] = weight;
     }
-    insert(tidings.store(), PINNED, &pinned)?;
+    let (operator, origin) = (caller.operator()?, tidings.origin());
+    let content = json(&pinned);
+    tidings.store().write(Isolation::Alone, move |tx| {
+        insert(tx, PINNED, &content)?;
+        operator.record(tx, &origin, Entry::new(Action::FeedPin).after(&content))
+    })?;
     changed(tidings, caller)
 }
 
@@ -113,11 +119,13 @@ const WEIGHT_RULE: Problem = Problem::invalid("weight", "a weight is a number fr
 /// # Errors
 /// `Not admin` unless the caller is the operator; an error of the store.
 pub fn unpin_weights(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
-    caller.operator()?;
-    tidings.store().write(Isolation::Alone, |tx| {
-        tx.run("DELETE FROM feed_weights WHERE origin = $1", &[PINNED.into()])?;
+    let (operator, origin) = (caller.operator()?, tidings.origin());
+    tidings.store().write(Isolation::Alone, move |tx| {
+        if tx.run("DELETE FROM feed_weights WHERE origin = $1", &[PINNED.into()])? == 0 {
+            return Ok(());
+        }
         tx.touch(Topic::Posts);
-        Ok::<_, StoreError>(())
+        operator.record(tx, &origin, Entry::new(Action::FeedUnpin))
     })?;
     changed(tidings, caller)
 }
@@ -150,7 +158,8 @@ pub(super) fn learned(tx: &mut dyn Tx) -> Result<Option<Learned>, StoreError> {
 
 /// Stores what was learned.
 pub(super) fn store_learned(store: &Store, learned: &Learned) -> Result<()> {
-    insert(store, LEARNED, learned)
+    let content = json(learned);
+    Ok(store.write(Isolation::Alone, move |tx| insert(tx, LEARNED, &content))?)
 }
 
 /// Returns what is stored; `None` also for a row of a version that this program cannot read.
@@ -164,14 +173,14 @@ fn stored<T: serde::de::DeserializeOwned>(
 }
 
 /// Stores the content of a row.
-fn insert(store: &Store, origin: &'static str, content: &impl Serialize) -> Result<()> {
-    let content = serde_json::to_string(content).expect("figures and names serialise without errors");
-    store.write(Isolation::Alone, move |tx| {
-        let sql = "INSERT INTO feed_weights (origin, content) VALUES ($1, $2)
-                   ON CONFLICT (origin) DO UPDATE SET content = excluded.content";
-        tx.run(sql, &[origin.into(), (&content).into()])?;
-        tx.touch(Topic::Posts);
-        Ok::<_, StoreError>(())
-    })?;
+fn json(content: &impl Serialize) -> String {
+    serde_json::to_string(content).expect("figures and names serialise without errors")
+}
+
+fn insert(tx: &mut dyn Tx, origin: &'static str, content: &String) -> Result<(), StoreError> {
+    let sql = "INSERT INTO feed_weights (origin, content) VALUES ($1, $2)
+               ON CONFLICT (origin) DO UPDATE SET content = excluded.content";
+    tx.run(sql, &[origin.into(), content.into()])?;
+    tx.touch(Topic::Posts);
     Ok(())
 }

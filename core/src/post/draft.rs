@@ -96,6 +96,25 @@ pub(super) struct Content {
     pub(super) end_date: Option<Timestamp>,
 }
 
+impl Content {
+    /// Names the fields that differ from an earlier content, after the title.
+    pub(super) fn differences(&self, old: &Self) -> String {
+        let fields = [
+            ("title", self.title != old.title),
+            ("post", self.post != old.post),
+            ("url", self.address != old.address),
+            ("img", self.img != old.img),
+            ("topic", self.topic != old.topic),
+            ("tag", self.tag != old.tag),
+            ("date", self.date != old.date),
+            ("end_date", self.end_date != old.end_date),
+        ];
+        let changed: Vec<&str> =
+            fields.iter().filter(|(_, differs)| *differs).map(|(name, _)| *name).collect();
+        format!("{} (changed: {})", self.title, changed.join(", "))
+    }
+}
+
 #[cfg(feature = "fuzzing")]
 impl Content {
     /// Returns the post in the format of an export.

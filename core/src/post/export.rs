@@ -10,6 +10,7 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::id::PostKey;
 use crate::profile::JsonList;
+use crate::scope::Scope;
 use crate::store::{Moment, Row, StoreError, Tx};
 
 /// The number of posts that one transaction reads. It bounds the memory of an export.
@@ -62,7 +63,7 @@ pub fn export(
         let page = tidings.store().read_stale_after(
             None,
             seen,
-            |tx| identity.admin_reader(tx),
+            |tx| identity.admin_reader(tx, Scope::Posts),
             |tx, admin| Ok(sql::page(tx, admin, behind)?),
         )?;
         let Some(last) = page.last() else { return Ok(Exported { posts }) };

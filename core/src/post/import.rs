@@ -16,7 +16,9 @@ use crate::clock::Clock;
 use crate::error::Result;
 use crate::id::ObjectId;
 use crate::import::{self, About, BatchTime, Kind, Progress, Totals, Written};
+use crate::scope::Scope;
 use crate::store::Tx;
+use crate::trail::Action;
 
 mod columns;
 mod feed;
@@ -180,6 +182,8 @@ struct Posts {
 impl Kind for Posts {
     type Line = Line;
     const BATCH: usize = 2_000;
+    const ACTION: Action = Action::PostImport;
+    const SCOPE: Option<Scope> = Some(Scope::PostsImport);
 
     /// The search index is merged while the batch is written.
     fn submitted(&self, tidings: &Tidings) {

@@ -8,7 +8,7 @@ use tidings_text::tokens;
 use super::terms::similar_words;
 use super::{checked, checked_num};
 use crate::Tidings;
-use crate::account::{Caller, Identity, Member};
+use crate::account::{Caller, Member};
 use crate::analysis::Guest;
 use crate::analysis::counters::Counter;
 use crate::analysis::visitor::VisitorNumber;
@@ -38,7 +38,7 @@ pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &st
         Err(error) => return Pending::given(Err(error)),
     };
     // A guest has no list of searches.
-    let listed = matches!(identity, Identity::Named { .. }).then(|| search.clone().listed(tidings));
+    let listed = identity.is_named().then(|| search.clone().listed(tidings));
     let listed = match listed.transpose() {
         Ok(listed) => listed,
         Err(error) => return Pending::given(Err(error)),

@@ -4,6 +4,7 @@ use super::LogMember;
 use crate::Tidings;
 use crate::account::{self, Identity, fold};
 use crate::error::{Error, Result};
+use crate::scope::Scope;
 use crate::store::Tx;
 
 /// The permission to read the log: all of it, or the lines of one id.
@@ -25,7 +26,7 @@ impl<'a> LogAccess<'a> {
         if tidings.config().analysis.public_logs {
             return Ok(Self(of));
         }
-        match identity.admin(tx) {
+        match identity.admin(tx, Scope::AnalyticsRead) {
             Ok(_) => Ok(Self(of)),
             Err(Error::Forbidden) if Some(fold(&identity.member(tx)?.id).as_str()) == of => Ok(Self(of)),
             Err(error) => Err(error),

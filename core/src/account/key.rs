@@ -1,0 +1,284 @@
+//! API keys: how programs administer without a person's password.
+//!
+//! A key may do what its scopes allow, wherever a token is accepted, and is no member. It is shown once; the database has its
+//! SHA-256, which suffices because a key is random. Each request looks the key up, so that a revoked key fails at once, on
+//! every server.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lru::LruCache;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+use zeroize::Zeroizing;
+
+use super::{Caller, Token};
+use crate::Tidings;
+use crate::clock::{SECOND_MS, Timestamp};
+use crate::config::Bounds;
+use crate::error::{Code, Error, Problem, Result};
+use crate::id::{ObjectId, random};
+use crate::store::{Isolation, StoreError};
+use crate::text;
+use crate::trail::{Action, Entry};
+
+mod sql;
+#[cfg(test)]
+mod tests;
+
+pub use crate::scope::{Scope, UnknownScope};
+pub(crate) use sql::find;
+
+/// The beginning of every key, by which secret scanners recognise it: a key matches `tidings_[0-9a-f]{48}`.
+pub const PREFIX: &str = "tidings_";
+/// The number of random bytes of a key.
+const SECRET: usize = 20;
+/// The number of bytes of the checksum after them, by which a mistyped key is told from an unknown one without the database.
+const CHECKSUM: usize = 4;
+/// The length of a name in characters.
+pub const NAME: Bounds = Bounds { min: 1, max: 50 };
+/// The maximum number of keys.
+pub const KEYS_MAX: usize = 1_000;
+/// The maximum number of keys that are remembered as valid.
+const KNOWN: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
+
+/// The time after which the use of a key is written again.
+const USED_MS: i64 = 60 * SECOND_MS;
+
+/// The problem of a name that breaks its rule.
+pub const NAME_RULE: Problem = Problem::invalid("name", "name is 1 to 50 characters on one line");
+const NAME_TAKEN: Problem =
+    Problem::new(Code::NameTaken, "another key has this name: revoke it first, or choose another name")
+        .of("name");
+/// The problem of a scope that does not exist.
+pub const SCOPE_RULE: Problem = Problem::invalid(
+    "scopes",
+    "a scope is notices, posts, posts:import, acts:import, feedback, members, members:read, front, analytics:read or \
+     audit:read",
+);
+const NO_SCOPE: Problem = Problem::missing("scopes", "a key needs at least one scope");
+const EXPIRED: Problem = Problem::invalid("expires", "expires must be later than now");
+const TOO_MANY: Problem =
+    Problem::new(Code::NotPossible, "there are 1,000 keys already: revoke those that nobody uses");
+
+/// A key that may be invalid, as the bearer sent it: its SHA-256.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KeyHash([u8; 32]);
+
+impl KeyHash {
+    /// Returns the hash of a text that has the form of a key and the right checksum.
+    pub(crate) fn of(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix(PREFIX)?;
+        if digits.len() != 2 * (SECRET + CHECKSUM) {
+            return None;
+        }
+        let (secret, sum) = digits.split_at_checked(2 * SECRET)?;
+        (checksum(secret) == sum).then(|| Self(Sha256::digest(text).into()))
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Returns the checksum of the digits of a secret.
+fn checksum(secret: &str) -> String {
+    hex(&Sha256::digest(secret)[..CHECKSUM])
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns a new key.
+fn generate() -> Zeroizing<String> {
+    let secret = Zeroizing::new(hex(&*Zeroizing::new(random::<SECRET>())));
+    Zeroizing::new(format!("{PREFIX}{}{}", *secret, checksum(&secret)))
+}
+
+/// A key as an operation found it.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyRecord {
+    pub(crate) id: Arc<str>,
+    pub(crate) name: Arc<str>,
+    scopes: Vec<Scope>,
+    expires: Option<Timestamp>,
+    pub(crate) last_used: Option<Timestamp>,
+}
+
+impl KeyRecord {
+    pub(crate) fn lasts(&self, now: Timestamp) -> bool {
+        self.expires.is_none_or(|end| now < end)
+    }
+
+    pub(crate) fn allows(&self, scope: Scope) -> bool {
+        self.scopes.iter().any(|own| own.allows(scope))
+    }
+}
+
+/// The keys that a request of this process has recently used with success, each with the last time that was written.
+pub(crate) struct KnownKeys(Mutex<LruCache<KeyHash, Timestamp>>);
+
+impl KnownKeys {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(LruCache::new(KNOWN)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LruCache<KeyHash, Timestamp>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records that a request has used a key. Writes it at most once a minute, and does not wait.
+    pub(super) fn used(&self, tidings: &Tidings, key: KeyHash, found: &KeyRecord) {
+        let now = tidings.now();
+        let mut keys = self.lock();
+        let written = keys.get(&key).copied().max(found.last_used);
+        let is_due = written.is_none_or(|written| now - written >= USED_MS);
+        keys.put(key, if is_due { now } else { written.unwrap_or(now) });
+        drop(keys);
+        if is_due {
+            let id = Arc::clone(&found.id);
+            // It changes one row. The next minute makes up for a write that fails.
+            drop(
+                tidings
+                    .store()
+                    .submit::<_, StoreError>(Isolation::Locking, move |tx| sql::used(tx, &id, now)),
+            );
+        }
+    }
+
+    /// Forgets a key that is no longer valid.
+    pub(super) fn remove(&self, key: &KeyHash) {
+        self.lock().pop(key);
+    }
+}
+
+impl Caller {
+    /// Returns the caller's API key if a request has recently used it with success. It may have been revoked since: only an
+    /// operation checks that.
+    pub fn known_key(&self, tidings: &Tidings) -> Option<KeyHash> {
+        let Self::Token(Token(state)) = self else { return None };
+        let key = state.key?;
+        tidings.known_keys().lock().get(&key).map(|_| key)
+    }
+}
+
+/// The input of [`add`].
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    /// What the key is for, 1 to 50 characters on one line. No two keys have the same name.
+    pub name: String,
+    /// What the key may do, at least one.
+    pub scopes: Vec<Scope>,
+    /// The time from which on the key fails; `None` if it never does.
+    pub expires: Option<Timestamp>,
+}
+
+/// The answer to making a key.
+#[derive(Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NewKey {
+    /// Its id.
+    #[serde(rename = "_id")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub id: ObjectId,
+    /// The key. It is not shown again.
+    #[serde(serialize_with = "text")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub key: Zeroizing<String>,
+}
+
+fn text<S: serde::Serializer>(key: &Zeroizing<String>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(key)
+}
+
+/// Makes a key.
+///
+/// # Errors
+/// `bad token`; `Not admin` unless the caller is an administrator or the operator; `bad request` if the name breaks its rule
+/// or belongs to another key, no scope is given, the key would have expired, or there are 1,000 keys.
+pub fn add(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<NewKey> {
+    let (identity, now) = (caller.identify(tidings), tidings.now());
+    let Draft { name, mut scopes, expires } = draft.clone();
+    let name = text::line(name.trim(), NAME).ok_or(NAME_RULE);
+    scopes.sort_unstable();
+    scopes.dedup();
+    let (id, key) = (ObjectId::new(tidings.clock()), generate());
+    let hash = KeyHash::of(&key).ok_or_else(|| Error::Internal("a new key has another form".into()))?;
+    tidings.store().write(Isolation::Alone, move |tx| {
+        let admin = identity.administrator(tx)?;
+        let name = name.as_ref().map_err(|rule| Error::BadRequest(*rule))?;
+        if scopes.is_empty() {
+            return Err(Error::BadRequest(NO_SCOPE));
+        }
+        if expires.is_some_and(|end| end <= now) {
+            return Err(Error::BadRequest(EXPIRED));
+        }
+        if sql::count(tx)? >= KEYS_MAX {
+            return Err(Error::BadRequest(TOO_MANY));
+        }
+        let names = sql::names(&scopes);
+        match sql::insert(tx, &admin, &id.to_string(), name, hash, &names, now, expires) {
+            Err(StoreError::Duplicate) => return Err(Error::BadRequest(NAME_TAKEN)),
+            inserted => inserted?,
+        }
+        Ok(admin.record(tx, Entry::new(Action::KeyAdd).on(name).after(&names))?)
+    })?;
+    Ok(NewKey { id, key })
+}
+
+/// The API keys.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Keys {
+    /// The keys by name.
+    pub keys: Vec<Key>,
+}
+
+/// An API key, without its secret.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Key {
+    /// Its id.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// What it is for.
+    pub name: String,
+    /// What it may do.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub scopes: Vec<Scope>,
+    /// The date when it was made.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub date: Timestamp,
+    /// The time from which on it fails; null if it never does.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub expires: Option<Timestamp>,
+    /// The time of its latest use, up to a minute late; null if it was never used.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub last_used: Option<Timestamp>,
+}
+
+/// Returns all keys, including expired ones.
+///
+/// # Errors
+/// `bad token`; `Not admin` unless the caller is an administrator or the operator.
+pub fn list(tidings: &Tidings, caller: &Caller) -> Result<Keys> {
+    let identity = caller.identify(tidings);
+    tidings.store().read(|tx| {
+        let admin = identity.administrator(tx)?;
+        Ok(Keys { keys: sql::list(tx, &admin)? })
+    })
+}
+
+/// Revokes the key with this id or name: its next request fails, on every server.
+///
+/// # Errors
+/// `bad token`; `Not admin` unless the caller is an administrator or the operator; `Not found`.
+pub fn revoke(tidings: &Tidings, caller: &Caller, key: &str) -> Result<()> {
+    let (identity, key) = (caller.identify(tidings), key.to_owned());
+    tidings.store().write(Isolation::Alone, move |tx| {
+        let admin = identity.administrator(tx)?;
+        let name = sql::remove(tx, &admin, &key)?.ok_or(Error::NotFound)?;
+        Ok(admin.record(tx, Entry::new(Action::KeyRevoke).on(&name))?)
+    })
+}

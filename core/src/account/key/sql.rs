@@ -1,0 +1,86 @@
+//! The SQL of API keys.
+
+use std::sync::Arc;
+
+use super::{Key, KeyHash, KeyRecord, Scope};
+use crate::account::Admin;
+use crate::clock::Timestamp;
+use crate::store::{StoreError, Tx};
+
+/// Returns the names of scopes as they are stored.
+pub(super) fn names(scopes: &[Scope]) -> String {
+    scopes.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the scopes with these names. A scope of a newer program allows nothing here.
+fn scopes(names: &str) -> Vec<Scope> {
+    names.split_whitespace().filter_map(|name| name.parse().ok()).collect()
+}
+
+/// Returns the key with this hash. It may have expired.
+pub(crate) fn find(tx: &mut dyn Tx, key: KeyHash) -> Result<Option<KeyRecord>, StoreError> {
+    let sql = "SELECT id, name, scopes, expires, last_used FROM api_key WHERE hash = $1";
+    let Some(mut row) = tx.row(sql, &[(&key.bytes().to_vec()).into()])? else { return Ok(None) };
+    let (id, name): (String, String) = (row.take(0)?, row.take(1)?);
+    Ok(Some(KeyRecord {
+        id: Arc::from(id),
+        name: Arc::from(name),
+        scopes: scopes(&row.take::<String>(2)?),
+        expires: row.take(3)?,
+        last_used: row.take(4)?,
+    }))
+}
+
+pub(super) fn count(tx: &mut dyn Tx) -> Result<usize, StoreError> {
+    let count: i64 = tx.one("SELECT count(*) FROM api_key", &[])?.take(0)?;
+    Ok(usize::try_from(count).unwrap_or(usize::MAX))
+}
+
+#[expect(clippy::too_many_arguments, reason = "one for each column")]
+pub(super) fn insert(
+    tx: &mut dyn Tx,
+    _: &Admin<'_>,
+    id: &str,
+    name: &str,
+    hash: KeyHash,
+    scopes: &str,
+    now: Timestamp,
+    expires: Option<Timestamp>,
+) -> Result<(), StoreError> {
+    let sql = "INSERT INTO api_key (id, name, hash, scopes, date, expires) VALUES ($1, $2, $3, $4, $5, $6)";
+    let hash = hash.bytes().to_vec();
+    tx.run(sql, &[id.into(), name.into(), (&hash).into(), scopes.into(), now.into(), expires.into()])?;
+    Ok(())
+}
+
+pub(super) fn list(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<Vec<Key>, StoreError> {
+    let sql = "SELECT id, name, scopes, date, expires, last_used FROM api_key ORDER BY name";
+    let rows = tx.rows(sql, &[])?.into_iter();
+    rows.map(|mut row| {
+        Ok(Key {
+            id: row.take(0)?,
+            name: row.take(1)?,
+            scopes: scopes(&row.take::<String>(2)?),
+            date: row.take(3)?,
+            expires: row.take(4)?,
+            last_used: row.take(5)?,
+        })
+    })
+    .collect()
+}
+
+/// Removes the key with this id or name, and returns its name. An id comes first.
+pub(super) fn remove(tx: &mut dyn Tx, _: &Admin<'_>, key: &str) -> Result<Option<String>, StoreError> {
+    let sql = "SELECT id, name FROM api_key WHERE id = $1 OR name = $1 ORDER BY id = $1 DESC LIMIT 1";
+    let Some(mut row) = tx.row(sql, &[key.into()])? else { return Ok(None) };
+    let id: String = row.take(0)?;
+    tx.run("DELETE FROM api_key WHERE id = $1", &[(&id).into()])?;
+    Ok(Some(row.take(1)?))
+}
+
+/// Notes when a key was used last.
+pub(crate) fn used(tx: &mut dyn Tx, id: &str, at: Timestamp) -> Result<(), StoreError> {
+    let sql = "UPDATE api_key SET last_used = $2 WHERE id = $1 AND (last_used IS NULL OR last_used < $2)";
+    tx.run(sql, &[id.into(), at.into()])?;
+    Ok(())
+}

@@ -1,0 +1,291 @@
+//! The audit trail: reading, exporting and verifying what administrators, operators and API keys have done.
+//!
+//! Each record has a SHA-256 over its fields and the hash of the record before, so that an edited, a missing or an inserted
+//! record shows ([`verify`]). A program that can write the database can also make a new chain; only a copy of an earlier
+//! [head](Verification::hash), kept elsewhere, tells.
+//!
+//! Records older than a setting are removed from the beginning, which is a record itself. A removed member is shown as
+//! `removed`.
+
+use std::ops::ControlFlow;
+
+use serde::Serialize;
+
+use crate::Tidings;
+use crate::account::{Caller, REMOVED, find, fold};
+use crate::clock::Timestamp;
+use crate::error::{Error, Problem, Result};
+use crate::scope::Scope;
+use crate::store::Tx;
+use crate::trail::{self, Record};
+
+mod chain;
+mod sql;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use chain::prune;
+pub use chain::{Fault, Head, InvalidHead, Verification};
+
+/// The maximum number of records of a page.
+pub const RECORDS_MAX: i64 = 1_000;
+/// The number of records of a page by default.
+const RECORDS: i64 = 100;
+/// The number of records that an export reads at once.
+const PAGE: i64 = 1_000;
+
+const LIMIT_RULE: Problem = Problem::invalid("limit", "limit is 1 to 1,000");
+const ACTION_RULE: Problem = Problem::invalid(
+    "action",
+    "there is no such action: an action is, for example, notice.insert, member.remove or key.add, and notice means all of \
+     notices",
+);
+
+/// The input of [`list`]: which records, all by default.
+#[derive(Clone, Debug, Default)]
+pub struct AuditQuery {
+    /// Records before the one with this number.
+    pub before: Option<i64>,
+    /// The maximum number of records, 1 to 1,000; 100 by default.
+    pub limit: Option<i64>,
+    /// What was done, such as `notice.insert`, or its first word, such as `notice`.
+    pub action: Option<String>,
+    /// Who acted: the id of a member, the name of a key, `operator` or `service`.
+    pub actor: Option<String>,
+    /// What was acted on: the id of a member, or of a record.
+    pub subject: Option<String>,
+}
+
+/// A page of the audit trail.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AuditPage {
+    /// The records, latest first.
+    pub audit: Vec<AuditRecord>,
+    /// The `before` of the next page; null on the last one.
+    pub next: Option<i64>,
+}
+
+/// A record of the audit trail.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AuditRecord {
+    /// Its number. The numbers have no gaps.
+    pub seq: i64,
+    /// The date when it was done.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub date: Timestamp,
+    /// Who did it: `member` (an administrator), `operator`, `key` or `service`.
+    pub actor_kind: String,
+    /// The id of the administrator, `removed` after they were removed; the name of the key; the name of the operator's
+    /// account on the machine, `""` if it is not known. For an operator who acts in the name of an administrator, both:
+    /// `root as ann`.
+    pub actor: String,
+    /// The way: `http`, `cli`, `tui` or `library`.
+    pub surface: String,
+    /// What was done, such as `notice.insert`.
+    pub action: String,
+    /// The id of the member or of the record that was acted on, `removed` for a removed member, `""` for none.
+    pub subject: String,
+    /// What was there before, shortened; `""` for nothing.
+    pub before: String,
+    /// What was there afterwards, shortened; `""` for nothing.
+    pub after: String,
+    /// The hash in hexadecimal digits.
+    pub hash: String,
+}
+
+/// A record with the ids of its members, which are not part of it.
+struct Read {
+    record: Record,
+    /// The id and the salt of the member who acted, if they exist.
+    actor: Option<(String, Option<Vec<u8>>)>,
+    /// The id and the salt of the member who was acted on.
+    subject: Option<(String, Option<Vec<u8>>)>,
+}
+
+impl From<Read> for AuditRecord {
+    fn from(Read { record, actor, subject }: Read) -> Self {
+        let id = |key: Option<i64>, member: Option<(String, _)>| {
+            key.map(|_| member.map_or_else(|| REMOVED.to_owned(), |(id, _)| id))
+        };
+        let member = id(record.actor_member.key, actor);
+        let actor = match (record.actor_name, member) {
+            (Some(name), Some(member)) => format!("{name} as {member}"),
+            (None, Some(member)) if record.actor == "operator" => format!("operator as {member}"),
+            (name, member) => member.or(name).unwrap_or_default(),
+        };
+        Self {
+            seq: record.seq,
+            date: record.date,
+            actor_kind: record.actor,
+            actor,
+            surface: record.surface,
+            action: record.action,
+            subject: id(record.subject_member.key, subject).or(record.subject).unwrap_or_default(),
+            before: record.before.unwrap_or_default(),
+            after: record.after.unwrap_or_default(),
+            hash: hex(&record.hash),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns a page of the audit trail, latest first.
+///
+/// # Errors
+/// `bad token`, `Not admin`; `bad request` if the limit is out of its bounds or there is no such action.
+pub fn list(tidings: &Tidings, caller: &Caller, query: &AuditQuery) -> Result<AuditPage> {
+    let identity = caller.identify(tidings);
+    let limit = query.limit.unwrap_or(RECORDS);
+    tidings.store().read(|tx| {
+        let admin = identity.admin(tx, Scope::AuditRead)?;
+        if !(1..=RECORDS_MAX).contains(&limit) {
+            return Err(Error::BadRequest(LIMIT_RULE));
+        }
+        let filter = filter(tx, query)?;
+        // One more than the page has, to detect whether another page follows.
+        let mut records = sql::latest(tx, &admin, &filter, limit + 1)?;
+        let shown = usize::try_from(limit).unwrap_or(usize::MAX);
+        let more = records.len() > shown;
+        records.truncate(shown);
+        let next = records.last().filter(|_| more).map(|last| last.record.seq);
+        Ok(AuditPage { audit: records.into_iter().map(AuditRecord::from).collect(), next })
+    })
+}
+
+/// Which records [`sql::latest`] returns.
+struct Filter {
+    before: i64,
+    /// An action, or the first word of actions with a dot.
+    action: Option<String>,
+    actor: Option<Party>,
+    subject: Option<Party>,
+}
+
+/// A member by key, or a text.
+enum Party {
+    Member(i64),
+    Text(String),
+}
+
+fn filter(tx: &mut dyn Tx, query: &AuditQuery) -> Result<Filter> {
+    let action = query.action.as_deref().map(|action| {
+        let group = format!("{action}.");
+        match trail::Action::NAMES {
+            names if names.contains(&action) => Ok(action.to_owned()),
+            names if names.iter().any(|name| name.starts_with(&group)) => Ok(group),
+            _ => Err(Error::BadRequest(ACTION_RULE)),
+        }
+    });
+    let mut party = |text: &Option<String>| -> Result<Option<Party>> {
+        let Some(text) = text else { return Ok(None) };
+        Ok(Some(match find(tx, &fold(text))? {
+            Some(member) => Party::Member(member.key.as_i64()),
+            None => Party::Text(text.clone()),
+        }))
+    };
+    Ok(Filter {
+        before: query.before.unwrap_or(i64::MAX),
+        actor: party(&query.actor)?,
+        subject: party(&query.subject)?,
+        action: action.transpose()?,
+    })
+}
+
+/// The answer to an export.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct ExportedAudit {
+    /// The number of exported records.
+    pub records: u64,
+}
+
+/// Exports the whole trail, earliest first, as one JSON object per record. `take` receives one or more complete lines, and the
+/// number of records so far including these; it can cancel the export.
+///
+/// A line has what [`AuditRecord`] has, and the stored fields that the hash covers: the operations guide describes how to
+/// compute it.
+///
+/// # Errors
+/// `bad token`, `Not admin`.
+pub fn export(
+    tidings: &Tidings,
+    caller: &Caller,
+    take: &mut dyn FnMut(&[u8], u64) -> ControlFlow<()>,
+) -> Result<ExportedAudit> {
+    let identity = caller.identify(tidings);
+    let (mut after, mut records, mut lines) = (0, 0, Vec::new());
+    loop {
+        let page = tidings.store().read(|tx| {
+            let admin = identity.admin(tx, Scope::AuditRead)?;
+            Ok::<_, Error>(sql::after(tx, &admin, after, PAGE)?)
+        })?;
+        let Some(last) = page.last() else { return Ok(ExportedAudit { records }) };
+        after = last.record.seq;
+        records += page.len() as u64;
+        lines.clear();
+        for read in page {
+            serde_json::to_writer(&mut lines, &Line::from(read)).map_err(|e| Error::Internal(e.into()))?;
+            lines.push(b'\n');
+        }
+        if take(&lines, records).is_break() {
+            return Ok(ExportedAudit { records });
+        }
+    }
+}
+
+/// A line of an export.
+#[derive(Serialize)]
+struct Line {
+    #[serde(flatten)]
+    record: AuditRecord,
+    stored: Stored,
+}
+
+/// The fields that the hash covers beside `seq`, `date`, `surface` and `action`, in its order, as they are stored.
+#[derive(Serialize)]
+struct Stored {
+    actor: String,
+    actor_name: Option<String>,
+    actor_member: Option<i64>,
+    actor_proof: Option<String>,
+    subject: Option<String>,
+    subject_member: Option<i64>,
+    subject_proof: Option<String>,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+impl From<Read> for Line {
+    fn from(read: Read) -> Self {
+        let of = read.record.clone();
+        let stored = Stored {
+            actor: of.actor,
+            actor_name: of.actor_name,
+            actor_member: of.actor_member.key,
+            actor_proof: of.actor_member.proof.as_deref().map(hex),
+            subject: of.subject,
+            subject_member: of.subject_member.key,
+            subject_proof: of.subject_member.proof.as_deref().map(hex),
+            before: of.before,
+            after: of.after,
+        };
+        Self { record: read.into(), stored }
+    }
+}
+
+/// Verifies the chain of hashes from the earliest record to the latest. With a `head` that an earlier verification returned,
+/// also that the record with its number still has its hash.
+///
+/// # Errors
+/// `bad token`, `Not admin`.
+pub fn verify(tidings: &Tidings, caller: &Caller, head: Option<&Head>) -> Result<Verification> {
+    let identity = caller.identify(tidings);
+    tidings.store().read(|tx| {
+        let admin = identity.admin(tx, Scope::AuditRead)?;
+        chain::verify(tx, &admin, head)
+    })
+}

@@ -1,0 +1,309 @@
+//! Tests of the audit trail.
+
+use serde_json::Value;
+
+use super::*;
+use crate::account::key::{self, Scope};
+use crate::account::{self, key::Draft};
+use crate::clock::DAY_MS;
+use crate::testing::{NOW, Service, service};
+use crate::{Surface, admin, feedback, main_info, notice, post, profile};
+
+fn all(service: &Service) -> Vec<AuditRecord> {
+    let query = AuditQuery { limit: Some(RECORDS_MAX), ..AuditQuery::default() };
+    list(service, &Caller::Operator, &query).unwrap().audit
+}
+
+/// Returns who did what to what, earliest first.
+fn lines(service: &Service) -> Vec<String> {
+    let line = |r: AuditRecord| {
+        let texts = [&r.actor_kind, &r.actor, &r.surface, &r.action, &r.subject, &r.before, &r.after];
+        texts.into_iter().filter(|text| !text.is_empty()).cloned().collect::<Vec<_>>().join(" ")
+    };
+    all(service).into_iter().rev().map(line).collect()
+}
+
+fn fault(service: &Service) -> Option<Fault> {
+    verify(service, &Caller::Operator, None).unwrap().fault
+}
+
+/// Changes the database as somebody who can write the file.
+fn tamper(service: &Service, sql: &'static str) {
+    let written = service.store().write(crate::store::Isolation::Alone, move |tx| tx.run(sql, &[]));
+    assert!(written.unwrap() > 0, "{sql}");
+}
+
+fn notices(service: &Service, count: usize) {
+    for n in 0..count {
+        let (title, post) = (Some(format!("Notice {n}")), Some("Text".into()));
+        notice::insert(service, &Caller::Operator, &notice::Draft { title, post, activation: None }).unwrap();
+    }
+}
+
+#[test]
+fn every_act_of_an_administrator_an_operator_and_a_key_is_recorded() {
+    let service = service();
+    let (ann, ben) = (service.admin("Ann"), service.member("ben"));
+    let tidings = service.tidings.clone().through(Surface::Http);
+    let draft = |title: &str| notice::Draft {
+        title: Some(title.into()),
+        post: Some("도서관".into()),
+        activation: None,
+    };
+    let id = notice::insert(&tidings, &ann, &draft("One")).unwrap().id.to_string();
+    let hidden = notice::Draft { activation: Some(0), title: Some("Two".into()), post: None };
+    notice::update(&tidings, &ann, &id, &hidden).unwrap();
+    notice::remove(&tidings, &ann, &id).unwrap();
+    let post =
+        post::Draft { title: Some("T".into()), url: Some("https://a.example".into()), ..Default::default() };
+    let post_id = post::insert(&tidings, &ann, &post).unwrap().id.to_string();
+    post::update(&tidings, &ann, &post_id, &post::Draft { title: Some("U".into()), ..Default::default() })
+        .unwrap();
+    post::update(&tidings, &ann, &post_id, &post::Draft { title: Some("U".into()), ..Default::default() })
+        .unwrap();
+    post::remove(&tidings, &ann, &post_id).unwrap();
+    let line = br#"{"title": "T", "url": "https://b.example"}"#;
+    post::import(&tidings, &ann, &line[..], &mut crate::import::to_the_end).unwrap();
+    let first = main_info::Draft { new_info_1: Some("Hello".into()), new_info_2: None };
+    main_info::update(&tidings, &ann, &first).unwrap();
+    let text = feedback::Draft { kind: None, post: Some("Thanks".into()) };
+    feedback::send(&tidings, &ben, None, &text).unwrap();
+    let sent = feedback::list(&tidings, &ann).unwrap().feedback_list[0].id.clone();
+    feedback::set_activation(&tidings, &ann, &sent, 0).unwrap();
+    for _ in 0..2 {
+        admin::push_blacklist(&tidings, &ann, "ben").unwrap();
+    }
+    admin::pop_blacklist(&tidings, &Caller::Member("ann".into()), "ben").unwrap();
+    let scopes = vec![Scope::Members];
+    let new = Draft { name: "cleaner".into(), scopes, expires: None };
+    let made = key::add(&tidings, &ann, &new).unwrap();
+    account::set_password(&tidings, &Caller::Operator, "ben", "another password").unwrap();
+    admin::remove_user(&tidings, &Caller::token(made.key.as_str()), "BEN").unwrap();
+    key::revoke(&tidings, &ann, "cleaner").unwrap();
+    // What members do with their own accounts is not part of it, nor what failed.
+    let cid = service.member("cid");
+    profile::remove_mine(&service, &cid).unwrap();
+    admin::remove_user(&service, &ann, "ann").unwrap_err();
+    let expected = [
+        "operator library admin.grant Ann".to_owned(),
+        format!("member Ann http notice.insert {id} One (shown, 3 characters)"),
+        format!("member Ann http notice.update {id} One (shown, 3 characters) Two (hidden, 3 characters)"),
+        format!("member Ann http notice.remove {id} Two (hidden, 3 characters)"),
+        format!("member Ann http post.insert {post_id} T"),
+        format!("member Ann http post.update {post_id} T U (changed: title)"),
+        format!("member Ann http post.remove {post_id} U"),
+        "member Ann http post.import began".into(),
+        "member Ann http post.import inserted 1, updated 0, skipped 0".into(),
+        "member Ann http front.update  |  Hello | ".into(),
+        format!("member Ann http feedback.update {sent} done"),
+        "member Ann http member.blacklist removed".into(),
+        "operator operator as Ann http member.unblacklist removed".into(),
+        "member Ann http key.add cleaner members".into(),
+        "operator http member.password removed".into(),
+        "key cleaner http member.remove removed".into(),
+        "member Ann http key.revoke cleaner".into(),
+    ];
+    assert_eq!(lines(&service), expected);
+    let verified = verify(&service, &Caller::Operator, None).unwrap();
+    assert_eq!((verified.fault, verified.records, verified.seq), (None, 17, 17));
+    assert_eq!(verified.hash, all(&service)[0].hash);
+}
+
+#[test]
+fn the_operator_has_the_name_of_their_account() {
+    let database = tidings_cluster::Scratch::new();
+    let tidings =
+        Tidings::builder(database.location()).operator("root").open().unwrap().through(Surface::Cli);
+    let service = Service { tidings, database };
+    service.admin("ann");
+    assert_eq!(lines(&service), ["operator root cli admin.grant ann"]);
+}
+
+#[test]
+fn a_removed_member_is_shown_as_removed_and_the_chain_stays_intact() {
+    let service = service();
+    let (ann, _) = (service.admin("ann"), service.admin("ben"));
+    notices(&service, 1);
+    admin::push_blacklist(&service, &ann, "ben").unwrap();
+    let before = all(&service);
+    admin::remove_user(&service, &Caller::Operator, "ben").unwrap();
+    let shown = lines(&service).join("\n");
+    assert!(shown.contains("member.blacklist removed") && !shown.contains("ben"), "{shown}");
+    assert_eq!(fault(&service), None);
+    let mut exported = Vec::new();
+    export(&service, &Caller::Operator, &mut |lines, _| {
+        exported.extend_from_slice(lines);
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert!(!String::from_utf8(exported).unwrap().contains("ben"));
+    // A new member with the id is not the one who was recorded.
+    service.member("ben");
+    assert_eq!(lines(&service).join("\n"), shown);
+    assert_eq!((fault(&service), all(&service)[1].hash.clone()), (None, before[0].hash.clone()));
+}
+
+#[test]
+fn an_edit_a_gap_and_a_missing_end_show() {
+    let service = service();
+    service.admin("ann");
+    notices(&service, 5);
+    let head: Head = {
+        let verified = verify(&service, &Caller::Operator, None).unwrap();
+        assert!(verified.intact);
+        format!("{}:{}", verified.seq, verified.hash).parse().unwrap()
+    };
+    let with_head = || verify(&service, &Caller::Operator, Some(&head)).unwrap().fault;
+    notices(&service, 1);
+    assert_eq!(with_head(), None);
+    let cases = [
+        (
+            "UPDATE audit SET new_value = 'Other' WHERE seq = 3",
+            "UPDATE audit SET new_value = 'Notice 1 (shown, 4 characters)' WHERE seq = 3",
+            3,
+        ),
+        (
+            "UPDATE audit SET actor = 'key' WHERE seq = 4",
+            "UPDATE audit SET actor = 'operator' WHERE seq = 4",
+            4,
+        ),
+        (
+            "UPDATE audit SET date = date + 1 WHERE seq = 7",
+            "UPDATE audit SET date = date - 1 WHERE seq = 7",
+            7,
+        ),
+        ("UPDATE member SET id = 'eve' WHERE id = 'ann'", "UPDATE member SET id = 'ann' WHERE id = 'eve'", 1),
+        ("UPDATE audit SET seq = 99 WHERE seq = 5", "UPDATE audit SET seq = 5 WHERE seq = 99", 5),
+        ("UPDATE audit SET seq = 99 WHERE seq = 1", "UPDATE audit SET seq = 1 WHERE seq = 99", 1),
+        ("UPDATE audit_chain SET head_seq = 9", "UPDATE audit_chain SET head_seq = 7", 8),
+    ];
+    for (edit, undo, seq) in cases {
+        tamper(&service, edit);
+        let found = fault(&service);
+        assert_eq!(found.as_ref().map(|fault| fault.seq), Some(seq), "{edit}: {found:?}");
+        tamper(&service, undo);
+        assert_eq!(fault(&service), None, "{undo}");
+    }
+    // Somebody who removes the end and its trace is found by the head that was noted elsewhere.
+    tamper(&service, "DELETE FROM audit WHERE seq > 5");
+    assert_eq!(fault(&service).unwrap().seq, 6);
+    tamper(
+        &service,
+        "UPDATE audit_chain SET head_seq = 5, head_hash = (SELECT hash FROM audit WHERE seq = 5)",
+    );
+    assert_eq!((fault(&service), with_head().unwrap().seq), (None, 6));
+    // Nobody may remove the beginning without a record of it.
+    tamper(
+        &service,
+        "UPDATE audit_chain SET removed_seq = 1, removed_hash = (SELECT hash FROM audit WHERE seq = 1)",
+    );
+    assert_eq!(
+        fault(&service),
+        Some(Fault {
+            seq: 2,
+            reason: "the earlier records are missing, and no record says that they expired"
+        })
+    );
+}
+
+#[test]
+fn expired_records_are_removed_from_the_beginning_and_the_rest_stays_verifiable() {
+    let service = service();
+    notices(&service, 4);
+    let noted: Head = format!("2:{}", all(&service)[2].hash).parse().unwrap();
+    service.clock().advance(10 * DAY_MS);
+    notices(&service, 2);
+    let (now, store) = (service.now(), service.store());
+    let prune = |before| {
+        store.write(crate::store::Isolation::Alone, move |tx| chain::prune(tx, now, before, 3)).unwrap()
+    };
+    assert!(prune(NOW + 1) && !prune(NOW + 1) && !prune(NOW + 1));
+    let shown = lines(&service);
+    assert_eq!(shown.len(), 4, "{shown:?}");
+    assert!(shown[2].starts_with("service library audit.retention 1-3 3:"), "{shown:?}");
+    assert!(shown[3].starts_with("service library audit.retention 4-4 4:"), "{shown:?}");
+    let verified = verify(&service, &Caller::Operator, Some(&noted)).unwrap();
+    assert_eq!((verified.fault, verified.records, verified.seq), (None, 4, 8));
+}
+
+#[test]
+fn a_page_is_filtered_and_continued() {
+    let service = service();
+    let ann = service.admin("ann");
+    service.member("ben");
+    notices(&service, 3);
+    admin::push_blacklist(&service, &ann, "ben").unwrap();
+    let page = |query: AuditQuery| {
+        let page = list(&service, &ann, &query).unwrap();
+        (page.audit.iter().map(|record| record.seq).collect::<Vec<_>>(), page.next)
+    };
+    let text = |text: &str| Some(text.to_owned());
+    assert_eq!(page(AuditQuery { limit: Some(2), ..Default::default() }), (vec![5, 4], Some(4)));
+    assert_eq!(page(AuditQuery { before: Some(4), ..Default::default() }), (vec![3, 2, 1], None));
+    assert_eq!(page(AuditQuery { action: text("notice"), ..Default::default() }).0, [4, 3, 2]);
+    assert_eq!(page(AuditQuery { action: text("member.blacklist"), ..Default::default() }).0, [5]);
+    assert_eq!(page(AuditQuery { actor: text("ANN"), ..Default::default() }).0, [5]);
+    assert_eq!(page(AuditQuery { actor: text("operator"), ..Default::default() }).0, [4, 3, 2, 1]);
+    assert_eq!(page(AuditQuery { subject: text("ben"), ..Default::default() }).0, [5]);
+    assert_eq!(page(AuditQuery { subject: text("nobody"), ..Default::default() }).0, [0; 0]);
+    for (query, field) in [
+        (AuditQuery { limit: Some(0), ..Default::default() }, "limit"),
+        (AuditQuery { limit: Some(1_001), ..Default::default() }, "limit"),
+        (AuditQuery { action: text("notic"), ..Default::default() }, "action"),
+    ] {
+        assert_eq!(list(&service, &ann, &query).unwrap_err().problem().field, Some(field));
+    }
+}
+
+#[test]
+fn only_administrators_and_keys_with_the_scope_read_it() {
+    let service = service();
+    let (ann, ben) = (service.admin("ann"), service.member("ben"));
+    let draft = |name: &str, scope| Draft { name: name.into(), scopes: vec![scope], expires: None };
+    let key = |scope: Scope| {
+        let made = key::add(&service, &Caller::Operator, &draft(scope.name(), scope)).unwrap();
+        Caller::token(made.key.as_str())
+    };
+    let query = AuditQuery::default();
+    let mut take = |_: &[u8], _| ControlFlow::Continue(());
+    for (caller, allowed) in [
+        (Caller::Guest, false),
+        (ben, false),
+        (key(Scope::Members), false),
+        (key(Scope::AuditRead), true),
+        (ann, true),
+        (Caller::Operator, true),
+    ] {
+        assert_eq!(list(&service, &caller, &query).is_ok(), allowed, "{caller:?}");
+        assert_eq!(verify(&service, &caller, None).is_ok(), allowed, "{caller:?}");
+        assert_eq!(export(&service, &caller, &mut take).is_ok(), allowed, "{caller:?}");
+    }
+}
+
+#[test]
+fn an_exported_line_has_the_stored_fields_of_the_hash() {
+    let service = service();
+    service.admin("ann");
+    let mut text = Vec::new();
+    let exported = export(&service, &Caller::Operator, &mut |lines, _| {
+        text.extend_from_slice(lines);
+        ControlFlow::Continue(())
+    });
+    assert_eq!(exported.unwrap().records, 1);
+    let line: Value = serde_json::from_slice(&text).unwrap();
+    assert_eq!((&line["seq"], &line["subject"]), (&1.into(), &"ann".into()));
+    assert_eq!(line["stored"]["actor"], "operator");
+    assert_eq!(line["stored"]["subject_proof"].as_str().unwrap().len(), 64);
+    assert_eq!(line["stored"]["subject"], Value::Null);
+}
+
+#[test]
+fn a_head_is_a_number_and_a_hash() {
+    let hash = "ab".repeat(32);
+    let head: Head = format!("12:{}", hash.to_uppercase()).parse().unwrap();
+    assert_eq!(head.to_string(), format!("12:{hash}"));
+    for other in ["", "12", "12:", "12:ab", &format!(":{hash}"), &format!("-1:{hash}"), &format!("x:{hash}")]
+    {
+        assert_eq!(other.parse::<Head>(), Err(InvalidHead), "{other}");
+    }
+}

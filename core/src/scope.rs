@@ -1,0 +1,106 @@
+//! What an API key may do.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+macro_rules! scopes {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal: $help:literal,)+) => {
+        /// What a key may do.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Scope {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl Scope {
+            /// All scopes.
+            pub const ALL: &[Self] = &[$(Self::$name),+];
+
+            /// Returns its name, which never changes.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)+
+                }
+            }
+
+            /// Returns what it allows.
+            pub const fn help(self) -> &'static str {
+                match self {
+                    $(Self::$name => $help,)+
+                }
+            }
+        }
+    };
+}
+
+scopes! {
+    /// Insert, change and remove notices, and read hidden ones.
+    Notices = "notices": "insert, change and remove notices, and read hidden ones",
+    /// Insert, change, remove, import and export posts.
+    Posts = "posts": "insert, change, remove, import and export posts",
+    /// Import posts.
+    PostsImport = "posts:import": "import posts",
+    /// Import acts of members.
+    ActsImport = "acts:import": "import acts of members",
+    /// Read feedback, and mark it as done.
+    Feedback = "feedback": "read feedback, and mark it as done",
+    /// Read, import, remove, blacklist and sign out members.
+    Members = "members": "read, import, remove, blacklist and sign out members",
+    /// Read the list of members and the blacklist.
+    MembersRead = "members:read": "read the list of members and the blacklist",
+    /// Change the two lines of the front page.
+    Front = "front": "change the two lines of the front page",
+    /// Read the access log, and reports in full.
+    AnalyticsRead = "analytics:read": "read the access log, and reports in full",
+    /// Read and verify the audit trail.
+    AuditRead = "audit:read": "read and verify the audit trail",
+}
+
+impl Scope {
+    /// Returns whether a key with this scope may do what needs `other`.
+    pub fn allows(self, other: Self) -> bool {
+        self == other
+            || matches!((self, other), (Self::Posts, Self::PostsImport) | (Self::Members, Self::MembersRead))
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// There is no scope with a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownScope;
+
+impl FromStr for Scope {
+    type Err = UnknownScope;
+
+    fn from_str(name: &str) -> Result<Self, UnknownScope> {
+        Self::ALL.iter().copied().find(|scope| scope.name() == name).ok_or(UnknownScope)
+    }
+}
+
+impl Serialize for Scope {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scope_has_the_name_by_which_it_is_found_and_allows_what_it_contains() {
+        for scope in Scope::ALL {
+            assert_eq!(scope.name().parse(), Ok(*scope));
+            assert!(scope.allows(*scope));
+        }
+        assert_eq!("Notices".parse::<Scope>(), Err(UnknownScope));
+        assert!(Scope::Posts.allows(Scope::PostsImport) && !Scope::PostsImport.allows(Scope::Posts));
+        assert!(Scope::Members.allows(Scope::MembersRead) && !Scope::Members.allows(Scope::Posts));
+    }
+}
