@@ -1,6 +1,6 @@
 //! The database: finding it and opening it.
 
-use tidings_core::{Builder, Location, Tidings};
+use tidings_core::{Builder, Location, Surface, Tidings};
 
 use crate::failure::{Failure, cannot_open, no_database};
 use crate::global::Global;
@@ -18,12 +18,20 @@ pub(crate) fn open(location: &Location, settings: &Settings) -> Result<Tidings, 
 
 /// Opens the database as [`open`] does, creating the file if it does not exist.
 pub(crate) fn create(location: &Location, settings: &Settings) -> Result<Tidings, Failure> {
-    builder(location, settings)?.open().map_err(|error| cannot_open(location, &error))
+    let opened = builder(location, settings)?.open().map_err(|error| cannot_open(location, &error))?;
+    Ok(opened.through(Surface::Cli))
 }
 
 /// Opens the database for a service, creating the file if it does not exist, and starts the background work.
 pub(crate) fn start(location: &Location, settings: &Settings) -> Result<Tidings, Failure> {
     builder(location, settings)?.start().map_err(|error| cannot_open(location, &error))
+}
+
+/// Returns the name of the account that runs the program, for the audit trail: before a change of the user, the one who
+/// called it.
+fn account_name() -> Option<String> {
+    let names = ["SUDO_USER", "USER", "LOGNAME", "USERNAME"].into_iter();
+    names.filter_map(|name| std::env::var(name).ok()).find(|name| !name.trim().is_empty())
 }
 
 /// Returns a builder with these settings, and warns when only the key of the database exists.
@@ -35,7 +43,11 @@ fn builder(location: &Location, settings: &Settings) -> Result<Builder, Failure>
              database was there before, stop this and restore a backup: tidings restore FILE"
         ));
     }
-    Ok(Tidings::builder(location).config(settings.core()?))
+    let builder = Tidings::builder(location).config(settings.core()?);
+    Ok(match account_name() {
+        Some(name) => builder.operator(&name),
+        None => builder,
+    })
 }
 
 /// Returns the location of the database, for a command that needs no other setting.

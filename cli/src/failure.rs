@@ -91,6 +91,7 @@ const fn exit_status(error: &Error) -> u8 {
         | Error::BadRequest(_)
         | Error::BadToken
         | Error::Forbidden
+        | Error::MissingScope(_)
         | Error::NotFound
         | Error::LastAdministrator
         | Error::DuplicateUrl

@@ -4,6 +4,7 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Args;
+use tidings_core::Surface;
 use tidings_tui::Options;
 
 use crate::database;
@@ -41,7 +42,7 @@ pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failur
     let database = database::location(global, &settings);
     // The database is opened without background work, which the screens do not need, so the first frame does not wait
     // for the posts to load.
-    let tidings = database::open(&database, &settings)?;
+    let tidings = database::open(&database, &settings)?.through(Surface::Tui);
     let options = Options {
         database,
         mouse: !screens.no_mouse.unwrap_or(false),

@@ -120,10 +120,11 @@ impl Caller {
         Self::Token(Token(Arc::new(TokenState { text, key, found_key, claims, member })))
     }
 
-    /// Returns whether this is a token that was signed with one of our keys and has not expired. It may have been
-    /// revoked: only an operation checks that.
+    /// Returns whether this is a token that was signed with one of our keys and has not expired, or an API key that was used
+    /// recently. It may have been revoked: only an operation checks that.
     pub fn has_signed_token(&self, tidings: &Tidings) -> bool {
         matches!(self, Self::Token(token) if token.claims(tidings).is_some())
+            || self.known_key(tidings).is_some()
     }
 
     /// Returns the identity that the caller claims, after the checks that need no database: a token's signature and
@@ -145,11 +146,15 @@ impl Caller {
         Identity::new(claim, tidings.origin())
     }
 
-    /// Returns whether the caller has a token that was signed with one of our keys and has not expired, or needs none.
+    /// Returns whether the caller has a token as [`Caller::has_signed_token`] describes it, or needs none.
     ///
     /// The check does not read the database, so the token may have been revoked.
     pub fn is_signed(&self, tidings: &Tidings) -> bool {
-        !self.identify(tidings).is_guest()
+        match self {
+            Self::Guest => false,
+            Self::Token(_) => self.has_signed_token(tidings),
+            Self::Member(_) | Self::Operator => true,
+        }
     }
 
     /// Returns the identity of the caller of a finished request, without reading the database.

@@ -14,7 +14,7 @@ use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Request};
 use http_body::Body;
 use tidings_core::analysis::Operation;
-use tidings_core::{Error, Tidings};
+use tidings_core::{Error, Surface, Tidings};
 use tokio::sync::Semaphore;
 use tower::Service;
 
@@ -60,6 +60,7 @@ pub(crate) struct App {
 
 impl App {
     pub(crate) fn new(tidings: Tidings, config: Config) -> Arc<Self> {
+        let tidings = tidings.through(Surface::Http);
         Arc::new(Self {
             lanes: Lanes::new(
                 config.operations,
@@ -222,6 +223,9 @@ impl App {
     }
 
     async fn answer(&self, route: &Route, call: Call) -> Answer {
+        if let Some(key) = call.caller().known_key(&self.tidings) {
+            self.limits.check_key(key)?;
+        }
         let is_signed = || call.caller().is_signed(&self.tidings);
         self.limits.check(route.counted, || call.address().into(), is_signed)?;
         let handled = AssertUnwindSafe(async { route.handle(call).await }).catch_unwind().await;

@@ -1,5 +1,6 @@
 //! Rate limits for each client: GCRA (generic cell rate algorithm) in bounded memory.
 
+use std::hash::Hash;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,6 +14,7 @@ use governor::{Quota, RateLimiter};
 use http::{HeaderName, HeaderValue};
 use lru::LruCache;
 use tidings_core::account::Client;
+use tidings_core::account::key::KeyHash;
 use tidings_core::{Error, Result};
 
 use crate::config::Config;
@@ -37,6 +39,7 @@ pub(crate) struct Limits {
     sign_ups: Option<RateLimit>,
     searches: Option<RateLimit>,
     guest_writes: Option<RateLimit>,
+    keys: Option<RateLimit<KeyHash>>,
 }
 
 impl Limits {
@@ -46,6 +49,7 @@ impl Limits {
             sign_ups: config.sign_up_limit.map(|limit| RateLimit::per_minute(limit, config.sign_up_burst)),
             searches: config.search_limit.map(minutely),
             guest_writes: config.guest_write_limit.map(minutely),
+            keys: config.key_limit.map(RateLimit::per_second),
         }
     }
 
@@ -71,16 +75,31 @@ impl Limits {
         }
     }
 
+    /// Counts a request with an API key.
+    ///
+    /// # Errors
+    /// `too many requests`.
+    pub(crate) fn check_key(&self, key: KeyHash) -> Result<()> {
+        self.keys.as_ref().map_or(Ok(()), |limit| limit.check(key))
+    }
+
     /// Calls [`RateLimit::sweep`] for all limits.
     pub(crate) fn sweep(&self) {
-        let Self { sign_ups, searches, guest_writes } = self;
+        let Self { sign_ups, searches, guest_writes, keys } = self;
+        keys.iter().for_each(RateLimit::sweep);
         [sign_ups, searches, guest_writes].into_iter().flatten().for_each(RateLimit::sweep);
     }
 }
 
-/// A limit on the number of requests of each client in a period.
-pub(crate) struct RateLimit<C: Clock = MonotonicClock> {
-    limiter: RateLimiter<Client, ClientStates, C, StateInformationMiddleware>,
+/// What a limit tells apart: clients or API keys.
+pub(crate) trait Key: Clone + Eq + Hash {}
+
+impl Key for Client {}
+impl Key for KeyHash {}
+
+/// A limit on the number of requests of each client, or of each API key, in a period.
+pub(crate) struct RateLimit<K: Key = Client, C: Clock = MonotonicClock> {
+    limiter: RateLimiter<K, States<K>, C, StateInformationMiddleware>,
     clock: C,
     policy: HeaderValue,
 }
@@ -96,10 +115,10 @@ pub(crate) const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("rateli
 /// allowed.
 pub(crate) const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
-impl RateLimit {
-    /// The period of [`RateLimit::sweep`].
-    pub(crate) const SWEEP: Duration = Duration::from_secs(1);
+/// The period of [`RateLimit::sweep`].
+pub(crate) const SWEEP: Duration = Duration::from_secs(1);
 
+impl<K: Key> RateLimit<K> {
     /// Returns a limit of `limit` requests per second.
     pub(crate) fn per_second(limit: NonZeroU32) -> Self {
         Self::new(Quota::per_second(limit))
@@ -115,10 +134,10 @@ impl RateLimit {
     }
 }
 
-impl<C: Clock + Clone> RateLimit<C> {
+impl<K: Key, C: Clock + Clone> RateLimit<K, C> {
     /// Returns a limit that reads the time from `clock` and stores at most `most` clients.
     fn with(quota: Quota, most: NonZeroUsize, clock: C) -> Self {
-        let limiter = RateLimiter::new(quota, ClientStates::new(most), clock.clone());
+        let limiter = RateLimiter::new(quota, States::new(most), clock.clone());
         let period_s = quota.burst_size_replenished_in().as_secs_f64().ceil();
         let policy = format!("\"default\";q={};w={period_s}", quota.burst_size());
         let policy = HeaderValue::from_str(&policy).expect("a policy is ASCII");
@@ -129,7 +148,7 @@ impl<C: Clock + Clone> RateLimit<C> {
     ///
     /// # Errors
     /// `too many requests`.
-    pub(crate) fn check(&self, client: Client) -> Result<()> {
+    pub(crate) fn check(&self, client: K) -> Result<()> {
         self.count(client).map(drop)
     }
 
@@ -137,7 +156,7 @@ impl<C: Clock + Clone> RateLimit<C> {
     ///
     /// # Errors
     /// `too many requests`.
-    pub(crate) fn count(&self, client: Client) -> Result<u32> {
+    pub(crate) fn count(&self, client: K) -> Result<u32> {
         let counted = self.limiter.check_key(&client).map_err(|until| {
             let wait = until.wait_time_from(self.clock.now());
             Error::TooManyRequests { retry_after_s: wait.as_secs() + 1 }
@@ -164,32 +183,32 @@ impl<C: Clock + Clone> RateLimit<C> {
 }
 
 /// The state of GCRA for each client: its theoretical arrival time. The most recently seen client comes first.
-struct ClientStates {
-    clients: Mutex<LruCache<Client, Nanos>>,
+struct States<K: Key> {
+    clients: Mutex<LruCache<K, Nanos>>,
     most: NonZeroUsize,
 }
 
-impl ClientStates {
+impl<K: Key> States<K> {
     fn new(most: NonZeroUsize) -> Self {
         // An unbounded cache allocates only as it fills; `measure_and_replace` bounds it.
         Self { clients: Mutex::new(LruCache::unbounded()), most }
     }
 
-    fn lock(&self) -> MutexGuard<'_, LruCache<Client, Nanos>> {
+    fn lock(&self) -> MutexGuard<'_, LruCache<K, Nanos>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl StateStore for ClientStates {
-    type Key = Client;
+impl<K: Key> StateStore for States<K> {
+    type Key = K;
 
-    fn measure_and_replace<T, F, E>(&self, client: &Client, measure: F) -> Result<T, E>
+    fn measure_and_replace<T, F, E>(&self, client: &K, measure: F) -> Result<T, E>
     where
         F: Fn(Option<Nanos>) -> Result<(T, Nanos), E>,
     {
         let mut clients = self.lock();
         let (allowed, due) = measure(clients.get(client).copied())?;
-        clients.put(*client, due);
+        clients.put(client.clone(), due);
         if clients.len() > self.most.get() {
             clients.pop_lru();
         }
@@ -197,7 +216,7 @@ impl StateStore for ClientStates {
     }
 }
 
-impl ShrinkableKeyedStateStore<Client> for ClientStates {
+impl<K: Key> ShrinkableKeyedStateStore<K> for States<K> {
     /// Removes clients, least recently seen first, up to the first one whose state still matters.
     fn retain_recent(&self, drop_below: Nanos) {
         let mut clients = self.lock();

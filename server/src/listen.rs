@@ -26,7 +26,7 @@ use crate::app::App;
 use crate::config::Config;
 use crate::connection::{Connection, RequestBody};
 use crate::connections::{ConnectionPermit, Connections, Refused};
-use crate::limit::RateLimit;
+use crate::limit;
 use crate::reply::{self, Response, Scope};
 use crate::service::PeerAddress;
 use crate::stream::{self, StreamExecutor};
@@ -90,7 +90,7 @@ pub async fn serve(
     }
     // Dropping these tasks at the end aborts the requests that still run.
     let mut tasks = JoinSet::new();
-    let mut sweep = interval(RateLimit::SWEEP);
+    let mut sweep = interval(limit::SWEEP);
     let mut shutdown = pin!(shutdown);
     loop {
         let (socket, peer, permit) = tokio::select! {

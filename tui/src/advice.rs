@@ -18,6 +18,7 @@ pub fn advice(error: &Error) -> String {
         Error::BadRequest(_)
         | Error::BadToken
         | Error::Forbidden
+        | Error::MissingScope(_)
         | Error::NotFound
         | Error::LastAdministrator
         | Error::DuplicateUrl => of_problem(&error.problem()).into_owned(),

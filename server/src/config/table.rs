@@ -107,6 +107,12 @@ const GENERAL: &[Setting<Config>] = &[
          signed in, or off",
     ),
     Setting::new(
+        "key-limit",
+        Form::WholeOrOff(ANY),
+        limit!(key_limit),
+        "Requests a second that may be made with one API key, or off",
+    ),
+    Setting::new(
         "max-connections",
         Form::Whole(1, ANY),
         field!(Config, max_connections),

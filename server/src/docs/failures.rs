@@ -118,8 +118,9 @@ fn refusals() -> [Shared; 11] {
         Shared::new(
             "NotAdmin",
             Error::Forbidden,
-            &[Code::NotAdmin],
-            "The caller is a member, and the operation is for administrators or for another member.",
+            &[Code::NotAdmin, Code::MissingScope],
+            "The caller is a member, and the operation is for administrators or for another member; or an API key without \
+             the scope that the operation needs.",
         ),
         Shared::new(
             "NotFound",
