@@ -9,7 +9,7 @@ use clap::Args;
 use indicatif::HumanBytes;
 use tidings_core::backup::{self, BackupError, Report};
 use tidings_core::clock::Clock;
-use tidings_core::{Location, StoreError};
+use tidings_core::{Location, StoreError, Surface};
 use tidings_tui::number::number;
 
 use crate::database;
@@ -54,8 +54,14 @@ pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Resul
     let replace = question(&database, file);
     confirm(&out, *yes, &replace)?;
     let (stop, bar) = (interrupt::stop()?, StepBar::new());
-    let done =
-        backup::restore(operator, &database, file, &Clock::system(), &mut |step| bar.show(step), &stop);
+    let done = backup::restore(
+        operator,
+        &database,
+        file,
+        (&Clock::system(), Surface::Cli),
+        &mut |step| bar.show(step),
+        &stop,
+    );
     bar.clear();
     let restored = done.map_err(|error| explained(&error, Work::Restore))?;
     out.answer(&restored, |page| {

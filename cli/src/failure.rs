@@ -92,6 +92,7 @@ const fn exit_status(error: &Error) -> u8 {
         | Error::BadToken
         | Error::Forbidden
         | Error::MissingScope(_)
+        | Error::SecondFactorNeeded
         | Error::NotFound
         | Error::LastAdministrator
         | Error::DuplicateUrl

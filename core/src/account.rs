@@ -11,6 +11,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use zeroize::Zeroizing;
 
 use crate::Tidings;
+use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::error::{Error, Outcome, Problem, Result};
 use crate::id::MemberKey;
@@ -19,14 +20,18 @@ use crate::text;
 use key::{KeyHash, KeyRecord};
 use token::Claims;
 
+mod attempt;
 mod authority;
+mod device;
 pub(crate) mod import;
 pub mod key;
 mod members;
+pub(crate) mod otp;
 pub(crate) mod password;
 pub(crate) mod removal;
 pub(crate) mod roster;
 mod session;
+pub(crate) mod sessions;
 mod shown;
 pub(crate) mod throttle;
 pub(crate) mod token;
@@ -35,13 +40,22 @@ pub(crate) mod verify;
 pub use crate::client::Client;
 pub use authority::Operator;
 pub(crate) use authority::{Admin, AdminReader, Claim, Identity, Member, MemberRecord, find};
+pub use device::{Device, SignInClient};
 pub use import::import_members;
 pub use members::{MEMBERS_MAX, MemberEntry, MemberQuery, Members, list, set_password};
+pub use otp::{
+    OtpSecret, OtpStatus, RecoveryCodes, begin_otp, disable_otp, enable_otp, otp_status,
+    renew_recovery_codes, reset_otp,
+};
 pub(crate) use removal::remove;
 pub use roster::{Roster, RosterMember, RosterReport, import_roster, roster};
 pub(crate) use session::register;
 pub use session::{
-    AccessToken, NewPassword, SignUp, change_pw, sign_in, sign_in_up, sign_out_all, sign_up, sign_up_from,
+    AccessToken, NewPassword, SignIn, SignUp, change_pw, sign_in, sign_in_up, sign_in_up_with, sign_in_with,
+    sign_out_all, sign_up, sign_up_from,
+};
+pub use sessions::{
+    SESSIONS_MAX, Session, Sessions, sessions, sessions_of, sign_out_member, sign_out_session,
 };
 pub use verify::{Verdict, Verifier, VerifyError};
 
@@ -81,6 +95,8 @@ struct TokenState {
     claims: OnceLock<Option<Arc<Claims>>>,
     /// The member's key, as the first transaction that looked it up found it; `None` if the token is invalid.
     member: OnceLock<Option<MemberKey>>,
+    /// When the session of the token was used last, as that transaction found it.
+    last_seen: OnceLock<Option<Timestamp>>,
 }
 
 impl Token {
@@ -98,11 +114,19 @@ impl Token {
         let claims = self.0.claims.get_or_init(|| tidings.keys().verify(&self.0.text));
         claims.as_deref().filter(|claims| claims.lasts(tidings.now()))
     }
+
+    /// Returns the id of the session, once the claims are known.
+    fn session(&self) -> Option<&str> {
+        self.0.claims.get()?.as_ref()?.session.as_deref()
+    }
 }
 
 impl Token {
-    /// Records that a request has used the token's API key, or that the key is no longer valid.
-    fn note_key(&self, tidings: &Tidings) {
+    /// Records that a request has used the token's session or API key, or that the key is no longer valid.
+    fn note_use(&self, tidings: &Tidings) {
+        if let (Some(session), Some(Some(last_seen))) = (self.session(), self.0.last_seen.get()) {
+            tidings.seen_sessions().used(tidings, session, *last_seen);
+        }
         let Some(key) = self.0.key else { return };
         match self.0.found_key.get() {
             Some(Some(found)) => tidings.known_keys().used(tidings, key, found),
@@ -117,7 +141,8 @@ impl Caller {
     pub fn token(token: impl Into<String>) -> Self {
         let (text, claims, member) = (Zeroizing::new(token.into()), OnceLock::new(), OnceLock::new());
         let (key, found_key) = (KeyHash::of(&text), OnceLock::new());
-        Self::Token(Token(Arc::new(TokenState { text, key, found_key, claims, member })))
+        let last_seen = OnceLock::new();
+        Self::Token(Token(Arc::new(TokenState { text, key, found_key, claims, member, last_seen })))
     }
 
     /// Returns whether this is a token that was signed with one of our keys and has not expired, or an API key that was used
@@ -143,7 +168,7 @@ impl Caller {
                 (None, None) => Claim::Guest,
             },
         };
-        Identity::new(claim, tidings.origin())
+        Identity::new(claim, tidings.origin(), tidings.config().require_otp)
     }
 
     /// Returns whether the caller has a token as [`Caller::has_signed_token`] describes it, or needs none.
@@ -160,12 +185,13 @@ impl Caller {
     /// Returns the identity of the caller of a finished request, without reading the database.
     pub(crate) fn resolved(&self, tidings: &Tidings) -> ResolvedCaller {
         let Self::Token(token) = self else { return ResolvedCaller::Guest };
-        token.note_key(tidings);
+        token.note_use(tidings);
         match (token.claims(tidings), token.0.member.get()) {
             (_, Some(Some(key))) => ResolvedCaller::Member(*key),
             (None, _) | (_, Some(None)) => ResolvedCaller::Guest,
             (Some(claims), None) => {
-                ResolvedCaller::Named { folded: fold(&claims.sub).into(), generation: claims.generation }
+                let (folded, session) = (fold(&claims.sub).into(), claims.session.as_deref().map(Box::from));
+                ResolvedCaller::Named { folded, generation: claims.generation, session }
             }
         }
     }
@@ -179,8 +205,8 @@ pub(crate) enum ResolvedCaller {
     /// The member with this key.
     Member(MemberKey),
     /// The bearer of a signed token that the operation did not look up: the member with this id if their generation is
-    /// still `generation`, otherwise a guest.
-    Named { folded: Box<str>, generation: i64 },
+    /// still `generation` and they still have the session, otherwise a guest.
+    Named { folded: Box<str>, generation: i64, session: Option<Box<str>> },
 }
 
 impl fmt::Debug for Caller {
@@ -275,6 +301,7 @@ fn revoke_tokens(tx: &mut dyn Tx, key: MemberKey) -> Result<i64, StoreError> {
     let generation = new_generation();
     let sql = "UPDATE member SET generation = $2 WHERE key = $1";
     tx.run(sql, &[key.into(), generation.into()])?;
+    sessions::remove_all(tx, key)?;
     Ok(generation)
 }
 

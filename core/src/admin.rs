@@ -46,7 +46,7 @@ pub fn remove_user(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<
 /// `Not admin` unless the caller is the operator; otherwise the errors of [`account::sign_up`].
 pub fn sign_up(tidings: &Tidings, caller: &Caller, form: &SignUp) -> Result<()> {
     let operator = caller.operator()?;
-    account::register(tidings, form, None, true)?;
+    account::register(tidings, form, &account::SignInClient::default(), true)?;
     grant_to(tidings, operator, &form.id)
 }
 

@@ -99,9 +99,9 @@ pub struct AuditRecord {
 struct Read {
     record: Record,
     /// The id and the salt of the member who acted, if they exist.
-    actor: Option<(String, Option<Vec<u8>>)>,
+    actor: Option<(String, Option<String>)>,
     /// The id and the salt of the member who was acted on.
-    subject: Option<(String, Option<Vec<u8>>)>,
+    subject: Option<(String, Option<String>)>,
 }
 
 impl From<Read> for AuditRecord {
@@ -125,13 +125,9 @@ impl From<Read> for AuditRecord {
             subject: id(record.subject_member.key, subject).or(record.subject).unwrap_or_default(),
             before: record.before.unwrap_or_default(),
             after: record.after.unwrap_or_default(),
-            hash: hex(&record.hash),
+            hash: record.hash,
         }
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns a page of the audit trail, latest first.
@@ -266,10 +262,10 @@ impl From<Read> for Line {
             actor: of.actor,
             actor_name: of.actor_name,
             actor_member: of.actor_member.key,
-            actor_proof: of.actor_member.proof.as_deref().map(hex),
+            actor_proof: of.actor_member.proof,
             subject: of.subject,
             subject_member: of.subject_member.key,
-            subject_proof: of.subject_member.proof.as_deref().map(hex),
+            subject_proof: of.subject_member.proof,
             before: of.before,
             after: of.after,
         };

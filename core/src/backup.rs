@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::Surface;
 use crate::account::token::previous_file;
 use crate::account::{self, Operator};
 pub use crate::cancel::CancelFlag;
@@ -26,7 +27,8 @@ use crate::files::{self, beside, key_file};
 use crate::location::Location;
 pub use crate::step::Step;
 use crate::store::copy::Source;
-use crate::store::{SCHEMA_VERSION, StoreError};
+use crate::store::{SCHEMA_VERSION, StoreError, Tx};
+use crate::trail::{Action, Entry, Origin};
 
 mod draft;
 mod swap;
@@ -184,8 +186,8 @@ pub fn backup(
 /// Replaces the database at `database` with a copy of the backup at `from`. Keeps an old database file under a name with
 /// the time; a database on a server must have no rows.
 ///
-/// The copy is checked first; the backup itself does not change. The schema of an older backup is updated when the
-/// database file is next opened; it cannot be restored to a server. `progress` is called with the progress.
+/// The copy is checked first; the backup itself does not change. The schema of an older backup is updated; it
+/// cannot be restored to a server. The audit trail of the database tells of the restore, and through which `surface` it came. `progress` is called with the progress.
 ///
 /// # Errors
 /// When `from` is damaged, not a tidings database, or newer than this program; when a process has the database file
@@ -195,7 +197,7 @@ pub fn restore(
     operator: Operator,
     database: &Location,
     from: &Path,
-    clock: &Clock,
+    (clock, surface): (&Clock, Surface),
     progress: &mut dyn FnMut(Step),
     stop: &CancelFlag,
 ) -> Result<Restored> {
@@ -211,9 +213,8 @@ pub fn restore(
             let report =
                 Report { rows: source.rows().map_err(&failed)?, bytes: source.bytes().map_err(&failed)? };
             drop(source);
-            // Tokens that were revoked after the backup would otherwise be valid again.
-            let revoke: copy::Last<'_> = &|tx| account::revoke_everybodys_tokens(tx, operator);
-            let copied = copy::restore(from, database, revoke, progress, stop)?;
+            let last: copy::Last<'_> = &|tx| finish(tx, operator, (clock, surface));
+            let copied = copy::restore(from, database, last, progress, stop)?;
             return Ok(Restored { report, previous: None, copied: Some(copied) });
         }
     };
@@ -227,8 +228,20 @@ pub fn restore(
     drop(swap::lock_out(database)?);
     let draft = draft(database, source, from, progress, stop)?;
     let report = draft.finished()?;
-    let previous = swap::replace(operator, database, draft, clock)?;
+    let previous = swap::replace(operator, database, draft, (clock, surface))?;
     Ok(Restored { report, previous, copied: None })
+}
+
+/// Revokes all tokens of a restored database, because tokens that were revoked after the backup would otherwise be valid
+/// again, and records the restore.
+fn finish(
+    tx: &mut dyn Tx,
+    operator: Operator,
+    (clock, surface): (&Clock, Surface),
+) -> Result<(), StoreError> {
+    account::revoke_everybodys_tokens(tx, operator)?;
+    let origin = Origin { at: clock.now(), surface, operator: None };
+    operator.record(tx, &origin, Entry::new(Action::StoreRestore))
 }
 
 fn resolved(path: &Path) -> Result<PathBuf> {

@@ -21,6 +21,8 @@ pub struct Changes {
     pub counts: i64,
     /// Search terms.
     pub terms: i64,
+    /// The audit trail.
+    pub audit: i64,
 }
 
 impl Changes {
@@ -34,6 +36,7 @@ impl Changes {
             members: changes(Topic::Members),
             counts: changes(Topic::Counts),
             terms: changes(Topic::Terms),
+            audit: changes(Topic::Audit),
         }
     }
 }
@@ -58,6 +61,7 @@ mod tests {
                 ("members", now.members > before.members),
                 ("counts", now.counts > before.counts),
                 ("terms", now.terms > before.terms),
+                ("audit", now.audit > before.audit),
             ];
             before = now;
             let names: Vec<_> =
@@ -67,18 +71,18 @@ mod tests {
         let ann = service.member("ann");
         changed("members");
         admin::grant(&service, &Caller::Operator, "ann").unwrap();
-        changed("members");
+        changed("members audit");
         profile::change_nickname(&service, &ann, "Annie").unwrap();
         changed("members");
         let draft = notice::Draft { title: Some("t".into()), post: Some("p".into()), activation: None };
         notice::insert(&service, &ann, &draft).unwrap();
-        changed("notices");
+        changed("notices audit");
         let draft = feedback::Draft { kind: None, post: Some("p".into()) };
         feedback::send(&service, &ann, None, &draft).unwrap();
         changed("feedback");
         let id = feedback::list(&service, &ann).unwrap().feedback_list.remove(0).id;
         feedback::set_activation(&service, &ann, &id, 0).unwrap();
-        changed("feedback");
+        changed("feedback audit");
         search::log(&service, &ann, None, "rust").wait().unwrap();
         changed("counts terms");
         analysis::insert_device(&service, "pc").wait().unwrap();
@@ -89,13 +93,13 @@ mod tests {
             ..post::Draft::default()
         };
         post::insert(&service, &ann, &draft).unwrap();
-        changed("posts counts");
+        changed("posts counts audit");
         service.member("ben");
         changed("members");
         admin::push_blacklist(&service, &Caller::Operator, "ben").unwrap();
-        changed("members");
+        changed("members audit");
         admin::remove_user(&service, &Caller::Operator, "ben").unwrap();
-        changed("members counts");
+        changed("members counts audit");
         changed("");
     }
 }

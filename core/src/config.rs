@@ -44,6 +44,8 @@ pub struct Config {
     pub token_key_previous_file: Option<PathBuf>,
     /// Whether the most common passwords are refused for all members. They are always refused for administrators.
     pub refuse_common_passwords: bool,
+    /// Whether administrators with a token need a second factor to act as administrators.
+    pub require_otp: bool,
     /// Maximum number of callers that wait for a password hash. Each core computes one hash at a time.
     pub hash_queue: usize,
     /// Time limit of a search or another long query, which then fails with `overloaded`.
@@ -74,6 +76,7 @@ impl Default for Config {
             token_key_previous: None,
             token_key_previous_file: None,
             refuse_common_passwords: false,
+            require_otp: false,
             hash_queue: 64,
             query_timeout: Duration::from_secs(2),
             sign_in_slowing: true,

@@ -36,6 +36,10 @@ pub enum Outcome {
     IncorrectPw,
     /// The member is blacklisted (`sign_in`, `sign_in_up`).
     BlacklistUser,
+    /// The member has enabled the second factor, and no code was given (`sign_in`, `sign_in_up`).
+    OtpRequired,
+    /// The code of the second factor is wrong or was used before (`sign_in`, `sign_in_up`, and changes of the factor).
+    IncorrectOtp,
     /// There is no such member (`sign_in`, `change_nickname`).
     NoMember,
     /// The university does not know the id (`sign_in_up`).
@@ -61,12 +65,14 @@ pub enum Outcome {
 
 impl Outcome {
     /// All documented failures, for tables and tests.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::WrongUserInfo,
         Self::CheckPw,
         Self::AlreadyId,
         Self::IncorrectPw,
         Self::BlacklistUser,
+        Self::OtpRequired,
+        Self::IncorrectOtp,
         Self::NoMember,
         Self::NotSchool,
         Self::PwIncorrect,
@@ -87,6 +93,8 @@ impl Outcome {
             Self::AlreadyId => "already id",
             Self::IncorrectPw => "incorrect pw",
             Self::BlacklistUser => "blacklist user",
+            Self::OtpRequired => "otp required",
+            Self::IncorrectOtp => "incorrect otp",
             Self::NoMember => "No member",
             Self::NotSchool => "not school",
             Self::PwIncorrect => "pw incorrect",
@@ -120,6 +128,15 @@ impl Outcome {
             Self::BlacklistUser => {
                 Problem::new(Code::Blacklisted, "an administrator has blacklisted the member")
             }
+            Self::OtpRequired => {
+                Problem::new(Code::OtpRequired, "send the code of the authenticator too, or a recovery code")
+                    .of("otp")
+            }
+            Self::IncorrectOtp => Problem::new(
+                Code::WrongOtp,
+                "this is not the current code of the authenticator, or the code was used before",
+            )
+            .of("otp"),
             Self::NoMember => Problem::new(Code::UnknownMember, "no member has this id").of("id"),
             Self::NotSchool => {
                 Problem::new(Code::UnknownToUniversity, "the university does not know this id").of("id")
@@ -161,6 +178,10 @@ const BAD_TOKEN: Problem = Problem::new(
     "the token is missing, expired or revoked: sign in, and send Authorization: Bearer with the access_token",
 );
 const NOT_ADMIN: Problem = Problem::new(Code::NotAdmin, "only an administrator may do this");
+const SECOND_FACTOR_NEEDED: Problem = Problem::new(
+    Code::SecondFactorNeeded,
+    "administrators need a second factor here: set it up with begin_otp and enable_otp",
+);
 const NOT_FOUND: Problem = Problem::new(Code::NotFound, "it does not exist, or was removed in the meantime");
 const OVERLOADED: Problem =
     Problem::new(Code::Overloaded, "the service is busy and nothing was changed: try again in a moment");
@@ -178,6 +199,8 @@ pub enum Error {
     Forbidden,
     /// The caller is an API key without this scope.
     MissingScope(Scope),
+    /// The caller is an administrator without a second factor, which the settings require.
+    SecondFactorNeeded,
     /// The record that the operation names does not exist.
     NotFound,
     /// The operation would leave no administrator who can sign in.
@@ -279,7 +302,7 @@ impl Error {
             Self::Documented(outcome, _) => outcome.result(),
             Self::BadRequest(_) => "bad request",
             Self::BadToken => "bad token",
-            Self::Forbidden | Self::MissingScope(_) => Outcome::NotAdmin.result(),
+            Self::Forbidden | Self::MissingScope(_) | Self::SecondFactorNeeded => Outcome::NotAdmin.result(),
             Self::NotFound => Outcome::NotFound.result(),
             Self::LastAdministrator => "last administrator",
             Self::DuplicateUrl => "already url",
@@ -301,6 +324,7 @@ impl Error {
             Self::BadToken => BAD_TOKEN,
             Self::Forbidden => NOT_ADMIN,
             Self::MissingScope(scope) => Problem::scope(*scope),
+            Self::SecondFactorNeeded => SECOND_FACTOR_NEEDED,
             Self::NotFound => NOT_FOUND,
             Self::LastAdministrator => Problem::new(
                 Code::LastAdministrator,
@@ -353,7 +377,9 @@ impl Error {
     /// Replaces `bad token` and `Not admin` with the text that the interface documents for the operation.
     pub(crate) fn unless_authorised(self, text: Outcome) -> Self {
         match self {
-            Self::BadToken | Self::Forbidden | Self::MissingScope(_) => text.because(self.problem()),
+            Self::BadToken | Self::Forbidden | Self::MissingScope(_) | Self::SecondFactorNeeded => {
+                text.because(self.problem())
+            }
             other => other,
         }
     }

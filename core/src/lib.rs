@@ -190,6 +190,7 @@ pub use trail::Surface;
 
 use account::key::KnownKeys;
 use account::password::Hasher;
+use account::sessions::SeenSessions;
 use account::throttle::Throttle;
 use account::token::Keys;
 use account::verify::{self, Verifier};
@@ -213,6 +214,7 @@ struct Inner {
     store: Arc<Store>,
     keys: Keys,
     known_keys: KnownKeys,
+    seen_sessions: SeenSessions,
     hasher: Hasher,
     throttle: Throttle,
     acts: post::acts::Acts,
@@ -347,6 +349,10 @@ impl Tidings {
 
     pub(crate) fn known_keys(&self) -> &KnownKeys {
         &self.0.known_keys
+    }
+
+    pub(crate) fn seen_sessions(&self) -> &SeenSessions {
+        &self.0.seen_sessions
     }
 
     pub(crate) fn hasher(&self) -> &Hasher {
@@ -508,6 +514,7 @@ impl Builder {
             store,
             keys,
             known_keys: KnownKeys::new(),
+            seen_sessions: SeenSessions::new(),
             hasher: Hasher::new(config.hash_queue),
             throttle,
             recent_likes: profile::likes::RecentLikes::default(),

@@ -9,6 +9,7 @@
 
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 use crate::clock::Timestamp;
@@ -16,8 +17,8 @@ use crate::id::{MemberKey, random};
 use crate::store::{Row, StoreError, Tx};
 use crate::text::shortened;
 
-/// The number of bytes of a hash.
-pub(crate) const HASH: usize = 32;
+/// The number of hexadecimal digits of a hash.
+pub(crate) const HASH: usize = 64;
 /// The greatest number of characters of a text before and after a change.
 const CHANGE_MAX: usize = 200;
 /// The text with which each hash begins, so that it is no hash of anything else.
@@ -155,6 +156,8 @@ actions! {
     MemberBlacklist = "member.blacklist",
     /// Members were imported.
     MemberImport = "member.import",
+    /// The second factor of a member was disabled, who had lost it.
+    MemberOtpReset = "member.otp_reset",
     /// A member got another password from an operator.
     MemberPassword = "member.password",
     /// A member was removed.
@@ -203,22 +206,24 @@ pub(crate) struct Record {
     pub(crate) subject_member: Named,
     pub(crate) before: Option<String>,
     pub(crate) after: Option<String>,
-    pub(crate) hash: Vec<u8>,
+    /// In hexadecimal digits.
+    pub(crate) hash: String,
 }
 
 /// A member in a record: their key, and the salted hash of their id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Named {
     pub(crate) key: Option<i64>,
-    pub(crate) proof: Option<Vec<u8>>,
+    pub(crate) proof: Option<String>,
 }
 
 impl Record {
     /// Returns the hash of the record after one with the hash `previous`.
     ///
-    /// Numbers are big-endian. Each other field is one byte, 0 if it is absent and otherwise 1, its length in eight bytes and
+    /// It covers a fixed text, the digits of the previous hash, the number and the date in milliseconds since 1970, and then
+    /// the other fields in their order. The first two numbers and lengths have eight bytes. Numbers are big-endian. Each other field is one byte, 0 if it is absent and otherwise 1, its length in eight bytes and
     /// its bytes, so that no two records have the same bytes.
-    pub(crate) fn digest(&self, previous: &[u8]) -> [u8; HASH] {
+    pub(crate) fn digest(&self, previous: &str) -> String {
         let mut hash = Sha256::new_with_prefix(DOMAIN).chain_update(previous);
         hash.update(self.seq.to_be_bytes());
         hash.update(self.date.as_millis().to_be_bytes());
@@ -234,28 +239,33 @@ impl Record {
         field(Some(self.actor.as_bytes()));
         field(self.actor_name.as_deref().map(str::as_bytes));
         field(acting.as_ref().map(<[u8; 8]>::as_slice));
-        field(self.actor_member.proof.as_deref());
+        field(self.actor_member.proof.as_deref().map(str::as_bytes));
         field(Some(self.action.as_bytes()));
         field(self.subject.as_deref().map(str::as_bytes));
         field(acted_on.as_ref().map(<[u8; 8]>::as_slice));
-        field(self.subject_member.proof.as_deref());
+        field(self.subject_member.proof.as_deref().map(str::as_bytes));
         field(self.before.as_deref().map(str::as_bytes));
         field(self.after.as_deref().map(str::as_bytes));
-        hash.finalize().into()
+        hex(&hash.finalize())
     }
 }
 
 /// Returns the salted hash of a member's id.
-pub(crate) fn proof(salt: &[u8], id: &str) -> [u8; HASH] {
-    Sha256::new().chain_update(salt).chain_update(id.as_bytes()).finalize().into()
+pub(crate) fn proof(salt: &str, id: &str) -> String {
+    hex(&Sha256::new().chain_update(salt).chain_update(id).finalize())
+}
+
+/// Returns bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    HEXLOWER.encode(bytes)
 }
 
 /// The ends of the trail.
 pub(crate) struct Chain {
     /// The number and the hash of the last record that retention has removed; 0 and zeros if it has removed none.
-    pub(crate) removed: (i64, Vec<u8>),
+    pub(crate) removed: (i64, String),
     /// The number and the hash of the latest record.
-    pub(crate) head: (i64, Vec<u8>),
+    pub(crate) head: (i64, String),
 }
 
 /// Appends a record. The transaction must run alone, because each record has the hash of the one before.
@@ -286,9 +296,9 @@ pub(crate) fn append(
         subject_member: named(tx, entry.member)?,
         before: entry.before.map(short),
         after: entry.after.map(short),
-        hash: Vec::new(),
+        hash: String::new(),
     };
-    record.hash = record.digest(&head.1).to_vec();
+    record.hash = record.digest(&head.1);
     sql::insert(tx, &record)
 }
 
@@ -298,9 +308,9 @@ fn named(tx: &mut dyn Tx, member: Option<MemberKey>) -> Result<Named, StoreError
     let (id, salt) = sql::identity(tx, member)?;
     let salt = match salt {
         Some(salt) => salt,
-        None => sql::insert_salt(tx, member, random::<16>().to_vec())?,
+        None => sql::insert_salt(tx, member, hex(&random::<16>()))?,
     };
-    Ok(Named { key: Some(member.as_i64()), proof: Some(proof(&salt, &id).to_vec()) })
+    Ok(Named { key: Some(member.as_i64()), proof: Some(proof(&salt, &id)) })
 }
 
 pub(crate) mod sql {
@@ -363,7 +373,7 @@ pub(crate) mod sql {
             ],
         )?;
         tx.run("UPDATE audit_chain SET head_seq = $1, head_hash = $2", &[(*seq).into(), hash.into()])?;
-        tx.touch(Topic::Members);
+        tx.touch(Topic::Audit);
         Ok(())
     }
 
@@ -371,7 +381,7 @@ pub(crate) mod sql {
     pub(super) fn identity(
         tx: &mut dyn Tx,
         member: MemberKey,
-    ) -> Result<(String, Option<Vec<u8>>), StoreError> {
+    ) -> Result<(String, Option<String>), StoreError> {
         let sql = "SELECT m.id, i.salt FROM member m LEFT JOIN audit_identity i ON i.member = m.key
                    WHERE m.key = $1";
         let mut row = tx.one(sql, &[member.into()])?;
@@ -381,8 +391,8 @@ pub(crate) mod sql {
     pub(super) fn insert_salt(
         tx: &mut dyn Tx,
         member: MemberKey,
-        salt: Vec<u8>,
-    ) -> Result<Vec<u8>, StoreError> {
+        salt: String,
+    ) -> Result<String, StoreError> {
         let sql = "INSERT INTO audit_identity (member, salt) VALUES ($1, $2)";
         tx.run(sql, &[member.into(), (&salt).into()])?;
         Ok(salt)

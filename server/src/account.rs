@@ -1,7 +1,7 @@
 //! Sign-up, sign-in, sign-out and password changes.
 
 use serde::Deserialize;
-use tidings_core::account::{self, AccessToken, NewPassword, SignUp};
+use tidings_core::account::{self, AccessToken, NewPassword, SignIn, SignUp};
 use utoipa::ToSchema;
 
 use crate::docs;
@@ -45,8 +45,8 @@ pub(crate) struct SignUpFields {
 )]
 pub(crate) async fn sign_up(mut call: Call) -> Answer {
     let SignUpFields { id, pw, pw_check, nickname } = call.fields().await?;
-    let (form, client) = (SignUp { id, pw, pw_check, nickname }, call.address().into());
-    let sign_up = move |tidings: &_, _: &_| account::sign_up_from(tidings, &form, Some(client));
+    let (form, client) = (SignUp { id, pw, pw_check, nickname }, call.sign_in_client());
+    let sign_up = move |tidings: &_, _: &_| account::sign_up_from(tidings, &form, client);
     call.answer_in(|lanes| &lanes.sign_up, sign_up).await
 }
 
@@ -56,12 +56,22 @@ pub(crate) struct SignInFields {
     id: String,
     /// The password.
     pw: String,
+    /// The code of the authenticator, or a recovery code, of a member who has enabled the second factor.
+    #[serde(default)]
+    otp: Option<String>,
+}
+
+impl From<SignInFields> for SignIn {
+    fn from(SignInFields { id, pw, otp }: SignInFields) -> Self {
+        Self { id, pw, otp }
+    }
 }
 
 /// Signs a member in
 ///
-/// `result` is `success`; or `No member`, `incorrect pw`, `blacklist user`; the first that applies is returned. After
-/// several failed attempts, further attempts of the client are refused for a while with 429.
+/// `result` is `success`; or `No member`, `incorrect pw`, `blacklist user`; the first that applies is returned. Only for a
+/// member who has enabled the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one.
+/// After several failed attempts, further attempts of the client are refused for a while with 429.
 #[utoipa::path(
     post,
     path = "/sign_in",
@@ -70,15 +80,16 @@ pub(crate) struct SignInFields {
     responses((status = 200, body = docs::Success<AccessToken>)),
 )]
 pub(crate) async fn sign_in(mut call: Call) -> Answer {
-    let SignInFields { id, pw } = call.fields().await?;
-    let attempt = move |tidings: &_, _: &_, client| account::sign_in(tidings, &id, &pw, Some(client));
+    let form: SignIn = call.fields::<SignInFields>().await?.into();
+    let attempt = move |tidings: &_, _: &_, client| account::sign_in_with(tidings, &form, client);
     call.sign_in(|lanes| &lanes.sign_in, attempt).await
 }
 
 /// Signs a university member in, and registers a new member at the first sign-in
 ///
 /// `result` is `success`; or `not school` when the university does not know the id, `pw incorrect` when the password
-/// is wrong, `api error` when the university's system does not respond, `blacklist user`.
+/// is wrong, `api error` when the university's system does not respond, `blacklist user`. Only for a member who has enabled
+/// the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one.
 #[utoipa::path(
     post,
     path = "/sign_in_up",
@@ -87,8 +98,8 @@ pub(crate) async fn sign_in(mut call: Call) -> Answer {
     responses((status = 200, body = docs::Success<AccessToken>)),
 )]
 pub(crate) async fn sign_in_up(mut call: Call) -> Answer {
-    let SignInFields { id, pw } = call.fields().await?;
-    let attempt = move |tidings: &_, _: &_, client| account::sign_in_up(tidings, &id, &pw, Some(client));
+    let form: SignIn = call.fields::<SignInFields>().await?.into();
+    let attempt = move |tidings: &_, _: &_, client| account::sign_in_up_with(tidings, &form, client);
     call.sign_in(|lanes| &lanes.university, attempt).await
 }
 
@@ -118,7 +129,7 @@ pub(crate) async fn change_pw(mut call: Call) -> Answer {
     let NewPasswordFields { pw, new_pw, new_pw_check } = call.fields().await?;
     let form = NewPassword { pw, new_pw, new_pw_check };
     let attempt =
-        move |tidings: &_, caller: &_, client| account::change_pw(tidings, caller, &form, Some(client));
+        move |tidings: &_, caller: &_, client| account::change_pw(tidings, caller, &form, client);
     call.sign_in(|lanes| &lanes.change_pw, attempt).await
 }
 

@@ -7,7 +7,7 @@ use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, Method};
 use serde::de::DeserializeOwned;
-use tidings_core::account::Caller;
+use tidings_core::account::{Caller, SignInClient};
 use tidings_core::analysis::Guest;
 use tidings_core::error::{Code, Problem};
 use tidings_core::{Error, Result, Tidings};
@@ -164,6 +164,11 @@ impl Call {
     /// Returns the address of the client.
     pub(crate) fn address(&self) -> IpAddr {
         client::of(self.peer, &self.head.headers, &self.app.config.trust_proxy)
+    }
+
+    /// Returns the client for a sign-in: its address, and the family of its program.
+    pub(crate) fn sign_in_client(&self) -> SignInClient {
+        SignInClient::new(self.address().into(), user_agent(&self.head.headers))
     }
 
     /// Returns the scheme and the host of the address that the client used, such as `https://campus.example`.

@@ -19,6 +19,7 @@ pub fn advice(error: &Error) -> String {
         | Error::BadToken
         | Error::Forbidden
         | Error::MissingScope(_)
+        | Error::SecondFactorNeeded
         | Error::NotFound
         | Error::LastAdministrator
         | Error::DuplicateUrl => of_problem(&error.problem()).into_owned(),
@@ -127,6 +128,7 @@ mod tests {
             Error::BadRequest(Problem::invalid("title", "title has 1 to 200 characters")),
             Error::BadToken,
             Error::Forbidden,
+            Error::SecondFactorNeeded,
             Error::NotFound,
             Error::LastAdministrator,
             Error::DuplicateUrl,

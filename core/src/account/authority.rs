@@ -12,6 +12,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use super::key::{self, KeyHash, Scope};
+use super::otp;
 use super::{Caller, Token, fold};
 use crate::Tidings;
 use crate::clock::Timestamp;
@@ -25,6 +26,8 @@ use crate::trail::{self, Actor, Entry, Origin};
 pub(crate) struct Identity {
     claim: Claim,
     origin: Origin,
+    /// Whether administrators need a second factor.
+    requires_otp: bool,
 }
 
 /// Who a caller claims to be.
@@ -41,8 +44,16 @@ pub(crate) enum Claim {
 }
 
 impl Identity {
-    pub(crate) const fn new(claim: Claim, origin: Origin) -> Self {
-        Self { claim, origin }
+    pub(crate) const fn new(claim: Claim, origin: Origin, requires_otp: bool) -> Self {
+        Self { claim, origin, requires_otp }
+    }
+
+    /// Returns the id of the session that the caller's token names.
+    pub(crate) fn session(&self) -> Option<&str> {
+        match &self.claim {
+            Claim::Named { token: Some((_, token)), .. } => token.session(),
+            _ => None,
+        }
     }
 
     /// Returns whether the caller claims nothing.
@@ -66,8 +77,8 @@ impl Identity {
     /// `bad token` if the caller is not a member, or their token was revoked.
     pub(crate) fn member<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Member<'tx>> {
         let Claim::Named { folded, .. } = &self.claim else { return Err(Error::BadToken) };
-        let record = find(tx, folded)?;
-        self.proven(record).ok_or(Error::BadToken)
+        let found = tx.row(FIND_IN_SESSION, &[folded.into(), self.session().unwrap_or_default().into()])?;
+        self.proven(found.map(MemberRecord::in_session).transpose()?).ok_or(Error::BadToken)
     }
 
     /// Does the same as [`Identity::visitor`] for several callers.
@@ -76,27 +87,34 @@ impl Identity {
         identities: &[&Self],
     ) -> Result<Vec<Option<Member<'tx>>>, StoreError> {
         let names = identities.iter().filter_map(|identity| match &identity.claim {
-            Claim::Named { folded, .. } => Some([folded.into()]),
+            Claim::Named { folded, .. } => {
+                Some([folded.into(), identity.session().unwrap_or_default().into()])
+            }
             Claim::Guest | Claim::Key { .. } | Claim::Operator => None,
         });
-        let mut rows = row_each(tx, FIND, &names.collect::<Vec<_>>())?.into_iter();
+        let mut rows = row_each(tx, FIND_IN_SESSION, &names.collect::<Vec<_>>())?.into_iter();
         let visitor = |identity: &&Self| {
             if !identity.is_named() {
                 return Ok(None);
             }
             let row = rows.next().flatten();
-            Ok(identity.proven(row.map(MemberRecord::of).transpose()?))
+            Ok(identity.proven(row.map(MemberRecord::in_session).transpose()?))
         };
         identities.iter().map(visitor).collect()
     }
 
-    /// Returns the proof that the member with this record is acting; `None` without a record, or if the token was revoked.
-    fn proven<'tx>(&self, mut record: Option<MemberRecord>) -> Option<Member<'tx>> {
+    /// Returns the proof that the member with this record is acting; `None` without a record, or if the token or its session
+    /// was revoked. `found` also has the last use of the session, if it exists.
+    fn proven<'tx>(&self, mut found: Option<(MemberRecord, Option<Timestamp>)>) -> Option<Member<'tx>> {
         if let Claim::Named { token: Some((generation, token)), .. } = &self.claim {
-            record = record.filter(|record| *generation == record.generation && !record.blacklisted);
-            token.0.member.get_or_init(|| record.as_ref().map(|record| record.key));
+            let is_open = |last_seen: Option<Timestamp>| last_seen.is_some() || token.session().is_none();
+            found = found.filter(|(record, last_seen)| {
+                *generation == record.generation && !record.blacklisted && is_open(*last_seen)
+            });
+            token.0.member.get_or_init(|| found.as_ref().map(|(record, _)| record.key));
+            token.0.last_seen.get_or_init(|| found.as_ref().and_then(|(_, last_seen)| *last_seen));
         }
-        record.map(|record| Member { record, transaction: PhantomData })
+        found.map(|(record, _)| Member { record, transaction: PhantomData })
     }
 
     /// Returns the acting member, or `None` if the caller is a guest or their token is invalid.
@@ -138,6 +156,9 @@ impl Identity {
                 let has_token = matches!(self.claim, Claim::Named { token: Some(_), .. });
                 match (member.admin, has_token) {
                     (false, _) => return Err(Error::Forbidden),
+                    (true, true) if self.requires_otp && !otp::sql::is_enabled(tx, member.key)? => {
+                        return Err(Error::SecondFactorNeeded);
+                    }
                     (true, true) => Actor::Member(member.key),
                     (true, false) => Actor::OperatorAs(member.key),
                 }
@@ -171,7 +192,9 @@ impl Identity {
         }
         tidings.store().read(|tx| match self.admin(tx, scope) {
             Ok(admin) => Ok(Some(read(&admin))),
-            Err(Error::BadToken | Error::Forbidden | Error::MissingScope(_)) => Ok(None),
+            Err(Error::BadToken | Error::Forbidden | Error::MissingScope(_) | Error::SecondFactorNeeded) => {
+                Ok(None)
+            }
             Err(error) => Err(error),
         })
     }
@@ -289,8 +312,18 @@ pub(crate) struct MemberRecord {
 /// Finds a member by their folded id.
 const FIND: &str = "SELECT key, id, generation, admin IS NOT NULL, blacklisted IS NOT NULL, measured_since
                     FROM member WHERE folded = $1";
+/// Finds a member by their folded id, with the last use of their session $2.
+const FIND_IN_SESSION: &str =
+    "SELECT m.key, m.id, m.generation, m.admin IS NOT NULL, m.blacklisted IS NOT NULL, m.measured_since, s.last_seen
+     FROM member m LEFT JOIN session s ON s.id = $2 AND s.member = m.key WHERE m.folded = $1";
 
 impl MemberRecord {
+    /// Reads a row of [`FIND_IN_SESSION`].
+    fn in_session(mut row: Row) -> Result<(Self, Option<Timestamp>), StoreError> {
+        let last_seen = row.take(6)?;
+        Ok((Self::of(row)?, last_seen))
+    }
+
     /// Reads a row of [`FIND`].
     fn of(mut row: Row) -> Result<Self, StoreError> {
         Ok(Self {

@@ -20,7 +20,7 @@ use crate::error::{Code, Error, Problem, Result};
 use crate::id::{ObjectId, random};
 use crate::store::{Isolation, StoreError};
 use crate::text;
-use crate::trail::{Action, Entry};
+use crate::trail::{Action, Entry, hex};
 
 mod sql;
 #[cfg(test)]
@@ -76,18 +76,15 @@ impl KeyHash {
         (checksum(secret) == sum).then(|| Self(Sha256::digest(text).into()))
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.0
+    /// Returns the hash as it is stored.
+    pub(crate) fn digits(&self) -> String {
+        hex(&self.0)
     }
 }
 
 /// Returns the checksum of the digits of a secret.
 fn checksum(secret: &str) -> String {
     hex(&Sha256::digest(secret)[..CHECKSUM])
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns a new key.

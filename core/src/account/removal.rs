@@ -14,9 +14,14 @@ use crate::id::MemberKey;
 use crate::store::inspect::Inspected;
 use crate::store::{StoreError, Topic, Tx};
 
-/// The tables of acts, which have a column `member`: the columns of the primary key, and the order in which an index has
-/// the rows of a member.
-const ACTS: [(&str, &str, &str); 8] = [
+/// The tables whose rows go with their `member`: the columns of the primary key, and the order in which an index has the rows
+/// of a member.
+const OWNED: [(&str, &str, &str); 12] = [
+    // A few rows, which the removal deletes at once.
+    ("audit_identity", "member", "member"),
+    ("second_factor", "member", "member"),
+    ("recovery_code", "member, hash", "member, hash"),
+    ("session", "id", "member, last_seen"),
     // Before the table to which recent likes move.
     ("recent_like", "member, post", "member, post"),
     ("settled_like", "member, post", "member, post"),
@@ -86,7 +91,7 @@ pub(crate) fn delete_remains(tx: &mut dyn Tx, limit: u64) -> Result<bool, StoreE
 /// Deletes up to `limit` acts of a removed member, and returns their number.
 fn delete_acts(tx: &mut dyn Tx, member: MemberKey, limit: u64) -> Result<u64, StoreError> {
     let mut deleted = 0;
-    for table in ACTS {
+    for table in OWNED {
         deleted += sql::delete(tx, table, member, limit - deleted)?;
     }
     Ok(deleted)
@@ -118,7 +123,7 @@ pub(crate) fn remove_unknown(database: &dyn Inspected) -> Result<()> {
 
 /// Returns the tables whose rows have a member.
 fn owned() -> impl Iterator<Item = &'static str> {
-    ACTS.iter().map(|(table, ..)| *table).chain(["feedback"])
+    OWNED.iter().map(|(table, ..)| *table).chain(["feedback"])
 }
 
 mod sql {

@@ -1,8 +1,14 @@
 //! Sign-up, sign-in, sign-out and password changes.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
+use super::attempt::{begin, failed, succeeded};
+use super::device::SignInClient;
+use super::otp::{self, Factor};
 use super::password::{Check, Purpose, Turn, is_common};
+use super::sessions::NewSession;
 use super::throttle::Attempt;
 use super::verify::{Verdict, university_id, university_name};
 use super::{
@@ -10,9 +16,8 @@ use super::{
     revoke_tokens, sign_out,
 };
 use crate::Tidings;
-use crate::client::Client;
 use crate::error::{Error, Outcome, Problem, Result};
-use crate::id::MemberKey;
+use crate::id::{MemberKey, ObjectId};
 use crate::store::{Arg, Isolation, StoreError, Tx};
 
 #[cfg(test)]
@@ -46,7 +51,7 @@ pub struct SignUp {
 /// differ; `already id` if the id is taken or reserved for the university. `sign_up fail` if the store fails;
 /// `overloaded` if too many passwords wait to be hashed.
 pub fn sign_up(tidings: &Tidings, form: &SignUp) -> Result<AccessToken> {
-    sign_up_from(tidings, form, None)
+    sign_up_from(tidings, form, SignInClient::default())
 }
 
 /// Signs a member up like [`sign_up`], for `client`, which takes turns with other clients when passwords wait to be
@@ -54,8 +59,12 @@ pub fn sign_up(tidings: &Tidings, form: &SignUp) -> Result<AccessToken> {
 ///
 /// # Errors
 /// The errors of [`sign_up`].
-pub fn sign_up_from(tidings: &Tidings, form: &SignUp, client: Option<Client>) -> Result<AccessToken> {
-    register(tidings, form, client, false)
+pub fn sign_up_from(
+    tidings: &Tidings,
+    form: &SignUp,
+    client: impl Into<SignInClient>,
+) -> Result<AccessToken> {
+    register(tidings, form, &client.into(), false)
 }
 
 /// Signs a member up like [`sign_up_from`]; if `admin`, the password may not be one of the most common.
@@ -65,7 +74,7 @@ pub fn sign_up_from(tidings: &Tidings, form: &SignUp, client: Option<Client>) ->
 pub(crate) fn register(
     tidings: &Tidings,
     form: &SignUp,
-    client: Option<Client>,
+    client: &SignInClient,
     admin: bool,
 ) -> Result<AccessToken> {
     let config = tidings.config();
@@ -84,54 +93,135 @@ pub(crate) fn register(
         if taken || tidings.verifier().reserves(tidings, &form.id)? {
             return Err(Outcome::AlreadyId.into());
         }
-        let password = tidings.hasher().hash(Turn::new(Purpose::SignUp, client), &form.pw)?;
-        insert(tidings, New { id: form.id.clone(), nickname, password, verified: None })
+        let password = tidings.hasher().hash(Turn::new(Purpose::SignUp, client.client), &form.pw)?;
+        insert(tidings, New { id: form.id.clone(), nickname, password, verified: None }, client)
     };
     register().map_err(|e: Error| e.if_failed("sign_up fail"))
+}
+
+/// The input of a sign-in.
+#[derive(Clone, Default)]
+pub struct SignIn {
+    /// The sign-in identifier.
+    pub id: String,
+    /// The password.
+    pub pw: String,
+    /// A code of the authenticator, or a recovery code, if the member has enabled the second factor.
+    pub otp: Option<String>,
+}
+
+/// Signs a member in who has no second factor. `client` is the origin of the attempt, for sign-in slowing; `None` is never
+/// slowed.
+///
+/// # Errors
+/// The errors of [`sign_in_with`].
+pub fn sign_in(
+    tidings: &Tidings,
+    id: &str,
+    pw: &str,
+    client: impl Into<SignInClient>,
+) -> Result<AccessToken> {
+    sign_in_with(tidings, &SignIn { id: id.to_owned(), pw: pw.to_owned(), otp: None }, client)
 }
 
 /// Signs a member in. `client` is the origin of the attempt, for sign-in slowing; `None` is never slowed.
 ///
 /// # Errors
-/// `No member`, `incorrect pw`, `blacklist user`, in this order; `too many requests` after many failures;
-/// `overloaded` if too many passwords wait to be hashed.
-pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) -> Result<AccessToken> {
+/// `No member`, `incorrect pw`, `blacklist user`, and for members who have enabled the second factor `otp required` without
+/// a code and `incorrect otp` with a wrong one, in this order; `too many requests` after many failures; `overloaded` if too
+/// many passwords wait to be hashed.
+pub fn sign_in_with(
+    tidings: &Tidings,
+    form: &SignIn,
+    client: impl Into<SignInClient>,
+) -> Result<AccessToken> {
+    let (SignIn { id, pw, otp }, client) = (form, client.into());
     let possible = !is_too_long(tidings.config(), id);
-    let attempt = begin(tidings, possible.then_some(id), client)?;
+    let attempt = begin(tidings, possible.then_some(id), client.client)?;
     if !possible {
         return Err(failed(attempt, Outcome::NoMember));
     }
     let stored = tidings.store().read(|tx| sql::credentials(tx, &fold(id)))?;
-    let turn = Turn::new(Purpose::SignIn, client);
+    let turn = Turn::new(Purpose::SignIn, client.client);
     let check = tidings.hasher().check(turn, pw, stored.as_ref().map(|stored| stored.password.as_str()))?;
     let stored = match (stored, check) {
         (None, _) => return Err(failed(attempt, Outcome::NoMember)),
         (Some(_), Check::Wrong) => return Err(failed(attempt, Outcome::IncorrectPw)),
         (Some(stored), _) => stored,
     };
-    if let Some(attempt) = attempt {
-        attempt.succeeded();
-    }
     if stored.blacklisted {
+        succeeded(attempt);
         return Err(Outcome::BlacklistUser.into());
     }
     warn_if_common(&stored, pw);
-    if check == Check::RightButOld {
-        let (key, generation) = (stored.key, stored.generation);
-        match tidings.hasher().hash(Turn::new(Purpose::Rehash, client), pw) {
-            // Has no effect if the password has changed since it was checked.
-            Ok(password) => {
-                // This changes one row, unless work that ran alone has changed the password.
-                tidings
-                    .store()
-                    .write(Isolation::Locking, move |tx| sql::set_password(tx, key, generation, &password))?;
-            }
+    let rehashed = if check == Check::RightButOld {
+        match tidings.hasher().hash(Turn::new(Purpose::Rehash, client.client), pw) {
+            Ok(password) => Some(password),
             // The member is signed in nevertheless; their next sign-in tries to rehash again.
-            Err(Error::Overloaded) => {}
+            Err(Error::Overloaded) => None,
             Err(error) => return Err(error),
         }
+    } else {
+        None
+    };
+    let (key, generation) = (stored.key, stored.generation);
+    let change = move |tx: &mut dyn Tx| {
+        if let Some(password) = &rehashed {
+            // Has no effect if the password has changed since it was checked.
+            sql::set_password(tx, key, generation, password)?;
+        }
+        Ok(generation)
+    };
+    finish(tidings, &stored, attempt, otp.as_deref(), &client, Isolation::Locking, change)
+}
+
+/// Ends a sign-in whose password was right: checks the second factor, makes the `change`, which returns the generation of the
+/// member's tokens, and begins a session, all in one write.
+///
+/// With [`Isolation::Locking`], it locks the rows of one member: their second factor, their row and their sessions, in this
+/// order.
+fn finish(
+    tidings: &Tidings,
+    stored: &Credentials,
+    attempt: Option<Attempt<'_>>,
+    otp: Option<&str>,
+    client: &SignInClient,
+    isolation: Isolation,
+    change: impl Fn(&mut dyn Tx) -> Result<i64, StoreError> + Send + 'static,
+) -> Result<AccessToken> {
+    let session = Arc::new(new_session(tidings, client));
+    let (key, now, otp, new) = (stored.key, tidings.now(), otp.map(str::to_owned), Arc::clone(&session));
+    let written = tidings.store().write::<_, StoreError>(isolation, move |tx| {
+        let factor = otp::verify(tx, key, otp.as_deref(), now)?;
+        if matches!(factor, Factor::Missing | Factor::Wrong) {
+            return Ok((factor, 0));
+        }
+        let generation = change(tx)?;
+        new.insert(tx, key, generation)?;
+        Ok((factor, generation))
+    });
+    match written? {
+        // A right password does not excuse wrong codes, so it counts neither as a success nor as a failure.
+        (Factor::Missing, _) => Err(Outcome::OtpRequired.into()),
+        (Factor::Wrong, _) => Err(failed(attempt, Outcome::IncorrectOtp)),
+        (Factor::None | Factor::Right, generation) => {
+            succeeded(attempt);
+            issue(tidings, &stored.id, generation, &session)
+        }
     }
-    issue(tidings, &stored.id, stored.generation)
+}
+
+/// Signs in a member whom the university verifies and who has no second factor.
+///
+/// # Errors
+/// The errors of [`sign_in_up_with`].
+pub fn sign_in_up(
+    tidings: &Tidings,
+    id: &str,
+    pw: &str,
+    client: impl Into<SignInClient>,
+) -> Result<AccessToken> {
+    sign_in_up_with(tidings, &SignIn { id: id.to_owned(), pw: pw.to_owned(), otp: None }, client)
 }
 
 /// Signs in a member whom the university verifies, and registers them at their first sign-in.
@@ -143,19 +233,25 @@ pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) ->
 /// # Errors
 /// `api error` if the university does not answer; `not school` if it does not know the id, or the id breaks the rule
 /// above; `pw incorrect` if the password differs from the university's, or from that of a member who signed up here
-/// with that id; `blacklist user`; `too many requests` and `overloaded` as for [`sign_in`].
-pub fn sign_in_up(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) -> Result<AccessToken> {
+/// with that id; `blacklist user`; `otp required`, `incorrect otp`, `too many requests` and `overloaded` as for
+/// [`sign_in_with`].
+pub fn sign_in_up_with(
+    tidings: &Tidings,
+    form: &SignIn,
+    client: impl Into<SignInClient>,
+) -> Result<AccessToken> {
+    let (SignIn { id, pw, otp }, client) = (form, client.into());
     let id = university_id(id);
-    let attempt = begin(tidings, id.as_deref(), client)?;
+    let attempt = begin(tidings, id.as_deref(), client.client)?;
     // The verifier is not asked about an id that breaks the rule.
     let Some(id) = id.as_deref() else { return Err(failed(attempt, Outcome::NotSchool)) };
-    let (name, major) = match tidings.verifier().verify_for(tidings, id, pw, client)?? {
+    let (name, major) = match tidings.verifier().verify_for(tidings, id, pw, client.client)?? {
         Verdict::Unknown => return Err(failed(attempt, Outcome::NotSchool)),
         Verdict::WrongPassword => return Err(failed(attempt, Outcome::PwIncorrect)),
         Verdict::Verified { name, major } => (university_name(&name), university_name(&major)),
     };
     let stored = tidings.store().read(|tx| sql::credentials(tx, &fold(id)))?;
-    let turn = Turn::new(Purpose::SignInUp, client);
+    let turn = Turn::new(Purpose::SignInUp, client.client);
     let check = match &stored {
         Some(stored) => tidings.hasher().check(turn, pw, Some(&stored.password))?,
         None => Check::Wrong,
@@ -164,13 +260,14 @@ pub fn sign_in_up(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>)
         let nickname = cut_nickname(tidings.config(), &name, id);
         let password = tidings.hasher().hash(turn, pw)?;
         succeeded(attempt);
-        return insert(tidings, New { id: id.to_owned(), nickname, password, verified: Some((name, major)) });
+        let new = New { id: id.to_owned(), nickname, password, verified: Some((name, major)) };
+        return insert(tidings, new, &client);
     };
     if !stored.verified && check == Check::Wrong {
         return Err(failed(attempt, Outcome::PwIncorrect));
     }
-    succeeded(attempt);
     if stored.blacklisted {
+        succeeded(attempt);
         return Err(Outcome::BlacklistUser.into());
     }
     warn_if_common(&stored, pw);
@@ -178,14 +275,14 @@ pub fn sign_in_up(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>)
     let (key, generation) = (stored.key, stored.generation);
     // A new password at the university revokes the tokens, like any changed password.
     let changed = check == Check::Wrong;
-    let generation = tidings.store().write(Isolation::Alone, move |tx| {
+    let change = move |tx: &mut dyn Tx| {
         if let Some(password) = &password {
             sql::set_password(tx, key, generation, password)?;
         }
         sql::set_verified(tx, key, &name, &major)?;
         if changed { revoke_tokens(tx, key) } else { Ok(generation) }
-    })?;
-    issue(tidings, &stored.id, generation)
+    };
+    finish(tidings, &stored, attempt, otp.as_deref(), &client, Isolation::Alone, change)
 }
 
 /// The input of a password change.
@@ -208,15 +305,16 @@ pub fn change_pw(
     tidings: &Tidings,
     caller: &Caller,
     form: &NewPassword,
-    client: Option<Client>,
+    client: impl Into<SignInClient>,
 ) -> Result<AccessToken> {
+    let client = client.into();
     let identity = caller.identify(tidings);
     let stored = tidings.store().read(|tx| {
         let member = identity.member(tx)?;
         sql::credentials(tx, &fold(&member.id))?.ok_or(Error::BadToken)
     })?;
-    let attempt = begin(tidings, Some(&stored.id), client)?;
-    let turn = Turn::new(Purpose::ChangePw, client);
+    let attempt = begin(tidings, Some(&stored.id), client.client)?;
+    let turn = Turn::new(Purpose::ChangePw, client.client);
     if tidings.hasher().check(turn, &form.pw, Some(&stored.password))? == Check::Wrong {
         return Err(failed(attempt, Outcome::IncorrectPw));
     }
@@ -227,14 +325,18 @@ pub fn change_pw(
         return Err(Outcome::CheckPw.because(problem));
     }
     let password = tidings.hasher().hash(turn, &form.new_pw)?;
+    let session = Arc::new(new_session(tidings, &client));
+    let new = Arc::clone(&session);
     let generation = tidings.store().write(Isolation::Alone, move |tx| {
         let member = identity.member(tx)?;
         if sql::set_password(tx, member.key, stored.generation, &password)? == 0 {
             return Err(Error::BadToken);
         }
-        Ok(revoke_tokens(tx, member.key)?)
+        let generation = revoke_tokens(tx, member.key)?;
+        new.insert(tx, member.key, generation)?;
+        Ok(generation)
     })?;
-    issue(tidings, &stored.id, generation)
+    issue(tidings, &stored.id, generation, &session)
 }
 
 /// Revokes every token of the caller, including the one they sent.
@@ -261,27 +363,17 @@ fn warn_if_common(stored: &Credentials, pw: &str) {
     }
 }
 
-/// Begins an attempt, or returns `None` if this client is not slowed. `id` is `None` if no account can have the id.
-fn begin<'t>(tidings: &'t Tidings, id: Option<&str>, client: Option<Client>) -> Result<Option<Attempt<'t>>> {
-    let Some(client) = client.filter(|_| tidings.config().sign_in_slowing) else { return Ok(None) };
-    tidings.throttle().begin(id, client).map(Some)
+/// Returns the session that a sign-in with this client begins.
+fn new_session(tidings: &Tidings, client: &SignInClient) -> NewSession {
+    let at = tidings.now();
+    let expires = tidings.keys().expiry(at);
+    NewSession { id: ObjectId::new(tidings.clock()), device: client.device.clone(), at, expires }
 }
 
-fn succeeded(attempt: Option<Attempt<'_>>) {
-    if let Some(attempt) = attempt {
-        attempt.succeeded();
-    }
-}
-
-fn failed(attempt: Option<Attempt<'_>>, outcome: Outcome) -> Error {
-    if let Some(attempt) = attempt {
-        attempt.failed();
-    }
-    outcome.into()
-}
-
-fn issue(tidings: &Tidings, id: &str, generation: i64) -> Result<AccessToken> {
-    Ok(AccessToken { access_token: tidings.keys().sign(id, generation, tidings.now())? })
+/// Returns the token of a session that was inserted.
+fn issue(tidings: &Tidings, id: &str, generation: i64, session: &NewSession) -> Result<AccessToken> {
+    let token = tidings.keys().sign(id, generation, &session.id.to_string(), session.at)?;
+    Ok(AccessToken { access_token: token })
 }
 
 struct New {
@@ -291,15 +383,19 @@ struct New {
     verified: Option<(String, String)>,
 }
 
-fn insert(tidings: &Tidings, new: New) -> Result<AccessToken> {
+fn insert(tidings: &Tidings, new: New, client: &SignInClient) -> Result<AccessToken> {
     let (now, generation, id) = (tidings.now(), new_generation(), new.id.clone());
-    // This adds one row. If another transaction adds a member with the same id, it waits for the outcome.
-    let inserted =
-        tidings.store().write(Isolation::Locking, move |tx| Ok(sql::insert(tx, &new, generation, now)?));
+    let session = Arc::new(new_session(tidings, client));
+    let begun = Arc::clone(&session);
+    // This adds two rows. If another transaction adds a member with the same id, it waits for the outcome.
+    let inserted = tidings.store().write(Isolation::Locking, move |tx| {
+        let key = sql::insert(tx, &new, generation, now)?;
+        Ok(begun.insert(tx, key, generation)?)
+    });
     match inserted {
         Err(Error::Store(StoreError::Duplicate)) => Err(Outcome::AlreadyId.into()),
         Err(error) => Err(error),
-        Ok(()) => issue(tidings, &id, generation),
+        Ok(()) => issue(tidings, &id, generation, &session),
     }
 }
 
@@ -338,10 +434,10 @@ mod sql {
         new: &New,
         generation: i64,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<MemberKey, StoreError> {
         let (name, major) = new.verified.as_ref().map(|(name, major)| (name, major)).unzip();
         let sql = "INSERT INTO member (id, folded, password, generation, nickname, name, major, date)
-                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING key";
         let folded = fold(&new.id);
         let args: [Arg<'_>; 8] = [
             (&new.id).into(),
@@ -353,9 +449,9 @@ mod sql {
             major.into(),
             now.into(),
         ];
-        tx.run(sql, &args)?;
+        let key = tx.one(sql, &args)?.take(0)?;
         tx.touch(Topic::Members);
-        Ok(())
+        Ok(key)
     }
 
     /// Stores a password hash unless the member has been removed or their tokens revoked in the meantime.

@@ -43,6 +43,9 @@ pub(crate) struct Claims {
     /// revoked.
     #[serde(rename = "gen")]
     pub(crate) generation: i64,
+    /// The id of the session; `None` in a token that is older than sessions.
+    #[serde(rename = "sid", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) session: Option<String>,
 }
 
 impl Claims {
@@ -202,14 +205,29 @@ impl Keys {
         self.missing.as_ref().map_or(Ok(()), |file| Err(StoreError::MissingKey { file: file.clone() }.into()))
     }
 
-    /// Returns a token for the member `id` with this generation.
-    pub(crate) fn sign(&self, id: &str, generation: i64, now: Timestamp) -> Result<String> {
+    /// Returns the time at which a token that is signed now expires.
+    pub(crate) fn expiry(&self, now: Timestamp) -> Timestamp {
+        Timestamp::from_millis((now.as_millis().div_euclid(1_000) + self.lifetime_s).saturating_mul(1_000))
+    }
+
+    /// Returns a token for the member `id` with this generation and this session.
+    pub(crate) fn sign(&self, id: &str, generation: i64, session: &str, now: Timestamp) -> Result<String> {
         self.required()?;
         self.follow();
         let iat = now.as_millis().div_euclid(1_000);
-        let claims = Claims { sub: id.to_owned(), iat, exp: iat + self.lifetime_s, generation };
+        let session = Some(session.to_owned());
+        let claims = Claims { sub: id.to_owned(), iat, exp: iat + self.lifetime_s, generation, session };
         let token = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.set.load().signs);
         token.map_err(|e| Error::Internal(e.into()))
+    }
+
+    /// Returns a token as it was before there were sessions.
+    #[cfg(test)]
+    pub(crate) fn sign_without_session(&self, id: &str, generation: i64, now: Timestamp) -> String {
+        let iat = now.as_millis().div_euclid(1_000);
+        let claims =
+            Claims { sub: id.to_owned(), iat, exp: iat + self.lifetime_s, generation, session: None };
+        jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.set.load().signs).unwrap()
     }
 
     /// Returns the claims of a token that was signed with the current or the previous key. The expiry is not checked.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::calendar::Calendar;
 use super::visitor::{self, DayKeys, day_keys};
 use super::{State, log, trends};
-use crate::account::removal;
+use crate::account::{removal, sessions};
 use crate::audit;
 use crate::clock::{Clock, DAY_MS, SECOND_MS, Timestamp};
 use crate::error::{Error, Result};
@@ -187,6 +187,7 @@ impl Janitor {
             self.in_batches(u64::MAX, removal::delete_remains),
             self.delete_guests(past),
             self.in_batches(u64::MAX, move |tx, limit| trends::prune(tx, now, limit)),
+            self.in_batches(u64::MAX, move |tx, limit| sessions::prune(tx, now, limit)),
             self.delete_lines(log_from),
             self.in_batches(u64::MAX, move |tx, limit| audit::prune(tx, now, audit_from, limit)),
             self.in_batches(u64::MAX, move |tx, limit| log::prune_requests(tx, first_day, limit)),

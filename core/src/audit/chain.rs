@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::{PAGE, Read, hex, sql};
+use super::{PAGE, Read, sql};
 use crate::account::Admin;
 use crate::clock::Timestamp;
 use crate::error::Result;
@@ -30,7 +30,7 @@ impl FromStr for Head {
     fn from_str(text: &str) -> Result<Self, InvalidHead> {
         let (seq, hash) = text.split_once(':').ok_or(InvalidHead)?;
         let seq = seq.parse().map_err(|_| InvalidHead)?;
-        let is_hash = hash.len() == 2 * HASH && hash.bytes().all(|b| b.is_ascii_hexdigit());
+        let is_hash = hash.len() == HASH && hash.bytes().all(|b| b.is_ascii_hexdigit());
         if is_hash && seq >= 0 { Ok(Self { seq, hash: hash.to_ascii_lowercase() }) } else { Err(InvalidHead) }
     }
 }
@@ -87,20 +87,18 @@ pub(super) fn verify(tx: &mut dyn Tx, admin: &Admin<'_>, head: Option<&Head>) ->
             _ if walk.at != (seq, hash.clone()) => fault(walk.at.0 + 1, ENDS_EARLY),
             _ if !walk.expired => fault(removed.0 + 1, BEGINS_LATE),
             Some(head) if !walk.head_seen && head.seq > removed.0 => fault(head.seq, HEAD_GONE),
-            Some(head) if head.seq == removed.0 && head.hash != hex(&removed.1) => {
-                fault(head.seq, NOT_THE_HEAD)
-            }
+            Some(head) if head.seq == removed.0 && head.hash != removed.1 => fault(head.seq, NOT_THE_HEAD),
             _ => None,
         }
     });
     let (intact, records) = (fault.is_none(), walk.records);
-    Ok(Verification { intact, records, seq, hash: hex(&hash), fault })
+    Ok(Verification { intact, records, seq, hash, fault })
 }
 
 /// A walk along the chain.
 struct Walk<'h> {
     /// The number and the hash of the last verified record.
-    at: (i64, Vec<u8>),
+    at: (i64, String),
     records: i64,
     /// Whether a record tells that the beginning expired, if it did.
     expired: bool,
@@ -109,7 +107,7 @@ struct Walk<'h> {
 }
 
 impl Walk<'_> {
-    fn all(&mut self, tx: &mut dyn Tx, admin: &Admin<'_>, removed: &(i64, Vec<u8>)) -> Result<Option<Fault>> {
+    fn all(&mut self, tx: &mut dyn Tx, admin: &Admin<'_>, removed: &(i64, String)) -> Result<Option<Fault>> {
         let expiry = expiry(removed);
         loop {
             let page = sql::after(tx, admin, self.at.0, PAGE)?;
@@ -133,7 +131,7 @@ impl Walk<'_> {
         if record.seq != self.at.0 + 1 {
             return Some(MISSING);
         }
-        if record.digest(&self.at.1) != *record.hash {
+        if record.digest(&self.at.1) != record.hash {
             return Some(CHANGED);
         }
         if !is_of(&record.actor_member, actor.as_ref()) || !is_of(&record.subject_member, subject.as_ref()) {
@@ -141,7 +139,7 @@ impl Walk<'_> {
         }
         if let Some(head) = self.head.filter(|head| head.seq == record.seq) {
             self.head_seen = true;
-            if head.hash != hex(&record.hash) {
+            if head.hash != record.hash {
                 return Some(NOT_THE_HEAD);
             }
         }
@@ -150,15 +148,15 @@ impl Walk<'_> {
 }
 
 /// Returns whether a member who still exists has the id that a record names.
-fn is_of(named: &Named, member: Option<&(String, Option<Vec<u8>>)>) -> bool {
+fn is_of(named: &Named, member: Option<&(String, Option<String>)>) -> bool {
     let Some((id, salt)) = member else { return true };
-    let proof = salt.as_ref().map(|salt| trail::proof(salt, id).to_vec());
+    let proof = salt.as_ref().map(|salt| trail::proof(salt, id));
     proof.is_some() && proof == named.proof
 }
 
 /// Returns what the record of a removal says about the last removed record.
-fn expiry((seq, hash): &(i64, Vec<u8>)) -> String {
-    format!("{seq}:{}", hex(hash))
+fn expiry((seq, hash): &(i64, String)) -> String {
+    format!("{seq}:{hash}")
 }
 
 /// Removes up to `limit` records from the beginning that are older than `before`, and appends a record of it. Returns
@@ -183,4 +181,4 @@ pub(crate) fn prune(
 }
 
 /// The number, the date and the hash of a record.
-pub(super) type End = (i64, Timestamp, Vec<u8>);
+pub(super) type End = (i64, Timestamp, String);

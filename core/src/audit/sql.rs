@@ -21,7 +21,7 @@ fn select(conditions: &str) -> String {
 fn read(mut row: Row) -> Result<Read, StoreError> {
     let stored = record(&mut row)?;
     let mut member = |at: usize| -> Result<_, StoreError> {
-        let salt = row.take::<Option<Vec<u8>>>(at + 1)?;
+        let salt = row.take::<Option<String>>(at + 1)?;
         Ok(row.take::<Option<String>>(at)?.map(|id| (id, salt)))
     };
     Ok(Read { actor: member(14)?, subject: member(16)?, record: stored })
@@ -75,7 +75,7 @@ pub(super) fn ends(tx: &mut dyn Tx, seq: i64, limit: u64) -> Result<Vec<End>, St
 }
 
 /// Removes the records up to the one with this number and hash.
-pub(super) fn remove_until(tx: &mut dyn Tx, seq: i64, hash: &Vec<u8>) -> Result<(), StoreError> {
+pub(super) fn remove_until(tx: &mut dyn Tx, seq: i64, hash: &str) -> Result<(), StoreError> {
     tx.run("DELETE FROM audit WHERE seq <= $1", &[seq.into()])?;
     tx.run("UPDATE audit_chain SET removed_seq = $1, removed_hash = $2", &[seq.into(), hash.into()])?;
     Ok(())

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::draft::Draft;
 use super::{BackupError, Result, files_of};
-use crate::account::{self, Operator};
+use crate::Surface;
+use crate::account::Operator;
 use crate::clock::Clock;
 use crate::files::{self, beside, directory};
 use crate::store::StoreError;
@@ -20,16 +21,17 @@ pub(super) fn replace(
     operator: Operator,
     database: &Path,
     draft: Draft,
-    clock: &Clock,
+    by: (&Clock, Surface),
 ) -> Result<Option<PathBuf>> {
     let failed = BackupError::store(database);
-    let copy = Copied::open(&draft.path).map_err(&failed)?;
+    let mut copy = Copied::open(&draft.path).map_err(&failed)?;
+    copy.migrate().map_err(&failed)?;
     // Needed if the key comes from the settings: a restore cannot change it, and revoked tokens would be valid again.
-    copy.write(|tx| account::revoke_everybodys_tokens(tx, operator)).map_err(&failed)?;
+    copy.write(|tx| super::finish(tx, operator, by)).map_err(&failed)?;
     copy.ready().map_err(&failed)?;
     draft.finished()?;
     let lock = lock_out(database)?;
-    let kept = if lock.is_some() { Some(link_old(database, clock)?) } else { None };
+    let kept = if lock.is_some() { Some(link_old(database, by.0)?) } else { None };
     // The old key is removed before the new database is in place, so that no old token is ever valid for it.
     for file in files_of(database).iter().skip(1) {
         remove(file)?;

@@ -6,11 +6,11 @@ use std::time::{Duration, SystemTime};
 use tidings_cluster::{Scratch, only_on_sqlite};
 
 use super::*;
-use crate::Tidings;
 use crate::account::{self, Caller};
 use crate::notice::{self, Draft};
 use crate::post;
 use crate::testing::{NOW, Service, operator, service};
+use crate::{Surface, Tidings};
 
 fn nothing(_: Step) {}
 
@@ -19,7 +19,14 @@ fn copy(database: &Path, to: &Path) -> Result<Report> {
 }
 
 fn put(database: &Path, from: &Path) -> Result<Restored> {
-    restore(operator(), &database.into(), from, &Clock::fixed(NOW), &mut nothing, &CancelFlag::default())
+    restore(
+        operator(),
+        &database.into(),
+        from,
+        (&Clock::fixed(NOW), Surface::Library),
+        &mut nothing,
+        &CancelFlag::default(),
+    )
 }
 
 fn notice(tidings: &Tidings, title: &str) {

@@ -83,6 +83,12 @@ const ACCOUNTS: &[Setting<Config>] = &[
         "Refuse the 10,000 most common passwords for every member; for administrators they are \
          always refused",
     ),
+    Setting::new(
+        "require-otp",
+        Form::Flag,
+        field!(Config, require_otp),
+        "Administrators need a second factor to act as administrators over HTTP",
+    ),
     Setting::new("id-min", CHARACTERS, field!(Config, id_length.min), "The fewest characters of an id"),
     Setting::new("id-max", CHARACTERS, field!(Config, id_length.max), "The most characters of an id"),
     Setting::new(

@@ -16,11 +16,14 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 53] = [
+const TABLES: [(&str, Treatment); 56] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
     ("roster", Treatment::Rows),
+    ("session", Treatment::Rows),
+    ("second_factor", Treatment::Rows),
+    ("recovery_code", Treatment::Rows),
     ("audit_identity", Treatment::Rows),
     ("audit", Treatment::Rows),
     ("audit_chain", Treatment::Settings),

@@ -214,7 +214,7 @@ fn a_file_is_copied_with_its_keys_and_later_revisions() {
     let revision = "SELECT n FROM revision";
     let touched = number(&copy, "SELECT min(revision) FROM touched");
     assert!(touched > number(&source, revision) && number(&copy, revision) >= touched);
-    assert_eq!(number(&copy, "SELECT count(*) FROM touched"), 7);
+    assert_eq!(number(&copy, "SELECT count(*) FROM touched"), 8);
     let found = number(&copy, "SELECT count(*) FROM post_index WHERE post_index MATCH 'rust'");
     assert!(found > 0);
 }

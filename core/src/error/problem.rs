@@ -68,6 +68,12 @@ codes! {
     UnknownMember = "unknown_member",
     /// The password is wrong.
     WrongPassword = "wrong_password",
+    /// The member has enabled the second factor, and no code was given.
+    OtpRequired = "otp_required",
+    /// The code of the second factor is wrong, or was used before.
+    WrongOtp = "wrong_otp",
+    /// Administrators need a second factor, and the caller has none.
+    SecondFactorNeeded = "second_factor_needed",
     /// The member is blacklisted.
     Blacklisted = "blacklisted",
     /// The university does not know the id.

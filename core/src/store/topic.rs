@@ -19,12 +19,22 @@ pub(crate) enum Topic {
     Members,
     /// Feedback.
     Feedback,
+    /// The audit trail.
+    Audit,
 }
 
 impl Topic {
     /// All topics in the order of their numbers.
-    pub(crate) const ALL: [Self; 7] =
-        [Self::Posts, Self::Notices, Self::Counts, Self::History, Self::Terms, Self::Members, Self::Feedback];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Posts,
+        Self::Notices,
+        Self::Counts,
+        Self::History,
+        Self::Terms,
+        Self::Members,
+        Self::Feedback,
+        Self::Audit,
+    ];
 
     /// Returns the topic's name in the database, which must not change.
     pub(super) const fn name(self) -> &'static str {
@@ -36,6 +46,7 @@ impl Topic {
             Self::Terms => "terms",
             Self::Members => "members",
             Self::Feedback => "feedback",
+            Self::Audit => "audit",
         }
     }
 }

@@ -118,9 +118,9 @@ fn refusals() -> [Shared; 11] {
         Shared::new(
             "NotAdmin",
             Error::Forbidden,
-            &[Code::NotAdmin, Code::MissingScope],
+            &[Code::NotAdmin, Code::MissingScope, Code::SecondFactorNeeded],
             "The caller is a member, and the operation is for administrators or for another member; or an API key without \
-             the scope that the operation needs.",
+             the scope that the operation needs; or an administrator without the second factor that the settings require.",
         ),
         Shared::new(
             "NotFound",

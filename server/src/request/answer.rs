@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::HeaderValue;
 use serde::Serialize;
-use tidings_core::account::{Caller, Client};
+use tidings_core::account::{Caller, SignInClient};
 use tidings_core::answer::{self, Encoded};
 use tidings_core::{Error, Outcome, Pending, Result, Tidings};
 
@@ -194,14 +194,15 @@ impl Call {
         Ok(lane(&app.lanes).run_for(client, move || work(&tidings, &caller, accepted)).await?)
     }
 
-    /// Runs a sign-in with the address of the client, and logs a failure if the settings ask for it.
+    /// Runs a sign-in with its client, and logs a failure if the settings ask for it.
     pub(crate) async fn sign_in<T: Serialize>(
         self,
         lane: impl FnOnce(&Lanes) -> &Lane,
-        work: impl FnOnce(&Tidings, &Caller, Client) -> Result<T> + Send + 'static,
+        work: impl FnOnce(&Tidings, &Caller, SignInClient) -> Result<T> + Send + 'static,
     ) -> Answer {
-        let (address, logs) = (self.address(), self.app.config.log_auth_failures);
-        let answer = self.answer_in(lane, move |tidings, caller| work(tidings, caller, address.into())).await;
+        let (address, client) = (self.address(), self.sign_in_client());
+        let logs = self.app.config.log_auth_failures;
+        let answer = self.answer_in(lane, move |tidings, caller| work(tidings, caller, client)).await;
         if logs
             && let Err(Refusal::Operation(error)) = &answer
             && is_auth_failure(error)
@@ -215,8 +216,8 @@ impl Call {
 
 /// Returns whether an error means that the caller failed to authenticate.
 fn is_auth_failure(error: &Error) -> bool {
-    use Outcome::{IncorrectPw, NoMember, NotSchool, PwIncorrect};
-    let wrong = [NoMember, IncorrectPw, NotSchool, PwIncorrect];
+    use Outcome::{IncorrectOtp, IncorrectPw, NoMember, NotSchool, PwIncorrect};
+    let wrong = [NoMember, IncorrectPw, IncorrectOtp, NotSchool, PwIncorrect];
     match error {
         Error::Documented(outcome, _) => wrong.contains(outcome),
         Error::TooManyRequests { .. } => true,

@@ -20,7 +20,7 @@ fn scopes(names: &str) -> Vec<Scope> {
 /// Returns the key with this hash. It may have expired.
 pub(crate) fn find(tx: &mut dyn Tx, key: KeyHash) -> Result<Option<KeyRecord>, StoreError> {
     let sql = "SELECT id, name, scopes, expires, last_used FROM api_key WHERE hash = $1";
-    let Some(mut row) = tx.row(sql, &[(&key.bytes().to_vec()).into()])? else { return Ok(None) };
+    let Some(mut row) = tx.row(sql, &[(&key.digits()).into()])? else { return Ok(None) };
     let (id, name): (String, String) = (row.take(0)?, row.take(1)?);
     Ok(Some(KeyRecord {
         id: Arc::from(id),
@@ -48,7 +48,7 @@ pub(super) fn insert(
     expires: Option<Timestamp>,
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO api_key (id, name, hash, scopes, date, expires) VALUES ($1, $2, $3, $4, $5, $6)";
-    let hash = hash.bytes().to_vec();
+    let hash = hash.digits();
     tx.run(sql, &[id.into(), name.into(), (&hash).into(), scopes.into(), now.into(), expires.into()])?;
     Ok(())
 }

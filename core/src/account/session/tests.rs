@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::account::import_roster;
+use crate::client::Client;
 use crate::import::to_the_end;
 use crate::testing::{Service, service, service_with};
 use crate::{config, profile, store};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Record;
-use crate::account::ResolvedCaller;
+use crate::account::{ResolvedCaller, sessions};
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
 use crate::analysis::log::{self, Entry, LogMember, LoggedRequest, RequestKeys};
@@ -119,12 +119,17 @@ impl MemberCache {
                     shown: if exists { LogMember::Member(*key) } else { LogMember::Removed },
                 })
             }
-            ResolvedCaller::Named { folded, generation } => {
+            ResolvedCaller::Named { folded, generation, session } => {
                 let row = match self.ids.get(folded) {
                     Some(row) => *row,
                     None => *self.ids.entry(folded.clone()).or_insert(sql::by_id(tx, folded)?),
                 };
-                let key = row.filter(|(_, current)| current == generation).map(|(key, _)| key);
+                let mut key = row.filter(|(_, current)| current == generation).map(|(key, _)| key);
+                if let (Some(member), Some(session)) = (key, session)
+                    && !sessions::sql::exists(tx, member, session)?
+                {
+                    key = None;
+                }
                 Ok(key.map_or(guest, |key| LogIdentity { key: Some(key), shown: LogMember::Member(key) }))
             }
         }

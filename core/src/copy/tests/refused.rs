@@ -200,7 +200,7 @@ mod server {
         let (source, server, other) = (places.posts("a.db"), places.server(), places.server());
         copied(&source, &server).unwrap();
         let message = copied(&source, &server).unwrap_err().to_string();
-        assert!(message.ends_with(" is not empty: its table post has rows"), "{message}");
+        assert!(message.ends_with(" is not empty: its table audit has rows"), "{message}");
         let message = copied(&server, &server).unwrap_err().to_string();
         assert!(message.ends_with(" cannot be copied to itself"), "{message}");
         places.server[1].query("CREATE TABLE song (title text)", &[]);

@@ -6,14 +6,14 @@ CREATE TABLE audit (
     actor          text NOT NULL, -- operator, member, key or service
     actor_name     text,
     actor_member   bigint, -- key of the member
-    actor_proof    bytea, -- salted hash of the member's id
+    actor_proof    text, -- salted hash of the member's id
     action         text NOT NULL,
     subject        text,
     subject_member bigint,
-    subject_proof  bytea,
+    subject_proof  text,
     old_value      text,
     new_value      text,
-    hash           bytea NOT NULL
+    hash           text NOT NULL
 );
 CREATE INDEX audit_subject_member ON audit (subject_member, seq) WHERE subject_member IS NOT NULL;
 CREATE INDEX audit_actor_member ON audit (actor_member, seq) WHERE actor_member IS NOT NULL;
@@ -23,23 +23,23 @@ CREATE INDEX audit_date ON audit (date);
 CREATE TABLE audit_chain (
     one          bigint PRIMARY KEY,
     removed_seq  bigint NOT NULL,
-    removed_hash bytea NOT NULL,
+    removed_hash text NOT NULL,
     head_seq     bigint NOT NULL,
-    head_hash    bytea NOT NULL
+    head_hash    text NOT NULL
 );
-INSERT INTO audit_chain VALUES (1, 0, decode(repeat('00', 32), 'hex'), 0, decode(repeat('00', 32), 'hex'));
+INSERT INTO audit_chain VALUES (1, 0, repeat('0', 64), 0, repeat('0', 64));
 
 -- The salts of the hashes of ids. A salt is deleted with its member, so that a hash no longer shows whose id it was.
 CREATE TABLE audit_identity (
-    member bigint PRIMARY KEY REFERENCES member (key) ON DELETE CASCADE,
-    salt   bytea NOT NULL
+    member bigint PRIMARY KEY,
+    salt   text NOT NULL
 );
 
 -- Keys of programs that administer.
 CREATE TABLE api_key (
     id        text PRIMARY KEY, -- public
     name      text NOT NULL UNIQUE,
-    hash      bytea NOT NULL UNIQUE, -- SHA-256 of the key
+    hash      text NOT NULL UNIQUE, -- SHA-256 of the key, hexadecimal
     scopes    text NOT NULL, -- names, separated by spaces
     date      bigint NOT NULL,
     expires   bigint,

@@ -6,14 +6,14 @@ CREATE TABLE audit (
     actor          TEXT NOT NULL,           -- operator, member, key or service
     actor_name     TEXT,
     actor_member   INTEGER,                 -- key of the member
-    actor_proof    BLOB,                    -- salted hash of the member's id
+    actor_proof    TEXT,                    -- salted hash of the member's id
     action         TEXT NOT NULL,
     subject        TEXT,
     subject_member INTEGER,
-    subject_proof  BLOB,
+    subject_proof  TEXT,
     old_value      TEXT,
     new_value      TEXT,
-    hash           BLOB NOT NULL
+    hash           TEXT NOT NULL
 ) STRICT;
 CREATE INDEX audit_subject_member ON audit (subject_member, seq) WHERE subject_member IS NOT NULL;
 CREATE INDEX audit_actor_member ON audit (actor_member, seq) WHERE actor_member IS NOT NULL;
@@ -23,23 +23,23 @@ CREATE INDEX audit_date ON audit (date);
 CREATE TABLE audit_chain (
     one          INTEGER PRIMARY KEY,
     removed_seq  INTEGER NOT NULL,
-    removed_hash BLOB NOT NULL,
+    removed_hash TEXT NOT NULL,
     head_seq     INTEGER NOT NULL,
-    head_hash    BLOB NOT NULL
+    head_hash    TEXT NOT NULL
 ) STRICT;
-INSERT INTO audit_chain VALUES (1, 0, zeroblob(32), 0, zeroblob(32));
+INSERT INTO audit_chain VALUES (1, 0, printf('%064d', 0), 0, printf('%064d', 0));
 
 -- The salts of the hashes of ids. A salt is deleted with its member, so that a hash no longer shows whose id it was.
 CREATE TABLE audit_identity (
-    member INTEGER PRIMARY KEY REFERENCES member (key) ON DELETE CASCADE,
-    salt   BLOB NOT NULL
+    member INTEGER PRIMARY KEY,
+    salt   TEXT NOT NULL
 ) STRICT;
 
 -- Keys of programs that administer.
 CREATE TABLE api_key (
     id        TEXT PRIMARY KEY,             -- public
     name      TEXT NOT NULL UNIQUE,
-    hash      BLOB NOT NULL UNIQUE,         -- SHA-256 of the key
+    hash      TEXT NOT NULL UNIQUE,         -- SHA-256 of the key, hexadecimal
     scopes    TEXT NOT NULL,                -- names, separated by spaces
     date      INTEGER NOT NULL,
     expires   INTEGER,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::open::open_unchanged;
+use super::open::{migrate, open_unchanged};
 use super::{APPLICATION_ID, StoreError, Tx};
 use crate::cancel::CancelFlag;
 use crate::files;
@@ -115,6 +115,14 @@ impl Copied {
         connection.pragma_update(None, "journal_mode", "DELETE")?;
         connection.pragma_update(None, "foreign_keys", true)?;
         Ok(Self(connection))
+    }
+
+    /// Updates an older schema.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn migrate(&mut self) -> Result<(), StoreError> {
+        migrate(&mut self.0, || true).map(drop)
     }
 
     /// Checks the integrity of the copy and returns the number of rows of all tables together.

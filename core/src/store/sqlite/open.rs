@@ -16,7 +16,7 @@ use super::{APPLICATION_ID, StoreError};
 use crate::files::{self, beside, key_file, private, word_model};
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const MIGRATIONS: [&str; 12] = [
+const MIGRATIONS: [&str; 13] = [
     include_str!("0001_initial.sql"),
     include_str!("0002_analysis.sql"),
     include_str!("0003_acts.sql"),
@@ -29,6 +29,7 @@ const MIGRATIONS: [&str; 12] = [
     include_str!("0010_hidden.sql"),
     include_str!("0011_feed_weights.sql"),
     include_str!("0012_audit.sql"),
+    include_str!("0013_sessions.sql"),
 ];
 
 /// The schema version of this program: the number of its migrations.
@@ -115,7 +116,10 @@ pub(super) fn leave_log(connection: &Connection, leave: bool) -> Result<(), Stor
 }
 
 /// Updates the schema. Returns false, without changes, if the file was replaced before the transaction began.
-fn migrate(connection: &mut Connection, is_current: impl Fn() -> bool) -> Result<bool, StoreError> {
+pub(super) fn migrate(
+    connection: &mut Connection,
+    is_current: impl Fn() -> bool,
+) -> Result<bool, StoreError> {
     let begin = rusqlite::TransactionBehavior::Immediate;
     let tx = connection.transaction_with_behavior(begin)?;
     if !is_current() {

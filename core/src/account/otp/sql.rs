@@ -1,0 +1,88 @@
+//! The SQL of the second factor.
+
+use data_encoding::BASE32_NOPAD;
+use zeroize::Zeroizing;
+
+use crate::account::Member;
+use crate::clock::Timestamp;
+use crate::id::MemberKey;
+use crate::store::{StoreError, Tx};
+
+/// A member's second factor.
+pub(super) struct Stored {
+    pub(super) secret: Zeroizing<Vec<u8>>,
+    pub(super) is_enabled: bool,
+    /// The step of the last code that was used.
+    pub(super) last_step: i64,
+}
+
+pub(super) fn factor(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<Stored>, StoreError> {
+    let sql = "SELECT secret, enabled IS NOT NULL, last_step FROM second_factor WHERE member = $1";
+    let Some(mut row) = tx.row(sql, &[member.into()])? else { return Ok(None) };
+    let digits = Zeroizing::new(row.take::<String>(0)?);
+    let secret = BASE32_NOPAD.decode(digits.as_bytes()).map(Zeroizing::new);
+    let secret = secret.map_err(|_| StoreError::Damaged("a stored secret is not base 32".into()))?;
+    Ok(Some(Stored { secret, is_enabled: row.take(1)?, last_step: row.take(2)? }))
+}
+
+/// Returns whether a member has enabled their second factor.
+pub(crate) fn is_enabled(tx: &mut dyn Tx, member: MemberKey) -> Result<bool, StoreError> {
+    Ok(factor(tx, member)?.is_some_and(|factor| factor.is_enabled))
+}
+
+/// Stores a secret that is not enabled yet, in place of an earlier one.
+pub(super) fn begin(tx: &mut dyn Tx, member: &Member<'_>, secret: &str) -> Result<(), StoreError> {
+    let sql = "INSERT INTO second_factor (member, secret, last_step) VALUES ($1, $2, 0)
+               ON CONFLICT (member) DO UPDATE SET secret = excluded.secret, last_step = 0";
+    tx.run(sql, &[member.key.into(), secret.into()])?;
+    Ok(())
+}
+
+pub(super) fn enable(
+    tx: &mut dyn Tx,
+    member: &Member<'_>,
+    now: Timestamp,
+    step: i64,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE second_factor SET enabled = $2, last_step = $3 WHERE member = $1";
+    tx.run(sql, &[member.key.into(), now.into(), step.into()])?;
+    Ok(())
+}
+
+pub(super) fn disable(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
+    tx.run("DELETE FROM second_factor WHERE member = $1", &[member.into()])?;
+    tx.run("DELETE FROM recovery_code WHERE member = $1", &[member.into()])?;
+    Ok(())
+}
+
+/// Records that the code of a step was used; returns false if it, or a later one, was used before.
+pub(super) fn use_step(tx: &mut dyn Tx, member: MemberKey, step: i64) -> Result<bool, StoreError> {
+    let sql = "UPDATE second_factor SET last_step = $2 WHERE member = $1 AND last_step < $2";
+    Ok(tx.run(sql, &[member.into(), step.into()])? > 0)
+}
+
+pub(super) fn recovery_codes(tx: &mut dyn Tx, member: MemberKey) -> Result<i64, StoreError> {
+    tx.one("SELECT count(*) FROM recovery_code WHERE member = $1", &[member.into()])?.take(0)
+}
+
+pub(super) fn replace_recovery_codes(
+    tx: &mut dyn Tx,
+    member: MemberKey,
+    hashes: &[String],
+) -> Result<(), StoreError> {
+    tx.run("DELETE FROM recovery_code WHERE member = $1", &[member.into()])?;
+    for hash in hashes {
+        tx.run("INSERT INTO recovery_code (member, hash) VALUES ($1, $2)", &[member.into(), hash.into()])?;
+    }
+    Ok(())
+}
+
+/// Removes a recovery code; returns false if the member has no such code.
+pub(super) fn use_recovery_code(tx: &mut dyn Tx, member: MemberKey, hash: &str) -> Result<bool, StoreError> {
+    let sql = "DELETE FROM recovery_code WHERE member = $1 AND hash = $2";
+    Ok(tx.run(sql, &[member.into(), hash.into()])? > 0)
+}
+
+pub(super) fn password(tx: &mut dyn Tx, member: &Member<'_>) -> Result<String, StoreError> {
+    tx.one("SELECT password FROM member WHERE key = $1", &[member.key.into()])?.take(0)
+}

@@ -1,0 +1,188 @@
+//! Tests of the second factor.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use super::*;
+use crate::account::{SignIn, sign_in, sign_in_with};
+use crate::admin;
+use crate::client::Client;
+use crate::clock::{DAY_MS, SECOND_MS};
+use crate::config::Config;
+use crate::testing::{Service, service, service_with};
+
+const NOBODY: Option<Client> = None;
+
+fn refusal<T>(result: Result<T>) -> String {
+    result.err().unwrap().to_string()
+}
+
+/// An authenticator.
+struct Phone(Vec<u8>);
+
+impl Phone {
+    fn code(&self, service: &Service) -> String {
+        code::at(&self.0, service.now())
+    }
+}
+
+/// Enables the second factor of a member.
+fn enable(service: &Service, caller: &Caller, id: &str) -> (Phone, Vec<String>) {
+    let secret = begin_otp(service, caller, &format!("password of {id}"), NOBODY).unwrap();
+    let phone = Phone(BASE32_NOPAD.decode(secret.secret.as_bytes()).unwrap());
+    let codes = enable_otp(service, caller, &phone.code(service), NOBODY).unwrap();
+    service.clock().advance(code::STEP_MS);
+    (phone, codes.recovery_codes)
+}
+
+fn form(id: &str, otp: Option<&str>) -> SignIn {
+    SignIn { id: id.into(), pw: format!("password of {id}"), otp: otp.map(str::to_owned) }
+}
+
+#[test]
+fn a_sign_in_needs_a_code_once_the_second_factor_is_enabled_and_each_code_works_once() {
+    let service = service();
+    let ann = service.member("ann");
+    let (phone, codes) = enable(&service, &ann, "ann");
+    assert_eq!(otp_status(&service, &ann).unwrap(), OtpStatus { enabled: 1, recovery_codes: 10 });
+    let try_with = |otp: Option<&str>| sign_in_with(&service, &form("ann", otp), NOBODY).map(drop);
+    assert_eq!(refusal(sign_in(&service, "ann", "password of ann", NOBODY)), "otp required");
+    assert_eq!(refusal(try_with(Some(" "))), "otp required");
+    assert_eq!(refusal(try_with(Some("000000"))), "incorrect otp");
+    let code = phone.code(&service);
+    try_with(Some(&format!(" {code} "))).unwrap();
+    assert_eq!(refusal(try_with(Some(&code))), "incorrect otp", "each code works once");
+    service.clock().advance(code::STEP_MS);
+    try_with(Some(&phone.code(&service))).unwrap();
+    // A recovery code, as people type it.
+    try_with(Some(&codes[3].to_uppercase().replace('-', " ").replace('0', "O"))).unwrap();
+    assert_eq!(refusal(try_with(Some(&codes[3]))), "incorrect otp");
+    assert_eq!(otp_status(&service, &ann).unwrap().recovery_codes, 9);
+    // A wrong password tells nothing about the second factor, and other members never see it.
+    let wrong = SignIn { pw: "another password".into(), ..form("ann", Some(&phone.code(&service))) };
+    assert_eq!(refusal(sign_in_with(&service, &wrong, NOBODY)), "incorrect pw");
+    service.member("ben");
+    sign_in_with(&service, &form("ben", Some("000000")), NOBODY).unwrap();
+}
+
+#[test]
+fn a_secret_counts_only_after_the_authenticator_has_shown_a_code() {
+    let service = service();
+    let ann = service.member("ann");
+    assert_eq!(refusal(enable_otp(&service, &ann, "000000", NOBODY)), "bad request");
+    assert_eq!(refusal(begin_otp(&service, &ann, "another password", NOBODY)), "incorrect pw");
+    let first = begin_otp(&service, &ann, "password of ann", NOBODY).unwrap();
+    assert_eq!(*first.uri, format!("otpauth://totp/tidings:ann?secret={}&issuer=tidings", *first.secret));
+    assert_eq!(otp_status(&service, &ann).unwrap(), OtpStatus { enabled: 0, recovery_codes: 0 });
+    sign_in(&service, "ann", "password of ann", NOBODY).unwrap();
+    assert_eq!(refusal(enable_otp(&service, &ann, "000000", NOBODY)), "incorrect otp");
+    // Another secret replaces the first one.
+    let (phone, _) = enable(&service, &ann, "ann");
+    assert_ne!(BASE32_NOPAD.encode(&phone.0), *first.secret);
+    let problem = begin_otp(&service, &ann, "password of ann", NOBODY).map(drop).unwrap_err().problem();
+    assert_eq!(problem.code, Code::NotPossible);
+    assert!(enable_otp(&service, &ann, &phone.code(&service), NOBODY).is_err());
+}
+
+#[test]
+fn it_is_disabled_and_recovery_codes_are_renewed_with_password_and_code() {
+    let service = service();
+    let ann = service.member("ann");
+    let (phone, codes) = enable(&service, &ann, "ann");
+    assert_eq!(
+        refusal(disable_otp(&service, &ann, "another password", &phone.code(&service), NOBODY)),
+        "incorrect pw"
+    );
+    assert_eq!(refusal(disable_otp(&service, &ann, "password of ann", "000000", NOBODY)), "incorrect otp");
+    assert_eq!(refusal(disable_otp(&service, &ann, "password of ann", "", NOBODY)), "incorrect otp");
+    let renewed =
+        renew_recovery_codes(&service, &ann, "password of ann", &phone.code(&service), NOBODY).unwrap();
+    assert!(renewed.recovery_codes.len() == 10 && !renewed.recovery_codes.contains(&codes[0]));
+    let with = |otp: &str| sign_in_with(&service, &form("ann", Some(otp)), NOBODY).map(drop);
+    assert_eq!(refusal(with(&codes[0])), "incorrect otp");
+    disable_otp(&service, &ann, "password of ann", &renewed.recovery_codes[0], NOBODY).unwrap();
+    assert_eq!(otp_status(&service, &ann).unwrap(), OtpStatus { enabled: 0, recovery_codes: 0 });
+    sign_in(&service, "ann", "password of ann", NOBODY).unwrap();
+    let again = disable_otp(&service, &ann, "password of ann", "000000", NOBODY).unwrap_err();
+    assert_eq!(again.problem(), NOT_ENABLED);
+}
+
+#[test]
+fn the_operator_resets_a_lost_second_factor() {
+    let service = service();
+    let (ann, boss) = (service.member("ann"), service.admin("boss"));
+    enable(&service, &ann, "ann");
+    assert_eq!(refusal(reset_otp(&service, &boss, "ann")), "Not admin");
+    assert_eq!(refusal(reset_otp(&service, &Caller::Operator, "nobody")), "Not found");
+    assert_eq!(refusal(reset_otp(&service, &Caller::Operator, "boss")), "bad request");
+    reset_otp(&service, &Caller::Operator, "ANN").unwrap();
+    sign_in(&service, "ann", "password of ann", NOBODY).unwrap();
+}
+
+#[test]
+fn guessing_codes_is_slowed_like_guessing_passwords_and_a_right_password_does_not_help() {
+    let service = service();
+    let ann = service.member("ann");
+    let (phone, _) = enable(&service, &ann, "ann");
+    let client = Some(Client::from(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))));
+    for _ in 0..5 {
+        assert_eq!(refusal(sign_in_with(&service, &form("ann", None), client)), "otp required");
+        assert_eq!(refusal(sign_in_with(&service, &form("ann", Some("000000")), client)), "incorrect otp");
+    }
+    sign_in_with(&service, &form("ann", Some("000000")), client).map(drop).unwrap_err();
+    assert_eq!(refusal(sign_in_with(&service, &form("ann", Some("000000")), client)), "too many requests");
+    assert_eq!(refusal(sign_in_with(&service, &form("ann", None), client)), "too many requests");
+    let other = Some(Client::from(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2))));
+    service.clock().advance(SECOND_MS * 60);
+    sign_in_with(&service, &form("ann", Some(&phone.code(&service))), other).unwrap();
+}
+
+#[test]
+fn administrators_need_it_if_the_settings_say_so() {
+    let service = service_with(Config { require_otp: true, ..Config::default() });
+    let (ann, ben) = (service.admin("ann"), service.member("ben"));
+    let refused = admin::blacklist(&service, &ann).unwrap_err();
+    assert_eq!(
+        (refused.to_string().as_str(), refused.problem().code),
+        ("Not admin", Code::SecondFactorNeeded)
+    );
+    let refused = admin::check(&service, &ann).unwrap_err();
+    assert_eq!(
+        (refused.to_string().as_str(), refused.problem().code),
+        ("Not admin", Code::SecondFactorNeeded)
+    );
+    enable(&service, &ann, "ann");
+    admin::blacklist(&service, &ann).unwrap();
+    // Members need none, and neither does the operator.
+    assert_eq!(refusal(admin::blacklist(&service, &ben)), "Not admin");
+    admin::blacklist(&service, &Caller::Operator).unwrap();
+    admin::blacklist(&service, &Caller::Member("ann".into())).unwrap();
+}
+
+#[test]
+fn recovery_codes_are_easy_to_read_and_forgiving() {
+    let codes = generate().recovery_codes;
+    assert_eq!(codes.len(), RECOVERY_CODES);
+    for code in &codes {
+        assert_eq!(code.split('-').map(str::len).collect::<Vec<_>>(), [4, 4, 4, 4], "{code}");
+        assert!(!code.contains(['i', 'l', 'o', 'u']), "{code}");
+    }
+    assert_eq!(hash("0123-abcd"), hash(" O1 23abCD "));
+    assert_eq!(hash("1"), hash("l"));
+    assert_ne!(hash("0123"), hash("0124"));
+}
+
+#[test]
+fn a_second_factor_goes_with_its_member() {
+    let service = service();
+    let ann = service.member("ann");
+    enable(&service, &ann, "ann");
+    admin::remove_user(&service, &Caller::Operator, "ann").unwrap();
+    service.clock().advance(DAY_MS);
+    service.member("ann");
+    sign_in(&service, "ann", "password of ann", NOBODY).unwrap();
+    let count = |table: &str| {
+        let sql = format!("SELECT count(*) FROM {table}");
+        service.store().read(|tx| tx.one(&sql, &[])?.take::<i64>(0)).unwrap()
+    };
+    assert_eq!((count("second_factor"), count("recovery_code")), (0, 0));
+}

@@ -1,0 +1,273 @@
+//! The sessions of members: where they are signed in, and signing out one of them.
+//!
+//! Each sign-in inserts a session, and its token names it. The look-up of a token's member also looks its session up, so that
+//! a session that was signed out fails in the next request. The last use of a session is written at most once an hour.
+
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
+
+use lru::LruCache;
+use serde::Serialize;
+
+use super::device::Device;
+use super::key::Scope;
+use super::{Caller, find, sign_out};
+use crate::Tidings;
+use crate::clock::{SECOND_MS, Timestamp};
+use crate::error::{Error, Result};
+use crate::id::{MemberKey, ObjectId};
+use crate::store::{Isolation, StoreError, Tx};
+use crate::trail::{Action, Entry};
+
+#[cfg(test)]
+mod tests;
+
+/// The maximum number of sessions of a member. A further sign-in signs out the one that was used least recently.
+pub const SESSIONS_MAX: usize = 1_000;
+/// The time after which the use of a session is written again.
+const SEEN_MS: i64 = 60 * 60 * SECOND_MS;
+/// The number of sessions of which this process remembers when it has written their use.
+const REMEMBERED: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
+
+/// The sessions of a member.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Sessions {
+    /// At most 1,000 sessions, the one that was used last first.
+    pub sessions: Vec<Session>,
+}
+
+/// A place where a member is signed in.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Session {
+    /// Its id.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// The family of the program and its system, such as `Firefox on Linux`; `unknown` if the client did not tell.
+    pub device: String,
+    /// The date of the sign-in.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub date: Timestamp,
+    /// The time of the latest request, up to an hour late.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub last_seen: Timestamp,
+    /// 1 if it is the session of this request, otherwise 0.
+    pub current: u8,
+}
+
+/// Returns where the caller is signed in. Tokens that are older than sessions are not listed; signing out everywhere ends them
+/// too.
+///
+/// # Errors
+/// `bad token`.
+pub fn sessions(tidings: &Tidings, caller: &Caller) -> Result<Sessions> {
+    let (identity, now) = (caller.identify(tidings), tidings.now());
+    tidings.store().read(|tx| {
+        let member = identity.member(tx)?;
+        Ok(Sessions { sessions: sql::list(tx, member.key, identity.session(), now)? })
+    })
+}
+
+/// Returns where a member is signed in.
+///
+/// # Errors
+/// `bad token`, `Not admin`; `Not found` if no member has this id.
+pub fn sessions_of(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<Sessions> {
+    let (identity, now) = (caller.identify(tidings), tidings.now());
+    tidings.store().read(|tx| {
+        let _admin = identity.admin(tx, Scope::MembersRead)?;
+        let member = find(tx, user_id)?.ok_or(Error::NotFound)?;
+        Ok(Sessions { sessions: sql::list(tx, member.key, identity.session(), now)? })
+    })
+}
+
+/// Signs the caller out of one session, which may be that of the request.
+///
+/// # Errors
+/// `bad token`; `Not found` if the caller has no such session.
+pub fn sign_out_session(tidings: &Tidings, caller: &Caller, session: &str) -> Result<()> {
+    let (identity, session) = (caller.identify(tidings), session.to_ascii_lowercase());
+    tidings.store().write(Isolation::Alone, move |tx| {
+        let member = identity.member(tx)?;
+        if sql::remove(tx, member.key, &session)? { Ok(()) } else { Err(Error::NotFound) }
+    })
+}
+
+/// Signs a member out of one session, or, without a session, everywhere.
+///
+/// # Errors
+/// `bad token`, `Not admin`; `Not found` if no member has this id, or the member has no such session.
+pub fn sign_out_member(
+    tidings: &Tidings,
+    caller: &Caller,
+    user_id: &str,
+    session: Option<&str>,
+) -> Result<()> {
+    let (identity, user_id) = (caller.identify(tidings), user_id.to_owned());
+    let session = session.map(str::to_ascii_lowercase);
+    tidings.store().write(Isolation::Alone, move |tx| {
+        let admin = identity.admin(tx, Scope::Members)?;
+        let member = find(tx, &user_id)?.ok_or(Error::NotFound)?;
+        let key = member.key;
+        match &session {
+            Some(session) if !sql::remove(tx, key, session)? => return Err(Error::NotFound),
+            Some(_) => {}
+            None => sign_out(tx, &admin.act_for(member))?,
+        }
+        let what = if session.is_some() { "one session" } else { "everywhere" };
+        Ok(admin.record(tx, Entry::new(Action::MemberSignOut).on_member(key).after(what))?)
+    })
+}
+
+/// A session that a sign-in begins.
+pub(super) struct NewSession {
+    pub(super) id: ObjectId,
+    pub(super) device: Device,
+    pub(super) at: Timestamp,
+    pub(super) expires: Timestamp,
+}
+
+impl NewSession {
+    /// Inserts the session of a member, unless their tokens have been revoked since the generation was read. Ends expired ones,
+    /// and beyond the maximum those that were used least recently.
+    ///
+    /// It locks sessions of the member alone, which two sign-ins of the member lock in the same order.
+    pub(super) fn insert(
+        &self,
+        tx: &mut dyn Tx,
+        member: MemberKey,
+        generation: i64,
+    ) -> Result<(), StoreError> {
+        sql::insert(tx, member, generation, self)?;
+        sql::remove_surplus(tx, member, self.at)
+    }
+}
+
+/// Ends all sessions of a member, whose tokens are revoked.
+pub(super) fn remove_all(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
+    tx.run("DELETE FROM session WHERE member = $1", &[member.into()])?;
+    Ok(())
+}
+
+/// Deletes up to `limit` expired sessions. Returns whether there may be more.
+pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
+    let sql = "DELETE FROM session WHERE id IN (SELECT id FROM session WHERE expires <= $1 ORDER BY expires LIMIT $2)";
+    Ok(tx.run(sql, &[now.into(), limit.cast_signed().into()])? == limit)
+}
+
+/// When this process has written the last use of sessions.
+pub(crate) struct SeenSessions(Mutex<LruCache<Box<str>, Timestamp>>);
+
+impl SeenSessions {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(LruCache::unbounded()))
+    }
+
+    /// Records that a request has used a session, which was used at `last_seen` before. Writes it at most once an hour, and
+    /// does not wait.
+    pub(super) fn used(&self, tidings: &Tidings, session: &str, last_seen: Timestamp) {
+        let now = tidings.now();
+        if now - last_seen < SEEN_MS {
+            return;
+        }
+        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if sessions.get(session).is_some_and(|written| now - *written < SEEN_MS) {
+            return;
+        }
+        sessions.put(session.into(), now);
+        // An unbounded cache allocates only as it fills.
+        if sessions.len() > REMEMBERED.get() {
+            sessions.pop_lru();
+        }
+        drop(sessions);
+        let session = session.to_owned();
+        // It changes one row. The next hour makes up for a write that fails.
+        drop(tidings.store().submit::<_, StoreError>(Isolation::Locking, move |tx| {
+            sql::seen(tx, &session, now, now - SEEN_MS)
+        }));
+    }
+}
+
+pub(crate) mod sql {
+    use super::{MemberKey, NewSession, SESSIONS_MAX, Session, StoreError, Timestamp, Tx};
+
+    pub(super) fn list(
+        tx: &mut dyn Tx,
+        member: MemberKey,
+        current: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Vec<Session>, StoreError> {
+        let sql = "SELECT id, device, date, last_seen FROM session WHERE member = $1 AND expires > $2
+                   ORDER BY last_seen DESC, date DESC, id DESC";
+        let rows = tx.rows(sql, &[member.into(), now.into()])?.into_iter();
+        rows.map(|mut row| {
+            let id: String = row.take(0)?;
+            let current = u8::from(current == Some(&id));
+            Ok(Session { id, device: row.take(1)?, date: row.take(2)?, last_seen: row.take(3)?, current })
+        })
+        .collect()
+    }
+
+    pub(super) fn insert(
+        tx: &mut dyn Tx,
+        member: MemberKey,
+        generation: i64,
+        new: &NewSession,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO session (id, member, device, date, last_seen, expires)
+                   SELECT CAST($3 AS TEXT), key, CAST($4 AS TEXT), CAST($5 AS BIGINT), CAST($5 AS BIGINT),
+                          CAST($6 AS BIGINT)
+                   FROM member WHERE key = $1 AND generation = $2";
+        let (id, device) = (new.id.to_string(), new.device.name());
+        tx.run(
+            sql,
+            &[
+                member.into(),
+                generation.into(),
+                (&id).into(),
+                device.into(),
+                new.at.into(),
+                new.expires.into(),
+            ],
+        )?;
+        Ok(())
+    }
+
+    pub(super) fn remove_surplus(
+        tx: &mut dyn Tx,
+        member: MemberKey,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "DELETE FROM session WHERE id IN (
+                       SELECT id FROM session WHERE member = $1 AND expires > $2
+                       ORDER BY last_seen DESC, date DESC, id DESC LIMIT 100 OFFSET $3)";
+        let most = i64::try_from(SESSIONS_MAX).unwrap_or(i64::MAX);
+        tx.run(sql, &[member.into(), now.into(), most.into()])?;
+        Ok(())
+    }
+
+    /// Removes a session of a member; returns false if the member has no such session.
+    pub(super) fn remove(tx: &mut dyn Tx, member: MemberKey, id: &str) -> Result<bool, StoreError> {
+        let sql = "DELETE FROM session WHERE id = $1 AND member = $2";
+        Ok(tx.run(sql, &[id.into(), member.into()])? > 0)
+    }
+
+    /// Writes the last use of a session, unless it was written after `before`.
+    pub(super) fn seen(
+        tx: &mut dyn Tx,
+        id: &str,
+        at: Timestamp,
+        before: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE session SET last_seen = $2 WHERE id = $1 AND last_seen <= $3";
+        tx.run(sql, &[id.into(), at.into(), before.into()])?;
+        Ok(())
+    }
+
+    /// Returns whether a member has the session.
+    pub(crate) fn exists(tx: &mut dyn Tx, member: MemberKey, id: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM session WHERE id = $1 AND member = $2";
+        Ok(tx.row(sql, &[id.into(), member.into()])?.is_some())
+    }
+}
