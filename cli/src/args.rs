@@ -4,8 +4,8 @@ use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcom
 
 use crate::global::{Color, Global, color};
 use crate::{
-    act, admin, analysis, backup, bench, blacklist, check, demo, describe, feed, feedback, init, member,
-    notice, post, roster, search, settings, store, tui, words,
+    act, admin, analysis, audit, backup, bench, blacklist, check, demo, describe, feed, feedback, init, key,
+    member, notice, post, roster, search, settings, store, tui, words,
 };
 
 /// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, in one SQLite file.
@@ -58,6 +58,12 @@ pub(crate) enum Command {
     /// Manage members who may not sign in
     #[command(subcommand)]
     Blacklist(blacklist::Blacklist),
+    /// Manage API keys, with which programs administer
+    #[command(subcommand)]
+    Key(key::Key),
+    /// Show and verify what administrators, operators and API keys have done
+    #[command(subcommand)]
+    Audit(audit::Audit),
     /// Manage notices, which administrators publish
     #[command(subcommand)]
     Notice(notice::Notice),

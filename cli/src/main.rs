@@ -10,6 +10,7 @@ mod admin;
 mod allocations;
 mod analysis;
 mod args;
+mod audit;
 mod backup;
 mod bench;
 mod blacklist;
@@ -18,6 +19,7 @@ mod config;
 mod database;
 mod demo;
 mod describe;
+mod export;
 mod failure;
 mod feed;
 mod feedback;
@@ -25,6 +27,7 @@ mod global;
 mod init;
 mod input;
 mod interrupt;
+mod key;
 mod member;
 mod misuse;
 mod notice;
@@ -79,6 +82,8 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Member(command) => member::run(&Session::open(global)?, &command),
         Command::Admin(command) => admin::run(&Session::open(global)?, &command),
         Command::Blacklist(command) => blacklist::run(&Session::open(global)?, &command),
+        Command::Key(command) => key::run(&Session::open(global)?, &command),
+        Command::Audit(command) => audit::run(&Session::open(global)?, &command),
         Command::Notice(command) => notice::run(&Session::open(global)?, &command),
         Command::Feedback(command) => feedback::run(&Session::open(global)?, &command),
         Command::Post(command @ Post::Import { .. }) => post::run(&Session::create(global)?, &command),

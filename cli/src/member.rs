@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use tidings_core::account::{self, Caller, SignUp};
-use tidings_core::{admin, profile};
+use tidings_core::account::{self, Caller, SignIn, SignUp};
+use tidings_core::{Error, admin, profile};
 
 use crate::failure::Failure;
 use crate::password::{self, Password};
@@ -13,6 +13,7 @@ use crate::progress::Watch;
 use crate::session::{Session, refused_to_members, registered, unknown};
 
 mod list;
+mod sessions;
 mod show;
 
 #[derive(Debug, Subcommand)]
@@ -30,10 +31,10 @@ pub(crate) enum Member {
     },
     /// Sign a member in and print an access token
     #[command(after_help = "Example: tidings member sign-in ann --password-file pw.txt")]
-    SignIn(Credentials),
+    SignIn(SignInArgs),
     /// Sign a university member in, signing up a new one, and print an access token
     #[command(after_help = "Example: tidings member sign-in-up s2026001")]
-    SignInUp(Credentials),
+    SignInUp(SignInArgs),
     /// List the members by id
     #[command(
         after_help = "Examples:\n  tidings member list --search kim\n  tidings member list --ndjson | wc -l"
@@ -80,6 +81,27 @@ pub(crate) enum Member {
     /// Set a member's password and sign the member out everywhere
     #[command(after_help = "Example: tidings member password ann")]
     Password(Credentials),
+    /// Show where a member is signed in, the device that was used last first
+    #[command(after_help = "Example: tidings member sessions ann")]
+    Sessions {
+        /// The member
+        id: String,
+    },
+    /// Sign a member out everywhere, or out of one session
+    #[command(after_help = "Example: tidings member sign-out ann --session 6560c1a2ffeeddccbbaa0001")]
+    SignOut {
+        /// The member
+        id: String,
+        /// Only this session: see tidings member sessions
+        #[arg(long, value_name = "ID")]
+        session: Option<String>,
+    },
+    /// Disable the second factor of a member who has lost it
+    #[command(after_help = "Example: tidings member reset-otp ann")]
+    ResetOtp {
+        /// The member
+        id: String,
+    },
     /// Remove a member with all lists and the measured interest
     #[command(after_help = "Example: tidings member remove ann --yes")]
     Remove {
@@ -101,6 +123,23 @@ pub(crate) enum Member {
     },
 }
 
+/// A member, the source of the password, and a code.
+#[derive(Debug, Args)]
+pub(crate) struct SignInArgs {
+    #[command(flatten)]
+    credentials: Credentials,
+    /// A code of the authenticator or a recovery code, for a member who has enabled the second factor
+    #[arg(long, value_name = "CODE")]
+    otp: Option<String>,
+}
+
+impl SignInArgs {
+    fn form(&self) -> Result<SignIn, Failure> {
+        let Credentials { id, password } = &self.credentials;
+        Ok(SignIn { id: id.clone(), pw: password::present(password)?.to_string(), otp: self.otp.clone() })
+    }
+}
+
 /// A member, and the source of the password.
 #[derive(Debug, Args)]
 pub(crate) struct Credentials {
@@ -119,12 +158,12 @@ pub(crate) fn run(session: &Session, command: &Member) -> Result<ExitCode, Failu
             let token = account::sign_up(tidings, &form)?;
             out.answer(&token, |page| page.line(&token.access_token))
         }
-        Member::SignIn(Credentials { id, password }) => {
-            let token = account::sign_in(tidings, id, &password::present(password)?, None)?;
+        Member::SignIn(args) => {
+            let token = account::sign_in_with(tidings, &args.form()?, None)?;
             out.answer(&token, |page| page.line(&token.access_token))
         }
-        Member::SignInUp(Credentials { id, password }) => {
-            let token = account::sign_in_up(tidings, id, &password::present(password)?, None)?;
+        Member::SignInUp(args) => {
+            let token = account::sign_in_up_with(tidings, &args.form()?, None)?;
             out.answer(&token, |page| page.line(&token.access_token))
         }
         Member::List(options) => list::run(session, options),
@@ -150,6 +189,16 @@ pub(crate) fn run(session: &Session, command: &Member) -> Result<ExitCode, Failu
             out.answer(&(), |page| page.line(format!("The auto-login of {id} is {state}.")))
         }
         Member::Password(Credentials { id, password }) => give_password(session, id, password),
+        Member::Sessions { id } => sessions::list(session, id),
+        Member::SignOut { id, session: of } => sessions::sign_out(session, id, of.as_deref()),
+        Member::ResetOtp { id } => {
+            let reset = account::reset_otp(tidings, &session.caller, id);
+            reset.map_err(|error| match error {
+                Error::Forbidden => refused_to_members(error),
+                error => unknown(error, "member", id),
+            })?;
+            out.answer(&(), |page| page.line(format!("{id} signs in with the password alone.")))
+        }
         Member::Remove { id, yes } => remove(session, id, *yes),
         Member::Import { file } => import(session, file),
     }

@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use tidings_core::{admin, post};
+use tidings_tui::number::number;
 
+use crate::export;
 use crate::failure::Failure;
 use crate::session::{Session, unknown};
 
-mod export;
 mod fields;
 mod import;
 mod show;
@@ -116,7 +117,13 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
             out.answer(&(), |page| page.line("The post is changed."))
         }
         Post::Import { file, format } => import::run(session, file, *format),
-        Post::Export { file } => export::run(session, file),
+        Post::Export { file } => export::run(
+            session,
+            file,
+            "posts",
+            |take| post::export(tidings, caller, take),
+            |page, exported| page.line(format!("{} posts exported", number(exported.posts))),
+        ),
         Post::List(options) => show::list(session, options),
         Post::Show { id } => show::one(session, id),
         Post::Remove { id, yes } => {

@@ -34,7 +34,7 @@ const RECORDS: i64 = 100;
 /// The number of records that an export reads at once.
 const PAGE: i64 = 1_000;
 
-const LIMIT_RULE: Problem = Problem::invalid("limit", "limit is 1 to 1,000");
+const LIMIT_RULE: Problem = Problem::invalid("limit", "limit is not less than 0");
 const ACTION_RULE: Problem = Problem::invalid(
     "action",
     "there is no such action: an action is, for example, notice.insert, member.remove or key.add, and notice means all of \
@@ -46,7 +46,7 @@ const ACTION_RULE: Problem = Problem::invalid(
 pub struct AuditQuery {
     /// Records before the one with this number.
     pub before: Option<i64>,
-    /// The maximum number of records, 1 to 1,000; 100 by default.
+    /// The maximum number of records, 0 or more, above 1,000 as 1,000; 100 by default.
     pub limit: Option<i64>,
     /// What was done, such as `notice.insert`, or its first word, such as `notice`.
     pub action: Option<String>,
@@ -79,7 +79,7 @@ pub struct AuditRecord {
     pub actor_kind: String,
     /// The id of the administrator, `removed` after they were removed; the name of the key; the name of the operator's
     /// account on the machine, `""` if it is not known. For an operator who acts in the name of an administrator, both:
-    /// `root as ann`.
+    /// `root as ann`, or `as ann`.
     pub actor: String,
     /// The way: `http`, `cli`, `tui` or `library`.
     pub surface: String,
@@ -112,7 +112,7 @@ impl From<Read> for AuditRecord {
         let member = id(record.actor_member.key, actor);
         let actor = match (record.actor_name, member) {
             (Some(name), Some(member)) => format!("{name} as {member}"),
-            (None, Some(member)) if record.actor == "operator" => format!("operator as {member}"),
+            (None, Some(member)) if record.actor == "operator" => format!("as {member}"),
             (name, member) => member.or(name).unwrap_or_default(),
         };
         Self {
@@ -133,15 +133,16 @@ impl From<Read> for AuditRecord {
 /// Returns a page of the audit trail, latest first.
 ///
 /// # Errors
-/// `bad token`, `Not admin`; `bad request` if the limit is out of its bounds or there is no such action.
+/// `bad token`, `Not admin`; `bad request` if the limit is negative or there is no such action.
 pub fn list(tidings: &Tidings, caller: &Caller, query: &AuditQuery) -> Result<AuditPage> {
     let identity = caller.identify(tidings);
     let limit = query.limit.unwrap_or(RECORDS);
     tidings.store().read(|tx| {
         let admin = identity.admin(tx, Scope::AuditRead)?;
-        if !(1..=RECORDS_MAX).contains(&limit) {
+        if limit < 0 {
             return Err(Error::BadRequest(LIMIT_RULE));
         }
+        let limit = limit.min(RECORDS_MAX);
         let filter = filter(tx, query)?;
         // One more than the page has, to detect whether another page follows.
         let mut records = sql::latest(tx, &admin, &filter, limit + 1)?;

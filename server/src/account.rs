@@ -128,8 +128,7 @@ pub(crate) struct NewPasswordFields {
 pub(crate) async fn change_pw(mut call: Call) -> Answer {
     let NewPasswordFields { pw, new_pw, new_pw_check } = call.fields().await?;
     let form = NewPassword { pw, new_pw, new_pw_check };
-    let attempt =
-        move |tidings: &_, caller: &_, client| account::change_pw(tidings, caller, &form, client);
+    let attempt = move |tidings: &_, caller: &_, client| account::change_pw(tidings, caller, &form, client);
     call.sign_in(|lanes| &lanes.change_pw, attempt).await
 }
 

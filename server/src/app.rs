@@ -33,8 +33,8 @@ use crate::service::PeerAddress;
 use crate::syndication::Documents;
 use crate::upload::Upload;
 use crate::{
-    account, admin, analysis, client, docs, events, feedback, health, home, main_info, newsfeed, notice,
-    post, profile, request, search, target, words,
+    account, admin, analysis, audit, client, docs, events, feedback, health, home, key, main_info, newsfeed,
+    notice, otp, post, profile, request, search, sessions, target, words,
 };
 
 /// The state that all requests share.
@@ -245,7 +245,11 @@ pub(crate) fn operations(config: &Config) -> Vec<Route> {
     let slices = [
         account::routes(),
         profile::routes(),
+        sessions::routes(),
+        otp::routes(),
         admin::routes(),
+        key::routes(),
+        audit::routes(),
         notice::routes(),
         main_info::routes(),
         feedback::routes(),

@@ -15,8 +15,8 @@ use crate::reply::{self, Answer};
 use crate::request::Call;
 use crate::route::Route;
 use crate::{
-    account, admin, analysis, events, feedback, health, home, main_info, newsfeed, notice, post, profile,
-    search, words,
+    account, admin, analysis, audit, events, feedback, health, home, key, main_info, newsfeed, notice, otp,
+    post, profile, search, sessions, words,
 };
 
 mod caching;
@@ -53,6 +53,13 @@ const FORM: &str = "application/x-www-form-urlencoded";
         account::sign_in_up,
         account::change_pw,
         account::sign_out_all,
+        sessions::get_sessions,
+        sessions::sign_out_session,
+        otp::get_otp,
+        otp::begin_otp,
+        otp::enable_otp,
+        otp::disable_otp,
+        otp::renew_recovery_codes,
         profile::get_userinfo,
         profile::get_specific_userinfo,
         profile::change_nickname,
@@ -64,6 +71,14 @@ const FORM: &str = "application/x-www-form-urlencoded";
         admin::get_blacklist,
         admin::push_blacklist,
         admin::pop_blacklist,
+        sessions::get_member_sessions,
+        sessions::sign_out_member,
+        sessions::sign_out_member_session,
+        key::get_keys,
+        key::add_key,
+        key::remove_key,
+        audit::get_audit,
+        audit::verify_audit,
         notice::get_all_notice,
         notice::get_notice,
         notice::insert_notice,
@@ -116,7 +131,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
     components(schemas(events::LiveEvents)),
     tags(
         (name = "account", description = "Members: sign-up, sign-in, their own data and settings"),
-        (name = "admin", description = "For administrators: the members and the blacklist"),
+        (name = "admin", description = "For administrators: the members, the blacklist, API keys and the audit trail"),
         (name = "notice", description = "Announcements by administrators"),
         (name = "feedback", description = "Messages from members to the administrators"),
         (name = "post", description = "Posts, with their views and likes"),

@@ -116,7 +116,8 @@ pub(crate) async fn disable_otp(mut call: Call) -> Answer {
 )]
 pub(crate) async fn renew_recovery_codes(mut call: Call) -> Answer {
     let OtpFields { pw, otp } = call.fields().await?;
-    let renew =
-        move |tidings: &_, caller: &_, client| account::renew_recovery_codes(tidings, caller, &pw, &otp, client);
+    let renew = move |tidings: &_, caller: &_, client| {
+        account::renew_recovery_codes(tidings, caller, &pw, &otp, client)
+    };
     call.sign_in(|lanes| &lanes.change_pw, renew).await
 }

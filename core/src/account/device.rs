@@ -14,9 +14,9 @@ pub struct SignInClient {
 }
 
 impl SignInClient {
-    /// Returns the client with this address and this `User-Agent` header.
-    pub fn new(client: Client, user_agent: Option<&str>) -> Self {
-        Self { client: Some(client), device: user_agent.map(Device::of).unwrap_or_default() }
+    /// Returns the client with this address and this `User-Agent` header, which may be empty.
+    pub fn new(client: Client, user_agent: &[u8]) -> Self {
+        Self { client: Some(client), device: Device::of(&String::from_utf8_lossy(user_agent)) }
     }
 }
 

@@ -57,6 +57,7 @@ pub const SCOPE_RULE: Problem = Problem::invalid(
      audit:read",
 );
 const NO_SCOPE: Problem = Problem::missing("scopes", "a key needs at least one scope");
+const EXPIRES_RULE: Problem = Problem::invalid("expires", "expires is written like 2026-11-20T08:36:00Z");
 const EXPIRED: Problem = Problem::invalid("expires", "expires must be later than now");
 const TOO_MANY: Problem =
     Problem::new(Code::NotPossible, "there are 1,000 keys already: revoke those that nobody uses");
@@ -169,6 +170,14 @@ pub struct Draft {
     pub scopes: Vec<Scope>,
     /// The time from which on the key fails; `None` if it never does.
     pub expires: Option<Timestamp>,
+}
+
+/// Returns the time from which on a key fails, as RFC 3339 writes it.
+///
+/// # Errors
+/// `bad request` for another text.
+pub fn expiry(text: &str) -> Result<Timestamp> {
+    Timestamp::parse(text).ok_or(Error::BadRequest(EXPIRES_RULE))
 }
 
 /// The answer to making a key.

@@ -97,7 +97,7 @@ fn every_act_of_an_administrator_an_operator_and_a_key_is_recorded() {
         "member Ann http front.update  |  Hello | ".into(),
         format!("member Ann http feedback.update {sent} done"),
         "member Ann http member.blacklist removed".into(),
-        "operator operator as Ann http member.unblacklist removed".into(),
+        "operator as Ann http member.unblacklist removed".into(),
         "member Ann http key.add cleaner members".into(),
         "operator http member.password removed".into(),
         "key cleaner http member.remove removed".into(),
@@ -247,8 +247,7 @@ fn a_page_is_filtered_and_continued() {
     assert_eq!(page(AuditQuery { subject: text("ben"), ..Default::default() }).0, [5]);
     assert_eq!(page(AuditQuery { subject: text("nobody"), ..Default::default() }).0, [0; 0]);
     for (query, field) in [
-        (AuditQuery { limit: Some(0), ..Default::default() }, "limit"),
-        (AuditQuery { limit: Some(1_001), ..Default::default() }, "limit"),
+        (AuditQuery { limit: Some(-1), ..Default::default() }, "limit"),
         (AuditQuery { action: text("notic"), ..Default::default() }, "action"),
     ] {
         assert_eq!(list(&service, &ann, &query).unwrap_err().problem().field, Some(field));

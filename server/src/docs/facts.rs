@@ -4,6 +4,7 @@
 //! Limits that are settings come from descriptions: see [`super::limits`].
 
 use serde_json::{Value, json};
+use tidings_core::account::key::Scope;
 use utoipa::openapi::path::{Operation, Parameter};
 use utoipa::openapi::schema::{Components, Object};
 use utoipa::openapi::{RefOr, Schema};
@@ -41,6 +42,12 @@ fn of_request(schema: &str, field: &str) -> Option<Value> {
         (_, "post") => example("On Friday evening the moon covers the sun."),
         (_, "search") => example("eclipse"),
         (_, "activation") => switch(1),
+        (_, "otp") => line(1_000, "287082"),
+        ("KeyFields", "name") => json!({ "minLength": 1, "maxLength": 50, "examples": ["importer"] }),
+        ("KeyFields", "scopes") => {
+            json!({ "minItems": 1, "maxItems": 100, "items": scope(), "examples": [["posts:import"]] })
+        }
+        ("KeyFields", "expires") => line(100, "2036-11-20T00:00:00Z"),
         _ => return None,
     })
 }
@@ -52,7 +59,47 @@ fn of_answer(schema: &str, field: &str) -> Option<Value> {
         // The post is a record.
         ("NewPost", "post") => return None,
         ("Day" | "TodayCounts", "date") => json!({ "format": "date", "examples": ["2026-11-20"] }),
-        (_, "date" | "post_date" | "end_date") => moment(),
+        (_, "date" | "post_date" | "end_date" | "last_seen" | "last_used" | "expires") => moment(),
+        ("Session", "device") => line(100, "Firefox on Linux"),
+        ("Session", "current") => switch(1),
+        ("OtpStatus", "enabled") => switch(0),
+        ("OtpStatus", "recovery_codes") => number(0, 10, 9),
+        ("OtpSecret", "secret") => {
+            json!({ "pattern": "^[A-Z2-7]{32}$", "examples": ["JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"] })
+        }
+        ("OtpSecret", "uri") => json!({
+            "pattern": "^otpauth://totp/",
+            "maxLength": 500,
+            "examples": ["otpauth://totp/tidings:ann?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=tidings"],
+        }),
+        ("RecoveryCodes", "recovery_codes") => json!({
+            "minItems": 10,
+            "maxItems": 10,
+            "items": { "type": "string", "pattern": "^[0-9a-z]{4}(-[0-9a-z]{4}){3}$", "examples": ["8k2m-0qwz-7hn4-c9xe"] },
+        }),
+        ("NewKey", "key") => json!({
+            "pattern": "^tidings_[0-9a-f]{48}$",
+            "examples": ["tidings_0123456789abcdef0123456789abcdef0123456789abcdef"],
+        }),
+        ("Key", "name") => line(50, "importer"),
+        ("Key", "scopes") => json!({ "items": scope(), "examples": [["posts:import"]] }),
+        ("AuditRecord", "seq") | ("Fault", "seq") => json!({ "minimum": 1, "examples": [7] }),
+        ("Verification", "seq" | "records") => count(7),
+        ("AuditPage", "next") => json!({ "minimum": 1, "examples": [7] }),
+        ("AuditRecord", "actor_kind") => {
+            json!({ "enum": ["operator", "member", "key", "service"], "examples": ["member"] })
+        }
+        ("AuditRecord", "actor" | "subject") => line(1_000, "ann"),
+        ("AuditRecord", "surface") => {
+            json!({ "enum": ["library", "http", "cli", "tui"], "examples": ["http"] })
+        }
+        ("AuditRecord", "action") => line(50, "member.blacklist"),
+        ("AuditRecord", "before" | "after") => line(200, "everywhere"),
+        ("AuditRecord" | "Verification", "hash") => {
+            json!({ "pattern": "^[0-9a-f]{64}$", "examples": ["0".repeat(64)] })
+        }
+        ("Verification", "intact") => json!({ "examples": [true] }),
+        ("Fault", "reason") => line(200, "the record is missing"),
         ("Inserted" | "Post" | "PostDetail" | "PostHit" | "PostRecord", "_id") => {
             id("6b0039acd7c34f1e5b2e91a7")
         }
@@ -191,7 +238,15 @@ fn of_structure(schema: &str, field: &str) -> Option<Value> {
 fn of_parameter(name: &str) -> Option<Value> {
     Some(match name {
         "user_id" => json!({ "minLength": 1, "maxLength": 1_000, "examples": ["ann"] }),
-        "notice_obi" | "feedback_obi" => id("6560c1a2ffeeddccbbaa0001"),
+        "notice_obi" | "feedback_obi" | "session_obi" => id("6560c1a2ffeeddccbbaa0001"),
+        "key_obi" => json!({ "minLength": 1, "maxLength": 1_000, "examples": ["importer"] }),
+        "before" => json!({ "examples": [7] }),
+        "action" => json!({ "maxLength": 50, "examples": ["notice.insert"] }),
+        "actor" | "subject" => json!({ "maxLength": 1_000, "examples": ["ann"] }),
+        "head" => json!({
+            "pattern": "^[0-9]{1,18}:[0-9a-fA-F]{64}$",
+            "examples": [format!("0:{}", "0".repeat(64))],
+        }),
         "post_obi" => id("6b0039acd7c34f1e5b2e91a7"),
         "device" => json!({
             "enum": ["pc", "tablet", "mobile", "device_pc", "device_tablet", "device_mobile"],
@@ -217,6 +272,12 @@ fn of_parameter(name: &str) -> Option<Value> {
         "last_event_id" | "Last-Event-ID" => json!({ "maxLength": 100, "examples": ["118-42"] }),
         _ => return None,
     })
+}
+
+/// The names of scopes.
+fn scope() -> Value {
+    let names: Vec<_> = Scope::ALL.iter().map(|scope| scope.name()).collect();
+    json!({ "type": "string", "enum": names })
 }
 
 fn count(example: i64) -> Value {

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use http::HeaderValue;
 use serde_json::Value;
 use tidings_core::Outcome::{
-    AlreadyId, ApiError, BadRequest, BlacklistUser, CheckPw, Fail, IncorrectPw, NoMember, NotAdmin, NotFound,
-    NotSchool, PwIncorrect, RewriteNickname, UserNotFound, WrongUserInfo,
+    AlreadyId, ApiError, BadRequest, BlacklistUser, CheckPw, Fail, IncorrectOtp, IncorrectPw, NoMember,
+    NotAdmin, NotFound, NotSchool, OtpRequired, PwIncorrect, RewriteNickname, UserNotFound, WrongUserInfo,
 };
+use tidings_core::account::key::Scope;
 use tidings_core::answer::SUCCESS;
 use tidings_core::config::Config;
 use tidings_core::error::{Code, Problem};
@@ -28,14 +29,30 @@ use crate::reply::Refusal;
 /// Returns the failures with status 200 of an operation, as it answers them.
 fn documented(operation: &str, core: &Config) -> Vec<Error> {
     let signed_out = Error::BadToken.problem();
-    let not_admin = [NotAdmin.because(signed_out), NotAdmin.into()];
+    let of_key = Error::MissingScope(Scope::Notices).problem();
+    let needs_otp = Error::SecondFactorNeeded.problem();
+    let not_admin = [
+        NotAdmin.because(signed_out),
+        NotAdmin.into(),
+        NotAdmin.because(of_key),
+        NotAdmin.because(needs_otp),
+    ];
     match operation {
         "sign_up" => {
             let rule = Problem::password("pw", core.password_length);
             vec![WrongUserInfo.because(rule), CheckPw.into(), AlreadyId.into()]
         }
-        "sign_in" => vec![NoMember.into(), IncorrectPw.into(), BlacklistUser.into()],
-        "sign_in_up" => [ApiError, NotSchool, PwIncorrect, BlacklistUser].map(Error::from).into(),
+        "sign_in" => {
+            [NoMember, IncorrectPw, BlacklistUser, OtpRequired, IncorrectOtp].map(Error::from).into()
+        }
+        "sign_in_up" => {
+            [ApiError, NotSchool, OtpRequired, PwIncorrect, BlacklistUser, OtpRequired, IncorrectOtp]
+                .map(Error::from)
+                .into()
+        }
+        "begin_otp" => vec![IncorrectPw.into()],
+        "enable_otp" => vec![IncorrectOtp.into()],
+        "disable_otp" | "renew_recovery_codes" => [IncorrectPw, IncorrectOtp].map(Error::from).into(),
         "change_pw" => vec![
             IncorrectPw.into(),
             WrongUserInfo.because(Problem::password("new_pw", core.password_length)),

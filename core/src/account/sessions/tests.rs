@@ -13,7 +13,7 @@ use crate::{admin, profile};
 const HOUR: i64 = 60 * 60 * SECOND_MS;
 
 fn on(user_agent: &str) -> SignInClient {
-    SignInClient::new(IpAddr::V4(Ipv4Addr::LOCALHOST).into(), Some(user_agent))
+    SignInClient::new(IpAddr::V4(Ipv4Addr::LOCALHOST).into(), user_agent.as_bytes())
 }
 
 fn signed_in(service: &Tidings, id: &str, user_agent: &str) -> Caller {

@@ -1,0 +1,148 @@
+//! `tidings audit`: what administrators, operators and API keys have done.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use tidings_core::answer::SUCCESS;
+use tidings_core::audit::{self, AuditQuery, AuditRecord, Head};
+use tidings_tui::number::number;
+
+use crate::export;
+use crate::failure::Failure;
+use crate::output::{Column, Style, Table, dated, local, stream_pages};
+use crate::session::Session;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Audit {
+    /// List what was done, latest first
+    #[command(
+        after_help = "Examples:\n  tidings audit list --action member\n  tidings audit list --actor ann --ndjson"
+    )]
+    List(Filter),
+    /// Verify that no record was changed, inserted or removed
+    #[command(
+        after_help = "It prints the latest record as NUMBER:HASH. Keep that elsewhere, and give it as --head later: only then \
+                      a trail that was replaced as a whole is found.\n\nExample: tidings audit verify --head 12:9f86d0…"
+    )]
+    Verify {
+        /// A record that an earlier verification printed
+        #[arg(long, value_name = "NUMBER:HASH")]
+        head: Option<Head>,
+    },
+    /// Write all records to a file, earliest first, one JSON object per line
+    #[command(after_help = "Example: tidings audit export audit.jsonl")]
+    Export {
+        /// The file, or - for standard output
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Filter {
+    /// Only this action, such as notice.insert, or all of a kind, such as notice
+    #[arg(long, value_name = "A")]
+    action: Option<String>,
+    /// Only acts of this member, key, operator or service
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    actor: Option<String>,
+    /// Only acts on this member or record
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    on: Option<String>,
+    /// Only records before this number
+    #[arg(long, value_name = "N")]
+    before: Option<i64>,
+    /// The maximum number of records, up to 1000 without --ndjson [default: 100, with --ndjson all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    limit: Option<i64>,
+}
+
+impl Filter {
+    fn query(&self) -> AuditQuery {
+        let Self { action, actor, on, before, limit } = self;
+        let (action, actor, subject) = (action.clone(), actor.clone(), on.clone());
+        AuditQuery { before: *before, limit: *limit, action, actor, subject }
+    }
+}
+
+pub(crate) fn run(session: &Session, command: &Audit) -> Result<ExitCode, Failure> {
+    let Session { tidings, out, caller } = session;
+    match command {
+        Audit::List(filter) => list(session, filter),
+        Audit::Verify { head } => {
+            let verified = audit::verify(tidings, caller, head.as_ref())?;
+            if let Some(fault) = &verified.fault {
+                // The object that HTTP sends, and a status for scripts.
+                return out.answer_with_result(SUCCESS, &verified, |page| {
+                    let line =
+                        format!("The audit trail is not intact: record {}: {}", fault.seq, fault.reason);
+                    page.styled(Style::Bad, line);
+                });
+            }
+            out.answer(&verified, |page| {
+                page.line(format!("{} records are intact.", number(verified.records.unsigned_abs())));
+                page.line(format!("{}:{}", verified.seq, verified.hash));
+            })
+        }
+        Audit::Export { file } => export::run(
+            session,
+            file,
+            "records",
+            |take| audit::export(tidings, caller, take),
+            |page, exported| page.line(format!("{} records exported", number(exported.records))),
+        ),
+    }
+}
+
+fn list(session: &Session, filter: &Filter) -> Result<ExitCode, Failure> {
+    let Session { tidings, out, caller } = session;
+    let query = filter.query();
+    if out.streams() {
+        return stream_pages(query.limit, query.before, |before, left| {
+            let limit = Some(left.min(audit::RECORDS_MAX));
+            let page = audit::list(tidings, caller, &AuditQuery { before, limit, ..query.clone() })?;
+            Ok((page.audit, page.next))
+        });
+    }
+    let found = audit::list(tidings, caller, &query)?;
+    out.answer(&found, |page| {
+        let columns = [
+            Column::number("No."),
+            Column::whole(dated("Date")),
+            Column::whole("Who"),
+            Column::whole("How").optional(),
+            Column::whole("Action"),
+            Column::whole("On"),
+            Column::text("Before and after").optional(),
+        ];
+        let mut table = Table::new(columns);
+        for record in &found.audit {
+            table.row(row(record));
+        }
+        page.table(&table, "Nothing was done yet.");
+        if let Some(next) = found.next {
+            page.note(&format!("There are more: --before {next}, or --ndjson prints them all"));
+        }
+    })
+}
+
+fn row(record: &AuditRecord) -> [String; 7] {
+    let who = match record.actor_kind.as_str() {
+        "member" => record.actor.clone(),
+        kind if record.actor.is_empty() => kind.to_owned(),
+        kind => format!("{kind} {}", record.actor),
+    };
+    let change = match (record.before.as_str(), record.after.as_str()) {
+        ("", change) | (change, "") => change.to_owned(),
+        (before, after) => format!("{before} → {after}"),
+    };
+    [
+        record.seq.to_string(),
+        local(record.date),
+        who,
+        record.surface.clone(),
+        record.action.clone(),
+        record.subject.clone(),
+        change,
+    ]
+}

@@ -1,0 +1,76 @@
+//! Exports: every record of a kind as lines of JSON, to a file or to standard output.
+
+use std::io::Write as _;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde::Serialize;
+use tidings_core::Result as CoreResult;
+
+use crate::failure::Failure;
+use crate::output::{self, Page};
+use crate::progress::Watch;
+use crate::session::Session;
+use crate::whole_file::WholeFile;
+
+/// Receives complete lines and the number of records so far, and can stop the export.
+pub(crate) type Take<'t> = &'t mut dyn FnMut(&[u8], u64) -> ControlFlow<()>;
+
+/// Writes the records that `export` passes on to `file`, or to standard output if it is `-`. `what` names the records, and
+/// `people` prints the answer for people.
+///
+/// # Errors
+/// The failure of the export; when the file cannot be written; a usage failure if records and answer would be mixed.
+pub(crate) fn run<T: Serialize>(
+    session: &Session,
+    file: &Path,
+    what: &'static str,
+    export: impl FnOnce(Take<'_>) -> CoreResult<T>,
+    people: impl FnOnce(&mut Page, &T),
+) -> Result<ExitCode, Failure> {
+    if file.as_os_str() == "-" {
+        return to_stdout(session, what, export);
+    }
+    let watch = Watch::start(what);
+    let mut whole = WholeFile::beside(&session.tidings, file)?;
+    let exported = pass_on(export, |lines, done| whole.append(lines).map(|()| watch.told(done)))?;
+    if !watch.is_interrupted() {
+        whole.keep()?;
+    }
+    watch.answer(&session.out, &exported, |page| people(page, &exported))
+}
+
+/// Writes only the records to standard output.
+fn to_stdout<T>(
+    session: &Session,
+    what: &str,
+    export: impl FnOnce(Take<'_>) -> CoreResult<T>,
+) -> Result<ExitCode, Failure> {
+    if session.out.is_json() {
+        return Err(Failure::usage(format!(
+            "the {what} and the answer would be mixed: name a file, or leave --json out"
+        )));
+    }
+    let mut out = std::io::stdout().lock();
+    // Stop when the reader has closed the pipe.
+    let go_on = |read| if read { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+    pass_on(export, |lines, _| output::has_reader(out.write_all(lines)).map(go_on))?;
+    output::has_reader(out.flush())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Passes the records, with their count so far, to `write` until it stops.
+fn pass_on<T>(
+    export: impl FnOnce(Take<'_>) -> CoreResult<T>,
+    mut write: impl FnMut(&[u8], u64) -> Result<ControlFlow<()>, Failure>,
+) -> Result<T, Failure> {
+    let mut failed = None;
+    let exported = export(&mut |lines, done| {
+        write(lines, done).unwrap_or_else(|failure| {
+            failed = Some(failure);
+            ControlFlow::Break(())
+        })
+    })?;
+    failed.map_or(Ok(exported), Err)
+}

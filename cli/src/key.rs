@@ -1,0 +1,146 @@
+//! `tidings key`: API keys, with which programs administer.
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use tidings_core::account::key::{self, Draft, Scope};
+use tidings_core::clock::{DAY_MS, Timestamp};
+
+use crate::failure::Failure;
+use crate::output::{Column, Table, dated, local};
+use crate::session::{Session, unknown};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Key {
+    /// Make an API key and print it; it is not shown again
+    #[command(
+        after_help = "Scopes:\n  notices         insert, change and remove notices, and read hidden ones\n  \
+                      posts           insert, change, remove, import and export posts\n  \
+                      posts:import    import posts\n  \
+                      acts:import     import acts of members\n  \
+                      feedback        read feedback, and mark it as done\n  \
+                      members         read, import, remove, blacklist and sign out members\n  \
+                      members:read    read the list of members and the blacklist\n  \
+                      front           change the two lines of the front page\n  \
+                      analytics:read  read the access log, and reports in full\n  \
+                      audit:read      read and verify the audit trail\n\n\
+                      Example: tidings key add importer --scope posts:import --expires 90d"
+    )]
+    Add {
+        /// What the key is for, 1 to 50 characters; no two keys have the same name
+        name: String,
+        /// What the key may do: one or more scopes, separated by commas
+        #[arg(long, value_name = "SCOPE", required = true, value_delimiter = ',', value_parser = scope)]
+        scope: Vec<Scope>,
+        /// When the key expires: days such as 90d, or a date such as 2027-01-31 [default: never]
+        #[arg(long, value_name = "WHEN", value_parser = expiry)]
+        expires: Option<Expiry>,
+    },
+    /// List the API keys by name
+    #[command(after_help = "Example: tidings key list")]
+    List,
+    /// Revoke an API key: its next request fails, on every server
+    #[command(after_help = "Example: tidings key revoke importer")]
+    Revoke {
+        /// The name of the key, or its id
+        key: String,
+    },
+}
+
+/// When a key expires.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Expiry {
+    /// After a number of days.
+    Days(i64),
+    /// At a time.
+    At(Timestamp),
+}
+
+fn scope(text: &str) -> Result<Scope, String> {
+    text.trim().parse().map_err(|_| key::SCOPE_RULE.message().into_owned())
+}
+
+fn expiry(text: &str) -> Result<Expiry, String> {
+    let days = text.strip_suffix('d').and_then(|days| days.parse().ok());
+    match days.filter(|days| (1..=36_500).contains(days)) {
+        Some(days) => Ok(Expiry::Days(days)),
+        None if text.len() == "2027-01-31".len() => key::expiry(&format!("{text}T00:00:00Z")).map(Expiry::At),
+        None => key::expiry(text).map(Expiry::At),
+    }
+    .map_err(|_| "write days such as 90d, or a date such as 2027-01-31 or 2027-01-31T12:00:00Z".to_owned())
+}
+
+pub(crate) fn run(session: &Session, command: &Key) -> Result<ExitCode, Failure> {
+    let Session { tidings, out, caller } = session;
+    match command {
+        Key::Add { name, scope, expires } => {
+            let expires = expires.map(|expires| match expires {
+                Expiry::Days(days) => tidings.clock().now() + days * DAY_MS,
+                Expiry::At(time) => time,
+            });
+            let draft = Draft { name: name.clone(), scopes: scope.clone(), expires };
+            let new = key::add(tidings, caller, &draft)?;
+            out.answer(&new, |page| {
+                page.line(new.key.as_str());
+                page.note("Keep it in a safe place: it is not shown again.");
+            })
+        }
+        Key::List => list(session),
+        Key::Revoke { key } => {
+            key::revoke(tidings, caller, key).map_err(|error| unknown(error, "key", key))?;
+            out.answer(&(), |page| page.line(format!("The key {key} is revoked.")))
+        }
+    }
+}
+
+fn list(session: &Session) -> Result<ExitCode, Failure> {
+    let keys = key::list(&session.tidings, &session.caller)?;
+    let now = session.tidings.clock().now();
+    session.out.list(&keys, &keys.keys, |page| {
+        let columns = [
+            Column::text("Name"),
+            Column::text("Scopes"),
+            Column::whole(dated("Last used")),
+            Column::whole(dated("Expires")).optional(),
+            Column::whole(dated("Made")).optional(),
+        ];
+        let mut table = Table::new(columns);
+        for key in &keys.keys {
+            let scopes: Vec<&str> = key.scopes.iter().map(|scope| scope.name()).collect();
+            let expires = key
+                .expires
+                .map_or_else(String::new, |end| if end <= now { "expired".to_owned() } else { local(end) });
+            let last_used = key.last_used.map_or_else(|| "never".to_owned(), local);
+            table.row([key.name.clone(), scopes.join(", "), last_used, expires, local(key.date)]);
+        }
+        page.table(&table, "There is no API key: tidings key add NAME --scope SCOPE");
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_help_describes_every_scope() {
+        let mut command = Cli::command();
+        let add = command.find_subcommand_mut("key").and_then(|key| key.find_subcommand_mut("add")).unwrap();
+        let help = add.render_long_help().to_string();
+        for scope in Scope::ALL {
+            let line = format!("  {:14}  {}", scope.name(), scope.help());
+            assert!(help.contains(&line), "{line}\n{help}");
+        }
+    }
+
+    #[test]
+    fn an_expiry_is_days_or_a_date() {
+        assert!(matches!(expiry("90d"), Ok(Expiry::Days(90))));
+        assert!(matches!(expiry("2027-01-31"), Ok(Expiry::At(_))));
+        assert!(matches!(expiry("2027-01-31T12:00:00+09:00"), Ok(Expiry::At(_))));
+        for wrong in ["", "d", "0d", "-1d", "90", "2027-13-31", "tomorrow"] {
+            assert!(expiry(wrong).is_err(), "{wrong}");
+        }
+    }
+}
