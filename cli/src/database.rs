@@ -27,11 +27,10 @@ pub(crate) fn start(location: &Location, settings: &Settings) -> Result<Tidings,
     builder(location, settings)?.start().map_err(|error| cannot_open(location, &error))
 }
 
-/// Returns the name of the account that runs the program, for the audit trail: before a change of the user, the one who
-/// called it.
+/// Returns the name of the account that runs the program, for the audit trail; under sudo, of the account that called it.
 fn account_name() -> Option<String> {
-    let names = ["SUDO_USER", "USER", "LOGNAME", "USERNAME"].into_iter();
-    names.filter_map(|name| std::env::var(name).ok()).find(|name| !name.trim().is_empty())
+    let caller = std::env::var("SUDO_USER").ok().or_else(|| whoami::username().ok());
+    caller.filter(|name| !name.trim().is_empty())
 }
 
 /// Returns a builder with these settings, and warns when only the key of the database exists.

@@ -167,7 +167,13 @@ fn every_operation_with_a_body_takes_it_as_a_form_too() {
         for commas in [false, true] {
             n += 1;
             let answer = send_form(&caller, &path, &as_form(&operation.body_with(n).unwrap(), commas));
-            assert_eq!(answer.outcome(), "200 success", "{}", operation.name());
+            // Codes of an authenticator cannot be written into the table.
+            let expected = match operation.path {
+                "/enable_otp" => "200 incorrect otp",
+                "/disable_otp" | "/renew_recovery_codes" => "400 bad request",
+                _ => "200 success",
+            };
+            assert_eq!(answer.outcome(), expected, "{}", operation.name());
             if operation.path == "/change_pw" {
                 caller = caller.with_token("admin", answer.text("/access_token"));
             }

@@ -4,6 +4,7 @@
 
 mod account;
 mod admin;
+mod administration;
 mod analysis;
 mod bench;
 mod cli;

@@ -68,6 +68,12 @@ impl Fixture {
             "category_name" | "newsfeed_name" => "news".into(),
             "user_id" => self.target.borrow().clone(),
             "feedback_obi" => self.feedback.clone(),
+            // A session of the target.
+            "session_obi" => {
+                let sessions = self.boss.get(&format!("/get_member_sessions/{}", self.target.borrow()));
+                sessions.succeeded().text("/sessions/0/_id")
+            }
+            "key_obi" => self.key(&["front"]).0,
             "notice_obi" => {
                 self.boss.post("/insert_notice", sample::notice("Notice")).succeeded().text("/_id")
             }
@@ -77,6 +83,13 @@ impl Fixture {
             }
             other => panic!("the fixture has no value for the parameter {other}"),
         }
+    }
+
+    /// Makes an API key, and returns its id and the key.
+    fn key(&self, scopes: &[&str]) -> (String, String) {
+        let draft = json!({ "name": format!("fixture {}", self.number()), "scopes": scopes });
+        let made = self.boss.post("/add_key", draft).succeeded();
+        (made.text("/_id"), made.text("/key"))
     }
 
     /// Returns a valid request of `caller`.
@@ -106,7 +119,10 @@ impl Fixture {
 
 /// Returns whether the operation, once it succeeds, invalidates the caller's token.
 fn invalidates_the_token(operation: &Operation) -> bool {
-    matches!(operation.path, "/change_pw" | "/sign_out_all" | "/remove_mine")
+    matches!(
+        operation.path,
+        "/change_pw" | "/sign_out_all" | "/sign_out_session/{session_obi}" | "/remove_mine"
+    )
 }
 
 /// Returns the status and `result` of an answer, and whether it reports lines left out.

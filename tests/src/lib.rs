@@ -31,6 +31,7 @@ pub mod sample;
 mod server;
 mod terminal;
 mod tmux;
+pub mod totp;
 pub mod usage;
 mod wait;
 pub mod wal;

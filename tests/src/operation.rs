@@ -82,9 +82,9 @@ pub const OPERATIONS: &[Operation] = &[
     act("/sign_out_session/{session_obi}", Members),
     get("/get_otp", Members),
     post("/begin_otp", Members, r#"{"pw": "correct horse"}"#),
-    post("/enable_otp", Members, r#"{"otp": "000000"}"#),
-    post("/disable_otp", Members, r#"{"pw": "correct horse", "otp": "000000"}"#),
-    post("/renew_recovery_codes", Members, r#"{"pw": "correct horse", "otp": "000000"}"#),
+    post("/enable_otp", Members, r#"{"otp": "12345"}"#),
+    post("/disable_otp", Members, r#"{"pw": "correct horse", "otp": "12345"}"#),
+    post("/renew_recovery_codes", Members, r#"{"pw": "correct horse", "otp": "12345"}"#),
     // Profiles.
     post("/change_nickname", Members, r#"{"new_nickname": "Nick"}"#),
     act("/update_auto_login/{auto_login}", Members),

@@ -172,7 +172,15 @@ pub fn sign_in_with(
         }
         Ok(generation)
     };
-    finish(tidings, &stored, attempt, otp.as_deref(), &client, Isolation::Locking, change)
+    match finish(tidings, &stored, attempt, otp.as_deref(), &client, Isolation::Locking, change) {
+        // Members can still sign in while the disk is full. Such a token ends with all others of the member.
+        Err(Error::Store(cause)) if !stored.has_factor => {
+            tracing::warn!(%cause, "a session could not be stored: its member cannot see it");
+            let token = tidings.keys().sign(&stored.id, generation, None, tidings.now())?;
+            Ok(AccessToken { access_token: token })
+        }
+        finished => finished,
+    }
 }
 
 /// Ends a sign-in whose password was right: checks the second factor, makes the `change`, which returns the generation of the
@@ -372,7 +380,7 @@ fn new_session(tidings: &Tidings, client: &SignInClient) -> NewSession {
 
 /// Returns the token of a session that was inserted.
 fn issue(tidings: &Tidings, id: &str, generation: i64, session: &NewSession) -> Result<AccessToken> {
-    let token = tidings.keys().sign(id, generation, &session.id.to_string(), session.at)?;
+    let token = tidings.keys().sign(id, generation, Some(session.id.to_string()), session.at)?;
     Ok(AccessToken { access_token: token })
 }
 
@@ -407,6 +415,8 @@ struct Credentials {
     blacklisted: bool,
     verified: bool,
     admin: bool,
+    /// Whether the member has enabled the second factor.
+    has_factor: bool,
 }
 
 mod sql {
@@ -416,7 +426,9 @@ mod sql {
 
     pub(super) fn credentials(tx: &mut dyn Tx, folded: &str) -> Result<Option<Credentials>, StoreError> {
         let sql = "SELECT key, id, password, generation, blacklisted IS NOT NULL, name IS NOT NULL,
-                   admin IS NOT NULL FROM member WHERE folded = $1";
+                   admin IS NOT NULL,
+                   EXISTS (SELECT 1 FROM second_factor WHERE member = key AND enabled IS NOT NULL)
+                   FROM member WHERE folded = $1";
         let Some(mut row) = tx.row(sql, &[folded.into()])? else { return Ok(None) };
         Ok(Some(Credentials {
             key: row.take(0)?,
@@ -426,6 +438,7 @@ mod sql {
             blacklisted: row.take(4)?,
             verified: row.take(5)?,
             admin: row.take(6)?,
+            has_factor: row.take(7)?,
         }))
     }
 

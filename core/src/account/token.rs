@@ -43,7 +43,7 @@ pub(crate) struct Claims {
     /// revoked.
     #[serde(rename = "gen")]
     pub(crate) generation: i64,
-    /// The id of the session; `None` in a token that is older than sessions.
+    /// The id of the session; `None` in a token that is older than sessions, or whose session could not be stored.
     #[serde(rename = "sid", default, skip_serializing_if = "Option::is_none")]
     pub(crate) session: Option<String>,
 }
@@ -210,24 +210,20 @@ impl Keys {
         Timestamp::from_millis((now.as_millis().div_euclid(1_000) + self.lifetime_s).saturating_mul(1_000))
     }
 
-    /// Returns a token for the member `id` with this generation and this session.
-    pub(crate) fn sign(&self, id: &str, generation: i64, session: &str, now: Timestamp) -> Result<String> {
+    /// Returns a token for the member `id` with this generation and this session, if there is one.
+    pub(crate) fn sign(
+        &self,
+        id: &str,
+        generation: i64,
+        session: Option<String>,
+        now: Timestamp,
+    ) -> Result<String> {
         self.required()?;
         self.follow();
         let iat = now.as_millis().div_euclid(1_000);
-        let session = Some(session.to_owned());
         let claims = Claims { sub: id.to_owned(), iat, exp: iat + self.lifetime_s, generation, session };
         let token = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.set.load().signs);
         token.map_err(|e| Error::Internal(e.into()))
-    }
-
-    /// Returns a token as it was before there were sessions.
-    #[cfg(test)]
-    pub(crate) fn sign_without_session(&self, id: &str, generation: i64, now: Timestamp) -> String {
-        let iat = now.as_millis().div_euclid(1_000);
-        let claims =
-            Claims { sub: id.to_owned(), iat, exp: iat + self.lifetime_s, generation, session: None };
-        jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.set.load().signs).unwrap()
     }
 
     /// Returns the claims of a token that was signed with the current or the previous key. The expiry is not checked.

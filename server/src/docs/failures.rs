@@ -122,6 +122,8 @@ fn refusals() -> [Shared; 11] {
                 Code::MalformedBody,
                 Code::MalformedRequest,
                 Code::NextExpired,
+                Code::NotPossible,
+                Code::NameTaken,
             ],
             "A field or a parameter is missing, of another type, or out of bounds; or the body cannot be read.",
         ),

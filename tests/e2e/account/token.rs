@@ -32,7 +32,8 @@ fn a_token_names_its_member_and_expires_after_30_days() {
     assert_eq!(claims["sub"], "ann");
     assert_eq!(number("exp") - number("iat"), 30 * 24 * 60 * 60);
     assert!(!claims["gen"].is_null());
-    assert_eq!(claims.as_object().unwrap().len(), 4, "{claims}");
+    assert_eq!(claims["sid"].as_str().map(str::len), Some(24), "{claims}");
+    assert_eq!(claims.as_object().unwrap().len(), 5, "{claims}");
     assert_eq!(jwt::header(ann.token()), json!({ "typ": "JWT", "alg": "HS256" }));
 
     let server = Server::with(|serve| {

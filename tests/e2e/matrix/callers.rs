@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tidings_tests::{Access, Caller, OPERATIONS, jwt};
+use tidings_tests::{Access, Caller, OPERATIONS, Operation, jwt};
 
 use super::{Fixture, Table, invalidates_the_token, outcome};
 
@@ -16,12 +16,16 @@ enum CallerKind {
     Blacklisted,
     Removed,
     Forged,
+    /// An API key with every scope.
+    Key,
+    /// An API key with a scope that no operation of the table needs.
+    WeakKey,
 }
 
-use CallerKind::{Administrator, Blacklisted, Forged, Guest, Member, OtherMember, Removed};
+use CallerKind::{Administrator, Blacklisted, Forged, Guest, Key, Member, OtherMember, Removed, WeakKey};
 
-const CALLER_KINDS: [CallerKind; 7] =
-    [Guest, Member, OtherMember, Administrator, Blacklisted, Removed, Forged];
+const CALLER_KINDS: [CallerKind; 9] =
+    [Guest, Member, OtherMember, Administrator, Blacklisted, Removed, Forged, Key, WeakKey];
 
 impl CallerKind {
     fn name(self) -> &'static str {
@@ -33,6 +37,8 @@ impl CallerKind {
             Blacklisted => "blacklisted",
             Removed => "removed",
             Forged => "forged",
+            Key => "key",
+            WeakKey => "weak key",
         }
     }
 
@@ -57,6 +63,8 @@ impl CallerKind {
                 let _ = member.get("/remove_mine").succeeded();
                 member
             }
+            Key => fixture.server.anyone().with_token("key", fixture.key(&SCOPES).1),
+            WeakKey => fixture.server.anyone().with_token("weak key", fixture.key(&["acts:import"]).1),
             // The claims are valid, but the signing key is not the server's.
             Forged => {
                 let claims = jwt::claims(fixture.boss.token());
@@ -65,6 +73,25 @@ impl CallerKind {
             }
         }
     }
+}
+
+/// All scopes.
+const SCOPES: [&str; 10] = [
+    "notices",
+    "posts",
+    "posts:import",
+    "acts:import",
+    "feedback",
+    "members",
+    "members:read",
+    "front",
+    "analytics:read",
+    "audit:read",
+];
+
+/// Returns whether no API key may use the operation.
+fn needs_a_person(operation: &Operation) -> bool {
+    matches!(operation.path, "/check_admin" | "/get_keys" | "/add_key" | "/remove_key/{key_obi}")
 }
 
 #[test]
@@ -82,7 +109,7 @@ fn every_operation_answers_every_kind_of_caller_as_documented() {
                 // Replaces a caller whose token is invalid, and a member whom the administrator changed.
                 if invalidates_the_token(operation) {
                     callers.insert(kind, kind.create(&fixture));
-                } else if kind == Administrator && operation.path.ends_with("/{user_id}") {
+                } else if matches!(kind, Administrator | Key) && operation.path.contains("/{user_id}") {
                     callers.insert(Member, Member.create(&fixture));
                 }
             }
@@ -101,6 +128,7 @@ fn refused_callers_change_nothing() {
         let refused = |kind: CallerKind| match operation.access {
             Access::Anyone => false,
             Access::Members => !matches!(kind, Member | OtherMember | Administrator),
+            Access::Administrators if kind == Key => needs_a_person(operation),
             Access::Administrators => kind != Administrator,
         };
         for (kind, caller) in callers.iter().filter(|(kind, _)| refused(*kind)) {

@@ -47,7 +47,7 @@ fn a_sign_in_needs_a_code_once_the_second_factor_is_enabled_and_each_code_works_
     let try_with = |otp: Option<&str>| sign_in_with(&service, &form("ann", otp), NOBODY).map(drop);
     assert_eq!(refusal(sign_in(&service, "ann", "password of ann", NOBODY)), "otp required");
     assert_eq!(refusal(try_with(Some(" "))), "otp required");
-    assert_eq!(refusal(try_with(Some("000000"))), "incorrect otp");
+    assert_eq!(refusal(try_with(Some("12345"))), "incorrect otp");
     let code = phone.code(&service);
     try_with(Some(&format!(" {code} "))).unwrap();
     assert_eq!(refusal(try_with(Some(&code))), "incorrect otp", "each code works once");
@@ -61,20 +61,20 @@ fn a_sign_in_needs_a_code_once_the_second_factor_is_enabled_and_each_code_works_
     let wrong = SignIn { pw: "another password".into(), ..form("ann", Some(&phone.code(&service))) };
     assert_eq!(refusal(sign_in_with(&service, &wrong, NOBODY)), "incorrect pw");
     service.member("ben");
-    sign_in_with(&service, &form("ben", Some("000000")), NOBODY).unwrap();
+    sign_in_with(&service, &form("ben", Some("12345")), NOBODY).unwrap();
 }
 
 #[test]
 fn a_secret_counts_only_after_the_authenticator_has_shown_a_code() {
     let service = service();
     let ann = service.member("ann");
-    assert_eq!(refusal(enable_otp(&service, &ann, "000000", NOBODY)), "bad request");
+    assert_eq!(refusal(enable_otp(&service, &ann, "12345", NOBODY)), "bad request");
     assert_eq!(refusal(begin_otp(&service, &ann, "another password", NOBODY)), "incorrect pw");
     let first = begin_otp(&service, &ann, "password of ann", NOBODY).unwrap();
     assert_eq!(*first.uri, format!("otpauth://totp/tidings:ann?secret={}&issuer=tidings", *first.secret));
     assert_eq!(otp_status(&service, &ann).unwrap(), OtpStatus { enabled: 0, recovery_codes: 0 });
     sign_in(&service, "ann", "password of ann", NOBODY).unwrap();
-    assert_eq!(refusal(enable_otp(&service, &ann, "000000", NOBODY)), "incorrect otp");
+    assert_eq!(refusal(enable_otp(&service, &ann, "12345", NOBODY)), "incorrect otp");
     // Another secret replaces the first one.
     let (phone, _) = enable(&service, &ann, "ann");
     assert_ne!(BASE32_NOPAD.encode(&phone.0), *first.secret);
@@ -92,7 +92,7 @@ fn it_is_disabled_and_recovery_codes_are_renewed_with_password_and_code() {
         refusal(disable_otp(&service, &ann, "another password", &phone.code(&service), NOBODY)),
         "incorrect pw"
     );
-    assert_eq!(refusal(disable_otp(&service, &ann, "password of ann", "000000", NOBODY)), "incorrect otp");
+    assert_eq!(refusal(disable_otp(&service, &ann, "password of ann", "12345", NOBODY)), "incorrect otp");
     assert_eq!(refusal(disable_otp(&service, &ann, "password of ann", "", NOBODY)), "incorrect otp");
     let renewed =
         renew_recovery_codes(&service, &ann, "password of ann", &phone.code(&service), NOBODY).unwrap();
@@ -102,7 +102,7 @@ fn it_is_disabled_and_recovery_codes_are_renewed_with_password_and_code() {
     disable_otp(&service, &ann, "password of ann", &renewed.recovery_codes[0], NOBODY).unwrap();
     assert_eq!(otp_status(&service, &ann).unwrap(), OtpStatus { enabled: 0, recovery_codes: 0 });
     sign_in(&service, "ann", "password of ann", NOBODY).unwrap();
-    let again = disable_otp(&service, &ann, "password of ann", "000000", NOBODY).unwrap_err();
+    let again = disable_otp(&service, &ann, "password of ann", "12345", NOBODY).unwrap_err();
     assert_eq!(again.problem(), NOT_ENABLED);
 }
 
@@ -126,10 +126,10 @@ fn guessing_codes_is_slowed_like_guessing_passwords_and_a_right_password_does_no
     let client = Some(Client::from(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))));
     for _ in 0..5 {
         assert_eq!(refusal(sign_in_with(&service, &form("ann", None), client)), "otp required");
-        assert_eq!(refusal(sign_in_with(&service, &form("ann", Some("000000")), client)), "incorrect otp");
+        assert_eq!(refusal(sign_in_with(&service, &form("ann", Some("12345")), client)), "incorrect otp");
     }
-    sign_in_with(&service, &form("ann", Some("000000")), client).map(drop).unwrap_err();
-    assert_eq!(refusal(sign_in_with(&service, &form("ann", Some("000000")), client)), "too many requests");
+    sign_in_with(&service, &form("ann", Some("12345")), client).map(drop).unwrap_err();
+    assert_eq!(refusal(sign_in_with(&service, &form("ann", Some("12345")), client)), "too many requests");
     assert_eq!(refusal(sign_in_with(&service, &form("ann", None), client)), "too many requests");
     let other = Some(Client::from(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2))));
     service.clock().advance(SECOND_MS * 60);

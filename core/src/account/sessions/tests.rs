@@ -198,7 +198,7 @@ fn a_token_that_is_older_than_sessions_works_until_its_member_signs_out_everywhe
     let service = service();
     let ann = service.member("ann");
     let generation = service.store().read(|tx| Ok::<_, Error>(find(tx, "ann")?.unwrap().generation)).unwrap();
-    let old = Caller::token(service.keys().sign_without_session("ann", generation, NOW));
+    let old = Caller::token(service.keys().sign("ann", generation, None, NOW).unwrap());
     assert!(works(&service, &old));
     assert_eq!(devices(&service, &old), [("unknown".to_owned(), 0)]);
     sign_out_all(&service, &ann).unwrap();

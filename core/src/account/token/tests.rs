@@ -22,7 +22,7 @@ fn keys(secret: &[u8]) -> Keys {
 #[test]
 fn a_token_names_its_member_until_it_expires() {
     let keys = keys(KEY);
-    let token = keys.sign("Ann", 7, "s", NOW).unwrap();
+    let token = keys.sign("Ann", 7, None, NOW).unwrap();
     let end = NOW + 30 * 24 * 60 * 60 * 1_000;
     let claims = keys.verify(&token).unwrap();
     assert_eq!((claims.sub.as_str(), claims.generation), ("Ann", 7));
@@ -49,9 +49,9 @@ fn the_example_token_of_the_standard_verifies() {
 #[test]
 fn forged_tokens_are_invalid() {
     let keys = keys(KEY);
-    let good = keys.sign("Ann", 7, "s", NOW).unwrap();
+    let good = keys.sign("Ann", 7, None, NOW).unwrap();
     assert!(keys.verify(&good).is_some());
-    let other = self::keys(b"another key of thirty-two bytes!!").sign("Ann", 7, "s", NOW).unwrap();
+    let other = self::keys(b"another key of thirty-two bytes!!").sign("Ann", 7, None, NOW).unwrap();
     let [head, payload, signature] = good.split('.').collect::<Vec<_>>().try_into().unwrap();
     let none = format!("eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0.{payload}.");
     // {"alg":"HS512"}, which we do not accept.
@@ -68,10 +68,10 @@ fn forged_tokens_are_invalid() {
 
 #[test]
 fn tokens_of_the_previous_key_are_valid_while_that_key_is_set() {
-    let old = keys(KEY).sign("Ann", 7, "s", NOW).unwrap();
+    let old = keys(KEY).sign("Ann", 7, None, NOW).unwrap();
     let both = Keys::new(given(NEW), Some(given(KEY)), 30, Clock::fixed(NOW)).unwrap();
     assert_eq!(both.verify(&old).unwrap().sub, "Ann");
-    let new = both.sign("Ann", 7, "s", NOW).unwrap();
+    let new = both.sign("Ann", 7, None, NOW).unwrap();
     assert!(both.verify(&new).is_some() && keys(KEY).verify(&new).is_none());
     let dropped = keys(NEW);
     assert!(dropped.verify(&new).is_some() && dropped.verify(&old).is_none());
@@ -80,10 +80,10 @@ fn tokens_of_the_previous_key_are_valid_while_that_key_is_set() {
 #[test]
 fn the_signature_of_a_token_is_verified_once_while_its_key_is_current() {
     let keys = keys(KEY);
-    let token = keys.sign("Ann", 7, "s", NOW).unwrap();
+    let token = keys.sign("Ann", 7, None, NOW).unwrap();
     let [first, second] = [&token, &token].map(|token| keys.verify(token).unwrap());
     assert!(Arc::ptr_eq(&first, &second));
-    let long = keys.sign(&"x".repeat(1_000), 7, "s", NOW).unwrap();
+    let long = keys.sign(&"x".repeat(1_000), 7, None, NOW).unwrap();
     let [first, second] = [&long, &long].map(|token| keys.verify(token).unwrap());
     assert!(!Arc::ptr_eq(&first, &second), "long tokens are not kept");
     keys.set.store(
@@ -96,7 +96,7 @@ proptest! {
     #[test]
     fn a_changed_token_is_invalid_after_the_token_was_verified(position: proptest::sample::Index, letter in "[ -~]") {
         let keys = keys(KEY);
-        let token = keys.sign("Ann", 7, "s", NOW).unwrap();
+        let token = keys.sign("Ann", 7, None, NOW).unwrap();
         prop_assert!(keys.verify(&token).is_some());
         let position = position.index(token.len());
         let mut changed = token.clone();
@@ -137,7 +137,7 @@ fn a_program_with_another_key_does_not_open_a_shared_database() {
     // A copy of the key file is the same key.
     fs::copy(dir.path().join("one.key"), dir.path().join("two.key")).unwrap();
     let second = open(&Config::default(), "two").unwrap();
-    assert!(second.verify(&first.sign("Ann", 7, "s", NOW).unwrap()).is_some());
+    assert!(second.verify(&first.sign("Ann", 7, None, NOW).unwrap()).is_some());
     fs::write(dir.path().join("three.key"), NEW).unwrap();
     assert!(open(&Config::default(), "three").is_err());
     assert_eq!(fs::read(dir.path().join("three.key")).unwrap(), NEW, "an existing file is kept");
@@ -148,11 +148,11 @@ fn a_program_without_the_key_of_a_shared_database_creates_none_and_signs_nothing
     let dir = tempfile::tempdir().unwrap();
     let store = shared_store(dir.path());
     let open = |config: &Config| Keys::open_shared(config, &dir.path().join("a"), &store, Clock::fixed(NOW));
-    let good = open(&with_key(KEY, None)).unwrap().sign("Ann", 7, "s", NOW).unwrap();
+    let good = open(&with_key(KEY, None)).unwrap().sign("Ann", 7, None, NOW).unwrap();
     let keys = open(&Config::default()).unwrap();
     assert!(!dir.path().join("a.key").exists());
     assert!(keys.verify(&good).is_none());
-    for refused in [keys.sign("Ann", 7, "s", NOW).map(drop), keys.required()] {
+    for refused in [keys.sign("Ann", 7, None, NOW).map(drop), keys.required()] {
         assert!(matches!(refused, Err(Error::Store(StoreError::MissingKey { .. }))), "{refused:?}");
     }
 }
@@ -178,7 +178,7 @@ fn a_key_file_of_a_shared_database_is_replaced_while_a_server_runs() {
     let next = dir.path().join("next");
     fs::write(&next, NEW).unwrap();
     fs::rename(&next, dir.path().join("a.key")).unwrap();
-    assert!(keys.sign("Ann", 7, "s", NOW).is_ok());
+    assert!(keys.sign("Ann", 7, None, NOW).is_ok());
     let recorded = store.write(Isolation::Alone, |tx| shared::recorded(tx)).unwrap();
     assert_eq!(recorded, Some(fingerprint(&Secret(NEW.to_vec().into()))));
     assert!(open().is_ok());
@@ -196,14 +196,14 @@ fn replacing_a_key_while_several_processes_run_signs_no_member_out() {
     let (database, clock) = (dir.path().join("a.db"), Clock::fixed(NOW));
     let open = || Keys::open(&Config::default(), &database, clock.clone()).unwrap();
     let (one, two) = (open(), open());
-    let old = one.sign("Ann", 7, "s", NOW).unwrap();
+    let old = one.sign("Ann", 7, None, NOW).unwrap();
     let key = key_file(&database);
     let next = dir.path().join("next");
     fs::copy(&key, previous_file(&key)).unwrap();
     assert!(one.verify(&old).is_some() && two.verify(&old).is_some());
     fs::write(&next, b"a newer key, of thirty-two bytes and more").unwrap();
     fs::rename(&next, &key).unwrap();
-    let new = one.sign("Ann", 7, "s", NOW).unwrap();
+    let new = one.sign("Ann", 7, None, NOW).unwrap();
     assert!(keys(b"a newer key, of thirty-two bytes and more").verify(&new).is_some());
     for keys in [&one, &two, &open()] {
         assert!(keys.verify(&new).is_some() && keys.verify(&old).is_some());
@@ -212,7 +212,9 @@ fn replacing_a_key_while_several_processes_run_signs_no_member_out() {
     fs::write(&next, b"short").unwrap();
     fs::rename(&next, &key).unwrap();
     assert!(one.verify("a.b.c").is_none());
-    assert!(one.verify(&new).is_some() && one.verify(&old).is_some() && one.sign("Ann", 7, "s", NOW).is_ok());
+    assert!(
+        one.verify(&new).is_some() && one.verify(&old).is_some() && one.sign("Ann", 7, None, NOW).is_ok()
+    );
     fs::write(&next, b"a newer key, of thirty-two bytes and more").unwrap();
     fs::rename(&next, &key).unwrap();
     fs::remove_file(previous_file(&key)).unwrap();
@@ -227,13 +229,13 @@ fn a_replaced_key_ends_all_tokens_that_it_signed_within_a_second() {
     let dir = tempfile::tempdir().unwrap();
     let (database, clock) = (dir.path().join("a.db"), Clock::fixed(NOW));
     let keys = Keys::open(&Config::default(), &database, clock.clone()).unwrap();
-    let old = keys.sign("Ann", 7, "s", NOW).unwrap();
+    let old = keys.sign("Ann", 7, None, NOW).unwrap();
     assert!(keys.verify(&old).is_some() && keys.verify(&old).is_some());
     let next = dir.path().join("next");
     fs::write(&next, b"a newer key, of thirty-two bytes and more").unwrap();
     fs::rename(&next, key_file(&database)).unwrap();
     clock.advance(LOOK_MS);
     assert!(keys.verify(&old).is_none(), "although no other token was signed or sent");
-    let new = keys.sign("Ann", 7, "s", NOW).unwrap();
+    let new = keys.sign("Ann", 7, None, NOW).unwrap();
     assert!(keys.verify(&new).is_some() && keys.verify(&old).is_none());
 }

@@ -1,0 +1,264 @@
+//! Administration on the record: API keys, sessions, the second factor and the audit trail.
+
+use serde_json::{Value, json};
+use tidings_tests::totp::code;
+use tidings_tests::{Caller, PASSWORD, Server, wait_until};
+
+fn key(server: &Server, name: &str, scopes: &str) -> Caller {
+    let made = server.cli(["--json", "key", "add", name, "--scope", scopes]).succeeded().json();
+    server.anyone().with_token(name, made["key"].as_str().unwrap())
+}
+
+/// Returns who did what to what, latest first.
+fn audit(server: &Server) -> Vec<String> {
+    let listed = server.cli(["--json", "audit", "list"]).succeeded().json();
+    let line = |record: &Value| {
+        let texts = ["actor_kind", "actor", "surface", "action", "subject", "before", "after"];
+        let texts = texts.iter().map(|name| record[*name].as_str().unwrap());
+        texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
+    };
+    listed["audit"].as_array().unwrap().iter().map(line).collect()
+}
+
+#[test]
+fn a_script_administers_with_a_key_that_is_revoked_at_once() {
+    let server = Server::start();
+    let boss = server.admin();
+    let importer = key(&server, "importer", "posts:import,notices");
+    let line = r#"{"title": "One", "url": "https://news.example.org/1"}"#;
+    let import = || importer.request("POST", "/import_posts").body("application/x-ndjson", line).send();
+    assert_eq!(import().succeeded().body["inserted"], 1);
+    assert_eq!(
+        importer.post("/insert_notice", json!({ "title": "T", "post": "P" })).outcome(),
+        "200 success"
+    );
+    let refused = importer.get("/get_all_feedback");
+    assert_eq!(refused.outcome(), "403 Not admin");
+    assert_eq!(refused.body["code"], "missing_scope");
+    assert_eq!(refused.body["message"], "this needs an API key with the scope feedback");
+    let refused = importer.post("/update_main_info", json!({ "new_info_1": "x" }));
+    assert_eq!(refused.body["code"], "missing_scope");
+    // A key is no member.
+    assert_eq!(importer.get("/get_userinfo").outcome(), "200 not found");
+    assert_eq!(importer.get("/get_recommendation_newsfeed").outcome(), "200 success");
+
+    wait_until("the last use is written", || {
+        boss.get("/get_keys").succeeded().body["keys"][0]["last_used"].is_string()
+    });
+    let listed = boss.get("/get_keys").succeeded();
+    assert_eq!(listed.body["keys"][0]["scopes"], json!(["notices", "posts:import"]));
+    assert!(!format!("{:?}", listed.body).contains(importer.token().trim_start_matches("tidings_")));
+    let _ = server.cli(["key", "revoke", "importer"]).succeeded();
+    assert_eq!(import().outcome(), "401 bad token");
+    assert!(!server.log().contains(importer.token()), "the log has no key");
+}
+
+#[test]
+fn keys_are_made_and_revoked_over_http_by_people_only() {
+    let server = Server::start();
+    let (boss, member) = (server.admin(), server.member("ann"));
+    let draft = json!({ "name": "backup", "scopes": ["audit:read"], "expires": "2096-01-01T00:00:00Z" });
+    let made = boss.post("/add_key", draft.clone()).succeeded();
+    let backup = server.anyone().with_token("backup", made.text("/key"));
+    assert_eq!(backup.get("/get_audit").outcome(), "200 success");
+    for caller in [&backup, &member, &server.anyone()] {
+        for refused in [
+            caller.post("/add_key", draft.clone()),
+            caller.get("/get_keys"),
+            caller.get("/remove_key/backup"),
+        ] {
+            assert!(["403 Not admin", "401 bad token"].contains(&refused.outcome().as_str()), "{refused:?}");
+        }
+    }
+    for (field, value) in [
+        ("scopes", json!(["everything"])),
+        ("scopes", json!([])),
+        ("expires", json!("tomorrow")),
+        ("name", json!("")),
+    ] {
+        let mut wrong = draft.clone();
+        wrong["name"] = json!("another");
+        wrong[field] = value;
+        let refused = boss.post("/add_key", wrong);
+        assert_eq!((refused.outcome().as_str(), &refused.body["field"]), ("400 bad request", &json!(field)));
+    }
+    assert_eq!(boss.get(&format!("/remove_key/{}", made.text("/_id"))).outcome(), "200 success");
+    assert_eq!(backup.get("/get_audit").outcome(), "401 bad token");
+}
+
+#[test]
+fn a_key_has_a_rate_limit_of_its_own() {
+    let server = Server::with(|serve| {
+        serve.args(["--key-limit", "2"]);
+    });
+    let (one, two) = (key(&server, "one", "members:read"), key(&server, "two", "members:read"));
+    // The first request of a key shows that it is valid, and only then it has a limit.
+    let answers: Vec<String> = (0..6).map(|_| one.get("/get_blacklist").outcome()).collect();
+    assert!(answers.contains(&"429 too many requests".to_owned()), "{answers:?}");
+    assert_eq!(two.get("/get_blacklist").outcome(), "200 success");
+}
+
+#[test]
+fn a_member_sees_their_devices_and_signs_one_out() {
+    let server = Server::start();
+    let (ann, boss) = (server.member("ann"), server.admin());
+    let form = json!({ "id": "ann", "pw": PASSWORD });
+    let phone = server.anyone().with_header("user-agent", "Mozilla/5.0 (iPhone) Version/18.0 Safari/604.1");
+    let token = phone.post("/sign_in", form).succeeded().text("/access_token");
+    let phone = server.anyone().with_token("ann", token);
+    let listed = ann.get("/get_sessions").succeeded();
+    assert_eq!(listed.list("sessions").len(), 2);
+    assert_eq!(listed.header("cache-control"), "no-store");
+    let session =
+        listed.list("sessions").iter().find(|session| session["device"] == "Safari on iPhone").unwrap();
+    assert_eq!(session["current"], 0);
+    let id = session["_id"].as_str().unwrap();
+    assert_eq!(boss.get(&format!("/sign_out_session/{id}")).outcome(), "404 Not found");
+    assert_eq!(ann.get(&format!("/sign_out_session/{id}")).outcome(), "200 success");
+    assert_eq!(phone.get("/get_userinfo").outcome(), "200 not found");
+    assert_eq!(ann.get("/get_userinfo").outcome(), "200 success");
+
+    let shown = server.cli(["member", "sessions", "ann"]).succeeded().stdout;
+    assert!(shown.contains("unknown") && !shown.contains("iPhone"), "{shown}");
+    let own = boss.get("/get_member_sessions/ann").succeeded().text("/sessions/0/_id");
+    let _ = server.cli(["member", "sign-out", "ann", "--session", &own]).succeeded();
+    assert_eq!(ann.get("/get_userinfo").outcome(), "200 not found");
+    let again = server.cli(["member", "sign-out", "ann", "--session", &own]);
+    assert_eq!(again.status, 1);
+    assert!(again.stderr.contains("tidings member sessions ann"), "{}", again.stderr);
+    assert_eq!(boss.get("/sign_out_member/ann").outcome(), "200 success");
+    assert_eq!(audit(&server)[0], "member admin http member.sign_out ann everywhere");
+}
+
+/// Runs 400 revocations, or as many as the variable `TIDINGS_REVOCATIONS` says.
+#[test]
+fn revocations_take_effect_in_the_next_request() {
+    let revocations: usize =
+        std::env::var("TIDINGS_REVOCATIONS").map_or(400, |number| number.parse().unwrap());
+    let server = Server::with(|serve| {
+        serve.args(["--key-limit", "off"]);
+    });
+    let boss = server.admin();
+    let threads: Vec<_> = (0..4)
+        .map(|thread| {
+            let (boss, anyone) = (boss.clone(), server.anyone());
+            std::thread::spawn(move || {
+                for n in 0..revocations / 4 {
+                    let name = format!("key {thread} {n}");
+                    let draft = json!({ "name": name, "scopes": ["members:read"] });
+                    let made = boss.post("/add_key", draft).succeeded();
+                    let key = anyone.with_token("key", made.text("/key"));
+                    assert_eq!(key.get("/get_blacklist").outcome(), "200 success");
+                    let id = made.text("/_id");
+                    assert_eq!(boss.get(&format!("/remove_key/{id}")).outcome(), "200 success");
+                    assert_eq!(key.get("/get_blacklist").outcome(), "401 bad token", "{name}");
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(boss.get("/verify_audit").succeeded().body["intact"], true);
+}
+
+#[test]
+fn an_administrator_signs_in_with_a_second_factor() {
+    let server = Server::with(|serve| {
+        serve.args(["--require-otp", "--sign-in-slowing", "off"]);
+    });
+    let boss = server.admin();
+    let refused = boss.get("/get_blacklist");
+    assert_eq!(
+        (refused.outcome().as_str(), &refused.body["code"]),
+        ("403 Not admin", &json!("second_factor_needed"))
+    );
+    assert_eq!(boss.get("/check_admin").body["code"], "second_factor_needed");
+    assert_eq!(boss.post("/begin_otp", json!({ "pw": "wrong password" })).outcome(), "200 incorrect pw");
+    let begun = boss.post("/begin_otp", json!({ "pw": PASSWORD })).succeeded();
+    let secret = begun.text("/secret");
+    assert_eq!(begun.text("/uri"), format!("otpauth://totp/tidings:admin?secret={secret}&issuer=tidings"));
+    assert_eq!(boss.post("/enable_otp", json!({ "otp": "12345" })).outcome(), "200 incorrect otp");
+    let enabled = boss.post("/enable_otp", json!({ "otp": code(&secret, -1) })).succeeded();
+    assert_eq!(enabled.list("recovery_codes").len(), 10);
+    assert_eq!(boss.get("/get_blacklist").outcome(), "200 success");
+    assert_eq!(boss.get("/get_otp").body, json!({ "result": "success", "enabled": 1, "recovery_codes": 10 }));
+
+    let sign_in = |otp: Option<String>| {
+        server.anyone().post("/sign_in", json!({ "id": "admin", "pw": PASSWORD, "otp": otp }))
+    };
+    let missing = sign_in(None);
+    assert_eq!((missing.outcome().as_str(), &missing.body["field"]), ("200 otp required", &json!("otp")));
+    assert_eq!(sign_in(Some("12345".into())).outcome(), "200 incorrect otp");
+    let now = code(&secret, 0);
+    assert_eq!(sign_in(Some(now.clone())).outcome(), "200 success");
+    assert_eq!(sign_in(Some(now)).outcome(), "200 incorrect otp");
+    let recovery = enabled.text("/recovery_codes/0");
+    let typed = format!("{PASSWORD}\n");
+    let cli = ["member", "sign-in", "admin", "--password-stdin", "--otp", &recovery];
+    let _ = server.cli_with_input(cli, &typed).succeeded();
+    let again = server.cli_with_input(cli, &typed);
+    assert!(again.status == 1 && again.stderr.contains("incorrect otp"), "{}", again.stderr);
+    // Members see nothing of all this.
+    let _ = server.member("ann");
+    assert_eq!(
+        server.anyone().post("/sign_in", json!({ "id": "ann", "pw": PASSWORD })).outcome(),
+        "200 success"
+    );
+
+    let _ = server.cli(["member", "reset-otp", "admin"]).succeeded();
+    assert_eq!(sign_in(None).outcome(), "200 success");
+    assert!(audit(&server)[0].ends_with("cli member.otp_reset admin"), "{:?}", audit(&server));
+}
+
+#[test]
+fn what_was_done_is_listed_verified_and_exported() {
+    let server = Server::start();
+    let (boss, _) = (server.admin(), server.member("mallory"));
+    let id =
+        boss.post("/insert_notice", json!({ "title": "Closed", "post": "Text" })).succeeded().text("/_id");
+    let _ = boss.get("/push_blacklist/mallory").succeeded();
+    let _ = server.cli(["notice", "hide", &id]).succeeded();
+    let listed = audit(&server);
+    assert!(
+        listed[0].ends_with(&format!(
+            "cli notice.update {id} Closed (shown, 4 characters) Closed (hidden, 4 characters)"
+        )),
+        "{listed:?}"
+    );
+    assert_eq!(
+        listed[1..3],
+        [
+            "member admin http member.blacklist mallory".to_owned(),
+            format!("member admin http notice.insert {id} Closed (shown, 4 characters)")
+        ]
+    );
+    let page = boss.get("/get_audit?action=notice&limit=1").succeeded();
+    assert_eq!((page.list("audit").len(), &page.body["audit"][0]["action"]), (1, &json!("notice.update")));
+    let next = page.body["next"].as_i64().unwrap();
+    let rest = boss.get(&format!("/get_audit?action=notice&before={next}")).succeeded();
+    assert_eq!((rest.list("audit").len(), &rest.body["next"]), (1, &Value::Null));
+    assert_eq!(boss.get("/get_audit?action=song").outcome(), "400 bad request");
+    assert_eq!(boss.get("/get_audit?limit=-1").outcome(), "400 bad request");
+
+    let verified = server.cli(["audit", "verify"]).succeeded().stdout;
+    let head = verified.lines().nth(1).unwrap().to_owned();
+    let exported = server.cli(["audit", "export", "-"]).succeeded().stdout;
+    assert_eq!(exported.lines().count(), listed.len());
+    let first: Value = serde_json::from_str(exported.lines().next().unwrap()).unwrap();
+    assert_eq!((&first["seq"], &first["stored"]["actor"]), (&json!(1), &json!("operator")));
+
+    // The member goes, and so does their id.
+    let _ = boss.get("/admin_remove_user/mallory").succeeded();
+    assert!(!audit(&server).join("\n").contains("mallory"), "{:?}", audit(&server));
+    let _ = server.cli(["audit", "verify", "--head", &head]).succeeded();
+    assert_eq!(boss.get(&format!("/verify_audit?head={head}")).succeeded().body["intact"], true);
+
+    server.sql().execute("UPDATE audit SET new_value = 'nothing' WHERE action = 'notice.insert'", &[]);
+    let broken = server.cli(["audit", "verify"]);
+    assert_eq!(broken.status, 1);
+    assert!(broken.stdout.contains("not intact: record"), "{}", broken.stdout);
+    let broken = boss.get("/verify_audit").succeeded();
+    assert_eq!(
+        (&broken.body["intact"], &broken.body["fault"]["reason"]),
+        (&json!(false), &json!("the record was changed, or the one before was replaced"))
+    );
+}
