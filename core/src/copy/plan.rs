@@ -16,12 +16,14 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 49] = [
+const TABLES: [(&str, Treatment); 51] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
     ("roster", Treatment::Rows),
     ("notice", Treatment::Rows),
+    ("notice_draft", Treatment::Rows),
+    ("notice_reads", Treatment::Rows),
     ("feedback", Treatment::Rows),
     ("main_info", Treatment::Settings),
     ("post", Treatment::Rows),

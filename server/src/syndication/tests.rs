@@ -174,7 +174,11 @@ async fn a_document_is_made_once_and_again_when_the_feed_changes() {
         let request = of_host(request("GET", "/get_all_notice?format=atom"));
         service.answer_of(&app, with(request, "accept-encoding", "gzip")).await
     };
-    let draft = notice::Draft { title: Some("One".into()), post: Some("x".repeat(2_000)), activation: None };
+    let draft = notice::Draft {
+        title: Some("One".into()),
+        post: Some("x".repeat(2_000)),
+        ..notice::Draft::default()
+    };
     notice::insert(&service.tidings, &OPERATOR, &draft).unwrap();
     get().await;
     let (first, second) = (get().await, get().await);

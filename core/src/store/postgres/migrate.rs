@@ -20,7 +20,7 @@ impl Step {
 }
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     Step::new(include_str!("0001_initial.sql"), 1),
     // Counters have other keys.
     Step::new(include_str!("0002_concurrent.sql"), 2),
@@ -36,6 +36,8 @@ const STEPS: [Step; 12] = [
     Step::new(include_str!("0010_references.sql"), 9),
     Step::new(include_str!("0011_hidden.sql"), 9),
     Step::new(include_str!("0012_feed_weights.sql"), 9),
+    // Earlier programs would show notices to callers who must not see them.
+    Step::new(include_str!("0013_notices.sql"), 13),
 ];
 
 /// The schema version of this program: the number of its steps.

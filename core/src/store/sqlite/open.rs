@@ -16,7 +16,7 @@ use super::{APPLICATION_ID, StoreError};
 use crate::files::{self, beside, key_file, private, word_model};
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const MIGRATIONS: [&str; 11] = [
+const MIGRATIONS: [&str; 12] = [
     include_str!("0001_initial.sql"),
     include_str!("0002_analysis.sql"),
     include_str!("0003_acts.sql"),
@@ -28,6 +28,7 @@ const MIGRATIONS: [&str; 11] = [
     include_str!("0009_results.sql"),
     include_str!("0010_hidden.sql"),
     include_str!("0011_feed_weights.sql"),
+    include_str!("0012_notices.sql"),
 ];
 
 /// The schema version of this program: the number of its migrations.

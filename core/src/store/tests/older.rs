@@ -18,7 +18,7 @@ use crate::{Tidings, notice, post, profile, search};
 ///
 /// The member `ben` has liked post 2, viewed posts 1 and 2, searched, and opened a feed. Times are shortly before
 /// [`NOW`].
-const VERSIONS: [(&str, &str); 10] = [
+const VERSIONS: [(&str, &str); 11] = [
     (
         include_str!("../sqlite/0001_initial.sql"),
         "UPDATE revision SET n = 9;
@@ -64,6 +64,7 @@ const VERSIONS: [(&str, &str); 10] = [
         "UPDATE revision SET n = 10;
          INSERT INTO hidden VALUES (2, 1, 1795100000006);",
     ),
+    (include_str!("../sqlite/0011_feed_weights.sql"), ""),
 ];
 
 /// Creates a database with this version of the schema.
