@@ -14,7 +14,7 @@ use crate::answer::{self, Encoded};
 use crate::clock::Timestamp;
 use crate::error::Result;
 
-/// A notice with its placement. The fields of [`Notice`] come first.
+/// A notice with all fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FullNotice {

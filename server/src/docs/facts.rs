@@ -24,8 +24,12 @@ fn of_request(schema: &str, field: &str) -> Option<Value> {
         ("PostFields", "img") => line(ADDRESS_MAX, "https://news.example.org/lake.jpg"),
         ("SignInFields", "id") => line(1_000, "ann"),
         ("SignInFields" | "NewPasswordFields", "pw") => line(1_000, "a long sentence"),
-        ("NoticeFields", "title") => example("Closed on Monday"),
-        ("NoticeFields", "post") => example("The library opens again on Tuesday."),
+        ("NoticeFields" | "NoticeDraftFields", "title") => example("Closed on Monday"),
+        ("NoticeFields" | "NoticeDraftFields", "post") => example("The library opens again on Tuesday."),
+        ("NoticeFields" | "NoticeDraftFields", "topic") => line(100, "science"),
+        ("NoticeDraftFields", "draft" | "notice") => id("6560c1a2ffeeddccbbaa0001"),
+        (_, "visible_from") => line(100, "2026-11-20T08:36:00Z"),
+        (_, "visible_until") => line(100, "2026-12-24T00:00:00Z"),
         ("FeedbackFields", "feedback" | "post") => line(5_000, "The search is fast."),
         (_, "pw_check" | "new_pw_check") => line(1_000, "another long sentence"),
         (_, "pw" | "new_pw") => example("another long sentence"),
@@ -40,7 +44,7 @@ fn of_request(schema: &str, field: &str) -> Option<Value> {
         (_, "title") => example("An eclipse over the lake"),
         (_, "post") => example("On Friday evening the moon covers the sun."),
         (_, "search") => example("eclipse"),
-        (_, "activation") => switch(1),
+        (_, "activation" | "pinned" | "members_only") => switch(1),
         _ => return None,
     })
 }
@@ -51,8 +55,11 @@ fn of_answer(schema: &str, field: &str) -> Option<Value> {
     Some(match (schema, field) {
         // The post is a record.
         ("NewPost", "post") => return None,
-        ("Day" | "TodayCounts", "date") => json!({ "format": "date", "examples": ["2026-11-20"] }),
-        (_, "date" | "post_date" | "end_date") => moment(),
+        ("Day" | "TodayCounts" | "DayReads", "date") => {
+            json!({ "format": "date", "examples": ["2026-11-20"] })
+        }
+        ("Draft", "visible_from" | "visible_until") => line(100, "2026-11-20T08:36:00Z"),
+        (_, "date" | "post_date" | "end_date" | "visible_from" | "visible_until") => moment(),
         ("Inserted" | "Post" | "PostDetail" | "PostHit" | "PostRecord", "_id") => {
             id("6b0039acd7c34f1e5b2e91a7")
         }
@@ -100,6 +107,7 @@ fn of_answer(schema: &str, field: &str) -> Option<Value> {
         ("SignalShares", _) => json!({ "minimum": 0, "maximum": 1, "examples": [0.1] }),
         (_, "similarity") => json!({ "exclusiveMinimum": 0, "examples": [4.2] }),
         ("Category", "posts") => count(42),
+        ("Draft" | "Placement", "topic") => line(100, "science"),
         (_, "topic") => list(50, "science"),
         (_, "tag") => list(300, "nature"),
         (_, "newsfeed_name" | "category_name") => line(2_000, "science"),
@@ -107,12 +115,15 @@ fn of_answer(schema: &str, field: &str) -> Option<Value> {
             json!({ "format": "uri", "maxLength": ADDRESS_MAX, "examples": ["https://news.example.org/eclipse"] })
         }
         ("Post" | "PostDetail" | "PostHit", "img") => line(ADDRESS_MAX, "https://news.example.org/lake.jpg"),
-        ("Notice", "title") => line(200, "Closed on Monday"),
-        ("Notice", "post") => line(20_000, "The library opens again on Tuesday."),
+        ("Notice" | "Draft", "title") => line(200, "Closed on Monday"),
+        ("Notice" | "Draft", "post") => line(20_000, "The library opens again on Tuesday."),
+        ("Notice", "html") => line(1_000_000, "<p>The library opens again on <em>Tuesday</em>.</p>\n"),
+        ("SavedDraft", "notice") => id("6560c1a2ffeeddccbbaa0001"),
+        ("DraftList", "drafts") => json!({ "maxItems": 200 }),
         ("Feedback", "post") => line(5_000, "The search is fast."),
         (_, "title") => line(300, "An eclipse over the lake"),
         (_, "post") => line(100_000, "On Friday evening the moon covers the sun."),
-        (_, "activation" | "auto_login" | "liked") => switch(1),
+        (_, "activation" | "auto_login" | "liked" | "pinned" | "members_only") => switch(1),
         (_, "next") => line(1_000, "AAAAAAAAAAEAAAAAAAAAlg"),
         (_, "user_id") => line(128, "ann"),
         // What remains are counts and lists of records.
@@ -136,7 +147,8 @@ fn of_answer(schema: &str, field: &str) -> Option<Value> {
             | "total_view"
             | "total_visitor"
             | "today_fav"
-            | "today_view",
+            | "today_view"
+            | "reads",
         ) => count(42),
         _ => return of_structure(schema, field),
     })
@@ -191,7 +203,7 @@ fn of_structure(schema: &str, field: &str) -> Option<Value> {
 fn of_parameter(name: &str) -> Option<Value> {
     Some(match name {
         "user_id" => json!({ "minLength": 1, "maxLength": 1_000, "examples": ["ann"] }),
-        "notice_obi" | "feedback_obi" => id("6560c1a2ffeeddccbbaa0001"),
+        "notice_obi" | "feedback_obi" | "draft_obi" => id("6560c1a2ffeeddccbbaa0001"),
         "post_obi" => id("6b0039acd7c34f1e5b2e91a7"),
         "device" => json!({
             "enum": ["pc", "tablet", "mobile", "device_pc", "device_tablet", "device_mobile"],
@@ -200,7 +212,8 @@ fn of_parameter(name: &str) -> Option<Value> {
         "category_name" | "newsfeed_name" => {
             json!({ "minLength": 1, "maxLength": 2_000, "examples": ["science"] })
         }
-        "auto_login" | "activation" | "liked" | "paged" | "snippets" | "why" => switch(1),
+        "auto_login" | "activation" | "liked" | "paged" | "snippets" | "why" | "html" => switch(1),
+        "topic" => json!({ "maxLength": 2_000, "examples": ["science"] }),
         "type_num" => number(0, 4, 1),
         "year" => number(-9_999, 9_999, 2026),
         "month" => number(1, 12, 11),

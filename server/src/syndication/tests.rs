@@ -100,7 +100,12 @@ async fn notices_are_read_with_their_whole_text_and_characters_that_xml_cannot_h
     let service = service();
     let text = format!("Line 1\n\tLine 2 {} \u{fffe}", "long ".repeat(200));
     let insert = |title: &str, activation| {
-        let draft = notice::Draft { title: Some(title.into()), post: Some(text.clone()), activation };
+        let draft = notice::Draft {
+            title: Some(title.into()),
+            post: Some(text.clone()),
+            activation,
+            ..notice::Draft::default()
+        };
         notice::insert(&service.tidings, &OPERATOR, &draft).unwrap().id.to_string()
     };
     insert("Hidden", Some(0));
