@@ -82,12 +82,12 @@ pub(super) fn run(session: &Session, command: &Draft) -> Result<ExitCode, Failur
         Draft::Remove { id, yes } => {
             let draft = find(session, id)?;
             session.confirm(*yes, &format!("remove the draft \"{}\"", title(&draft)))?;
-            notice::remove_draft(tidings, caller, id).map_err(|error| unknown(error, "draft", id))?;
+            notice::remove_draft(tidings, caller, id).map_err(|error| unknown(error, "notice draft", id))?;
             out.answer(&(), |page| page.line("The draft is removed."))
         }
         Draft::Publish { id } => {
             let published = notice::publish_draft(tidings, caller, id);
-            let published = published.map_err(|error| unknown(error, "draft or notice of the draft", id))?;
+            let published = published.map_err(|error| unknown(error, "notice draft", id))?;
             out.answer(&published, |page| page.line(published.id.to_string()))
         }
     }
@@ -168,5 +168,5 @@ fn title(draft: &SavedDraft) -> &str {
 fn find(session: &Session, id: &str) -> Result<SavedDraft, Failure> {
     let drafts = notice::drafts(&session.tidings, &session.caller)?.drafts;
     let found = drafts.into_iter().find(|draft| draft.id.to_string().eq_ignore_ascii_case(id));
-    found.ok_or_else(|| unknown(Error::NotFound, "draft", id))
+    found.ok_or_else(|| unknown(Error::NotFound, "notice draft", id))
 }

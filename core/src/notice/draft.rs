@@ -32,8 +32,7 @@ const TOPIC_RULE: Problem =
 const MEMBERS_ONLY_RULE: Problem = Problem::invalid("members_only", "members_only is 0 or 1");
 const NOTHING: Problem = Problem::new(Code::NothingGiven, "no field of the notice is given");
 
-/// The unchecked fields of a notice: the input of [`insert`](super::insert), which requires title and text,
-/// [`update`](super::update) and [`save_draft`](super::save_draft).
+/// Fields of a notice. Each may be missing or invalid: the operations check them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]

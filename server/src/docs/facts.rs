@@ -58,6 +58,7 @@ fn of_answer(schema: &str, field: &str) -> Option<Value> {
         ("Day" | "TodayCounts" | "DayReads", "date") => {
             json!({ "format": "date", "examples": ["2026-11-20"] })
         }
+        ("Draft", "activation" | "pinned" | "members_only") => json!({ "enum": [0, 1, null], "examples": [1] }),
         ("Draft", "visible_from" | "visible_until") => line(100, "2026-11-20T08:36:00Z"),
         (_, "date" | "post_date" | "end_date" | "visible_from" | "visible_until") => moment(),
         ("Inserted" | "Post" | "PostDetail" | "PostHit" | "PostRecord", "_id") => {
