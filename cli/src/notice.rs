@@ -3,23 +3,26 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use tidings_core::account::Caller;
-use tidings_core::notice::{self, Draft, Visibility};
+use tidings_core::notice::{self, Visibility};
 use tidings_core::{Error, admin};
-use tidings_tui::number::{count, number};
 
 use crate::failure::Failure;
 use crate::input::Text;
-use crate::output::{Column, Style, Table, dated, local, zone};
 use crate::session::{Session, unknown};
 
+mod draft;
 mod editor;
+mod fields;
+mod list;
+
+use fields::Placing;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Notice {
     /// Publish a notice
     #[command(after_help = "Examples:\n  tidings notice add --title Library --post \"Open until ten.\"\n  \
-                      tidings notice add --title Library --post-file - --hidden < library.txt")]
+                      tidings notice add --title Library --post-file - --hidden < library.txt\n  \
+                      tidings notice add --title Exams --post \"In hall 1.\" --from 2026-12-01 --until 2026-12-20")]
     Add {
         /// The title, one line of up to 200 characters
         #[arg(long, value_name = "T", allow_hyphen_values = true)]
@@ -29,20 +32,17 @@ pub(crate) enum Notice {
         /// Show it to administrators only
         #[arg(long)]
         hidden: bool,
+        #[command(flatten)]
+        placing: Placing,
     },
-    /// List the notices, newest first
-    #[command(after_help = "Example: tidings notice list --all")]
-    List {
-        /// Include hidden notices
-        #[arg(long)]
-        all: bool,
-    },
+    /// List the notices: pinned ones first, then the newest first
+    #[command(
+        after_help = "Examples:\n  tidings notice list --all\n  tidings notice list --topic Library --details"
+    )]
+    List(list::List),
     /// Read a notice, which counts as a view
     #[command(after_help = "Example: tidings notice show 6560c1a2ffeeddccbbaa0001")]
-    Show {
-        /// The notice
-        id: String,
-    },
+    Show(list::Show),
     /// Change a notice; without fields, in $VISUAL or $EDITOR
     #[command(after_help = "Examples:\n  tidings notice edit 6560c1a2ffeeddccbbaa0001 --activation 0\n  \
                       EDITOR=nano tidings notice edit 6560c1a2ffeeddccbbaa0001")]
@@ -56,6 +56,12 @@ pub(crate) enum Notice {
         #[arg(long)]
         yes: bool,
     },
+    /// Show how often a notice was read on each of the last days
+    #[command(after_help = "Example: tidings notice reads 6560c1a2ffeeddccbbaa0001 --days 7")]
+    Reads(list::Reads),
+    /// Save, list, show, remove and publish drafts
+    #[command(subcommand)]
+    Draft(draft::Draft),
 }
 
 #[derive(Debug, Args)]
@@ -70,26 +76,31 @@ pub(crate) struct Edit {
     /// 1 to show it to all readers, 0 to hide it
     #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(i64).range(0..=1))]
     activation: Option<i64>,
+    #[command(flatten)]
+    placing: Placing,
 }
 
 pub(crate) fn run(session: &Session, command: &Notice) -> Result<ExitCode, Failure> {
     let Session { tidings, out, caller } = session;
     match command {
-        Notice::Add { title, post, hidden } => {
+        Notice::Add { title, post, hidden, placing } => {
             let post = post.read()?;
             if post.is_none() {
                 return Err(Failure::usage("a notice has a text: give it with --post or --post-file"));
             }
-            let draft = Draft {
+            let draft = notice::Draft {
                 title: Some(title.clone()),
                 post,
                 activation: hidden.then_some(Visibility::Hidden.activation()),
+                ..placing.draft()
             };
             let inserted = notice::insert(tidings, caller, &draft)?;
             out.answer(&inserted, |page| page.line(inserted.id.to_string()))
         }
-        Notice::List { all } => list(session, *all),
-        Notice::Show { id } => show(session, id),
+        Notice::List(list) => list.run(session),
+        Notice::Show(show) => show.run(session),
+        Notice::Reads(reads) => reads.run(session),
+        Notice::Draft(command) => draft::run(session, command),
         Notice::Edit(edit) => edit.run(session),
         Notice::Remove { id, yes } => {
             let notice = find(session, id)?;
@@ -103,9 +114,10 @@ pub(crate) fn run(session: &Session, command: &Notice) -> Result<ExitCode, Failu
 impl Edit {
     fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
         let Session { tidings, out, caller } = session;
-        let Self { id, title, activation, .. } = self;
-        let draft = Draft { title: title.clone(), post: self.post.read()?, activation: *activation };
-        if draft.title.is_some() || draft.post.is_some() || draft.activation.is_some() {
+        let Self { id, title, activation, placing, .. } = self;
+        let (title, post) = (title.clone(), self.post.read()?);
+        let draft = notice::Draft { title, post, activation: *activation, ..placing.draft() };
+        if draft != notice::Draft::default() {
             notice::update(tidings, caller, id, &draft).map_err(|error| unknown(error, "notice", id))?;
             return out.answer(&(), |page| page.line("The notice is changed."));
         }
@@ -121,43 +133,4 @@ fn find(session: &Session, id: &str) -> Result<notice::Notice, Failure> {
     let notices = notice::list(tidings, caller)?;
     let found = notices.notices().iter().find(|notice| notice.id.to_string().eq_ignore_ascii_case(id));
     found.cloned().ok_or_else(|| unknown(Error::NotFound, "notice", id))
-}
-
-fn list(session: &Session, all: bool) -> Result<ExitCode, Failure> {
-    let reader = if all { &session.caller } else { &Caller::Guest };
-    let notices = notice::list(&session.tidings, reader)?;
-    session.out.list(&notices, notices.notices(), |page| {
-        let columns = [
-            Column::whole("ID"),
-            Column::text("Title"),
-            Column::number("Views").optional(),
-            Column::whole(dated("Date")).optional(),
-        ];
-        let mut table = Table::new(columns);
-        for notice in notices.notices() {
-            // The mark is part of the title, because that column is never omitted.
-            let (mark, style) = if notice.activation == Visibility::Shown {
-                ("", Style::Plain)
-            } else {
-                ("(hidden) ", Style::Faint)
-            };
-            let title = format!("{mark}{}", notice.title);
-            table.styled_row(style, [notice.id.to_string(), title, number(notice.view), local(notice.date)]);
-        }
-        page.table(&table, "There are no notices.");
-    })
-}
-
-fn show(session: &Session, id: &str) -> Result<ExitCode, Failure> {
-    let notice = notice::get(&session.tidings, &session.caller, id);
-    let notice = notice.map_err(|error| unknown(error, "notice", id))?;
-    session.out.answer(&notice, |page| {
-        let notice = &notice.notice_list;
-        page.styled(Style::Strong, &notice.title);
-        let hidden = if notice.activation == Visibility::Shown { "" } else { ", hidden" };
-        let (date, views) = (local(notice.date), count(notice.view, "view"));
-        page.styled(Style::Faint, format!("{date} ({}), {views}{hidden}", zone()));
-        page.line("");
-        page.block(&notice.post);
-    })
 }

@@ -9,7 +9,7 @@ pub(crate) const RULE: Problem = Problem::invalid("activation", "activation is 0
 macro_rules! activation {
     ($(#[$doc:meta])* $name:ident { $(#[$zero_doc:meta])* $zero:ident, $(#[$one_doc:meta])* $one:ident }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum $name {
             $(#[$zero_doc])*
             $zero,

@@ -74,7 +74,8 @@ mod tests {
         changed("members audit");
         profile::change_nickname(&service, &ann, "Annie").unwrap();
         changed("members");
-        let draft = notice::Draft { title: Some("t".into()), post: Some("p".into()), activation: None };
+        let draft =
+            notice::Draft { title: Some("t".into()), post: Some("p".into()), ..notice::Draft::default() };
         notice::insert(&service, &ann, &draft).unwrap();
         changed("notices audit");
         let draft = feedback::Draft { kind: None, post: Some("p".into()) };

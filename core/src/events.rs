@@ -15,7 +15,8 @@
 //! # let dir = tempfile::tempdir()?;
 //! # let tidings = Tidings::open(dir.path().join("campus.db"))?;
 //! let (mut follower, ..) = Follower::start(&tidings)?;
-//! let draft = notice::Draft { title: Some("Library".into()), post: Some("Open.".into()), activation: None };
+//! let draft =
+//!     notice::Draft { title: Some("Library".into()), post: Some("Open.".into()), ..notice::Draft::default() };
 //! notice::insert(&tidings, &Caller::Operator, &draft)?;
 //!
 //! let mut news = follower.look();
@@ -52,6 +53,8 @@ pub const POSTS_MAX: usize = 50;
 pub struct Place {
     /// The revision up to which all changes of notices were told.
     notices: i64,
+    /// The last time at which a notice began or ended by its dates, in milliseconds; 0 if none has.
+    moment: i64,
     /// The key of the last post that was told.
     posts: PostKey,
 }
@@ -60,16 +63,19 @@ impl Place {
     /// Returns whether a listener at this place lacks an event.
     pub fn lacks(self, event: &Mark) -> bool {
         match event.kind {
-            Kind::Notice => event.last.notices > self.notices,
+            Kind::Notice => event.last.notices > self.notices || event.last.moment > self.moment,
             Kind::Post => event.last.posts > self.posts,
             Kind::Counts => false,
         }
     }
 
-    /// Returns whether the number of this place for events of this kind is from that of `first` to that of `last`.
+    /// Returns whether the numbers of this place for events of this kind are from those of `first` to those of `last`.
     pub fn is_within(self, first: Self, last: Self, kind: Kind) -> bool {
         match kind {
-            Kind::Notice => (first.notices..=last.notices).contains(&self.notices),
+            Kind::Notice => {
+                (first.notices..=last.notices).contains(&self.notices)
+                    && (first.moment..=last.moment).contains(&self.moment)
+            }
             Kind::Post => (first.posts..=last.posts).contains(&self.posts),
             Kind::Counts => true,
         }
@@ -78,7 +84,10 @@ impl Place {
     /// Moves this place forward until it lacks no part of an event.
     pub fn pass(&mut self, event: &Mark) {
         match event.kind {
-            Kind::Notice => self.notices = self.notices.max(event.last.notices),
+            Kind::Notice => {
+                self.notices = self.notices.max(event.last.notices);
+                self.moment = self.moment.max(event.last.moment);
+            }
             Kind::Post => self.posts = self.posts.max(event.last.posts),
             Kind::Counts => {}
         }
@@ -87,7 +96,8 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.notices, self.posts.as_i64())
+        write!(f, "{}-{}", self.notices, self.posts.as_i64())?;
+        if self.moment == 0 { Ok(()) } else { write!(f, "-{}", self.moment) }
     }
 }
 
@@ -105,7 +115,9 @@ impl FromStr for Place {
             text.parse().ok().filter(|_| is_plain).ok_or(InvalidPlace)
         };
         let (notices, posts) = text.split_once('-').ok_or(InvalidPlace)?;
-        Ok(Self { notices: number(notices)?, posts: PostKey::from_stored(number(posts)?) })
+        let (posts, moment) = posts.split_once('-').unwrap_or((posts, "0"));
+        let posts = PostKey::from_stored(number(posts)?);
+        Ok(Self { notices: number(notices)?, moment: number(moment)?, posts })
     }
 }
 
@@ -212,6 +224,8 @@ pub struct News {
 pub struct Follower {
     tidings: Tidings,
     notices: SeenNotices,
+    /// See [`Place::moment`]. It never decreases, also if the notice that had the time has been removed.
+    moment: i64,
     /// The key of the last post that was told.
     posts: PostKey,
     /// The horizon up to which removed posts were told.
@@ -238,8 +252,9 @@ impl Follower {
         let before = if posts.len() > POSTS_MAX { posts.remove(0).0 } else { PostKey::from_stored(0) };
         let tidings = tidings.clone();
         let (count_changes, counts) = (0, None);
+        let moment = notices.last_moment();
         let mut follower =
-            Self { tidings, notices, posts: before, horizon, post_changes, count_changes, counts };
+            Self { tidings, notices, moment, posts: before, horizon, post_changes, count_changes, counts };
         let first = follower.last();
         let events = posts.into_iter().filter_map(|(key, post)| follower.post(key, post)).collect();
         Ok((follower, first, News { events, withdrawn: Vec::new() }))
@@ -247,13 +262,13 @@ impl Follower {
 
     /// Returns the place up to which everything was told.
     pub fn place(&self) -> Place {
-        Place { notices: self.notices.revision(), posts: self.posts }
+        Place { notices: self.notices.revision(), moment: self.moment, posts: self.posts }
     }
 
     /// Returns the last changes that were told. This is beyond [`Follower::place`] while changes with smaller revisions may
     /// become visible later.
     pub fn last(&self) -> Place {
-        Place { notices: self.notices.last_change(), posts: self.posts }
+        Place { notices: self.notices.last_change(), moment: self.moment, posts: self.posts }
     }
 
     /// Returns what has changed since the last look, except for counts. Takes a few atomic reads if nothing has changed.
@@ -275,6 +290,7 @@ impl Follower {
         let now = SeenNotices::now(&self.tidings)?;
         let changes = self.notices.changes_until(&now);
         let before = self.place();
+        self.moment = self.moment.max(now.last_moment());
         self.notices = now;
         let (after, last) = (self.place(), self.last());
         let count = changes.len();

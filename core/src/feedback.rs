@@ -67,7 +67,9 @@ pub fn send(tidings: &Tidings, caller: &Caller, notice: Option<&str>, draft: &Dr
     let written = tidings.store().write(Isolation::Alone, move |tx| {
         let member = identity.member(tx)?;
         let notice = match &notice {
-            Some(notice) => notice::visible(tx, notice, &member)?.ok_or(Outcome::Fail.because(NO_NOTICE))?,
+            Some(notice) => {
+                notice::visible(tx, notice, &member, now)?.ok_or(Outcome::Fail.because(NO_NOTICE))?
+            }
             None => String::new(),
         };
         let kind = kind.as_ref().ok_or(Outcome::Fail.because(KIND_RULE))?;

@@ -1,8 +1,11 @@
-//! Notices: texts that administrators publish for all callers.
+//! Notices: texts that administrators publish for all callers, for members, or for the page of a topic.
 //!
 //! All notices are cached in memory (`notice/cache.rs`), so that reading them needs no database access. This is
 //! possible because only administrators write them, so they are few, and their length is bounded. Views are also
 //! counted in memory and written together with other commits (`notice/views.rs`).
+//!
+//! A notice may begin and end by time ([`Placement`]). [`list`] and [`get`] return what the caller sees now, with the fields
+//! of the documented interface; [`list_full`] also returns the placements, and lists the notices of a topic.
 
 use std::sync::Arc;
 
@@ -14,21 +17,35 @@ use crate::activation::activation;
 use crate::answer::{self, Encoded, Inserted};
 use crate::clock::Timestamp;
 use crate::config::Bounds;
-use crate::error::{BrokenRule, Code, Error, Outcome, Problem, Result};
+use crate::error::{Error, Outcome, Result};
 use crate::id::ObjectId;
 use crate::scope::Scope;
 use crate::store::{Isolation, StoreError, Topic, Tx};
-use crate::text;
 use crate::trail::{Action, Entry};
 
 mod cache;
+mod draft;
+mod drafts;
 mod follow;
+mod full;
+mod markdown;
+mod placement;
+mod reader;
+mod reads;
+mod sql;
 mod views;
 
 pub(crate) use cache::NoticeCache;
 use cache::{CachedNotice, Snapshot};
+pub use draft::Draft;
+use draft::{Change, Content};
+pub use drafts::{DRAFTS_MAX, DraftList, SavedDraft, drafts, publish_draft, remove_draft, save_draft};
 pub use follow::NoticeChange;
 pub(crate) use follow::SeenNotices;
+pub use full::{FullList, FullNotice, ListQuery, list_full, try_list_full};
+pub use placement::{Audience, Pin, Placement, State};
+use reader::{Reader, read_as};
+pub use reads::{DAYS, DayReads, Reads, reads};
 
 /// The length of a title in characters.
 pub const TITLE: Bounds = Bounds { min: 1, max: 200 };
@@ -86,56 +103,10 @@ pub struct Notice {
     /// 1 if everybody sees it, 0 if only administrators see it.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     pub activation: Visibility,
-}
-
-impl Notice {
-    fn is_hidden(&self) -> bool {
-        self.activation == Visibility::Hidden
-    }
-}
-
-/// The input of [`insert`] and [`update`].
-#[derive(Clone, Debug, Default)]
-pub struct Draft {
-    /// The title, 1 to 200 characters on one line.
-    pub title: Option<String>,
-    /// The text, 1 to 20,000 characters.
-    pub post: Option<String>,
-    /// 1 shown, 0 hidden; a new notice is shown by default.
-    pub activation: Option<i64>,
-}
-
-impl Draft {
-    /// Checks the given fields and returns them in the form in which they are stored.
-    fn checked(&self) -> Result<Checked, BrokenRule> {
-        let title = self.title.as_ref().map(|title| {
-            text::line(title, TITLE)
-                .ok_or(BrokenRule(Problem::invalid("title", "title is one line of 1 to 200 characters")))
-        });
-        let post = self.post.as_ref().map(|post| {
-            let rule =
-                "post has 1 to 20,000 characters and no control characters except tabs and line breaks";
-            text::block(post, POST).ok_or(BrokenRule(Problem::invalid("post", rule)))
-        });
-        let activation = self.activation.map(|activation| {
-            Visibility::from_activation(activation).ok_or(BrokenRule(crate::activation::RULE))
-        });
-        Ok(Checked {
-            activation: activation.transpose()?,
-            title: title.transpose()?,
-            post: post.transpose()?,
-        })
-    }
-}
-
-const TITLE_MISSING: Problem = Problem::missing("title", "title and post must be given");
-const POST_MISSING: Problem = Problem::missing("post", "title and post must be given");
-
-/// A draft whose given fields are valid.
-struct Checked {
-    title: Option<String>,
-    post: Option<String>,
-    activation: Option<Visibility>,
+    /// The text as HTML, if the caller asked for it: a safe subset of Markdown, without scripts, images and raw HTML.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, nullable = false))]
+    pub html: Option<Arc<str>>,
 }
 
 /// Several notices, newest first. Cheap to clone.
@@ -185,19 +156,29 @@ pub struct OneNotice {
 /// # Errors
 /// `Not admin`; `bad request` if the title or the text is missing, or a field breaks its rule.
 pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inserted> {
-    let (identity, checked) = (caller.identify(tidings), draft.checked());
+    let identity = caller.identify(tidings);
+    let content = Change::parse(draft).and_then(|change| change.of_new());
     let (id, now) = (ObjectId::new(tidings.clock()), tidings.now());
     let written = tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx, Scope::Notices)?;
-        let Checked { title, post, activation } = checked.as_ref()?;
-        let title = title.as_ref().ok_or(Error::BadRequest(TITLE_MISSING))?;
-        let post = post.as_ref().ok_or(Error::BadRequest(POST_MISSING))?;
-        sql::insert(tx, &admin, id, title, post, activation.unwrap_or(Visibility::Shown), now)?;
-        record(tx, &admin, Action::NoticeInsert, id, None)?;
-        tx.touch(Topic::Notices);
+        insert_in(tx, &admin, id, content.as_ref()?, now)?;
         Ok(Inserted { id })
     });
     written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
+}
+
+/// Inserts a notice in a transaction that runs alone.
+fn insert_in(
+    tx: &mut dyn Tx,
+    admin: &Admin<'_>,
+    id: ObjectId,
+    content: &Content,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    sql::insert(tx, admin, id, content, now)?;
+    tx.touch(Topic::Notices);
+    let entry = Entry::new(Action::NoticeInsert);
+    admin.record(tx, entry.on(&id.to_string()).after(&content.summary()))
 }
 
 /// A notice of the demo data, with its views.
@@ -214,15 +195,13 @@ pub(crate) struct DemoNotice {
 /// Inserts a notice of the demo data.
 #[cfg(feature = "demo")]
 pub(crate) fn insert_demo(tx: &mut dyn Tx, admin: &Admin<'_>, notice: &DemoNotice) -> Result<()> {
-    sql::insert(
-        tx,
-        admin,
-        notice.id,
-        notice.title,
-        notice.post,
-        Visibility::shown_if(notice.is_shown),
-        notice.date,
-    )?;
+    let content = Content {
+        title: notice.title.into(),
+        post: notice.post.into(),
+        activation: Visibility::shown_if(notice.is_shown),
+        placement: Placement::default(),
+    };
+    sql::insert(tx, admin, notice.id, &content, notice.date)?;
     sql::add_views(tx, notice.id, notice.view)?;
     tx.touch(Topic::Notices);
     Ok(())
@@ -231,28 +210,27 @@ pub(crate) fn insert_demo(tx: &mut dyn Tx, admin: &Admin<'_>, notice: &DemoNotic
 /// Changes the fields of a notice that the draft contains; the date and the views do not change.
 ///
 /// # Errors
-/// `Not admin`; `bad request` if the draft is empty or a field breaks its rule; `Not found`.
+/// `Not admin`; `bad request` if the draft is empty, a field breaks its rule, or the notice would end before it begins;
+/// `Not found`.
 pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Result<()> {
-    let (identity, checked, id) = (caller.identify(tidings), draft.checked(), ObjectId::parse(id));
+    let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
+    let change = Change::parse(draft).and_then(|change| change.require_any().map(|()| change));
     let written = tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx, Scope::Notices)?;
-        let checked = checked.as_ref()?;
-        if let Checked { title: None, post: None, activation: None } = checked {
-            return Err(Error::BadRequest(Problem::new(
-                Code::NothingGiven,
-                "title, post or activation must be given",
-            )));
-        }
-        let id = id.ok_or(Error::NotFound)?;
-        let before = sql::summary(tx, id)?;
-        if !sql::update(tx, &admin, id, checked)? {
-            return Err(Error::NotFound);
-        }
-        record(tx, &admin, Action::NoticeUpdate, id, before)?;
-        tx.touch(Topic::Notices);
-        Ok(())
+        change_in(tx, &admin, id.ok_or(Error::NotFound)?, change.as_ref()?)
     });
     written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
+}
+
+/// Changes a notice in a transaction that runs alone.
+fn change_in(tx: &mut dyn Tx, admin: &Admin<'_>, id: ObjectId, change: &Change) -> Result<()> {
+    let old = sql::content(tx, id)?.ok_or(Error::NotFound)?;
+    let before = old.summary();
+    let new = change.onto(old)?;
+    sql::update(tx, admin, id, &new)?;
+    tx.touch(Topic::Notices);
+    let (id, entry) = (id.to_string(), Entry::new(Action::NoticeUpdate));
+    Ok(admin.record(tx, entry.on(&id).change(Some(&before), Some(&new.summary())))?)
 }
 
 /// Removes a notice; feedback on it remains.
@@ -264,18 +242,16 @@ pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
     let written = tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx, Scope::Notices)?;
         let id = id.ok_or(Outcome::NotFound)?;
-        let before = sql::summary(tx, id)?;
-        if !sql::remove(tx, &admin, id)? {
-            return Err(Outcome::NotFound.into());
-        }
-        record(tx, &admin, Action::NoticeRemove, id, before)?;
+        let old = sql::content(tx, id)?.ok_or(Outcome::NotFound)?;
+        sql::remove(tx, &admin, id)?;
         tx.touch(Topic::Notices);
-        Ok(())
+        let (id, entry) = (id.to_string(), Entry::new(Action::NoticeRemove));
+        Ok(admin.record(tx, entry.on(&id).change(Some(&old.summary()), None))?)
     });
     written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
 }
 
-/// Returns the notices that the caller may see, newest first. Administrators also see hidden ones.
+/// Returns the notices of the general page that the caller sees now, newest first. Administrators get every notice.
 ///
 /// Views that another process counts appear only after the next change of a notice. A caller with an invalid token is
 /// answered as a guest.
@@ -283,154 +259,85 @@ pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
 /// # Errors
 /// An error of the store.
 pub fn list(tidings: &Tidings, caller: &Caller) -> Result<NoticeList> {
-    let snapshot = tidings.notice_cache().snapshot(tidings.store())?;
-    // The identity of the caller is relevant only if a notice is hidden.
-    if snapshot.has_hidden()
-        && let Some(all) =
-            caller.identify(tidings).if_admin(tidings, Scope::Notices, |admin| snapshot.all(admin))?
-    {
-        return Ok(all);
+    let (snapshot, now) = (snapshot(tidings)?, tidings.now());
+    // The identity of the caller is relevant only if not everybody sees everything.
+    if !snapshot.has_restricted() {
+        return Ok(snapshot.list(&Reader::Guest, now));
     }
-    Ok(snapshot.shown())
+    read_as(tidings, caller, |reader| snapshot.list(reader, now))
 }
 
 /// Returns the answer of [`list`] for a guest, or `None` if the notices are not in memory or are out of date. Never
 /// blocks.
 pub fn try_list(tidings: &Tidings) -> Option<NoticeList> {
-    Some(tidings.notice_cache().snapshot_in_memory(tidings.store())?.shown())
+    let snapshot = tidings.notice_cache().snapshot_in_memory(tidings.store())?;
+    Some(snapshot.list(&Reader::Guest, tidings.now()))
 }
 
 /// Counts a view of a notice and returns the notice. A caller with an invalid token is answered as a guest.
 ///
 /// # Errors
-/// `Not found` if no notice that the caller may see has this id.
+/// `Not found` if no notice that the caller sees now has this id.
 pub fn get(tidings: &Tidings, caller: &Caller, id: &str) -> Result<OneNotice> {
-    let snapshot = tidings.notice_cache().snapshot(tidings.store())?;
+    find_and_view(tidings, caller, id, false)
+}
+
+/// Does the same as [`get`], and renders the text as HTML.
+///
+/// # Errors
+/// Those of [`get`].
+pub fn get_rendered(tidings: &Tidings, caller: &Caller, id: &str) -> Result<OneNotice> {
+    find_and_view(tidings, caller, id, true)
+}
+
+fn find_and_view(tidings: &Tidings, caller: &Caller, id: &str, html: bool) -> Result<OneNotice> {
+    let (snapshot, now) = (snapshot(tidings)?, tidings.now());
     let id = ObjectId::parse(id).ok_or(Error::NotFound)?;
-    let found = match snapshot.find_shown(id) {
-        None if snapshot.has_hidden() => {
-            let any = caller
-                .identify(tidings)
-                .if_admin(tidings, Scope::Notices, |admin| snapshot.find(admin, id))?;
-            any.flatten()
+    let found = match snapshot.find(&Reader::Guest, id, now) {
+        None if snapshot.has_restricted() => {
+            read_as(tidings, caller, |reader| snapshot.find(reader, id, now))?
         }
         shown => shown,
     };
-    read(tidings, &snapshot, found)
+    let mut answer = view(tidings, &snapshot, found)?;
+    answer.notice_list.html = found.filter(|_| html).map(CachedNotice::html);
+    Ok(answer)
 }
 
 /// Does the same as [`get`] for a guest, or returns `None` if the notices are not in memory or are out of date. Never
 /// blocks.
 pub fn try_get(tidings: &Tidings, id: &str) -> Option<Result<OneNotice>> {
     let snapshot = tidings.notice_cache().snapshot_in_memory(tidings.store())?;
-    let found = ObjectId::parse(id).and_then(|id| snapshot.find_shown(id));
-    Some(read(tidings, &snapshot, found))
+    let found = ObjectId::parse(id).and_then(|id| snapshot.find(&Reader::Guest, id, tidings.now()));
+    Some(view(tidings, &snapshot, found))
 }
 
-fn read(tidings: &Tidings, snapshot: &Snapshot, found: Option<&CachedNotice>) -> Result<OneNotice> {
+fn view(tidings: &Tidings, snapshot: &Snapshot, found: Option<&CachedNotice>) -> Result<OneNotice> {
     let notice = found.ok_or(Error::NotFound)?;
-    Ok(OneNotice { notice_list: snapshot.view(notice, tidings.store()) })
+    Ok(OneNotice { notice_list: snapshot.view(notice, tidings.store(), today(tidings)) })
 }
 
-/// Returns the id of a notice in its stored form, or `None` if no notice that the member may see has this id.
-pub(crate) fn visible(tx: &mut dyn Tx, id: &str, member: &Member<'_>) -> Result<Option<String>> {
-    let Some(id) = ObjectId::parse(id) else { return Ok(None) };
-    let visibility = sql::visibility(tx, id)?;
-    let visible = visibility.is_some_and(|visibility| member.admin || visibility == Visibility::Shown);
-    Ok(visible.then(|| id.to_string()))
+/// Returns the current notices, after reading them from the database if they have changed.
+fn snapshot(tidings: &Tidings) -> Result<Arc<Snapshot>> {
+    tidings.notice_cache().snapshot(tidings.store())
 }
 
-/// Appends a change of a notice to the audit trail, with what the notice was before and is now.
-fn record(
+/// Returns the current day, whose reads are counted.
+fn today(tidings: &Tidings) -> i64 {
+    tidings.analysis().calendar.today()
+}
+
+/// Returns the id of a notice in its stored form, or `None` if no notice that the member sees at the time `now` has this id.
+pub(crate) fn visible(
     tx: &mut dyn Tx,
-    admin: &Admin<'_>,
-    action: Action,
-    id: ObjectId,
-    before: Option<String>,
-) -> Result<(), StoreError> {
-    let (subject, after) = (id.to_string(), sql::summary(tx, id)?);
-    admin.record(tx, Entry::new(action).on(&subject).change(before.as_deref(), after.as_deref()))
-}
-
-mod sql {
-    use super::{Admin, Checked, Error, Notice, ObjectId, Result, Timestamp, Tx, Visibility};
-    use crate::store::{Row, StoreError};
-
-    pub(super) fn insert(
-        tx: &mut dyn Tx,
-        _: &Admin<'_>,
-        id: ObjectId,
-        title: &str,
-        post: &str,
-        visibility: Visibility,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let sql = "INSERT INTO notice (id, title, post, activation, date) VALUES ($1, $2, $3, $4, $5)";
-        let id = id.to_string();
-        tx.run(sql, &[(&id).into(), title.into(), post.into(), visibility.into(), now.into()])?;
-        Ok(())
-    }
-
-    /// Changes a notice; returns false if no notice has this id.
-    pub(super) fn update(
-        tx: &mut dyn Tx,
-        _: &Admin<'_>,
-        id: ObjectId,
-        fields: &Checked,
-    ) -> Result<bool, StoreError> {
-        let sql = "UPDATE notice SET title = COALESCE($2, title), post = COALESCE($3, post),
-                   activation = COALESCE($4, activation) WHERE id = $1";
-        let (id, Checked { title, post, activation }) = (id.to_string(), fields);
-        let (title, post) = (title.as_deref(), post.as_deref());
-        Ok(tx.run(sql, &[(&id).into(), title.into(), post.into(), (*activation).into()])? > 0)
-    }
-
-    /// Removes a notice; returns false if no notice has this id.
-    pub(super) fn remove(tx: &mut dyn Tx, _: &Admin<'_>, id: ObjectId) -> Result<bool, StoreError> {
-        let id = id.to_string();
-        Ok(tx.run("DELETE FROM notice WHERE id = $1", &[(&id).into()])? > 0)
-    }
-
-    /// Describes a notice in one line.
-    pub(super) fn summary(tx: &mut dyn Tx, id: ObjectId) -> Result<Option<String>, StoreError> {
-        let id = id.to_string();
-        let sql = "SELECT title, length(post), activation FROM notice WHERE id = $1";
-        let Some(mut row) = tx.row(sql, &[(&id).into()])? else { return Ok(None) };
-        let (title, length): (String, i64) = (row.take(0)?, row.take(1)?);
-        let state = if row.take::<Visibility>(2)? == Visibility::Shown { "shown" } else { "hidden" };
-        Ok(Some(format!("{title} ({state}, {length} characters)")))
-    }
-
-    pub(super) fn visibility(tx: &mut dyn Tx, id: ObjectId) -> Result<Option<Visibility>, StoreError> {
-        let id = id.to_string();
-        let row = tx.row("SELECT activation FROM notice WHERE id = $1", &[(&id).into()])?;
-        row.map(|mut row| row.take(0)).transpose()
-    }
-
-    /// Returns all notices, newest first.
-    pub(super) fn all(tx: &mut dyn Tx) -> Result<Vec<Notice>> {
-        let sql = "SELECT id, title, post, view, date, activation FROM notice ORDER BY date DESC, key DESC";
-        let notice = |mut row: Row| {
-            let id: String = row.take(0)?;
-            Ok(Notice {
-                id: ObjectId::parse(&id)
-                    .ok_or_else(|| Error::Internal("a stored notice id is invalid".into()))?,
-                title: row.take::<String>(1)?.into(),
-                post: row.take::<String>(2)?.into(),
-                view: row.take(3)?,
-                date: row.take(4)?,
-                activation: row.take(5)?,
-            })
-        };
-        tx.rows(sql, &[])?.into_iter().map(notice).collect()
-    }
-
-    /// Adds to the views of a notice unless it has been removed.
-    pub(super) fn add_views(tx: &mut dyn Tx, id: ObjectId, views: i64) -> Result<(), StoreError> {
-        let id = id.to_string();
-        tx.run("UPDATE notice SET view = view + $2 WHERE id = $1", &[(&id).into(), views.into()])?;
-        Ok(())
-    }
+    id: &str,
+    member: &Member<'_>,
+    now: Timestamp,
+) -> Result<Option<String>> {
+    let Some(id) = ObjectId::parse(id) else { return Ok(None) };
+    let Some(Content { activation, placement, .. }) = sql::content(tx, id)? else { return Ok(None) };
+    let is_visible = member.admin || State::of(activation, &placement, now) == State::Shown;
+    Ok(is_visible.then(|| id.to_string()))
 }
 
 #[cfg(test)]

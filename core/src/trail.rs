@@ -166,6 +166,10 @@ actions! {
     MemberSignOut = "member.sign_out",
     /// A member is no longer blacklisted.
     MemberUnblacklist = "member.unblacklist",
+    /// A draft of a notice was removed.
+    NoticeDraftRemove = "notice.draft_remove",
+    /// A draft of a notice was saved.
+    NoticeDraftSave = "notice.draft_save",
     /// A notice was inserted.
     NoticeInsert = "notice.insert",
     /// A notice was removed.

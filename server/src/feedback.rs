@@ -112,8 +112,11 @@ mod tests {
     #[tokio::test]
     async fn get_removes_the_notice_and_post_on_the_same_path_sends_feedback() {
         let service = service();
-        let draft =
-            notice::Draft { title: Some("Library".into()), post: Some("Open.".into()), activation: None };
+        let draft = notice::Draft {
+            title: Some("Library".into()),
+            post: Some("Open.".into()),
+            ..notice::Draft::default()
+        };
         let id = notice::insert(&service.tidings, &Caller::Operator, &draft).unwrap().id;
         let (member, admin) = (service.member("ann").await, service.admin("boss").await);
         let path = format!("/remove_notice/{id}");

@@ -16,6 +16,7 @@ mod exports;
 mod feedback;
 mod fixture;
 mod location;
+mod notice;
 mod odd;
 mod page;
 mod pipe;

@@ -77,6 +77,9 @@ impl Fixture {
             "notice_obi" => {
                 self.boss.post("/insert_notice", sample::notice("Notice")).succeeded().text("/_id")
             }
+            "draft_obi" => {
+                self.boss.post("/save_notice_draft", sample::notice("Draft")).succeeded().text("/_id")
+            }
             "post_obi" => {
                 let post = sample::post(&format!("Post {}", self.number()));
                 self.boss.post("/insert_post", post).succeeded().text("/_id")

@@ -5,6 +5,8 @@ use tidings_tests::{Answer, Caller, Server, sample};
 
 use crate::form::{is_date, is_id};
 
+mod planned;
+
 const UNKNOWN: &str = "0123456789abcdef01234567";
 /// Malformed ids, as they appear in a path.
 const MALFORMED: [&str; 4] = ["1", "0123456789abcdef0123456", "0123456789abcdef0123456z", "%EA%B0%80"];

@@ -184,7 +184,7 @@ fn text(value: ValueRef<'_>) -> Option<String> {
 /// Tables that any request may change: counters, the access log, the change numbers that invalidate caches, what servers
 /// share beside the data, the word model, which a server learns by itself, and the segments of the search index, which it
 /// merges by itself.
-const COUNTED: [&str; 18] = [
+const COUNTED: [&str; 19] = [
     "day_count",
     "total_count",
     "visitor",
@@ -192,6 +192,7 @@ const COUNTED: [&str; 18] = [
     "request",
     "log",
     "log_shard",
+    "notice_reads",
     "feed_order",
     "sign_in_failure",
     "lease",

@@ -112,13 +112,15 @@ pub const OPERATIONS: &[Operation] = &[
     get("/verify_audit", Administrators),
     // Notices and the front page.
     get("/get_all_notice", Anyone),
+    get("/get_notices", Anyone),
     act("/get_notice/{notice_obi}", Anyone),
-    post("/insert_notice", Administrators, r#"{"title": "Title", "post": "Text", "activation": 1}"#),
-    post(
-        "/update_notice/{notice_obi}",
-        Administrators,
-        r#"{"title": "Title", "post": "Text", "activation": 1}"#,
-    ),
+    post("/insert_notice", Administrators, NOTICE),
+    post("/update_notice/{notice_obi}", Administrators, NOTICE),
+    get("/get_notice_reads/{notice_obi}", Administrators),
+    get("/get_notice_drafts", Administrators),
+    post("/save_notice_draft", Administrators, r#"{"title": "Title", "post": "Text", "pinned": 1}"#),
+    act("/publish_notice_draft/{draft_obi}", Administrators),
+    act("/remove_notice_draft/{draft_obi}", Administrators),
     act("/remove_notice/{notice_obi}", Administrators),
     get("/get_main_info", Anyone),
     post("/update_main_info", Administrators, r#"{"new_info_1": "One", "new_info_2": "Two"}"#),
@@ -166,6 +168,11 @@ pub const OPERATIONS: &[Operation] = &[
     get("/healthz", Anyone),
     get("/readyz", Anyone),
 ];
+
+const NOTICE: &str = r#"{
+    "title": "Title", "post": "Text", "activation": 1, "visible_from": "2026-01-02T03:04:05Z",
+    "visible_until": "2096-01-02T03:04:05Z", "pinned": 1, "topic": "news", "members_only": 0
+}"#;
 
 const POST: &str = r#"{
     "title": "A word {n}", "post": "Text", "url": "https://news.example.org/table/{n}",

@@ -6,7 +6,7 @@ use tidings_core::account::Members;
 use tidings_core::analysis::{Live, LogEntry, LogFilter, LogPage, LogPlace, Period, SearchBurst};
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::Feedback;
-use tidings_core::notice::Notice;
+use tidings_core::notice::FullNotice;
 use tidings_core::profile::Lists;
 
 use crate::draft::{Drafts, SavedDraft};
@@ -110,8 +110,8 @@ pub(crate) struct PostText {
 #[derive(Debug)]
 pub(crate) enum Answer {
     Overview(Result<Box<Overview>, Problem>),
-    Notices(Result<(Vec<Notice>, Vec<SavedDraft>), Problem>),
-    Feedback(Result<(Vec<Feedback>, Vec<Notice>), Problem>),
+    Notices(Result<(Vec<FullNotice>, Vec<SavedDraft>), Problem>),
+    Feedback(Result<(Vec<Feedback>, Vec<FullNotice>), Problem>),
     Posts(Result<Vec<PostRow>, Problem>),
     Post(Result<PostText, Problem>),
     Figures(Result<Box<Figures>, Problem>),

@@ -18,8 +18,7 @@ use crate::session::Session;
 /// the file that still has the text.
 pub(super) fn edit(session: &Session, notice: &Notice) -> Result<ExitCode, Failure> {
     if session.out.is_for_programs() || !is_interactive() || !std::io::stdout().is_terminal() {
-        let hint =
-            "say what to change: --title, --post, --post-file or --activation; an editor needs a terminal";
+        let hint = "say what to change, such as --title, --post-file or --until; an editor needs a terminal";
         return Err(Failure::usage(hint));
     }
     let cannot = |e: std::io::Error| Failure::system(format!("cannot write a file for the editor: {e}"));
@@ -70,7 +69,7 @@ fn changes(notice: &Notice, written: &str) -> Draft {
     Draft {
         title: (title != &*notice.title).then(|| title.to_owned()),
         post: (!same).then(|| post.to_owned()),
-        activation: None,
+        ..Draft::default()
     }
 }
 

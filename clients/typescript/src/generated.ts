@@ -362,11 +362,36 @@ export interface paths {
         };
         /**
          * Lists all notices, newest first
-         * @description Administrators also see hidden notices.
+         * @description These are the notices of the general page that the caller sees now; `get_notices` also lists those of a topic.
+         *     Administrators see every notice.
          *
          *     Anyone may call it; a token that fails is as none.
          */
         readonly get: operations["get_all_notice"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_notices": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Lists the notices of the general page or of a topic, with all fields
+         * @description The notices that the caller sees now, pinned ones first, then the newest first. Administrators see every notice, without a
+         *     `topic` also those of all topics. With `html=1` each notice has its text as HTML: a safe subset of Markdown, without
+         *     scripts, images and raw HTML.
+         *
+         *     Anyone may call it; a token that fails is as none.
+         */
+        readonly get: operations["get_notices"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -384,7 +409,9 @@ export interface paths {
         };
         /**
          * Returns a notice and counts a view
-         * @description Anyone may call it; a token that fails is as none.
+         * @description With `html=1` the notice has its text as HTML: a safe subset of Markdown, without scripts, images and raw HTML.
+         *
+         *     Anyone may call it; a token that fails is as none.
          */
         readonly get: operations["get_notice"];
         readonly put?: never;
@@ -462,6 +489,112 @@ export interface paths {
          *     For members.
          */
         readonly post: operations["notice_feedback"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_notice_drafts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Lists the saved drafts of all administrators, the one that was saved last first
+         * @description For administrators.
+         */
+        readonly get: operations["get_notice_drafts"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/save_notice_draft": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Saves a draft of a notice
+         * @description At least one field of the notice is required. There are at most 200 drafts.
+         *
+         *     For administrators.
+         */
+        readonly post: operations["save_notice_draft"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/publish_notice_draft/{draft_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Publishes a draft and removes it
+         * @description Inserts the notice, or changes the notice that the draft names, and returns the `_id` of the notice.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["publish_notice_draft"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/remove_notice_draft/{draft_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Removes a draft
+         * @description For administrators.
+         */
+        readonly get: operations["remove_notice_draft"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_notice_reads/{notice_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns how often a notice was read on each of the last days
+         * @description One entry for each calendar day, oldest first; the last one is today.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["get_notice_reads"];
+        readonly put?: never;
+        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1608,6 +1741,21 @@ export interface components {
             /** @description Visits by student number, most visits first. */
             readonly today_student_visitor: readonly components["schemas"]["StudentVisits"][];
         };
+        /** @description The reads of a notice on a day. */
+        readonly DayReads: {
+            /**
+             * Format: date
+             * @description The day, `YYYY-MM-DD` in the time zone of the service.
+             * @example 2026-11-20
+             */
+            readonly date: string;
+            /**
+             * Format: int64
+             * @description The number of calls of `get_notice` for the notice.
+             * @example 42
+             */
+            readonly reads: number;
+        };
         /** @description The answer to asking for the last days. */
         readonly Days: {
             /** @description The days, oldest first. */
@@ -1670,6 +1818,60 @@ export interface components {
              * @constant
              */
             readonly result: "success";
+        };
+        /** @description Fields of a notice. Each may be missing or invalid: the operations check them. */
+        readonly Draft: {
+            /**
+             * @description The title, 1 to 200 characters on one line.
+             * @example Closed on Monday
+             */
+            readonly title: string | null;
+            /**
+             * @description The text, 1 to 20,000 characters.
+             * @example The library opens again on Tuesday.
+             */
+            readonly post: string | null;
+            /**
+             * Format: int64
+             * @description 1 shown, 0 hidden; a new notice is shown by default.
+             * @example 1
+             * @enum {integer|null}
+             */
+            readonly activation: 0 | 1 | null;
+            /**
+             * @description The time from which the notice is visible, in RFC 3339 format; `""` for no limit.
+             * @example 2026-11-20T08:36:00Z
+             */
+            readonly visible_from: string | null;
+            /**
+             * @description The time from which the notice is no longer visible, after `visible_from`; `""` for no limit.
+             * @example 2026-11-20T08:36:00Z
+             */
+            readonly visible_until: string | null;
+            /**
+             * Format: int64
+             * @description 1 to list the notice before the others; a new notice is not pinned by default.
+             * @example 1
+             * @enum {integer|null}
+             */
+            readonly pinned: 0 | 1 | null;
+            /**
+             * @description The topic on whose page the notice is, 1 to 100 characters; `""` for the general page.
+             * @example science
+             */
+            readonly topic: string | null;
+            /**
+             * Format: int64
+             * @description 1 to show the notice to members only; a new notice is for all callers by default.
+             * @example 1
+             * @enum {integer|null}
+             */
+            readonly members_only: 0 | 1 | null;
+        };
+        /** @description The answer to listing the drafts. */
+        readonly DraftList: {
+            /** @description The drafts of all administrators, the one that was saved last first. */
+            readonly drafts: readonly components["schemas"]["SavedDraft"][];
         };
         /** @description The failures of `admin_remove_user` that have status 200. */
         readonly Failure_admin_remove_user: {
@@ -2183,6 +2385,13 @@ export interface components {
             /** @description At most 1,000 entries, newest first. */
             readonly feedback_list: readonly components["schemas"]["Feedback"][];
         };
+        /** @description Several notices with all fields. Cheap to clone. */
+        readonly FullList: {
+            /** @description The notices: pinned ones first, then the newest first. */
+            readonly notice_list: readonly components["schemas"]["FullNotice"][];
+        };
+        /** @description A notice with all fields. */
+        readonly FullNotice: components["schemas"]["Notice"] & components["schemas"]["Placement"];
         /** @description The answer to getting a post. */
         readonly GetPost: {
             /** @description The post. */
@@ -2625,8 +2834,13 @@ export interface components {
              * @enum {integer}
              */
             readonly activation: 0 | 1;
+            /**
+             * @description The text as HTML, if the caller asked for it: a safe subset of Markdown, without scripts, images and raw HTML.
+             * @example <p>The library opens again on <em>Tuesday</em>.</p>
+             */
+            readonly html?: string;
         };
-        /** @description A change of a notice, as callers see it who are not administrators: they do not see hidden notices. */
+        /** @description A change of a notice, as guests see it: they see the general page, without notices for members only. */
         readonly NoticeChange: {
             /** @description The notice. */
             readonly notice: components["schemas"]["Notice"];
@@ -2642,6 +2856,64 @@ export interface components {
             readonly _id: string;
             /** @enum {string} */
             readonly change: "hidden";
+        };
+        readonly NoticeDraftFields: {
+            /**
+             * @description The `_id` of a saved draft, which is replaced. A new draft is saved by default.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly draft?: string | null;
+            /**
+             * @description The `_id` of the notice that the draft changes. A new notice by default.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly notice?: string | null;
+            /**
+             * @description 1 to 200 characters.
+             * @example Closed on Monday
+             */
+            readonly title?: string | null;
+            /**
+             * @description 1 to 20,000 characters.
+             * @example The library opens again on Tuesday.
+             */
+            readonly post?: string | null;
+            /**
+             * Format: int64
+             * @description 1 for shown; 0 for hidden, which only administrators see. 1 by default for a new notice.
+             * @example 1
+             * @enum {integer|null}
+             */
+            readonly activation?: 0 | 1 | null;
+            /**
+             * @description The time from which the notice is visible; `""` for no limit.
+             * @example 2026-11-20T08:36:00Z
+             */
+            readonly visible_from?: string | null;
+            /**
+             * @description The time from which the notice is no longer visible, after `visible_from`; `""` for no limit.
+             * @example 2026-12-24T00:00:00Z
+             */
+            readonly visible_until?: string | null;
+            /**
+             * Format: int64
+             * @description 1 to list the notice before the others; 0 by default.
+             * @example 1
+             * @enum {integer|null}
+             */
+            readonly pinned?: 0 | 1 | null;
+            /**
+             * @description The topic on whose page the notice is; `""` for the general page.
+             * @example science
+             */
+            readonly topic?: string | null;
+            /**
+             * Format: int64
+             * @description 1 to show the notice to members only; 0 by default.
+             * @example 1
+             * @enum {integer|null}
+             */
+            readonly members_only?: 0 | 1 | null;
         };
         readonly NoticeFields: {
             /**
@@ -2661,6 +2933,35 @@ export interface components {
              * @enum {integer|null}
              */
             readonly activation?: 0 | 1 | null;
+            /**
+             * @description The time from which the notice is visible; `""` for no limit.
+             * @example 2026-11-20T08:36:00Z
+             */
+            readonly visible_from?: string | null;
+            /**
+             * @description The time from which the notice is no longer visible, after `visible_from`; `""` for no limit.
+             * @example 2026-12-24T00:00:00Z
+             */
+            readonly visible_until?: string | null;
+            /**
+             * Format: int64
+             * @description 1 to list the notice before the others; 0 by default.
+             * @example 1
+             * @enum {integer|null}
+             */
+            readonly pinned?: 0 | 1 | null;
+            /**
+             * @description The topic on whose page the notice is; `""` for the general page.
+             * @example science
+             */
+            readonly topic?: string | null;
+            /**
+             * Format: int64
+             * @description 1 to show the notice to members only; 0 by default.
+             * @example 1
+             * @enum {integer|null}
+             */
+            readonly members_only?: 0 | 1 | null;
         };
         /** @description Several notices, newest first. Cheap to clone. */
         readonly NoticeList: {
@@ -2699,6 +3000,40 @@ export interface components {
              * @example title
              */
             readonly field?: string;
+        };
+        /** @description When, where and to whom a notice is visible. Administrators see it always. */
+        readonly Placement: {
+            /**
+             * Format: date-time
+             * @description The time from which the notice is visible; `null` for no limit.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly visible_from: string | null;
+            /**
+             * Format: date-time
+             * @description The time from which the notice is no longer visible; `null` for no limit.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly visible_until: string | null;
+            /**
+             * Format: int64
+             * @description 1 if the notice is listed before the others.
+             * @example 1
+             * @enum {integer}
+             */
+            readonly pinned: 0 | 1;
+            /**
+             * @description The topic on whose page the notice is; `null` for a notice on the general page.
+             * @example science
+             */
+            readonly topic: string | null;
+            /**
+             * Format: int64
+             * @description 1 if only members see the notice, 0 if guests see it too.
+             * @example 1
+             * @enum {integer}
+             */
+            readonly members_only: 0 | 1;
         };
         /** @description A post as newsfeeds and searches return it. */
         readonly Post: {
@@ -2865,6 +3200,11 @@ export interface components {
              */
             readonly img: 0 | 1;
         };
+        /** @description The answer to reading how often a notice was read. */
+        readonly Reads: {
+            /** @description One entry for each day, oldest first; the last one is today. */
+            readonly notice_reads: readonly components["schemas"]["DayReads"][];
+        };
         /** @description The answer to asking for the frequent searches. */
         readonly Realtime: {
             /**
@@ -2889,6 +3229,25 @@ export interface components {
         readonly ResetData: {
             /** @description The name of the events that are left out: read the data again. */
             readonly event: components["schemas"]["Kind"];
+        };
+        /** @description A saved draft. */
+        readonly SavedDraft: components["schemas"]["Draft"] & {
+            /**
+             * @description Its id.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description The id of the notice that it changes, which may have been removed; `null` for a new notice.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly notice: string | null;
+            /**
+             * Format: date-time
+             * @description The date when it was saved last.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
         };
         /** @description A term searched by more visitors than usual. */
         readonly SearchBurst: {
@@ -3232,9 +3591,31 @@ export interface components {
             readonly result: "success";
         };
         /** @description The answer of a successful operation. */
+        readonly Success_DraftList: {
+            /** @description The drafts of all administrators, the one that was saved last first. */
+            readonly drafts: readonly components["schemas"]["SavedDraft"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
         readonly Success_FeedbackList: {
             /** @description At most 1,000 entries, newest first. */
             readonly feedback_list: readonly components["schemas"]["Feedback"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_FullList: {
+            /** @description The notices: pinned ones first, then the newest first. */
+            readonly notice_list: readonly components["schemas"]["FullNotice"][];
         } & {
             /**
              * @description `success`.
@@ -3428,6 +3809,17 @@ export interface components {
         readonly Success_OneNotice: {
             /** @description The notice. It is one notice and not a list; existing clients expect this name. */
             readonly notice_list: components["schemas"]["Notice"];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Reads: {
+            /** @description One entry for each day, oldest first; the last one is today. */
+            readonly notice_reads: readonly components["schemas"]["DayReads"][];
         } & {
             /**
              * @description `success`.
@@ -4476,9 +4868,51 @@ export interface operations {
             readonly 503: components["responses"]["Overloaded"];
         };
     };
+    readonly get_notices: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The topic whose notices are listed besides those without a topic. */
+                readonly topic?: string;
+                /** @description 1: each notice has `html`. */
+                readonly html?: 0 | 1;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_FullList"];
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
     readonly get_notice: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description 1: the notice has `html`. */
+                readonly html?: 0 | 1;
+            };
             readonly header?: never;
             readonly path: {
                 /** @description The `_id` of the notice */
@@ -4633,6 +5067,163 @@ export interface operations {
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 500: components["responses"]["FeedbackFailed"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_notice_drafts: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_DraftList"];
+                };
+            };
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly save_notice_draft: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NoticeDraftFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["NoticeDraftFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Inserted"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly publish_notice_draft: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The `_id` of the draft */
+                readonly draft_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Inserted"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly remove_notice_draft: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The `_id` of the draft */
+                readonly draft_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_notice_reads: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The number of days, 1 to 366; 30 by default. */
+                readonly days?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The `_id` of the notice */
+                readonly notice_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Reads"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
     };

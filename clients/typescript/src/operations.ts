@@ -21,11 +21,17 @@ export const OPERATIONS = {
     pushBlacklist: { id: "push_blacklist", method: "GET", path: "/push_blacklist/{user_id}", query: [], answers: "result" },
     popBlacklist: { id: "pop_blacklist", method: "GET", path: "/pop_blacklist/{user_id}", query: [], answers: "result" },
     getAllNotice: { id: "get_all_notice", method: "GET", path: "/get_all_notice", query: ["format"], answers: "result" },
-    getNotice: { id: "get_notice", method: "GET", path: "/get_notice/{notice_obi}", query: [], answers: "result" },
+    getNotices: { id: "get_notices", method: "GET", path: "/get_notices", query: ["topic","html"], answers: "result" },
+    getNotice: { id: "get_notice", method: "GET", path: "/get_notice/{notice_obi}", query: ["html"], answers: "result" },
     insertNotice: { id: "insert_notice", method: "POST", path: "/insert_notice", query: [], answers: "result" },
     updateNotice: { id: "update_notice", method: "POST", path: "/update_notice/{notice_obi}", query: [], answers: "result" },
     removeNotice: { id: "remove_notice", method: "GET", path: "/remove_notice/{notice_obi}", query: [], answers: "result" },
     noticeFeedback: { id: "notice_feedback", method: "POST", path: "/remove_notice/{notice_obi}", query: [], answers: "result" },
+    getNoticeDrafts: { id: "get_notice_drafts", method: "GET", path: "/get_notice_drafts", query: [], answers: "result" },
+    saveNoticeDraft: { id: "save_notice_draft", method: "POST", path: "/save_notice_draft", query: [], answers: "result" },
+    publishNoticeDraft: { id: "publish_notice_draft", method: "GET", path: "/publish_notice_draft/{draft_obi}", query: [], answers: "result" },
+    removeNoticeDraft: { id: "remove_notice_draft", method: "GET", path: "/remove_notice_draft/{draft_obi}", query: [], answers: "result" },
+    getNoticeReads: { id: "get_notice_reads", method: "GET", path: "/get_notice_reads/{notice_obi}", query: ["days"], answers: "result" },
     getMainInfo: { id: "get_main_info", method: "GET", path: "/get_main_info", query: [], answers: "result" },
     updateMainInfo: { id: "update_main_info", method: "POST", path: "/update_main_info", query: [], answers: "result" },
     sendFeedback: { id: "send_feedback", method: "POST", path: "/send_feedback", query: [], answers: "result" },
@@ -167,6 +173,11 @@ export abstract class Operations {
         return this.call("getAllNotice", input, options);
     }
 
+    /** Lists the notices of the general page or of a topic, with all fields. Anyone may call it; a token that fails is as none. `GET /get_notices` */
+    getNotices(input?: Input<"getNotices">, options?: CallOptions): Answer<"getNotices"> {
+        return this.call("getNotices", input, options);
+    }
+
     /** Returns a notice and counts a view. Anyone may call it; a token that fails is as none. `GET /get_notice/{notice_obi}` */
     getNotice(input: Input<"getNotice">, options?: CallOptions): Answer<"getNotice"> {
         return this.call("getNotice", input, options);
@@ -190,6 +201,31 @@ export abstract class Operations {
     /** Sends feedback on a notice. For members. `POST /remove_notice/{notice_obi}` */
     noticeFeedback(input: Input<"noticeFeedback">, options?: CallOptions): Answer<"noticeFeedback"> {
         return this.call("noticeFeedback", input, options);
+    }
+
+    /** Lists the saved drafts of all administrators, the one that was saved last first. For administrators. `GET /get_notice_drafts` */
+    getNoticeDrafts(options?: CallOptions): Answer<"getNoticeDrafts"> {
+        return this.call("getNoticeDrafts", undefined, options);
+    }
+
+    /** Saves a draft of a notice. For administrators. `POST /save_notice_draft` */
+    saveNoticeDraft(input: Input<"saveNoticeDraft">, options?: CallOptions): Answer<"saveNoticeDraft"> {
+        return this.call("saveNoticeDraft", input, options);
+    }
+
+    /** Publishes a draft and removes it. For administrators. `GET /publish_notice_draft/{draft_obi}` */
+    publishNoticeDraft(input: Input<"publishNoticeDraft">, options?: CallOptions): Answer<"publishNoticeDraft"> {
+        return this.call("publishNoticeDraft", input, options);
+    }
+
+    /** Removes a draft. For administrators. `GET /remove_notice_draft/{draft_obi}` */
+    removeNoticeDraft(input: Input<"removeNoticeDraft">, options?: CallOptions): Answer<"removeNoticeDraft"> {
+        return this.call("removeNoticeDraft", input, options);
+    }
+
+    /** Returns how often a notice was read on each of the last days. For administrators. `GET /get_notice_reads/{notice_obi}` */
+    getNoticeReads(input: Input<"getNoticeReads">, options?: CallOptions): Answer<"getNoticeReads"> {
+        return this.call("getNoticeReads", input, options);
     }
 
     /** Returns the two lines of an app's front page. Anyone may call it. `GET /get_main_info` */

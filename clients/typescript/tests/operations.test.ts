@@ -114,9 +114,15 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
         const _id = await notice("All");
         assert.equal((await guest().getAllNotice()).notice_list[0]?._id, _id);
     },
+    async getNotices() {
+        const { _id } = await boss.insertNotice({ title: "Sea", post: "*Waves*", topic: "sea", pinned: 1 });
+        const [first] = (await guest().getNotices({ topic: "sea", html: 1 })).notice_list;
+        assert.deepEqual([first?._id, first?.topic, first?.visible_from], [_id, "sea", null]);
+        assert.equal(first?.html, "<p><em>Waves</em></p>\n");
+    },
     async getNotice() {
         const { notice_list } = await guest().getNotice({ notice_obi: await notice("One") });
-        assert.equal(notice_list.title, "One");
+        assert.deepEqual([notice_list.title, notice_list.html], ["One", undefined]);
     },
     async insertNotice() {
         assert.match((await boss.insertNotice({ title: "New", post: "Text", activation: 0 }))._id, ID);
@@ -130,6 +136,31 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
         const notice_obi = await notice();
         await boss.removeNotice({ notice_obi });
         assert.equal((await attempt(guest().getNotice({ notice_obi }))).result, "Not found");
+    },
+    async saveNoticeDraft() {
+        const notice = (await boss.insertNotice({ title: "Exams", post: "In hall 1." }))._id;
+        assert.match((await boss.saveNoticeDraft({ notice, visible_until: "2096-01-01" }))._id, ID);
+    },
+    async getNoticeDrafts() {
+        const [first] = (await boss.getNoticeDrafts()).drafts;
+        assert.deepEqual([first?.title, first?.visible_until], [null, "2096-01-01"]);
+    },
+    async publishNoticeDraft() {
+        const [first] = (await boss.getNoticeDrafts()).drafts;
+        const { _id } = await boss.publishNoticeDraft({ draft_obi: first?._id ?? "" });
+        assert.equal(_id, first?.notice);
+    },
+    async removeNoticeDraft() {
+        const draft_obi = (await boss.saveNoticeDraft({ title: "Never" }))._id;
+        await boss.removeNoticeDraft({ draft_obi });
+        assert.deepEqual((await boss.getNoticeDrafts()).drafts, []);
+    },
+    async getNoticeReads() {
+        const notice_obi = await notice();
+        await guest().getNotice({ notice_obi });
+        const { notice_reads } = await boss.getNoticeReads({ notice_obi, days: 2 });
+        assert.equal(notice_reads.length, 2);
+        assert.equal(notice_reads.reduce((sum, { reads }) => sum + reads, 0), 1);
     },
     async noticeFeedback() {
         const notice_obi = await notice();

@@ -36,7 +36,12 @@ fn tamper(service: &Service, sql: &'static str) {
 fn notices(service: &Service, count: usize) {
     for n in 0..count {
         let (title, post) = (Some(format!("Notice {n}")), Some("Text".into()));
-        notice::insert(service, &Caller::Operator, &notice::Draft { title, post, activation: None }).unwrap();
+        notice::insert(
+            service,
+            &Caller::Operator,
+            &notice::Draft { title, post, ..notice::Draft::default() },
+        )
+        .unwrap();
     }
 }
 
@@ -48,10 +53,10 @@ fn every_act_of_an_administrator_an_operator_and_a_key_is_recorded() {
     let draft = |title: &str| notice::Draft {
         title: Some(title.into()),
         post: Some("도서관".into()),
-        activation: None,
+        ..notice::Draft::default()
     };
     let id = notice::insert(&tidings, &ann, &draft("One")).unwrap().id.to_string();
-    let hidden = notice::Draft { activation: Some(0), title: Some("Two".into()), post: None };
+    let hidden = notice::Draft { activation: Some(0), title: Some("Two".into()), ..notice::Draft::default() };
     notice::update(&tidings, &ann, &id, &hidden).unwrap();
     notice::remove(&tidings, &ann, &id).unwrap();
     let post =

@@ -30,7 +30,7 @@ fn put(database: &Path, from: &Path) -> Result<Restored> {
 }
 
 fn notice(tidings: &Tidings, title: &str) {
-    let draft = Draft { title: Some(title.into()), post: Some("p".into()), activation: None };
+    let draft = Draft { title: Some(title.into()), post: Some("p".into()), ..Draft::default() };
     notice::insert(tidings, &Caller::Operator, &draft).unwrap();
 }
 
@@ -64,7 +64,7 @@ fn a_backup_is_one_snapshot_of_a_database_that_is_written_meanwhile() {
     only_on_sqlite!("backups are copies of the file");
     let service = service();
     let text = "x".repeat(20_000);
-    let draft = |n: u64| Draft { title: Some(n.to_string()), post: Some(text.clone()), activation: None };
+    let draft = |n: u64| Draft { title: Some(n.to_string()), post: Some(text.clone()), ..Draft::default() };
     for n in 0..300 {
         notice::insert(&service, &Caller::Operator, &draft(n)).unwrap();
     }

@@ -16,7 +16,7 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 56] = [
+const TABLES: [(&str, Treatment); 58] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
@@ -29,6 +29,8 @@ const TABLES: [(&str, Treatment); 56] = [
     ("audit_chain", Treatment::Settings),
     ("api_key", Treatment::Rows),
     ("notice", Treatment::Rows),
+    ("notice_draft", Treatment::Rows),
+    ("notice_reads", Treatment::Rows),
     ("feedback", Treatment::Rows),
     ("main_info", Treatment::Settings),
     ("post", Treatment::Rows),

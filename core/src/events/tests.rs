@@ -25,7 +25,12 @@ fn told(news: &News) -> Vec<String> {
 }
 
 fn notice(title: &str, activation: i64) -> notice::Draft {
-    notice::Draft { title: Some(title.into()), post: Some("Text".into()), activation: Some(activation) }
+    notice::Draft {
+        title: Some(title.into()),
+        post: Some("Text".into()),
+        activation: Some(activation),
+        ..notice::Draft::default()
+    }
 }
 
 fn insert_notice(service: &Service, title: &str, activation: i64) -> String {
@@ -33,7 +38,7 @@ fn insert_notice(service: &Service, title: &str, activation: i64) -> String {
 }
 
 fn update_notice(service: &Service, id: &str, title: Option<&str>, activation: Option<i64>) {
-    let draft = notice::Draft { title: title.map(Into::into), post: None, activation };
+    let draft = notice::Draft { title: title.map(Into::into), activation, ..notice::Draft::default() };
     notice::update(service, &OPERATOR, id, &draft).unwrap();
 }
 
@@ -140,7 +145,7 @@ fn many_posts_at_once_are_a_reset() {
     // The last posts are told at the start; whoever lacks more is outside.
     let (follower, first, news) = Follower::start(&service).unwrap();
     assert_eq!(news.events.len(), POSTS_MAX);
-    let (early, last) = (Place { notices: 0, posts: PostKey::from_stored(1) }, follower.last());
+    let (early, last) = (Place { notices: 0, moment: 0, posts: PostKey::from_stored(1) }, follower.last());
     assert!(!early.is_within(first, last, Kind::Post) && first.is_within(first, last, Kind::Post));
     assert!(!Place { posts: PostKey::MAX, ..last }.is_within(first, last, Kind::Post));
 }
@@ -204,16 +209,63 @@ fn counts_are_told_when_they_change() {
     assert!(follower.counts().unwrap().is_some(), "another day begins with zeros");
 }
 
+#[test]
+fn a_notice_that_begins_or_ends_by_time_is_told() {
+    let service = service();
+    let at = |ms: i64| Some((NOW + ms).to_string());
+    let dates = |title: &str, from, until, topic: Option<&str>, members_only| notice::Draft {
+        visible_from: at(from),
+        visible_until: at(until),
+        topic: topic.map(Into::into),
+        members_only: Some(members_only),
+        ..notice(title, 1)
+    };
+    let insert = |draft: &notice::Draft| notice::insert(&service, &OPERATOR, draft).unwrap().id;
+    let id = insert(&dates("Dated", 10, 20, None, 0));
+    insert(&dates("Of a topic", 12, 18, Some("sea"), 0));
+    insert(&dates("For members", 12, 18, None, 1));
+    let mut follower = start(&service);
+    let first = follower.place();
+    service.clock().advance(9);
+    assert!(told(&follower.look()).is_empty());
+    service.clock().advance(1);
+    let published = follower.look();
+    assert_eq!(told(&published), ["published Dated"]);
+    let begun = follower.place();
+    assert!(follower.look().events.is_empty());
+    service.clock().advance(5);
+    assert!(told(&follower.look()).is_empty());
+    service.clock().advance(5);
+    let ended = follower.look();
+    assert_eq!(told(&ended), [format!("hidden {id}")]);
+    assert_eq!(ended.withdrawn, [published.events[0].mark.subject.unwrap()]);
+    // A listener continues after what it was told, although the database has not changed.
+    let (published, ended) = (published.events[0].mark, ended.events[0].mark);
+    assert!(first.lacks(&published) && first.lacks(&ended));
+    assert!(!begun.lacks(&published) && begun.lacks(&ended));
+    assert!(!follower.place().lacks(&ended));
+    // A server that starts later is at the same place, and knows that the first one lacks something.
+    let (later, floor, _) = Follower::start(&service).unwrap();
+    assert_eq!(later.place(), follower.place());
+    assert!(!first.is_within(floor, later.last(), Kind::Notice));
+    assert!(follower.place().is_within(floor, later.last(), Kind::Notice));
+}
+
 proptest! {
     #[test]
-    fn a_place_is_read_as_it_is_written(notices in 0..i64::MAX, posts in 0..i64::MAX) {
-        let place = Place { notices, posts: PostKey::from_stored(posts) };
-        prop_assert_eq!(place.to_string().parse(), Ok(place));
+    fn a_place_is_read_as_it_is_written(notices in 0..i64::MAX, moment in 0..i64::MAX, posts in 0..i64::MAX) {
+        let posts = PostKey::from_stored(posts);
+        for moment in [0, moment] {
+            let place = Place { notices, moment, posts };
+            prop_assert_eq!(place.to_string().parse(), Ok(place));
+        }
     }
 
     #[test]
-    fn only_two_numbers_are_a_place(text: String) {
-        let numbers = text.split_once('-').map(|(a, b)| [a, b].map(|n| n.parse::<i64>().is_ok_and(|_| n.bytes().all(|b| b.is_ascii_digit()))));
-        prop_assert_eq!(text.parse::<Place>().is_ok(), numbers == Some([true, true]));
+    fn only_two_or_three_numbers_are_a_place(text in "[-0-9a+]{0,8}") {
+        let is_number = |n: &str| n.parse::<i64>().is_ok() && n.bytes().all(|b| b.is_ascii_digit());
+        let numbers: Vec<_> = text.split('-').map(is_number).collect();
+        let is_place = (2..=3).contains(&numbers.len()) && numbers.iter().all(|is_number| *is_number);
+        prop_assert_eq!(text.parse::<Place>().is_ok(), is_place);
     }
 }

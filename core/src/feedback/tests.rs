@@ -11,7 +11,7 @@ fn draft(kind: Option<&str>, post: &str) -> Draft {
 
 fn notice(service: &Service, activation: i64) -> String {
     let (title, post) = (Some("t".to_owned()), Some("p".to_owned()));
-    let draft = notice::Draft { title, post, activation: Some(activation) };
+    let draft = notice::Draft { title, post, activation: Some(activation), ..notice::Draft::default() };
     notice::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
 }
 

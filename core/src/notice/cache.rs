@@ -2,15 +2,21 @@
 //!
 //! It reads all notices, so a notice that becomes visible late is in the next snapshot. Until the horizon has passed
 //! the last change, every read makes a snapshot.
+//!
+//! A notice also becomes visible and ends by time, without a change of the database. The times at which this happens divide
+//! time into periods ([`Snapshot::period`]), and a cached list counts in its period only.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwapOption;
 
-use super::views::{FlushState, ViewCounter};
-use super::{Notice, NoticeList, sql};
-use crate::account::Admin;
+use super::full::{FullList, FullNotice, ListQuery};
+use super::placement::Audience;
+use super::reader::Reader;
+use super::views::{FlushState, NoticeViews, ViewCounter};
+use super::{Notice, NoticeList, Pin, Placement, Visibility, markdown, sql};
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::id::ObjectId;
 use crate::keyed::OwnMap;
@@ -53,17 +59,30 @@ impl NoticeCache {
             let (revision, last_change) = versions_in(tx, Topic::Notices)?;
             Ok::<_, Error>((revision, last_change, sql::all(tx)?))
         })?;
-        let cached = |mut notice: Notice| {
+        let before = self.snapshot.load_full();
+        let cached = |(mut notice, placement): (Notice, Placement)| {
             let (counted, flushed) = state.count(notice.id);
             notice.view -= flushed;
-            CachedNotice { notice, counted }
+            let rendered = before.as_ref().and_then(|before| before.rendered(&notice)).unwrap_or_default();
+            CachedNotice { notice, placement, counted, rendered }
         };
         let notices: Vec<CachedNotice> = notices.into_iter().map(cached).collect();
         let index: OwnMap<_, _> = notices.iter().enumerate().map(|(i, n)| (n.notice.id, i)).collect();
         state.retain(|id| index.contains_key(&id));
-        let has_hidden = notices.iter().any(CachedNotice::is_hidden);
-        let (views, shown) = (Arc::clone(&self.views), ArcSwapOption::empty());
-        let snapshot = Arc::new(Snapshot { revision, last_change, notices, index, has_hidden, views, shown });
+        let has_restricted = notices.iter().any(CachedNotice::is_restricted);
+        let mut moments: Vec<_> = notices.iter().flat_map(|cached| cached.placement.moments()).collect();
+        moments.sort_unstable();
+        let snapshot = Arc::new(Snapshot {
+            revision,
+            last_change,
+            notices,
+            index,
+            has_restricted,
+            moments,
+            views: Arc::clone(&self.views),
+            lists: Default::default(),
+            full_lists: Mutex::default(),
+        });
         self.snapshot.store(Some(Arc::clone(&snapshot)));
         Ok(snapshot)
     }
@@ -78,28 +97,62 @@ pub(super) struct Snapshot {
     /// Newest first.
     notices: Vec<CachedNotice>,
     index: OwnMap<ObjectId, usize>,
-    has_hidden: bool,
+    has_restricted: bool,
+    /// The times at which a notice begins or ends, in order.
+    moments: Vec<Timestamp>,
     views: Arc<ViewCounter>,
-    /// The list for guests, as last encoded.
-    shown: ArcSwapOption<Shown>,
+    /// The lists for guests and for members, as last encoded.
+    lists: [ArcSwapOption<Dated<NoticeList>>; 2],
+    /// The lists with all fields, as last encoded. There are at most four for each topic that a notice has.
+    full_lists: Mutex<HashMap<ListKey, Dated<FullList>>>,
 }
 
-/// A list that includes every view up to a generation.
-struct Shown {
+/// The audience, the topic, and whether the texts are rendered.
+type ListKey = (Audience, Option<Arc<str>>, bool);
+
+/// The state of a snapshot that a list shows.
+#[derive(Clone, Copy)]
+struct Date {
+    /// Every view up to this generation is included.
     generation: u64,
-    list: NoticeList,
+    /// See [`Snapshot::period`].
+    period: usize,
+}
+
+struct Dated<T> {
+    date: Date,
+    list: T,
+}
+
+impl<T: Clone> Dated<T> {
+    /// Returns the list if it is current.
+    fn at(&self, now: Date) -> Option<T> {
+        let is_current = self.date.generation >= now.generation && self.date.period == now.period;
+        is_current.then(|| self.list.clone())
+    }
 }
 
 /// A notice of a snapshot.
 pub(super) struct CachedNotice {
     /// The notice; its `view` does not include `counted`.
     pub(super) notice: Notice,
-    counted: Arc<AtomicI64>,
+    placement: Placement,
+    counted: Arc<NoticeViews>,
+    /// The text as HTML, once somebody asked for it. Later snapshots share it until the text changes.
+    rendered: Arc<OnceLock<Arc<str>>>,
 }
 
 impl CachedNotice {
-    fn is_hidden(&self) -> bool {
-        self.notice.is_hidden()
+    /// Returns whether some callers do not see the notice in the general list at some time.
+    fn is_restricted(&self) -> bool {
+        self.notice.activation == Visibility::Hidden || self.placement.is_restricted()
+    }
+
+    /// Returns whether callers of this audience see the notice, on the page where it is.
+    fn is_visible_to(&self, audience: Audience, now: Timestamp) -> bool {
+        self.notice.activation == Visibility::Shown
+            && self.placement.is_current(now)
+            && (self.placement.members_only == Audience::Everyone || audience == Audience::Members)
     }
 
     /// Returns the notice with this number of views counted in memory.
@@ -109,59 +162,140 @@ impl CachedNotice {
 
     /// Returns the notice with all its views.
     pub(super) fn now(&self) -> Notice {
-        self.at(self.counted.load(Ordering::Relaxed))
+        self.at(self.counted.counted())
+    }
+
+    /// Returns the text as HTML, which is rendered only the first time.
+    pub(super) fn html(&self) -> Arc<str> {
+        Arc::clone(self.rendered.get_or_init(|| markdown::html(&self.notice.post).into()))
+    }
+
+    fn full(&self, html: bool) -> FullNotice {
+        let html = html.then(|| self.html());
+        FullNotice { notice: Notice { html, ..self.now() }, placement: self.placement.clone() }
     }
 }
 
 impl Snapshot {
-    /// Returns whether any notice is hidden.
-    pub(super) fn has_hidden(&self) -> bool {
-        self.has_hidden
+    /// Returns whether any notice is not in the general list of some callers at some time. Otherwise all callers get the
+    /// same.
+    pub(super) fn has_restricted(&self) -> bool {
+        self.has_restricted
     }
 
-    /// Returns the notice with this id if it is not hidden.
-    pub(super) fn find_shown(&self, id: ObjectId) -> Option<&CachedNotice> {
-        self.cached(id).filter(|notice| !notice.is_hidden())
+    /// Returns the period of a time: the number of notices that have begun plus the number of those that have ended. The
+    /// same notices are visible throughout a period.
+    pub(super) fn period(&self, at: Timestamp) -> usize {
+        self.moments.partition_point(|moment| *moment <= at)
     }
 
-    /// Returns the notice with this id, hidden or not.
-    pub(super) fn find(&self, _: &Admin<'_>, id: ObjectId) -> Option<&CachedNotice> {
-        self.cached(id)
+    /// Returns the time at which the period of a time began, or `None` if it is the first.
+    pub(super) fn period_start(&self, at: Timestamp) -> Option<Timestamp> {
+        self.period(at).checked_sub(1).map(|last| self.moments[last])
     }
 
-    fn cached(&self, id: ObjectId) -> Option<&CachedNotice> {
-        self.index.get(&id).map(|i| &self.notices[*i])
+    /// Returns the notice with this id if the reader sees it.
+    pub(super) fn find(&self, reader: &Reader<'_>, id: ObjectId, now: Timestamp) -> Option<&CachedNotice> {
+        let found = self.index.get(&id).map(|i| &self.notices[*i]);
+        found.filter(|cached| reader.audience().is_none_or(|audience| cached.is_visible_to(audience, now)))
     }
 
-    /// Counts a view of a notice and returns the notice with it.
-    pub(super) fn view(&self, notice: &CachedNotice, store: &Store) -> Notice {
-        notice.at(self.views.view(&notice.counted, store))
+    /// Counts a view of a notice on the day `today`, and returns the notice with it.
+    pub(super) fn view(&self, notice: &CachedNotice, store: &Store, today: i64) -> Notice {
+        notice.at(self.views.view(&notice.counted, store, today))
     }
 
-    /// Returns the notices that are not hidden, newest first.
-    pub(super) fn shown_notices(&self) -> impl Iterator<Item = &CachedNotice> {
-        self.notices.iter().filter(|notice| !notice.is_hidden())
+    /// Returns the notices of the general page that callers of this audience see, newest first.
+    pub(super) fn visible(&self, audience: Audience, now: Timestamp) -> impl Iterator<Item = &CachedNotice> {
+        let is_listed = move |cached: &&CachedNotice| {
+            cached.placement.topic.is_none() && cached.is_visible_to(audience, now)
+        };
+        self.notices.iter().filter(is_listed)
     }
 
-    /// Returns every notice, hidden or not.
-    pub(super) fn all(&self, _: &Admin<'_>) -> NoticeList {
-        NoticeList::new(self.notices.iter().map(CachedNotice::now))
-    }
-
-    /// Returns the list for guests. It is encoded once and shared until a view is counted.
-    pub(super) fn shown(&self) -> NoticeList {
-        // Read before the counts, so that the list has at least the views of this generation. A caller whose view has
-        // been answered reads a generation that includes the view, and so does not accept a list without it, even if
-        // a slower thread replaces a newer list by an older one.
-        let generation = self.views.generation();
-        if let Some(shown) = &*self.shown.load()
-            && shown.generation >= generation
-        {
-            return shown.list.clone();
+    /// Returns the list for a reader: every notice for an administrator. The lists for guests and for members are encoded
+    /// once and shared until a view is counted, or a notice begins or ends.
+    pub(super) fn list(&self, reader: &Reader<'_>, now: Timestamp) -> NoticeList {
+        let Some(audience) = reader.audience() else {
+            return NoticeList::new(self.notices.iter().map(CachedNotice::now));
+        };
+        let (date, cached) = (self.date(now), &self.lists[audience as usize]);
+        if let Some(list) = cached.load().as_ref().and_then(|cached| cached.at(date)) {
+            return list;
         }
-        let list = NoticeList::new(self.shown_notices().map(CachedNotice::now));
-        self.shown.store(Some(Arc::new(Shown { generation, list: list.clone() })));
+        let list = NoticeList::new(self.visible(audience, now).map(CachedNotice::now));
+        cached.store(Some(Arc::new(Dated { date, list: list.clone() })));
         list
+    }
+
+    /// Returns the list with all fields for a reader, shared like [`Snapshot::list`].
+    pub(super) fn full_list(&self, reader: &Reader<'_>, query: &ListQuery<'_>, now: Timestamp) -> FullList {
+        let Some(audience) = reader.audience() else {
+            let topic = query.topic.map(|topic| self.topic(topic));
+            let is_asked_for = |cached: &&CachedNotice| {
+                let of = &cached.placement.topic;
+                topic.as_ref().is_none_or(|topic| of.is_none() || of == topic)
+            };
+            return Self::full(self.notices.iter().filter(is_asked_for), query.html);
+        };
+        if let Some(list) = self.cached_full_list(audience, query, now) {
+            return list;
+        }
+        let (date, key) = (self.date(now), self.key(audience, query));
+        let is_listed = |cached: &&CachedNotice| {
+            let of = &cached.placement.topic;
+            (of.is_none() || *of == key.1) && cached.is_visible_to(audience, now)
+        };
+        let list = Self::full(self.notices.iter().filter(is_listed), query.html);
+        self.full_lists().insert(key, Dated { date, list: list.clone() });
+        list
+    }
+
+    /// Returns the list of [`Snapshot::full_list`] for an audience if it is encoded and current.
+    pub(super) fn cached_full_list(
+        &self,
+        audience: Audience,
+        query: &ListQuery<'_>,
+        now: Timestamp,
+    ) -> Option<FullList> {
+        self.full_lists().get(&self.key(audience, query)).and_then(|cached| cached.at(self.date(now)))
+    }
+
+    fn full_lists(&self) -> std::sync::MutexGuard<'_, HashMap<ListKey, Dated<FullList>>> {
+        self.full_lists.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn key(&self, audience: Audience, query: &ListQuery<'_>) -> ListKey {
+        (audience, query.topic.and_then(|topic| self.topic(topic)), query.html)
+    }
+
+    /// Returns the topic with this name if a notice has it. The list of any other topic is the general one.
+    fn topic(&self, name: &str) -> Option<Arc<str>> {
+        let topic = super::draft::topic(name)?;
+        self.notices.iter().any(|cached| cached.placement.topic.as_ref() == Some(&topic)).then_some(topic)
+    }
+
+    /// Returns these notices with all fields, the pinned ones first.
+    fn full<'a>(notices: impl Iterator<Item = &'a CachedNotice>, html: bool) -> FullList {
+        let mut full: Vec<_> = notices.map(|cached| cached.full(html)).collect();
+        // Stable, so the newest stay first among both.
+        full.sort_by_key(|full| full.placement.pinned == Pin::Unpinned);
+        FullList::new(full.into())
+    }
+
+    /// Returns the date of a list that is made now.
+    ///
+    /// It is read before the counts, so that the list has at least the views of this generation. A caller whose view has
+    /// been answered reads a generation that includes the view, and so does not accept a list without it, even if a slower
+    /// thread replaces a newer list by an older one.
+    fn date(&self, now: Timestamp) -> Date {
+        Date { generation: self.views.generation(), period: self.period(now) }
+    }
+
+    /// Returns the rendered text of a notice if the snapshot has the notice with the same text.
+    fn rendered(&self, notice: &Notice) -> Option<Arc<OnceLock<Arc<str>>>> {
+        let cached = self.index.get(&notice.id).map(|i| &self.notices[*i])?;
+        (cached.notice.post == notice.post).then(|| Arc::clone(&cached.rendered))
     }
 }
 

@@ -1,23 +1,25 @@
-//! The changes of the notices that all callers see, found by comparing two snapshots.
+//! The changes of the notices that all callers see, found by comparing two snapshots, each at its time: a notice that
+//! becomes visible by time is published, and one that ends is hidden.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::Notice;
-use super::cache::Snapshot;
+use super::cache::{CachedNotice, Snapshot};
+use super::{Audience, Notice};
 use crate::Tidings;
+use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::id::ObjectId;
 use crate::store::Topic;
 
-/// A change of a notice, as callers see it who are not administrators: they do not see hidden notices.
+/// A change of a notice, as guests see it: they see the general page, without notices for members only.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum NoticeChange {
-    /// The notice was inserted, or is no longer hidden.
+    /// The notice was inserted, is no longer hidden, or has become visible.
     Published {
         /// The notice.
         notice: Notice,
@@ -27,7 +29,7 @@ pub enum NoticeChange {
         /// The notice as it is now.
         notice: Notice,
     },
-    /// The notice was hidden or removed.
+    /// The notice was hidden or removed, or has ended.
     Hidden {
         /// The id of the notice.
         #[serde(rename = "_id")]
@@ -37,7 +39,10 @@ pub enum NoticeChange {
 }
 
 /// The notices at some moment.
-pub(crate) struct SeenNotices(Arc<Snapshot>);
+pub(crate) struct SeenNotices {
+    snapshot: Arc<Snapshot>,
+    at: Timestamp,
+}
 
 impl SeenNotices {
     /// Returns the current notices.
@@ -45,30 +50,38 @@ impl SeenNotices {
     /// # Errors
     /// An error of the store.
     pub(crate) fn now(tidings: &Tidings) -> Result<Self> {
-        Ok(Self(tidings.notice_cache().snapshot(tidings.store())?))
+        let snapshot = super::snapshot(tidings)?;
+        Ok(Self { snapshot, at: tidings.now() })
     }
 
-    /// Returns whether the notices may have changed since.
+    /// Returns whether the notices may have changed since, or one has begun or ended.
     pub(crate) fn is_stale(&self, tidings: &Tidings) -> bool {
-        tidings.store().version(Topic::Notices) > self.0.revision
+        tidings.store().version(Topic::Notices) > self.snapshot.revision
+            || self.snapshot.period(tidings.now()) != self.snapshot.period(self.at)
+    }
+
+    /// Returns the time at which a notice began or ended last; 0 if none has. It does not depend on when it is asked for, so
+    /// all servers of a database return the same.
+    pub(crate) fn last_moment(&self) -> i64 {
+        self.snapshot.period_start(self.at).map_or(0, |began| began.as_millis().max(0))
     }
 
     /// Returns the revision up to which these notices show every change.
     pub(crate) fn revision(&self) -> i64 {
-        self.0.revision
+        self.snapshot.revision
     }
 
     /// Returns the revision of the last change that these notices show.
     pub(crate) fn last_change(&self) -> i64 {
-        self.0.last_change
+        self.snapshot.last_change
     }
 
     /// Returns the changes of the shown notices from these to the `later` ones, those of the oldest notices first.
     pub(crate) fn changes_until(&self, later: &Self) -> Vec<NoticeChange> {
         let mut before: HashMap<ObjectId, &Notice> =
-            self.0.shown_notices().map(|cached| (cached.notice.id, &cached.notice)).collect();
+            self.visible().map(|cached| (cached.notice.id, &cached.notice)).collect();
         let mut changes = Vec::new();
-        for cached in later.0.shown_notices() {
+        for cached in later.visible() {
             let notice = || cached.now();
             match before.remove(&cached.notice.id) {
                 None => changes.push(NoticeChange::Published { notice: notice() }),
@@ -84,5 +97,9 @@ impl SeenNotices {
         hidden.sort_unstable();
         changes.extend(hidden.into_iter().map(|id| NoticeChange::Hidden { id }));
         changes
+    }
+
+    fn visible(&self) -> impl Iterator<Item = &CachedNotice> {
+        self.snapshot.visible(Audience::Everyone, self.at)
     }
 }

@@ -4,8 +4,12 @@ use std::thread;
 use super::*;
 use crate::testing::{NOW, Service, service};
 
+mod drafts;
+mod placement;
+mod reads;
+
 fn draft(title: &str, post: &str) -> Draft {
-    Draft { title: Some(title.into()), post: Some(post.into()), activation: None }
+    Draft { title: Some(title.into()), post: Some(post.into()), ..Draft::default() }
 }
 
 fn activation(activation: i64) -> Draft {
@@ -150,6 +154,7 @@ fn an_update_changes_the_given_fields_but_not_the_date_and_the_views() {
             view: 1,
             date: NOW,
             activation: Visibility::from_activation(activation).unwrap(),
+            html: None,
         };
         assert_eq!(stored(&service), list(&service, &ann).unwrap().notices());
         assert_eq!(stored(&service), [expected]);
@@ -302,7 +307,7 @@ fn concurrent_views_changes_and_commits_count_each_view_once() {
             let mut last = 0;
             while !done.load(Ordering::Relaxed) {
                 let snapshot = tidings.notice_cache().reload(tidings.store());
-                let views = snapshot.shown().notices()[0].view;
+                let views = snapshot.list(&Reader::Guest, tidings.now()).notices()[0].view;
                 assert!(views >= last, "{views} after {last}");
                 last = views;
             }
@@ -330,6 +335,9 @@ fn concurrent_views_changes_and_commits_count_each_view_once() {
     assert_eq!(views.len(), READERS * READS, "no two reads returned the same count");
     flush(tidings);
     let shown = list(tidings, &Caller::Guest).unwrap().notices()[0].view;
-    assert_eq!(tidings.notice_cache().reload(tidings.store()).shown().notices()[0].view, shown);
+    assert_eq!(
+        tidings.notice_cache().reload(tidings.store()).list(&Reader::Guest, tidings.now()).notices()[0].view,
+        shown
+    );
     assert_eq!(stored(&service)[0].view, shown);
 }

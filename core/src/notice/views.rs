@@ -5,6 +5,9 @@
 //! never between the statements of a flush and the outcome of its commit ([`ViewCounter::settled`]). So both describe
 //! the same state, and each view is either in `stored` or in `counted - flushed`. A flush that fails changes nothing:
 //! its views are written with the next one.
+//!
+//! The database also has the views of each day. The first view on another day notes how many there were before it, so views
+//! that wait for the database keep their days.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -18,7 +21,7 @@ use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Tx};
 /// The minimum number of notices that a flush writes, even if its time is over.
 const LEAST: usize = 32;
 
-/// Counts views. Counting takes no lock.
+/// Counts views. Counting takes no lock, except at the first view of a notice on a day.
 #[derive(Default)]
 pub(super) struct ViewCounter {
     state: Mutex<FlushState>,
@@ -41,17 +44,71 @@ pub(super) struct FlushState {
     next: Option<ObjectId>,
 }
 
-/// The views of one notice.
+/// The views of one notice, and how many of them the database contains.
 #[derive(Default)]
 struct Count {
-    counted: Arc<AtomicI64>,
+    counted: Arc<NoticeViews>,
     flushed: i64,
 }
 
+/// The views of one notice in this process.
+#[derive(Default)]
+pub(super) struct NoticeViews {
+    counted: AtomicI64,
+    /// The day of the last view, or 0 before the first.
+    day: AtomicI64,
+    /// The earlier days with views that are not flushed, and the number of views at the end of each.
+    earlier: Mutex<Vec<(i64, i64)>>,
+}
+
+impl NoticeViews {
+    /// Returns the number of views.
+    pub(super) fn counted(&self) -> i64 {
+        self.counted.load(Ordering::Relaxed)
+    }
+
+    fn add(&self, today: i64) -> i64 {
+        if self.day.load(Ordering::Relaxed) != today {
+            let mut earlier = self.earlier();
+            let day = self.day.swap(today, Ordering::Relaxed);
+            // Another view may have done it.
+            if day != today {
+                earlier.push((day, self.counted()));
+            }
+        }
+        self.counted.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Returns how many of the views from `flushed` to `counted` there were on each day.
+    fn by_day(&self, flushed: i64, counted: i64) -> Vec<(i64, i64)> {
+        let earlier = self.earlier();
+        let mut days = earlier.clone();
+        days.push((self.day.load(Ordering::Relaxed), counted));
+        drop(earlier);
+        let mut before = flushed;
+        let views = |(day, end): (i64, i64)| {
+            let views = end.min(counted) - before;
+            before += views.max(0);
+            (day, views)
+        };
+        days.into_iter().map(views).filter(|(_, views)| *views > 0).collect()
+    }
+
+    /// Forgets the days of the views that are flushed.
+    fn flushed(&self, flushed: i64) {
+        self.earlier().retain(|(_, end)| *end > flushed);
+    }
+
+    /// The lock is held for a few instructions, and never while the database works.
+    fn earlier(&self) -> MutexGuard<'_, Vec<(i64, i64)>> {
+        self.earlier.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl ViewCounter {
-    /// Counts a view in `count`, one of [`FlushState::count`], and returns how many there are now.
-    pub(super) fn view(self: &Arc<Self>, count: &AtomicI64, store: &Store) -> i64 {
-        let counted = count.fetch_add(1, Ordering::Relaxed) + 1;
+    /// Counts a view on the day `today` in `views`, one of [`FlushState::count`], and returns how many there are now.
+    pub(super) fn view(self: &Arc<Self>, views: &NoticeViews, store: &Store, today: i64) -> i64 {
+        let counted = views.add(today);
         // After the count, so that a reader of this generation sees the view.
         self.generation.fetch_add(1, Ordering::Release);
         // A flush resets the flag before it reads the counts: it has this view, or the flag is false here.
@@ -80,7 +137,7 @@ impl ViewCounter {
 
 impl FlushState {
     /// Returns the count of a notice and the number of its views that the database contains.
-    pub(super) fn count(&mut self, id: ObjectId) -> (Arc<AtomicI64>, i64) {
+    pub(super) fn count(&mut self, id: ObjectId) -> (Arc<NoticeViews>, i64) {
         let count = self.counts.entry(id).or_default();
         (Arc::clone(&count.counted), count.flushed)
     }
@@ -123,8 +180,8 @@ impl Deferred for Flush {
         self.next = None;
         let mut state = self.counter.state();
         let counts = state.counts.iter();
-        let counts = counts.map(|(id, count)| (*id, count.counted.load(Ordering::Relaxed), count.flushed));
-        let mut behind: Vec<_> = counts.filter(|(_, counted, flushed)| counted > flushed).collect();
+        let counts = counts.map(|(id, count)| (*id, count.counted.counted(), count));
+        let mut behind: Vec<_> = counts.filter(|(_, counted, count)| *counted > count.flushed).collect();
         let start = behind.partition_point(|(id, ..)| Some(*id) < state.next);
         // Those before come with the next flush, because all flushes change notices in one order.
         let mut later = behind.split_off(start);
@@ -132,12 +189,16 @@ impl Deferred for Flush {
             std::mem::swap(&mut behind, &mut later);
         }
         self.next = behind.first().map(|(id, ..)| *id);
-        for (id, counted, flushed) in later {
+        for (id, counted, count) in later {
             if self.batch.len() >= LEAST && time.is_over() {
                 self.next = Some(id);
                 break;
             }
-            sql::add_views(tx, id, counted - flushed)?;
+            if sql::add_views(tx, id, counted - count.flushed)? {
+                for (day, views) in count.counted.by_day(count.flushed, counted) {
+                    sql::add_reads(tx, id, day, views)?;
+                }
+            }
             self.batch.push((id, counted));
         }
         state.is_committing = true;
@@ -149,7 +210,10 @@ impl Deferred for Flush {
         for (id, counted) in self.batch.drain(..) {
             // What may be stored already would be counted twice.
             if matches!(written, Ok(()) | Err(StoreError::OutcomeUnknown(_))) {
-                state.counts.entry(id).and_modify(|count| count.flushed = counted);
+                state.counts.entry(id).and_modify(|count| {
+                    count.flushed = counted;
+                    count.counted.flushed(counted);
+                });
             }
         }
         state.is_committing = false;
@@ -164,6 +228,21 @@ impl Deferred for Flush {
         // If a view has deferred another flush in the meantime, that flush writes the rest.
         self.is_expected = has_more && !self.counter.is_deferred.swap(true, Ordering::AcqRel);
         if self.is_expected { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+}
+
+#[cfg(test)]
+impl ViewCounter {
+    /// Lets views defer no flush until the guard is dropped.
+    pub(super) fn hold(&self) -> impl Drop {
+        struct Held<'a>(&'a AtomicBool);
+        impl Drop for Held<'_> {
+            fn drop(&mut self) {
+                self.0.store(false, Ordering::Release);
+            }
+        }
+        self.is_deferred.store(true, Ordering::Release);
+        Held(&self.is_deferred)
     }
 }
 

@@ -4,29 +4,38 @@
 //! Limits that are settings come from descriptions: see [`super::limits`].
 
 use serde_json::{Value, json};
-use tidings_core::account::key::Scope;
 use utoipa::openapi::path::{Operation, Parameter};
 use utoipa::openapi::schema::{Components, Object};
 use utoipa::openapi::{RefOr, Schema};
+
+mod administration;
 
 /// The longest address of a post or an image.
 const ADDRESS_MAX: usize = tidings_core::post::URL_MAX;
 
 /// Returns what is known of a field of a schema: keywords of JSON Schema.
 fn fact(schema: &str, field: &str) -> Option<Value> {
-    if schema.ends_with("Fields") { of_request(schema, field) } else { of_answer(schema, field) }
+    if let Some(fact) = administration::of_field(schema, field) {
+        return Some(fact);
+    }
+    if schema.ends_with("Fields") {
+        return of_request(schema, field);
+    }
+    of_notice(schema, field).or_else(|| of_answer(schema, field))
 }
 
 /// Returns what is known of a field of a request, besides the bounds in its description.
 fn of_request(schema: &str, field: &str) -> Option<Value> {
     Some(match (schema, field) {
-        ("PostFields", "date") => line(100, "2026-11-20T08:36:00Z"),
-        ("PostFields", "end_date") => line(100, "2026-12-24T00:00:00Z"),
+        ("PostFields", "date") | (_, "visible_from") => line(100, "2026-11-20T08:36:00Z"),
+        ("PostFields", "end_date") | (_, "visible_until") => line(100, "2026-12-24T00:00:00Z"),
         ("PostFields", "img") => line(ADDRESS_MAX, "https://news.example.org/lake.jpg"),
         ("SignInFields", "id") => line(1_000, "ann"),
         ("SignInFields" | "NewPasswordFields", "pw") => line(1_000, "a long sentence"),
-        ("NoticeFields", "title") => example("Closed on Monday"),
-        ("NoticeFields", "post") => example("The library opens again on Tuesday."),
+        ("NoticeFields" | "NoticeDraftFields", "title") => example("Closed on Monday"),
+        ("NoticeFields" | "NoticeDraftFields", "post") => example("The library opens again on Tuesday."),
+        ("NoticeFields" | "NoticeDraftFields", "topic") => line(100, "science"),
+        ("NoticeDraftFields", "draft" | "notice") => id("6560c1a2ffeeddccbbaa0001"),
         ("FeedbackFields", "feedback" | "post") => line(5_000, "The search is fast."),
         (_, "pw_check" | "new_pw_check") => line(1_000, "another long sentence"),
         (_, "pw" | "new_pw") => example("another long sentence"),
@@ -41,13 +50,26 @@ fn of_request(schema: &str, field: &str) -> Option<Value> {
         (_, "title") => example("An eclipse over the lake"),
         (_, "post") => example("On Friday evening the moon covers the sun."),
         (_, "search") => example("eclipse"),
-        (_, "activation") => switch(1),
-        (_, "otp") => line(1_000, "287082"),
-        ("KeyFields", "name") => json!({ "minLength": 1, "maxLength": 50, "examples": ["importer"] }),
-        ("KeyFields", "scopes") => {
-            json!({ "minItems": 1, "maxItems": 100, "items": scope(), "examples": [["posts:import"]] })
+        (_, "activation" | "pinned" | "members_only") => switch(1),
+        _ => return None,
+    })
+}
+
+/// Returns what is known of a field of a notice or of a draft.
+fn of_notice(schema: &str, field: &str) -> Option<Value> {
+    Some(match (schema, field) {
+        ("Draft", "activation" | "pinned" | "members_only") => {
+            json!({ "enum": [0, 1, null], "examples": [1] })
         }
-        ("KeyFields", "expires") => line(100, "2036-11-20T00:00:00Z"),
+        ("Draft", "visible_from" | "visible_until") => line(100, "2026-11-20T08:36:00Z"),
+        ("DraftList", "drafts") => json!({ "maxItems": tidings_core::notice::DRAFTS_MAX }),
+        ("Notice" | "Draft", "title") => line(200, "Closed on Monday"),
+        ("Notice" | "Draft", "post") => line(20_000, "The library opens again on Tuesday."),
+        ("Notice", "html") => line(1_000_000, "<p>The library opens again on <em>Tuesday</em>.</p>\n"),
+        ("Placement", "pinned" | "members_only") => switch(1),
+        ("Placement", "visible_from" | "visible_until") => moment(),
+        ("Placement" | "Draft", "topic") => line(100, "science"),
+        ("SavedDraft", "notice") => id("6560c1a2ffeeddccbbaa0001"),
         _ => return None,
     })
 }
@@ -58,48 +80,10 @@ fn of_answer(schema: &str, field: &str) -> Option<Value> {
     Some(match (schema, field) {
         // The post is a record.
         ("NewPost", "post") => return None,
-        ("Day" | "TodayCounts", "date") => json!({ "format": "date", "examples": ["2026-11-20"] }),
+        ("Day" | "TodayCounts" | "DayReads", "date") => {
+            json!({ "format": "date", "examples": ["2026-11-20"] })
+        }
         (_, "date" | "post_date" | "end_date" | "last_seen" | "last_used" | "expires") => moment(),
-        ("Session", "device") => line(100, "Firefox on Linux"),
-        ("Session", "current") => switch(1),
-        ("OtpStatus", "enabled") => switch(0),
-        ("OtpStatus", "recovery_codes") => number(0, 10, 9),
-        ("OtpSecret", "secret") => {
-            json!({ "pattern": "^[A-Z2-7]{32}$", "examples": ["JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"] })
-        }
-        ("OtpSecret", "uri") => json!({
-            "pattern": "^otpauth://totp/",
-            "maxLength": 500,
-            "examples": ["otpauth://totp/tidings:ann?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=tidings"],
-        }),
-        ("RecoveryCodes", "recovery_codes") => json!({
-            "minItems": 10,
-            "maxItems": 10,
-            "items": { "type": "string", "pattern": "^[0-9a-z]{4}(-[0-9a-z]{4}){3}$", "examples": ["8k2m-0qwz-7hn4-c9xe"] },
-        }),
-        ("NewKey", "key") => json!({
-            "pattern": "^tidings_[0-9a-f]{48}$",
-            "examples": ["tidings_0123456789abcdef0123456789abcdef0123456789abcdef"],
-        }),
-        ("Key", "name") => line(50, "importer"),
-        ("Key", "scopes") => json!({ "items": scope(), "examples": [["posts:import"]] }),
-        ("AuditRecord", "seq") | ("Fault", "seq") => json!({ "minimum": 1, "examples": [7] }),
-        ("Verification", "seq" | "records") => count(7),
-        ("AuditPage", "next") => json!({ "minimum": 1, "examples": [7] }),
-        ("AuditRecord", "actor_kind") => {
-            json!({ "enum": ["operator", "member", "key", "service"], "examples": ["member"] })
-        }
-        ("AuditRecord", "actor" | "subject") => line(1_000, "ann"),
-        ("AuditRecord", "surface") => {
-            json!({ "enum": ["library", "http", "cli", "tui"], "examples": ["http"] })
-        }
-        ("AuditRecord", "action") => line(50, "member.blacklist"),
-        ("AuditRecord", "before" | "after") => line(200, "everywhere"),
-        ("AuditRecord" | "Verification", "hash") => {
-            json!({ "pattern": "^[0-9a-f]{64}$", "examples": ["0".repeat(64)] })
-        }
-        ("Verification", "intact") => json!({ "examples": [true] }),
-        ("Fault", "reason") => line(200, "the record is missing"),
         ("Inserted" | "Post" | "PostDetail" | "PostHit" | "PostRecord", "_id") => {
             id("6b0039acd7c34f1e5b2e91a7")
         }
@@ -154,8 +138,6 @@ fn of_answer(schema: &str, field: &str) -> Option<Value> {
             json!({ "format": "uri", "maxLength": ADDRESS_MAX, "examples": ["https://news.example.org/eclipse"] })
         }
         ("Post" | "PostDetail" | "PostHit", "img") => line(ADDRESS_MAX, "https://news.example.org/lake.jpg"),
-        ("Notice", "title") => line(200, "Closed on Monday"),
-        ("Notice", "post") => line(20_000, "The library opens again on Tuesday."),
         ("Feedback", "post") => line(5_000, "The search is fast."),
         (_, "title") => line(300, "An eclipse over the lake"),
         (_, "post") => line(100_000, "On Friday evening the moon covers the sun."),
@@ -183,7 +165,8 @@ fn of_answer(schema: &str, field: &str) -> Option<Value> {
             | "total_view"
             | "total_visitor"
             | "today_fav"
-            | "today_view",
+            | "today_view"
+            | "reads",
         ) => count(42),
         _ => return of_structure(schema, field),
     })
@@ -238,7 +221,7 @@ fn of_structure(schema: &str, field: &str) -> Option<Value> {
 fn of_parameter(name: &str) -> Option<Value> {
     Some(match name {
         "user_id" => json!({ "minLength": 1, "maxLength": 1_000, "examples": ["ann"] }),
-        "notice_obi" | "feedback_obi" | "session_obi" => id("6560c1a2ffeeddccbbaa0001"),
+        "notice_obi" | "feedback_obi" | "session_obi" | "draft_obi" => id("6560c1a2ffeeddccbbaa0001"),
         "key_obi" => json!({ "minLength": 1, "maxLength": 1_000, "examples": ["importer"] }),
         "before" => json!({ "examples": [7] }),
         "action" => json!({ "maxLength": 50, "examples": ["notice.insert"] }),
@@ -255,7 +238,8 @@ fn of_parameter(name: &str) -> Option<Value> {
         "category_name" | "newsfeed_name" => {
             json!({ "minLength": 1, "maxLength": 2_000, "examples": ["science"] })
         }
-        "auto_login" | "activation" | "liked" | "paged" | "snippets" | "why" => switch(1),
+        "auto_login" | "activation" | "liked" | "paged" | "snippets" | "why" | "html" => switch(1),
+        "topic" => json!({ "maxLength": 2_000, "examples": ["science"] }),
         "type_num" => number(0, 4, 1),
         "year" => number(-9_999, 9_999, 2026),
         "month" => number(1, 12, 11),
@@ -272,12 +256,6 @@ fn of_parameter(name: &str) -> Option<Value> {
         "last_event_id" | "Last-Event-ID" => json!({ "maxLength": 100, "examples": ["118-42"] }),
         _ => return None,
     })
-}
-
-/// The names of scopes.
-fn scope() -> Value {
-    let names: Vec<_> = Scope::ALL.iter().map(|scope| scope.name()).collect();
-    json!({ "type": "string", "enum": names })
 }
 
 fn count(example: i64) -> Value {

@@ -35,6 +35,7 @@ impl Limits {
             ("{nickname}", characters(core.nickname_length)),
             ("{notice-title}", characters(notice::TITLE)),
             ("{notice-text}", characters(notice::POST)),
+            ("{notice-days}", characters(notice::DAYS)),
             ("{feedback-type}", characters(feedback::KIND)),
             ("{feedback-text}", characters(feedback::POST)),
             ("{info-line}", characters(main_info::LINE)),

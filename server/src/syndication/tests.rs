@@ -100,7 +100,12 @@ async fn notices_are_read_with_their_whole_text_and_characters_that_xml_cannot_h
     let service = service();
     let text = format!("Line 1\n\tLine 2 {} \u{fffe}", "long ".repeat(200));
     let insert = |title: &str, activation| {
-        let draft = notice::Draft { title: Some(title.into()), post: Some(text.clone()), activation };
+        let draft = notice::Draft {
+            title: Some(title.into()),
+            post: Some(text.clone()),
+            activation,
+            ..notice::Draft::default()
+        };
         notice::insert(&service.tidings, &OPERATOR, &draft).unwrap().id.to_string()
     };
     insert("Hidden", Some(0));
@@ -174,7 +179,11 @@ async fn a_document_is_made_once_and_again_when_the_feed_changes() {
         let request = of_host(request("GET", "/get_all_notice?format=atom"));
         service.answer_of(&app, with(request, "accept-encoding", "gzip")).await
     };
-    let draft = notice::Draft { title: Some("One".into()), post: Some("x".repeat(2_000)), activation: None };
+    let draft = notice::Draft {
+        title: Some("One".into()),
+        post: Some("x".repeat(2_000)),
+        ..notice::Draft::default()
+    };
     notice::insert(&service.tidings, &OPERATOR, &draft).unwrap();
     get().await;
     let (first, second) = (get().await, get().await);

@@ -6,7 +6,7 @@ use tidings_tests::{Caller, PASSWORD, Server, sample, wait_until};
 use super::fixture::UNKNOWN;
 
 /// An operation as a command and as a request.
-struct Pair<'a> {
+pub(super) struct Pair<'a> {
     command: Vec<&'a str>,
     input: &'a str,
     caller: &'a Caller,
@@ -30,7 +30,7 @@ fn without_varying_values(mut answer: Value) -> Value {
     answer
 }
 
-fn compare(server: &Server, pairs: &[Pair<'_>]) {
+pub(super) fn compare(server: &Server, pairs: &[Pair<'_>]) {
     for Pair { command, input, caller, path, body } in pairs {
         let printed = server.cli_with_input([&["--json"], &command[..]].concat(), input);
         let answered = match body {
@@ -51,16 +51,16 @@ fn compare(server: &Server, pairs: &[Pair<'_>]) {
 }
 
 /// A server with records of every kind.
-struct Fixture {
-    server: Server,
-    admin: Caller,
-    ann: Caller,
+pub(super) struct Fixture {
+    pub(super) server: Server,
+    pub(super) admin: Caller,
+    pub(super) ann: Caller,
     posts: Vec<String>,
-    notices: Vec<String>,
+    pub(super) notices: Vec<String>,
 }
 
 impl Fixture {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let server = Server::with(|serve| {
             serve.args(["--sign-in-slowing", "off"]);
         });
@@ -96,11 +96,16 @@ impl Fixture {
     }
 }
 
-fn get<'a>(command: &[&'a str], caller: &'a Caller, path: impl Into<String>) -> Pair<'a> {
+pub(super) fn get<'a>(command: &[&'a str], caller: &'a Caller, path: impl Into<String>) -> Pair<'a> {
     Pair { command: command.to_vec(), input: "", caller, path: path.into(), body: None }
 }
 
-fn post<'a>(command: &[&'a str], caller: &'a Caller, path: impl Into<String>, body: Value) -> Pair<'a> {
+pub(super) fn post<'a>(
+    command: &[&'a str],
+    caller: &'a Caller,
+    path: impl Into<String>,
+    body: Value,
+) -> Pair<'a> {
     Pair { body: Some(body), ..get(command, caller, path) }
 }
 

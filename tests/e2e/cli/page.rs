@@ -7,7 +7,7 @@ use super::fixture::{Fixture, LIBRARY, RELEASE, UNKNOWN, with_redactions};
 /// Runs commands one after the other, and returns the output of each as a transcript.
 ///
 /// A line that starts with `!` is from standard error, one that starts with `?` is an exit status other than 0.
-fn session(fixture: &Fixture, commands: &[&[&str]]) -> String {
+pub(super) fn session(fixture: &Fixture, commands: &[&[&str]]) -> String {
     let mut text = String::new();
     for args in commands {
         let output = fixture.run(args);

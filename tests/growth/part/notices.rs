@@ -22,7 +22,7 @@ pub(super) fn measure(world: &World, rows: Range, report: &mut Report) -> Result
     )?;
     let mut add = |what, growth, cost| report.add(PART, what, growth, cost);
     let tidings = world.open()?;
-    let draft = Draft { title: Some("New".into()), post: Some("Open again.".into()), activation: None };
+    let draft = Draft { title: Some("New".into()), post: Some("Open again.".into()), ..Draft::default() };
     let insert = || notice::insert(&tidings, &Caller::Operator, &draft);
     let id = insert()?.id.to_string();
     let get = || notice::get(&tidings, &Caller::Guest, &id);

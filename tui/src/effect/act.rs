@@ -129,6 +129,7 @@ impl Act {
                     title: Some(title.clone()),
                     post: Some(post.clone()),
                     activation: Some(Visibility::shown_if(*shown).activation()),
+                    ..notice::Draft::default()
                 };
                 match target {
                     Some(id) => notice::update(tidings, operator, id, &new)?,

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tidings_core::account::{self, Caller, MemberQuery};
 use tidings_core::analysis::{self, LogFilter};
 use tidings_core::changes::Changes;
-use tidings_core::notice::{self, Notice};
+use tidings_core::notice::{self, FullNotice, ListQuery};
 use tidings_core::stats::Stats;
 use tidings_core::{Tidings, feedback, newsfeed, post, profile, search};
 
@@ -103,8 +103,8 @@ fn overview(tidings: &Tidings) -> Result<Overview, Problem> {
     })
 }
 
-fn notices(tidings: &Tidings) -> Result<Vec<Notice>, Problem> {
-    Ok(notice::list(tidings, &Caller::Operator)?.notices().to_vec())
+fn notices(tidings: &Tidings) -> Result<Vec<FullNotice>, Problem> {
+    Ok(notice::list_full(tidings, &Caller::Operator, &ListQuery::default())?.notices().to_vec())
 }
 
 /// Returns the popular feed as guests see it.

@@ -6,7 +6,7 @@ use ratatui::text::Line;
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::{Feedback as Entry, FeedbackState};
-use tidings_core::notice::Notice;
+use tidings_core::notice::FullNotice;
 
 use crate::effect::{Act, Answer, Query};
 use crate::keys::{self, Action, Table};
@@ -34,7 +34,7 @@ impl Item for Entry {
 pub(crate) struct Feedback {
     pending: Pending,
     list: Browser<Entry>,
-    notices: Vec<Notice>,
+    notices: Vec<FullNotice>,
     /// Whether done items are also listed.
     all: bool,
     /// The type that is listed; `None` for all types.
@@ -83,7 +83,7 @@ impl Feedback {
         self.kind = next.map(str::to_owned);
     }
 
-    fn notice(&self, id: &str) -> Option<&Notice> {
+    fn notice(&self, id: &str) -> Option<&FullNotice> {
         self.notices.iter().find(|notice| notice.id.to_string() == id)
     }
 }

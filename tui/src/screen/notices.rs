@@ -46,7 +46,7 @@ impl Notices {
 
     fn edit(&mut self, ctx: &Ctx) {
         let Some(row) = self.list.list().selected() else { return };
-        self.editor = Some(Editor::of(row.notice.as_ref(), row.draft.as_ref(), ctx.now));
+        self.editor = Some(Editor::of(row.notice.as_deref(), row.draft.as_ref(), ctx.now));
     }
 
     fn close_editor(&mut self, ctx: &Ctx, out: &mut Out) {

@@ -32,7 +32,12 @@ fn a_key_has_the_form_that_scanners_know_and_a_checksum() {
 fn a_key_may_do_what_its_scopes_allow_and_nothing_else() {
     let service = service();
     let key = add_key(&service, "notices", &[Scope::Notices], None);
-    let draft = notice::Draft { title: Some("Title".into()), post: Some("Text".into()), activation: Some(0) };
+    let draft = notice::Draft {
+        title: Some("Title".into()),
+        post: Some("Text".into()),
+        activation: Some(0),
+        ..notice::Draft::default()
+    };
     notice::insert(&service, &key, &draft).unwrap();
     assert_eq!(notice::list(&service, &key).unwrap().notices().len(), 1, "hidden ones too");
     let lines = main_info::Draft { new_info_1: Some("One".into()), new_info_2: None };

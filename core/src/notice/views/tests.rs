@@ -6,6 +6,7 @@ use super::*;
 use crate::Tidings;
 use crate::account::Caller;
 use crate::error::Error;
+use crate::notice::reader::Reader;
 use crate::notice::{self, Draft};
 use crate::store::{Isolation, once};
 use crate::testing::{Service, service};
@@ -19,7 +20,7 @@ fn held() -> (Service, Arc<ViewCounter>) {
 }
 
 fn notice(tidings: &Tidings) -> String {
-    let draft = Draft { title: Some("t".into()), post: Some("p".into()), activation: None };
+    let draft = Draft { title: Some("t".into()), post: Some("p".into()), ..Draft::default() };
     notice::insert(tidings, &Caller::Operator, &draft).unwrap().id.to_string()
 }
 
@@ -30,13 +31,13 @@ fn read(tidings: &Tidings, id: &str) -> i64 {
 /// Returns the views of every notice in the database.
 fn stored(tidings: &Tidings) -> Vec<i64> {
     let notices = tidings.store().read(|tx| sql::all(tx)).unwrap();
-    notices.iter().map(|notice| notice.view).collect()
+    notices.iter().map(|(notice, _)| notice.view).collect()
 }
 
 /// Returns the views of the newest notice: as shown after a reload, and as stored in the database.
 fn loaded(tidings: &Tidings) -> (i64, i64) {
     let snapshot = tidings.notice_cache().reload(tidings.store());
-    (snapshot.shown().notices()[0].view, stored(tidings)[0])
+    (snapshot.list(&Reader::Guest, tidings.now()).notices()[0].view, stored(tidings)[0])
 }
 
 fn flush(tidings: &Tidings) {

@@ -20,7 +20,7 @@ impl Step {
 }
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 15] = [
     Step::new(include_str!("0001_initial.sql"), 1),
     // Counters have other keys.
     Step::new(include_str!("0002_concurrent.sql"), 2),
@@ -38,6 +38,8 @@ const STEPS: [Step; 14] = [
     Step::new(include_str!("0012_feed_weights.sql"), 9),
     Step::new(include_str!("0013_audit.sql"), 9),
     Step::new(include_str!("0014_sessions.sql"), 9),
+    // Earlier programs would show notices to callers who must not see them.
+    Step::new(include_str!("0015_notices.sql"), 15),
 ];
 
 /// The schema version of this program: the number of its steps.

@@ -16,7 +16,7 @@ use super::{APPLICATION_ID, StoreError};
 use crate::files::{self, beside, key_file, private, word_model};
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const MIGRATIONS: [&str; 13] = [
+const MIGRATIONS: [&str; 14] = [
     include_str!("0001_initial.sql"),
     include_str!("0002_analysis.sql"),
     include_str!("0003_acts.sql"),
@@ -30,6 +30,7 @@ const MIGRATIONS: [&str; 13] = [
     include_str!("0011_feed_weights.sql"),
     include_str!("0012_audit.sql"),
     include_str!("0013_sessions.sql"),
+    include_str!("0014_notices.sql"),
 ];
 
 /// The schema version of this program: the number of its migrations.

@@ -121,6 +121,7 @@ impl Browse for NoticeList {
         let mut facts = vec![row.state().to_owned(), ctx.stamp(row.date())];
         if row.notice.is_some() {
             facts.push(number::count(row.view(), "view"));
+            facts.extend(row.placement(|at| ctx.stamp(at)));
         }
         let mut lines = reading(row.title(), &facts.join(" · "), row.post(), columns);
         if row.notice.is_some() && row.draft.is_some() {
@@ -131,7 +132,8 @@ impl Browse for NoticeList {
     }
 
     fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
-        if self.seen != Some(changes.notices) && !self.pending.is_waiting() {
+        let is_outdated = self.list.items().iter().any(|row| row.is_outdated(ctx.now));
+        if (self.seen != Some(changes.notices) || is_outdated) && !self.pending.is_waiting() {
             self.seen = Some(changes.notices);
             self.load(ctx, out);
         }
@@ -180,21 +182,21 @@ impl Browse for NoticeList {
         ("the text", format!("{}\n\n{}\n", row.title(), row.post()))
     }
 
-    fn loaded(&mut self, number: u64, answer: Answer, _: &Ctx, out: &mut Out) {
+    fn loaded(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out) {
         let Answer::Notices(answer) = answer else { return };
         let Some((notices, drafts)) = self.pending.take(number, answer) else { return };
         let of = |id: &str| drafts.iter().find(|draft| draft.notice.as_deref() == Some(id)).cloned();
         let mut rows: Vec<Row> = Vec::with_capacity(notices.len() + drafts.len());
         for notice in notices {
             let id = notice.id.to_string();
-            rows.push(Row { draft: of(&id), id, notice: Some(notice) });
+            rows.push(Row { draft: of(&id), id, notice: Some(notice), at: ctx.now });
         }
         for draft in drafts {
             let lost = draft.notice.as_ref().is_some_and(|id| !rows.iter().any(|row| row.id == *id));
             if draft.notice.is_none() || lost {
                 // The draft of a removed notice becomes the draft of a new one.
                 let draft = SavedDraft { notice: None, ..draft };
-                rows.push(Row { id: draft.key.clone(), notice: None, draft: Some(draft) });
+                rows.push(Row { id: draft.key.clone(), notice: None, draft: Some(draft), at: ctx.now });
             }
         }
         let sort = self.sort;
@@ -229,8 +231,8 @@ impl Browse for NoticeList {
         };
         let row = |row: &Row| {
             let style = match row.state() {
-                "● shown" => ctx.theme.good(),
-                "○ hidden" => Theme::faint(),
+                "● shown" | "● pinned" => ctx.theme.good(),
+                "○ hidden" | "○ ended" => Theme::faint(),
                 _ => ctx.theme.attention(),
             };
             let views = row.notice.as_ref().map(|notice| number(notice.view)).unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 
 use tidings_core::clock::Timestamp;
-use tidings_core::notice::{Notice, Visibility};
+use tidings_core::notice::{Audience, FullNotice, Pin, State, Visibility};
 
 use crate::draft::SavedDraft;
 use crate::widget::browser::{Item, any_holds};
@@ -13,8 +13,10 @@ use crate::widget::cycle::Cycle;
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) id: String,
-    pub(super) notice: Option<Notice>,
+    pub(super) notice: Option<FullNotice>,
     pub(super) draft: Option<SavedDraft>,
+    /// The time of which the row shows the state.
+    pub(super) at: Timestamp,
 }
 
 impl Row {
@@ -48,12 +50,35 @@ impl Row {
     }
 
     pub(super) fn state(&self) -> &'static str {
-        match (&self.notice, &self.draft) {
-            (None, _) => "✎ draft",
-            (Some(_), Some(_)) => "✎ edited",
-            (Some(_), None) if self.shown() => "● shown",
-            (Some(_), None) => "○ hidden",
+        let notice = match (&self.notice, &self.draft) {
+            (None, _) => return "✎ draft",
+            (Some(_), Some(_)) => return "✎ edited",
+            (Some(notice), None) => notice,
+        };
+        match notice.state(self.at) {
+            State::Shown if notice.placement.pinned == Pin::Pinned => "● pinned",
+            State::Shown => "● shown",
+            State::Hidden => "○ hidden",
+            State::Scheduled => "○ later",
+            State::Ended => "○ ended",
         }
+    }
+
+    /// Returns whether the notice has begun or ended since the time of which the row shows the state.
+    pub(super) fn is_outdated(&self, now: Timestamp) -> bool {
+        self.notice.as_ref().is_some_and(|notice| notice.state(now) != notice.state(self.at))
+    }
+
+    /// Returns when, where and to whom the notice is visible, with times in the form that `stamp` gives them.
+    pub(super) fn placement(&self, stamp: impl Fn(Timestamp) -> String) -> Vec<String> {
+        let Some(FullNotice { placement, .. }) = &self.notice else { return Vec::new() };
+        let facts = [
+            placement.visible_from.map(|from| format!("from {}", stamp(from))),
+            placement.visible_until.map(|until| format!("until {}", stamp(until))),
+            placement.topic.as_ref().map(|topic| format!("on the page of {topic}")),
+            (placement.members_only == Audience::Members).then(|| "for members".to_owned()),
+        ];
+        facts.into_iter().flatten().collect()
     }
 }
 

@@ -22,6 +22,7 @@ pub(super) fn notice(tidings: &Tidings, title: &str, post: &str, shown: bool) ->
         title: Some(title.into()),
         post: Some(post.into()),
         activation: Some(i64::from(shown)),
+        ..notice::Draft::default()
     };
     notice::insert(tidings, &Caller::Operator, &draft).unwrap().id.to_string()
 }

@@ -1,0 +1,172 @@
+//! `tidings notice draft`: notices that administrators prepare.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use tidings_core::Error;
+use tidings_core::notice::{self, SavedDraft};
+
+use super::fields::Placing;
+use crate::failure::Failure;
+use crate::input::Text;
+use crate::output::{Column, Table, dated, local};
+use crate::session::{Session, unknown};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Draft {
+    /// Save a draft of a new notice, or of a change of one
+    #[command(
+        after_help = "Examples:\n  tidings notice draft save --title Library --post \"Open until ten.\"\n  \
+                      tidings notice draft save --notice 6560c1a2ffeeddccbbaa0001 --until 2026-12-24"
+    )]
+    Save(Save),
+    /// List the drafts, the one that was saved last first
+    #[command(after_help = "Example: tidings notice draft list")]
+    List,
+    /// Show a draft
+    #[command(after_help = "Example: tidings notice draft show 6560c1a2ffeeddccbbaa0001")]
+    Show {
+        /// The draft
+        id: String,
+    },
+    /// Remove a draft
+    #[command(after_help = "Example: tidings notice draft remove 6560c1a2ffeeddccbbaa0001 --yes")]
+    Remove {
+        /// The draft
+        id: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Publish a draft and remove it
+    #[command(after_help = "Example: tidings notice draft publish 6560c1a2ffeeddccbbaa0001")]
+    Publish {
+        /// The draft
+        id: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Save {
+    /// The draft to replace; a new one by default
+    #[arg(long, value_name = "ID")]
+    draft: Option<String>,
+    /// The notice that the draft changes; a new one by default
+    #[arg(long, value_name = "ID")]
+    notice: Option<String>,
+    /// The title, one line of up to 200 characters
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    title: Option<String>,
+    #[command(flatten)]
+    post: Text,
+    /// 1 to show it to all readers, 0 to hide it
+    #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(i64).range(0..=1))]
+    activation: Option<i64>,
+    #[command(flatten)]
+    placing: Placing,
+}
+
+/// The answer of `notice draft show`.
+#[derive(Serialize)]
+struct Shown<'a> {
+    draft: &'a SavedDraft,
+}
+
+pub(super) fn run(session: &Session, command: &Draft) -> Result<ExitCode, Failure> {
+    let Session { tidings, out, caller } = session;
+    match command {
+        Draft::Save(save) => save.run(session),
+        Draft::List => list(session),
+        Draft::Show { id } => show(session, id),
+        Draft::Remove { id, yes } => {
+            let draft = find(session, id)?;
+            session.confirm(*yes, &format!("remove the draft \"{}\"", title(&draft)))?;
+            notice::remove_draft(tidings, caller, id).map_err(|error| unknown(error, "notice draft", id))?;
+            out.answer(&(), |page| page.line("The draft is removed."))
+        }
+        Draft::Publish { id } => {
+            let published = notice::publish_draft(tidings, caller, id);
+            let published = published.map_err(|error| unknown(error, "notice draft", id))?;
+            out.answer(&published, |page| page.line(published.id.to_string()))
+        }
+    }
+}
+
+impl Save {
+    fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
+        let Session { tidings, out, caller } = session;
+        let fields = notice::Draft {
+            title: self.title.clone(),
+            post: self.post.read()?,
+            activation: self.activation,
+            ..self.placing.draft()
+        };
+        let (draft, notice) = (self.draft.as_deref(), self.notice.as_deref());
+        let saved = notice::save_draft(tidings, caller, draft, notice, &fields)?;
+        out.answer(&saved, |page| page.line(saved.id.to_string()))
+    }
+}
+
+fn list(session: &Session) -> Result<ExitCode, Failure> {
+    let drafts = notice::drafts(&session.tidings, &session.caller)?;
+    session.out.list(&drafts, &drafts.drafts, |page| {
+        let columns = [
+            Column::whole("ID"),
+            Column::text("Title"),
+            Column::whole("Notice").optional(),
+            Column::whole(dated("Saved")).optional(),
+        ];
+        let mut table = Table::new(columns);
+        for draft in &drafts.drafts {
+            let notice = draft.notice.map_or_else(|| String::from("new"), |notice| notice.to_string());
+            table.row([draft.id.to_string(), title(draft).to_owned(), notice, local(draft.date)]);
+        }
+        page.table(&table, "There are no drafts.");
+    })
+}
+
+fn show(session: &Session, id: &str) -> Result<ExitCode, Failure> {
+    let draft = find(session, id)?;
+    session.out.answer(&Shown { draft: &draft }, |page| {
+        let notice::Draft {
+            title,
+            post,
+            activation,
+            visible_from,
+            visible_until,
+            pinned,
+            topic,
+            members_only,
+        } = &draft.fields;
+        let number = |n: &Option<i64>| n.map(|n| n.to_string());
+        let fields = [
+            ("Notice", draft.notice.map(|notice| notice.to_string())),
+            ("Saved", Some(local(draft.date))),
+            ("Title", title.clone()),
+            ("Activation", number(activation)),
+            ("From", visible_from.clone()),
+            ("Until", visible_until.clone()),
+            ("Pinned", number(pinned)),
+            ("Topic", topic.clone()),
+            ("Members only", number(members_only)),
+        ];
+        let given = fields.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        page.fields(&given.collect::<Vec<_>>());
+        if let Some(post) = post {
+            page.line("");
+            page.block(post);
+        }
+    })
+}
+
+/// Returns the title of a draft, which may have none.
+fn title(draft: &SavedDraft) -> &str {
+    draft.fields.title.as_deref().unwrap_or("(no title)")
+}
+
+fn find(session: &Session, id: &str) -> Result<SavedDraft, Failure> {
+    let drafts = notice::drafts(&session.tidings, &session.caller)?.drafts;
+    let found = drafts.into_iter().find(|draft| draft.id.to_string().eq_ignore_ascii_case(id));
+    found.ok_or_else(|| unknown(Error::NotFound, "notice draft", id))
+}

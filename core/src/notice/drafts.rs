@@ -1,0 +1,220 @@
+//! Drafts that administrators save on the server before they publish them.
+
+use serde::Serialize;
+
+use super::{Change, Draft, change_in, insert_in, sql as notices};
+use crate::Tidings;
+use crate::account::{Admin, Caller};
+use crate::answer::Inserted;
+use crate::clock::Timestamp;
+use crate::error::{Code, Error, Problem, Result};
+use crate::id::ObjectId;
+use crate::scope::Scope;
+use crate::store::{Isolation, StoreError, Tx};
+use crate::trail::{Action, Entry};
+
+/// The maximum number of saved drafts.
+pub const DRAFTS_MAX: usize = 200;
+
+const TOO_MANY: Problem =
+    Problem::new(Code::NotPossible, "there are 200 drafts: publish or remove one before you save another");
+
+/// A saved draft.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SavedDraft {
+    /// Its id.
+    #[serde(rename = "_id")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub id: ObjectId,
+    /// The id of the notice that it changes, which may have been removed; `null` for a new notice.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, required = true))]
+    pub notice: Option<ObjectId>,
+    /// The date when it was saved last.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub date: Timestamp,
+    /// The fields as they were saved; `null` for those that are not given.
+    #[serde(flatten)]
+    pub fields: Draft,
+}
+
+/// The answer to listing the drafts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DraftList {
+    /// The drafts of all administrators, the one that was saved last first.
+    pub drafts: Vec<SavedDraft>,
+}
+
+/// Saves a draft of a new notice, or one that will change `notice`. With `draft`, the id of a saved draft, it replaces that
+/// one.
+///
+/// # Errors
+/// `bad token`, `Not admin`; `bad request` if no field is given, a field breaks its rule, or there are
+/// [`DRAFTS_MAX`] drafts; `Not found` if there is no such draft or notice.
+pub fn save_draft(
+    tidings: &Tidings,
+    caller: &Caller,
+    draft: Option<&str>,
+    notice: Option<&str>,
+    fields: &Draft,
+) -> Result<Inserted> {
+    let identity = caller.identify(tidings);
+    let checked = Change::parse(fields).and_then(|change| change.require_any());
+    let content = serde_json::to_string(fields).map_err(|error| Error::Internal(error.into()))?;
+    let (notice, replaced) = (notice.map(ObjectId::parse), draft.map(ObjectId::parse));
+    let (new, now) = (ObjectId::new(tidings.clock()), tidings.now());
+    tidings.store().write(Isolation::Alone, move |tx| {
+        let admin = identity.admin(tx, Scope::Notices)?;
+        checked.as_ref()?;
+        let notice = match notice {
+            Some(id) => {
+                let id = id.ok_or(Error::NotFound)?;
+                notices::content(tx, id)?.ok_or(Error::NotFound)?;
+                Some(id)
+            }
+            None => None,
+        };
+        if let Some(id) = replaced {
+            let id = id.ok_or(Error::NotFound)?;
+            if !sql::replace(tx, &admin, id, notice, &content, now)? {
+                return Err(Error::NotFound);
+            }
+            record(tx, &admin, Action::NoticeDraftSave, id)?;
+            return Ok(Inserted { id });
+        }
+        if sql::count(tx, &admin)? >= DRAFTS_MAX {
+            return Err(Error::BadRequest(TOO_MANY));
+        }
+        sql::insert(tx, &admin, new, notice, &content, now)?;
+        record(tx, &admin, Action::NoticeDraftSave, new)?;
+        Ok(Inserted { id: new })
+    })
+}
+
+/// Appends an act on a draft to the audit trail.
+fn record(tx: &mut dyn Tx, admin: &Admin<'_>, action: Action, id: ObjectId) -> Result<(), StoreError> {
+    admin.record(tx, Entry::new(action).on(&id.to_string()))
+}
+
+/// Returns the saved drafts of all administrators, the one that was saved last first.
+///
+/// # Errors
+/// `bad token`, `Not admin`.
+pub fn drafts(tidings: &Tidings, caller: &Caller) -> Result<DraftList> {
+    let identity = caller.identify(tidings);
+    tidings.store().read(|tx| {
+        let admin = identity.admin(tx, Scope::Notices)?;
+        Ok(DraftList { drafts: sql::all(tx, &admin)? })
+    })
+}
+
+/// Removes a draft.
+///
+/// # Errors
+/// `bad token`, `Not admin`; `Not found`.
+pub fn remove_draft(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
+    let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
+    tidings.store().write(Isolation::Alone, move |tx| {
+        let admin = identity.admin(tx, Scope::Notices)?;
+        let id = id.ok_or(Error::NotFound)?;
+        if !sql::remove(tx, &admin, id)? {
+            return Err(Error::NotFound);
+        }
+        Ok(record(tx, &admin, Action::NoticeDraftRemove, id)?)
+    })
+}
+
+/// Publishes a draft as [`insert`](super::insert) or [`update`](super::update) would, and removes it. Returns the id of the
+/// notice.
+///
+/// # Errors
+/// `bad token`, `Not admin`; `Not found` if there is no such draft, or the notice that it changes has been removed;
+/// `bad request` if the title or the text of a new notice is missing, or the notice would end before it begins.
+pub fn publish_draft(tidings: &Tidings, caller: &Caller, id: &str) -> Result<Inserted> {
+    let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
+    let (new, now) = (ObjectId::new(tidings.clock()), tidings.now());
+    tidings.store().write(Isolation::Alone, move |tx| {
+        let admin = identity.admin(tx, Scope::Notices)?;
+        let draft = sql::get(tx, &admin, id.ok_or(Error::NotFound)?)?.ok_or(Error::NotFound)?;
+        let change = Change::parse(&draft.fields)?;
+        let notice = if let Some(notice) = draft.notice {
+            change_in(tx, &admin, notice, &change)?;
+            notice
+        } else {
+            insert_in(tx, &admin, new, &change.of_new()?, now)?;
+            new
+        };
+        sql::remove(tx, &admin, draft.id)?;
+        Ok(Inserted { id: notice })
+    })
+}
+
+mod sql {
+    use super::{Error, ObjectId, Result, SavedDraft, Timestamp};
+    use crate::account::Admin;
+    use crate::store::{Row, StoreError, Tx};
+
+    pub(super) fn insert(
+        tx: &mut dyn Tx,
+        _: &Admin<'_>,
+        id: ObjectId,
+        notice: Option<ObjectId>,
+        content: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO notice_draft (id, notice, content, date) VALUES ($1, $2, $3, $4)";
+        let (id, notice) = (id.to_string(), notice.map(|notice| notice.to_string()));
+        tx.run(sql, &[(&id).into(), notice.as_deref().into(), content.into(), now.into()])?;
+        Ok(())
+    }
+
+    /// Replaces a draft; returns false if no draft has this id.
+    pub(super) fn replace(
+        tx: &mut dyn Tx,
+        _: &Admin<'_>,
+        id: ObjectId,
+        notice: Option<ObjectId>,
+        content: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let sql = "UPDATE notice_draft SET notice = $2, content = $3, date = $4 WHERE id = $1";
+        let (id, notice) = (id.to_string(), notice.map(|notice| notice.to_string()));
+        Ok(tx.run(sql, &[(&id).into(), notice.as_deref().into(), content.into(), now.into()])? > 0)
+    }
+
+    /// Removes a draft; returns false if no draft has this id.
+    pub(super) fn remove(tx: &mut dyn Tx, _: &Admin<'_>, id: ObjectId) -> Result<bool, StoreError> {
+        let id = id.to_string();
+        Ok(tx.run("DELETE FROM notice_draft WHERE id = $1", &[(&id).into()])? > 0)
+    }
+
+    pub(super) fn count(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<usize, StoreError> {
+        let count: i64 = tx.one("SELECT count(*) FROM notice_draft", &[])?.take(0)?;
+        Ok(usize::try_from(count).unwrap_or(usize::MAX))
+    }
+
+    pub(super) fn get(tx: &mut dyn Tx, _: &Admin<'_>, id: ObjectId) -> Result<Option<SavedDraft>> {
+        let sql = "SELECT id, notice, content, date FROM notice_draft WHERE id = $1";
+        let id = id.to_string();
+        tx.row(sql, &[(&id).into()])?.map(draft).transpose()
+    }
+
+    pub(super) fn all(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<Vec<SavedDraft>> {
+        let sql = "SELECT id, notice, content, date FROM notice_draft ORDER BY date DESC, key DESC";
+        tx.rows(sql, &[])?.into_iter().map(draft).collect()
+    }
+
+    fn draft(mut row: Row) -> Result<SavedDraft> {
+        let id = |text: &str| {
+            ObjectId::parse(text).ok_or_else(|| Error::Internal("a stored id of a draft is invalid".into()))
+        };
+        Ok(SavedDraft {
+            id: id(&row.take::<String>(0)?)?,
+            notice: row.take::<Option<String>>(1)?.map(|notice| id(&notice)).transpose()?,
+            fields: serde_json::from_str(&row.take::<String>(2)?)
+                .map_err(|error| Error::Internal(error.into()))?,
+            date: row.take(3)?,
+        })
+    }
+}

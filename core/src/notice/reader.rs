@@ -1,0 +1,50 @@
+//! The callers that see different notices.
+
+use super::placement::Audience;
+use crate::Tidings;
+use crate::account::{Admin, Caller, Member};
+use crate::error::{Error, Result};
+use crate::scope::Scope;
+
+/// A caller who reads notices.
+pub(super) enum Reader<'tx> {
+    /// A guest, or a caller with an invalid token.
+    Guest,
+    /// A member who is not an administrator.
+    Member(#[expect(dead_code, reason = "the proof that the token is valid")] Member<'tx>),
+    /// An administrator, who sees every notice.
+    Admin(#[expect(dead_code, reason = "the proof of the right")] Admin<'tx>),
+}
+
+impl Reader<'_> {
+    /// Returns the audience that the reader belongs to; `None` for an administrator.
+    pub(super) const fn audience(&self) -> Option<Audience> {
+        match self {
+            Self::Guest => Some(Audience::Everyone),
+            Self::Member(_) => Some(Audience::Members),
+            Self::Admin(_) => None,
+        }
+    }
+}
+
+/// Calls `read` with the caller as a reader. Guests are recognised without reading the database.
+pub(super) fn read_as<T: Send>(
+    tidings: &Tidings,
+    caller: &Caller,
+    read: impl FnOnce(&Reader<'_>) -> T + Send,
+) -> Result<T> {
+    let identity = caller.identify(tidings);
+    if identity.is_guest() {
+        return Ok(read(&Reader::Guest));
+    }
+    tidings.store().read(|tx| {
+        let reader = match identity.admin(tx, Scope::Notices) {
+            Ok(admin) => Reader::Admin(admin),
+            Err(Error::Forbidden | Error::SecondFactorNeeded) => Reader::Member(identity.member(tx)?),
+            // A key without the scope is no member.
+            Err(Error::BadToken | Error::MissingScope(_)) => Reader::Guest,
+            Err(error) => return Err(error),
+        };
+        Ok(read(&reader))
+    })
+}

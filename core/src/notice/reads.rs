@@ -1,0 +1,87 @@
+//! The reads of a notice by day.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::Tidings;
+use crate::account::Caller;
+use crate::analysis::local_time::date_text;
+use crate::config::Bounds;
+use crate::error::{Error, Problem, Result};
+use crate::id::ObjectId;
+use crate::scope::Scope;
+
+/// The number of days that [`reads`] reports.
+pub const DAYS: Bounds = Bounds { min: 1, max: 366 };
+
+const DAYS_RULE: Problem = Problem::invalid("days", "days is a number from 1 to 366");
+
+/// The reads of a notice on a day.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DayReads {
+    /// The day, `YYYY-MM-DD` in the time zone of the service.
+    pub date: String,
+    /// The number of calls of `get_notice` for the notice.
+    pub reads: i64,
+}
+
+/// The answer to reading how often a notice was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Reads {
+    /// One entry for each day, oldest first; the last one is today.
+    pub notice_reads: Vec<DayReads>,
+}
+
+/// Returns how often a notice was read on each of the last `days` days, today included.
+///
+/// Reads before this was counted are in the notice's `view` only.
+///
+/// # Errors
+/// `bad token`, `Not admin`; `bad request` if `days` is out of [`DAYS`]; `Not found`.
+pub fn reads(tidings: &Tidings, caller: &Caller, id: &str, days: i64) -> Result<Reads> {
+    let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
+    let is_valid = usize::try_from(days).is_ok_and(|days| (DAYS.min..=DAYS.max).contains(&days));
+    // Checked before the flush, which is a commit.
+    tidings.store().read(|tx| identity.admin(tx, Scope::Notices).map(drop))?;
+    // So that the reads that were answered are counted.
+    tidings.store().flush().wait()?;
+    let today = super::today(tidings);
+    tidings.store().read(|tx| {
+        let admin = identity.admin(tx, Scope::Notices)?;
+        if !is_valid {
+            return Err(Error::BadRequest(DAYS_RULE));
+        }
+        let id = id.ok_or(Error::NotFound)?;
+        let first = today - days + 1;
+        let counted: HashMap<i64, i64> = sql::reads(tx, &admin, id, first)?.ok_or(Error::NotFound)?;
+        let day = |day| DayReads { date: date_text(day), reads: counted.get(&day).copied().unwrap_or(0) };
+        Ok(Reads { notice_reads: (first..=today).map(day).collect() })
+    })
+}
+
+mod sql {
+    use std::collections::HashMap;
+
+    use super::ObjectId;
+    use crate::account::Admin;
+    use crate::store::{StoreError, Tx};
+
+    /// Returns the reads of a notice by day from the day `first` on; `None` if there is no such notice.
+    pub(super) fn reads(
+        tx: &mut dyn Tx,
+        _: &Admin<'_>,
+        id: ObjectId,
+        first: i64,
+    ) -> Result<Option<HashMap<i64, i64>>, StoreError> {
+        let id = id.to_string();
+        if tx.row("SELECT 1 FROM notice WHERE id = $1", &[(&id).into()])?.is_none() {
+            return Ok(None);
+        }
+        let sql = "SELECT day, reads FROM notice_reads WHERE notice = $1 AND day >= $2";
+        let rows = tx.rows(sql, &[(&id).into(), first.into()])?;
+        rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect::<Result<_, _>>().map(Some)
+    }
+}
