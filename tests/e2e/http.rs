@@ -84,6 +84,7 @@ fn every_response_is_json_and_personal_or_changing_ones_are_not_cached() {
     let admin = server.admin();
     let cacheable = [
         "/get_all_notice",
+        "/get_notices",
         "/get_main_info",
         "/get_post/{post_obi}",
         "/get_categories",

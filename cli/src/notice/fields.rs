@@ -5,6 +5,7 @@ use tidings_core::notice::{Audience, Draft, Pin};
 
 /// When, where and to whom a notice is visible.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Placing {
     /// The date from which it is visible, such as 2026-11-20 or 2026-11-20T17:36:00+09:00; empty for no limit
     #[arg(long, value_name = "D")]

@@ -19,7 +19,7 @@ pub(crate) struct List {
     /// Include the notices of this topic
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     topic: Option<String>,
-    /// Also show the dates and the topic; with --json, answer like get_notices
+    /// Also show dates and topics; with --json, answer with all fields
     #[arg(long)]
     details: bool,
 }
@@ -105,13 +105,10 @@ impl Show {
             let notice = &notice.notice_list;
             page.styled(Style::Strong, &notice.title);
             let full = all.notices().iter().find(|full| full.id == notice.id);
-            let marks: String = full
-                .into_iter()
-                .flat_map(|full| marks(full, session))
-                .map(|mark| format!(", {mark}"))
-                .collect();
-            let (date, views) = (local(notice.date), count(notice.view, "view"));
-            page.styled(Style::Faint, format!("{date} ({}), {views}{marks}", zone()));
+            let marks = full.map(|full| marks(full, session)).unwrap_or_default();
+            let mut facts = vec![format!("{} ({})", local(notice.date), zone()), count(notice.view, "view")];
+            facts.extend(marks.into_iter().map(ToOwned::to_owned));
+            page.styled(Style::Faint, facts.join(", "));
             if let Some(full) = full {
                 let placement = &full.placement;
                 let from = placement.visible_from.map(|from| format!("from {}", local(from)));

@@ -236,7 +236,7 @@ impl Snapshot {
                 let of = &cached.placement.topic;
                 topic.as_ref().is_none_or(|topic| of.is_none() || of == topic)
             };
-            return self.full(self.notices.iter().filter(is_asked_for), query.html);
+            return Self::full(self.notices.iter().filter(is_asked_for), query.html);
         };
         if let Some(list) = self.cached_full_list(audience, query, now) {
             return list;
@@ -246,7 +246,7 @@ impl Snapshot {
             let of = &cached.placement.topic;
             (of.is_none() || *of == key.1) && cached.is_visible_to(audience, now)
         };
-        let list = self.full(self.notices.iter().filter(is_listed), query.html);
+        let list = Self::full(self.notices.iter().filter(is_listed), query.html);
         self.full_lists().insert(key, Dated { date, list: list.clone() });
         list
     }
@@ -276,7 +276,7 @@ impl Snapshot {
     }
 
     /// Returns these notices with all fields, the pinned ones first.
-    fn full<'a>(&self, notices: impl Iterator<Item = &'a CachedNotice>, html: bool) -> FullList {
+    fn full<'a>(notices: impl Iterator<Item = &'a CachedNotice>, html: bool) -> FullList {
         let mut full: Vec<_> = notices.map(|cached| cached.full(html)).collect();
         // Stable, so the newest stay first among both.
         full.sort_by_key(|full| full.placement.pinned == Pin::Unpinned);

@@ -4,7 +4,7 @@
 //! and `rel`. Raw HTML is shown as text, and an image is a link to it. Links have the scheme http, https or mailto; the text
 //! of any other link is shown without the link.
 //!
-//! Source: CommonMark 0.31.2, without extensions.
+//! Source: <https://spec.commonmark.org/0.31.2/>, without extensions.
 
 use pulldown_cmark::{CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag};
 
@@ -15,6 +15,9 @@ const OUTPUT_MAX: usize = 512 * 1024;
 const DEPTH_MAX: usize = 32;
 /// The maximum length of the address of a link in bytes.
 const ADDRESS_MAX: usize = 2_000;
+
+/// What the address of a link begins with.
+const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 
 /// Returns the HTML of a text.
 pub(super) fn html(text: &str) -> String {
@@ -102,18 +105,15 @@ impl Html {
     /// Begins a link if its address is allowed. Returns whether it has begun.
     fn link(&mut self, link_type: LinkType, address: &CowStr<'_>) -> bool {
         let scheme = if link_type == LinkType::Email { "mailto:" } else { "" };
-        let is_allowed = |allowed: &&str| {
-            let begin = if scheme.is_empty() { address.get(..allowed.len()) } else { Some(scheme) };
-            begin.is_some_and(|begin| begin.eq_ignore_ascii_case(allowed))
-        };
-        let is_plain = !address.contains(|c: char| c.is_control() || c.is_whitespace());
+        let address = format!("{scheme}{address}");
+        let begins =
+            |with: &str| address.get(..with.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(with));
         let is_link = address.len() <= ADDRESS_MAX
-            && is_plain
-            && ["http://", "https://", "mailto:"].iter().any(|allowed| is_allowed(allowed));
+            && SCHEMES.into_iter().any(begins)
+            && !address.contains(|c: char| c.is_control() || c.is_whitespace());
         if is_link {
             self.out.push_str("<a href=\"");
-            self.out.push_str(scheme);
-            self.escape(address);
+            self.escape(&address);
             self.out.push_str("\" rel=\"nofollow noopener\">");
         }
         is_link
@@ -239,7 +239,7 @@ mod tests {
                 let (address, rest) = rest.split_once('"').unwrap();
                 assert_eq!(rest, " rel=\"nofollow noopener\"");
                 let address = address.to_ascii_lowercase();
-                assert!(["http://", "https://", "mailto:"].iter().any(|scheme| address.starts_with(scheme)));
+                assert!(SCHEMES.iter().any(|scheme| address.starts_with(scheme)));
                 open.push("a");
             } else if !["br", "hr"].contains(&tag) {
                 let known =

@@ -13,14 +13,17 @@ const ADDRESS_MAX: usize = tidings_core::post::URL_MAX;
 
 /// Returns what is known of a field of a schema: keywords of JSON Schema.
 fn fact(schema: &str, field: &str) -> Option<Value> {
-    if schema.ends_with("Fields") { of_request(schema, field) } else { of_answer(schema, field) }
+    if schema.ends_with("Fields") {
+        return of_request(schema, field);
+    }
+    of_notice(schema, field).or_else(|| of_answer(schema, field))
 }
 
 /// Returns what is known of a field of a request, besides the bounds in its description.
 fn of_request(schema: &str, field: &str) -> Option<Value> {
     Some(match (schema, field) {
-        ("PostFields", "date") => line(100, "2026-11-20T08:36:00Z"),
-        ("PostFields", "end_date") => line(100, "2026-12-24T00:00:00Z"),
+        ("PostFields", "date") | (_, "visible_from") => line(100, "2026-11-20T08:36:00Z"),
+        ("PostFields", "end_date") | (_, "visible_until") => line(100, "2026-12-24T00:00:00Z"),
         ("PostFields", "img") => line(ADDRESS_MAX, "https://news.example.org/lake.jpg"),
         ("SignInFields", "id") => line(1_000, "ann"),
         ("SignInFields" | "NewPasswordFields", "pw") => line(1_000, "a long sentence"),
@@ -28,8 +31,6 @@ fn of_request(schema: &str, field: &str) -> Option<Value> {
         ("NoticeFields" | "NoticeDraftFields", "post") => example("The library opens again on Tuesday."),
         ("NoticeFields" | "NoticeDraftFields", "topic") => line(100, "science"),
         ("NoticeDraftFields", "draft" | "notice") => id("6560c1a2ffeeddccbbaa0001"),
-        (_, "visible_from") => line(100, "2026-11-20T08:36:00Z"),
-        (_, "visible_until") => line(100, "2026-12-24T00:00:00Z"),
         ("FeedbackFields", "feedback" | "post") => line(5_000, "The search is fast."),
         (_, "pw_check" | "new_pw_check") => line(1_000, "another long sentence"),
         (_, "pw" | "new_pw") => example("another long sentence"),
@@ -49,6 +50,25 @@ fn of_request(schema: &str, field: &str) -> Option<Value> {
     })
 }
 
+/// Returns what is known of a field of a notice or of a draft.
+fn of_notice(schema: &str, field: &str) -> Option<Value> {
+    Some(match (schema, field) {
+        ("Draft", "activation" | "pinned" | "members_only") => {
+            json!({ "enum": [0, 1, null], "examples": [1] })
+        }
+        ("Draft", "visible_from" | "visible_until") => line(100, "2026-11-20T08:36:00Z"),
+        ("DraftList", "drafts") => json!({ "maxItems": tidings_core::notice::DRAFTS_MAX }),
+        ("Notice" | "Draft", "title") => line(200, "Closed on Monday"),
+        ("Notice" | "Draft", "post") => line(20_000, "The library opens again on Tuesday."),
+        ("Notice", "html") => line(1_000_000, "<p>The library opens again on <em>Tuesday</em>.</p>\n"),
+        ("Placement", "pinned" | "members_only") => switch(1),
+        ("Placement", "visible_from" | "visible_until") => moment(),
+        ("Placement" | "Draft", "topic") => line(100, "science"),
+        ("SavedDraft", "notice") => id("6560c1a2ffeeddccbbaa0001"),
+        _ => return None,
+    })
+}
+
 /// Returns what is known of a field of an answer.
 #[expect(clippy::match_same_arms, reason = "one line for each meaning")]
 fn of_answer(schema: &str, field: &str) -> Option<Value> {
@@ -58,9 +78,7 @@ fn of_answer(schema: &str, field: &str) -> Option<Value> {
         ("Day" | "TodayCounts" | "DayReads", "date") => {
             json!({ "format": "date", "examples": ["2026-11-20"] })
         }
-        ("Draft", "activation" | "pinned" | "members_only") => json!({ "enum": [0, 1, null], "examples": [1] }),
-        ("Draft", "visible_from" | "visible_until") => line(100, "2026-11-20T08:36:00Z"),
-        (_, "date" | "post_date" | "end_date" | "visible_from" | "visible_until") => moment(),
+        (_, "date" | "post_date" | "end_date") => moment(),
         ("Inserted" | "Post" | "PostDetail" | "PostHit" | "PostRecord", "_id") => {
             id("6b0039acd7c34f1e5b2e91a7")
         }
@@ -108,7 +126,6 @@ fn of_answer(schema: &str, field: &str) -> Option<Value> {
         ("SignalShares", _) => json!({ "minimum": 0, "maximum": 1, "examples": [0.1] }),
         (_, "similarity") => json!({ "exclusiveMinimum": 0, "examples": [4.2] }),
         ("Category", "posts") => count(42),
-        ("Draft" | "Placement", "topic") => line(100, "science"),
         (_, "topic") => list(50, "science"),
         (_, "tag") => list(300, "nature"),
         (_, "newsfeed_name" | "category_name") => line(2_000, "science"),
@@ -116,15 +133,10 @@ fn of_answer(schema: &str, field: &str) -> Option<Value> {
             json!({ "format": "uri", "maxLength": ADDRESS_MAX, "examples": ["https://news.example.org/eclipse"] })
         }
         ("Post" | "PostDetail" | "PostHit", "img") => line(ADDRESS_MAX, "https://news.example.org/lake.jpg"),
-        ("Notice" | "Draft", "title") => line(200, "Closed on Monday"),
-        ("Notice" | "Draft", "post") => line(20_000, "The library opens again on Tuesday."),
-        ("Notice", "html") => line(1_000_000, "<p>The library opens again on <em>Tuesday</em>.</p>\n"),
-        ("SavedDraft", "notice") => id("6560c1a2ffeeddccbbaa0001"),
-        ("DraftList", "drafts") => json!({ "maxItems": 200 }),
         ("Feedback", "post") => line(5_000, "The search is fast."),
         (_, "title") => line(300, "An eclipse over the lake"),
         (_, "post") => line(100_000, "On Friday evening the moon covers the sun."),
-        (_, "activation" | "auto_login" | "liked" | "pinned" | "members_only") => switch(1),
+        (_, "activation" | "auto_login" | "liked") => switch(1),
         (_, "next") => line(1_000, "AAAAAAAAAAEAAAAAAAAAlg"),
         (_, "user_id") => line(128, "ann"),
         // What remains are counts and lists of records.

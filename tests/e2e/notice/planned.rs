@@ -1,14 +1,14 @@
 //! Notices that begin and end by time, for topics and members; their drafts, reads and HTML.
 
 use serde_json::{Value, json};
+use tidings_core::clock::Clock;
 use tidings_tests::{Caller, EventStream, Server, sample, wait_until};
 
 use super::{UNKNOWN, get, insert, titles};
 
 /// Returns the time of the system after this many milliseconds.
 fn after(ms: i64) -> String {
-    let later = jiff::Timestamp::now().as_millisecond() + ms;
-    jiff::Timestamp::from_millisecond(later).unwrap().to_string()
+    (Clock::system().now() + ms).to_string()
 }
 
 /// Returns the titles of `get_notices`.

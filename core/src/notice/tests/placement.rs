@@ -3,8 +3,8 @@
 use super::*;
 use crate::feedback;
 
-fn at(ms: i64) -> Option<String> {
-    Some((NOW + ms).to_string())
+fn at(ms: i64) -> String {
+    (NOW + ms).to_string()
 }
 
 /// Returns the titles of [`list_full`].
@@ -24,7 +24,8 @@ fn problem<T: std::fmt::Debug>(result: Result<T>) -> Option<&'static str> {
 fn a_notice_is_visible_from_its_begin_and_not_at_its_end() {
     let service = service();
     let (ann, ben) = (service.admin("ann"), service.member("ben"));
-    let dates = Draft { visible_from: at(1_000), visible_until: at(2_000), ..draft("dated", "p") };
+    let dates =
+        Draft { visible_from: Some(at(1_000)), visible_until: Some(at(2_000)), ..draft("dated", "p") };
     let id = insert_as_operator(&service, &dates);
     insert_as_operator(&service, &draft("always", "p"));
     let shown = |expected: &[&str]| {
@@ -68,7 +69,7 @@ fn the_encoded_list_is_shared_until_a_notice_begins_or_ends() {
     let service = service();
     insert_as_operator(
         &service,
-        &Draft { visible_from: at(5), visible_until: at(10), ..draft("dated", "p") },
+        &Draft { visible_from: Some(at(5)), visible_until: Some(at(10)), ..draft("dated", "p") },
     );
     insert_as_operator(&service, &draft("always", "p"));
     let encoded = || Arc::clone(list(&service, &Caller::Guest).unwrap().answer());
@@ -182,8 +183,8 @@ fn the_fields_of_a_placement_are_checked_and_an_empty_date_removes_it() {
 fn a_full_notice_has_the_fields_of_a_notice_and_of_its_placement() {
     let service = service();
     let draft = Draft {
-        visible_from: at(0),
-        visible_until: at(1),
+        visible_from: Some(at(0)),
+        visible_until: Some(at(1)),
         pinned: Some(1),
         topic: Some("Sea".into()),
         members_only: Some(1),
