@@ -35,8 +35,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Signs a member in
-         * @description `result` is `success`; or `No member`, `incorrect pw`, `blacklist user`; the first that applies is returned. After
-         *     several failed attempts, further attempts of the client are refused for a while with 429.
+         * @description `result` is `success`; or `No member`, `incorrect pw`, `blacklist user`; the first that applies is returned. Only for a
+         *     member who has enabled the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one.
+         *     After several failed attempts, further attempts of the client are refused for a while with 429.
          *
          *     Anyone may call it.
          */
@@ -59,7 +60,8 @@ export interface paths {
         /**
          * Signs a university member in, and registers a new member at the first sign-in
          * @description `result` is `success`; or `not school` when the university does not know the id, `pw incorrect` when the password
-         *     is wrong, `api error` when the university's system does not respond, `blacklist user`.
+         *     is wrong, `api error` when the university's system does not respond, `blacklist user`. Only for a member who has enabled
+         *     the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one.
          *
          *     Anyone may call it.
          */
@@ -107,6 +109,154 @@ export interface paths {
         readonly get: operations["sign_out_all"];
         readonly put?: never;
         readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_sessions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Lists where the member is signed in
+         * @description For members.
+         */
+        readonly get: operations["get_sessions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/sign_out_session/{session_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Signs the member out of one session, which may be that of this request
+         * @description For members.
+         */
+        readonly get: operations["sign_out_session"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_otp": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Tells whether the member has enabled the second factor
+         * @description For members.
+         */
+        readonly get: operations["get_otp"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/begin_otp": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Makes a secret for the member's authenticator, such as an app on their phone
+         * @description The second factor is enabled by `enable_otp`. `result` is `success`; or `incorrect pw`.
+         *
+         *     For members.
+         */
+        readonly post: operations["begin_otp"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/enable_otp": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Enables the second factor: from then on, a sign-in needs a code of the authenticator
+         * @description `result` is `success`; or `incorrect otp`. The recovery codes are not shown again.
+         *
+         *     For members.
+         */
+        readonly post: operations["enable_otp"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/disable_otp": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Disables the second factor
+         * @description `result` is `success`; or `incorrect pw`, `incorrect otp`.
+         *
+         *     For members.
+         */
+        readonly post: operations["disable_otp"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/renew_recovery_codes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Replaces the recovery codes of the member
+         * @description `result` is `success`; or `incorrect pw`, `incorrect otp`. The recovery codes are not shown again.
+         *
+         *     For members.
+         */
+        readonly post: operations["renew_recovery_codes"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -345,6 +495,168 @@ export interface paths {
          *     For administrators.
          */
         readonly get: operations["pop_blacklist"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_member_sessions/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Lists where a member is signed in
+         * @description For administrators.
+         */
+        readonly get: operations["get_member_sessions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/sign_out_member/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Signs a member out everywhere
+         * @description For administrators.
+         */
+        readonly get: operations["sign_out_member"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/sign_out_member_session/{user_id}/{session_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Signs a member out of one session
+         * @description For administrators.
+         */
+        readonly get: operations["sign_out_member_session"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_keys": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Lists the API keys, without their secrets
+         * @description For administrators.
+         */
+        readonly get: operations["get_keys"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/add_key": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Makes an API key, which a program sends in place of a token
+         * @description The key is not shown again. Only a person makes keys: an API key cannot.
+         *
+         *     For administrators.
+         */
+        readonly post: operations["add_key"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/remove_key/{key_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Revokes an API key: its next request fails
+         * @description For administrators.
+         */
+        readonly get: operations["remove_key"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_audit": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Lists what administrators, operators and API keys have done, latest first
+         * @description For administrators.
+         */
+        readonly get: operations["get_audit"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/verify_audit": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Verifies the audit trail: that no record was changed, inserted or removed
+         * @description For administrators.
+         */
+        readonly get: operations["verify_audit"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1598,6 +1910,76 @@ export interface components {
              */
             readonly total_visitor: number;
         };
+        /** @description A page of the audit trail. */
+        readonly AuditPage: {
+            /** @description The records, latest first. */
+            readonly audit: readonly components["schemas"]["AuditRecord"][];
+            /**
+             * Format: int64
+             * @description The `before` of the next page; null on the last one.
+             * @example 7
+             */
+            readonly next?: number | null;
+        };
+        /** @description A record of the audit trail. */
+        readonly AuditRecord: {
+            /**
+             * Format: int64
+             * @description Its number. The numbers have no gaps.
+             * @example 7
+             */
+            readonly seq: number;
+            /**
+             * Format: date-time
+             * @description The date when it was done.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+            /**
+             * @description Who did it: `member` (an administrator), `operator`, `key` or `service`.
+             * @example member
+             * @enum {string}
+             */
+            readonly actor_kind: "operator" | "member" | "key" | "service";
+            /**
+             * @description The id of the administrator, `removed` after they were removed; the name of the key; the name of the operator's
+             *     account on the machine, `""` if it is not known. For an operator who acts in the name of an administrator, both:
+             *     `root as ann`, or `as ann`.
+             * @example ann
+             */
+            readonly actor: string;
+            /**
+             * @description The way: `http`, `cli`, `tui` or `library`.
+             * @example http
+             * @enum {string}
+             */
+            readonly surface: "library" | "http" | "cli" | "tui";
+            /**
+             * @description What was done, such as `notice.insert`.
+             * @example member.blacklist
+             */
+            readonly action: string;
+            /**
+             * @description The id of the member or of the record that was acted on, `removed` for a removed member, `""` for none.
+             * @example ann
+             */
+            readonly subject: string;
+            /**
+             * @description What was there before, shortened; `""` for nothing.
+             * @example everywhere
+             */
+            readonly before: string;
+            /**
+             * @description What was there afterwards, shortened; `""` for nothing.
+             * @example everywhere
+             */
+            readonly after: string;
+            /**
+             * @description The hash in hexadecimal digits.
+             * @example 0000000000000000000000000000000000000000000000000000000000000000
+             */
+            readonly hash: string;
+        };
         /** @description A field or a parameter is missing, of another type, or out of bounds; or the body cannot be read. */
         readonly BadRequest: {
             /**
@@ -1609,7 +1991,7 @@ export interface components {
              * @description The condition; it never changes.
              * @enum {string}
              */
-            readonly code: "invalid_value" | "missing_value" | "nothing_given" | "malformed_body" | "malformed_request" | "next_expired";
+            readonly code: "invalid_value" | "missing_value" | "nothing_given" | "malformed_body" | "malformed_request" | "next_expired" | "not_possible" | "name_taken";
             /**
              * @description What was wrong, or what to do, for people.
              * @example try again in 1 s
@@ -1643,6 +2025,13 @@ export interface components {
              * @example title
              */
             readonly field?: string;
+        };
+        readonly BeginOtpFields: {
+            /**
+             * @description The password.
+             * @example another long sentence
+             */
+            readonly pw: string;
         };
         /** @description The blacklisted members. */
         readonly Blacklist: {
@@ -1873,6 +2262,13 @@ export interface components {
             /** @description The drafts of all administrators, the one that was saved last first. */
             readonly drafts: readonly components["schemas"]["SavedDraft"][];
         };
+        readonly EnableOtpFields: {
+            /**
+             * @description The code that the authenticator shows.
+             * @example 287082
+             */
+            readonly otp: string;
+        };
         /** @description The failures of `admin_remove_user` that have status 200. */
         readonly Failure_admin_remove_user: {
             /**
@@ -1884,7 +2280,30 @@ export interface components {
              * @description The condition; it never changes.
              * @enum {string}
              */
-            readonly code: "bad_token" | "not_admin" | "not_found";
+            readonly code: "bad_token" | "not_admin" | "missing_scope" | "second_factor_needed" | "not_found";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `begin_otp` that have status 200. */
+        readonly Failure_begin_otp: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "incorrect pw";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "wrong_password";
             /**
              * @description What was wrong, or what to do, for people.
              * @example try again in 1 s
@@ -1953,7 +2372,53 @@ export interface components {
              * @description The condition; it never changes.
              * @enum {string}
              */
-            readonly code: "bad_token" | "not_admin";
+            readonly code: "bad_token" | "not_admin" | "missing_scope" | "second_factor_needed";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `disable_otp` that have status 200. */
+        readonly Failure_disable_otp: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @enum {string}
+             */
+            readonly result: "incorrect pw" | "incorrect otp";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "wrong_password" | "wrong_otp";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `enable_otp` that have status 200. */
+        readonly Failure_enable_otp: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "incorrect otp";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "wrong_otp";
             /**
              * @description What was wrong, or what to do, for people.
              * @example try again in 1 s
@@ -2022,7 +2487,7 @@ export interface components {
              * @description The condition; it never changes.
              * @enum {string}
              */
-            readonly code: "bad_token" | "not_admin";
+            readonly code: "bad_token" | "not_admin" | "missing_scope" | "second_factor_needed";
             /**
              * @description What was wrong, or what to do, for people.
              * @example try again in 1 s
@@ -2137,7 +2602,30 @@ export interface components {
              * @description The condition; it never changes.
              * @enum {string}
              */
-            readonly code: "bad_token" | "not_admin" | "not_found";
+            readonly code: "bad_token" | "not_admin" | "missing_scope" | "second_factor_needed" | "not_found";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `renew_recovery_codes` that have status 200. */
+        readonly Failure_renew_recovery_codes: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @enum {string}
+             */
+            readonly result: "incorrect pw" | "incorrect otp";
+            /**
+             * @description The condition; it never changes.
+             * @enum {string}
+             */
+            readonly code: "wrong_password" | "wrong_otp";
             /**
              * @description What was wrong, or what to do, for people.
              * @example try again in 1 s
@@ -2201,12 +2689,12 @@ export interface components {
              * @description What went wrong, as clients compare it.
              * @enum {string}
              */
-            readonly result: "No member" | "incorrect pw" | "blacklist user";
+            readonly result: "No member" | "incorrect pw" | "blacklist user" | "otp required" | "incorrect otp";
             /**
              * @description The condition; it never changes.
              * @enum {string}
              */
-            readonly code: "unknown_member" | "wrong_password" | "blacklisted";
+            readonly code: "unknown_member" | "wrong_password" | "blacklisted" | "otp_required" | "wrong_otp";
             /**
              * @description What was wrong, or what to do, for people.
              * @example try again in 1 s
@@ -2224,12 +2712,12 @@ export interface components {
              * @description What went wrong, as clients compare it.
              * @enum {string}
              */
-            readonly result: "api error" | "not school" | "pw incorrect" | "blacklist user";
+            readonly result: "api error" | "not school" | "otp required" | "pw incorrect" | "blacklist user" | "incorrect otp";
             /**
              * @description The condition; it never changes.
              * @enum {string}
              */
-            readonly code: "university_unavailable" | "unknown_to_university" | "wrong_password" | "blacklisted";
+            readonly code: "university_unavailable" | "unknown_to_university" | "otp_required" | "wrong_password" | "blacklisted" | "wrong_otp";
             /**
              * @description What was wrong, or what to do, for people.
              * @example try again in 1 s
@@ -2275,7 +2763,7 @@ export interface components {
              * @description The condition; it never changes.
              * @enum {string}
              */
-            readonly code: "bad_token" | "not_admin";
+            readonly code: "bad_token" | "not_admin" | "missing_scope" | "second_factor_needed";
             /**
              * @description What was wrong, or what to do, for people.
              * @example try again in 1 s
@@ -2286,6 +2774,20 @@ export interface components {
              * @example title
              */
             readonly field?: string;
+        };
+        /** @description The first fault of a chain. */
+        readonly Fault: {
+            /**
+             * Format: int64
+             * @description The number of the record.
+             * @example 7
+             */
+            readonly seq: number;
+            /**
+             * @description What is wrong with it.
+             * @example the record is missing
+             */
+            readonly reason: string;
         };
         /** @description A post of a newsfeed. */
         readonly FeedPost: components["schemas"]["Post"] & {
@@ -2534,6 +3036,68 @@ export interface components {
              */
             readonly field?: string;
         };
+        /** @description An API key, without its secret. */
+        readonly Key: {
+            /**
+             * @description Its id.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description What it is for.
+             * @example importer
+             */
+            readonly name: string;
+            /**
+             * @description What it may do.
+             * @example [
+             *       "posts:import"
+             *     ]
+             */
+            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read")[];
+            /**
+             * Format: date-time
+             * @description The date when it was made.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+            /**
+             * Format: date-time
+             * @description The time from which on it fails; null if it never does.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly expires?: string | null;
+            /**
+             * Format: date-time
+             * @description The time of its latest use, up to a minute late; null if it was never used.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly last_used?: string | null;
+        };
+        readonly KeyFields: {
+            /**
+             * @description What the key is for, 1 to 50 characters on one line. No two keys have the same name.
+             * @example importer
+             */
+            readonly name: string;
+            /**
+             * @description What the key may do: names of scopes, at least one.
+             * @example [
+             *       "posts:import"
+             *     ]
+             */
+            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read")[];
+            /**
+             * @description The date from which on the key fails, RFC 3339; never by default.
+             * @example 2036-11-20T00:00:00Z
+             */
+            readonly expires?: string | null;
+        };
+        /** @description The API keys. */
+        readonly Keys: {
+            /** @description The keys by name. */
+            readonly keys: readonly components["schemas"]["Key"][];
+        };
         /**
          * @description A kind of events.
          * @enum {string}
@@ -2693,6 +3257,19 @@ export interface components {
              */
             readonly field?: string;
         };
+        /** @description The answer to making a key. */
+        readonly NewKey: {
+            /**
+             * @description Its id.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description The key. It is not shown again.
+             * @example tidings_0123456789abcdef0123456789abcdef0123456789abcdef
+             */
+            readonly key: string;
+        };
         readonly NewPasswordFields: {
             /**
              * @description The current password.
@@ -2752,7 +3329,7 @@ export interface components {
              */
             readonly new_nickname: string;
         };
-        /** @description The caller is a member, and the operation is for administrators or for another member. */
+        /** @description The caller is a member, and the operation is for administrators or for another member; or an API key without the scope that the operation needs; or an administrator without the second factor that the settings require. */
         readonly NotAdmin: {
             /**
              * @description What went wrong, as clients compare it.
@@ -2761,9 +3338,9 @@ export interface components {
             readonly result: "Not admin";
             /**
              * @description The condition; it never changes.
-             * @constant
+             * @enum {string}
              */
-            readonly code: "not_admin";
+            readonly code: "not_admin" | "missing_scope" | "second_factor_needed";
             /**
              * @description What was wrong, or what to do, for people.
              * @example try again in 1 s
@@ -2977,6 +3554,47 @@ export interface components {
         readonly OneNotice: {
             /** @description The notice. It is one notice and not a list; existing clients expect this name. */
             readonly notice_list: components["schemas"]["Notice"];
+        };
+        readonly OtpFields: {
+            /**
+             * @description The password.
+             * @example another long sentence
+             */
+            readonly pw: string;
+            /**
+             * @description The code that the authenticator shows, or a recovery code.
+             * @example 287082
+             */
+            readonly otp: string;
+        };
+        /** @description The secret that an authenticator needs. */
+        readonly OtpSecret: {
+            /**
+             * @description The secret in base 32, for typing.
+             * @example JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP
+             */
+            readonly secret: string;
+            /**
+             * @description The same for a QR code, as `otpauth://totp/…`.
+             * @example otpauth://totp/tidings:ann?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=tidings
+             */
+            readonly uri: string;
+        };
+        /** @description The state of a member's second factor. */
+        readonly OtpStatus: {
+            /**
+             * Format: int32
+             * @description 1 if a sign-in needs a code, otherwise 0.
+             * @example 0
+             * @enum {integer}
+             */
+            readonly enabled: 0 | 1;
+            /**
+             * Format: int64
+             * @description The number of recovery codes that were not used yet.
+             * @example 9
+             */
+            readonly recovery_codes: number;
         };
         /** @description The service is busy or shutting down, and nothing was changed. */
         readonly Overloaded: {
@@ -3225,6 +3843,11 @@ export interface components {
                 number
             ])[];
         };
+        /** @description New recovery codes, which are not shown again. */
+        readonly RecoveryCodes: {
+            /** @description Ten codes. Each replaces a code of the authenticator once. */
+            readonly recovery_codes: readonly string[];
+        };
         /** @description The data of the event `reset`. */
         readonly ResetData: {
             /** @description The name of the events that are left out: read the data again. */
@@ -3312,6 +3935,43 @@ export interface components {
              */
             readonly next?: string | null;
         };
+        /** @description A place where a member is signed in. */
+        readonly Session: {
+            /**
+             * @description Its id.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description The family of the program and its system, such as `Firefox on Linux`; `unknown` if the client did not tell.
+             * @example Firefox on Linux
+             */
+            readonly device: string;
+            /**
+             * Format: date-time
+             * @description The date of the sign-in.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+            /**
+             * Format: date-time
+             * @description The time of the latest request, up to an hour late.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly last_seen: string;
+            /**
+             * Format: int32
+             * @description 1 if it is the session of this request, otherwise 0.
+             * @example 1
+             * @enum {integer}
+             */
+            readonly current: 0 | 1;
+        };
+        /** @description The sessions of a member. */
+        readonly Sessions: {
+            /** @description At most 1,000 sessions, the one that was used last first. */
+            readonly sessions: readonly components["schemas"]["Session"][];
+        };
         readonly SignInFields: {
             /**
              * @description The sign-in identifier.
@@ -3323,6 +3983,11 @@ export interface components {
              * @example a long sentence
              */
             readonly pw: string;
+            /**
+             * @description The code of the authenticator, or a recovery code, of a member who has enabled the second factor.
+             * @example 287082
+             */
+            readonly otp?: string | null;
         };
         /** @description The service failed, and nobody was signed up. */
         readonly SignUpFailed: {
@@ -3496,6 +4161,23 @@ export interface components {
              * @example eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.Zm9yIHRoZSBkb2N1bWVudA
              */
             readonly access_token: string;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_AuditPage: {
+            /** @description The records, latest first. */
+            readonly audit: readonly components["schemas"]["AuditRecord"][];
+            /**
+             * Format: int64
+             * @description The `before` of the next page; null on the last one.
+             * @example 7
+             */
+            readonly next?: number | null;
         } & {
             /**
              * @description `success`.
@@ -3707,6 +4389,17 @@ export interface components {
             readonly result: "success";
         };
         /** @description The answer of a successful operation. */
+        readonly Success_Keys: {
+            /** @description The keys by name. */
+            readonly keys: readonly components["schemas"]["Key"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
         readonly Success_LatelySearches: {
             /** @description The searches, newest first. */
             readonly lately_search_list: readonly components["schemas"]["SearchRecord"][];
@@ -3768,6 +4461,25 @@ export interface components {
             readonly result: "success";
         };
         /** @description The answer of a successful operation. */
+        readonly Success_NewKey: {
+            /**
+             * @description Its id.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description The key. It is not shown again.
+             * @example tidings_0123456789abcdef0123456789abcdef0123456789abcdef
+             */
+            readonly key: string;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
         readonly Success_Newsfeed: {
             /** @description The posts. */
             readonly newsfeed: readonly components["schemas"]["FeedPost"][];
@@ -3817,6 +4529,47 @@ export interface components {
             readonly result: "success";
         };
         /** @description The answer of a successful operation. */
+        readonly Success_OtpSecret: {
+            /**
+             * @description The secret in base 32, for typing.
+             * @example JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP
+             */
+            readonly secret: string;
+            /**
+             * @description The same for a QR code, as `otpauth://totp/…`.
+             * @example otpauth://totp/tidings:ann?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=tidings
+             */
+            readonly uri: string;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_OtpStatus: {
+            /**
+             * Format: int32
+             * @description 1 if a sign-in needs a code, otherwise 0.
+             * @example 0
+             * @enum {integer}
+             */
+            readonly enabled: 0 | 1;
+            /**
+             * Format: int64
+             * @description The number of recovery codes that were not used yet.
+             * @example 9
+             */
+            readonly recovery_codes: number;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
         readonly Success_Reads: {
             /** @description One entry for each day, oldest first; the last one is today. */
             readonly notice_reads: readonly components["schemas"]["DayReads"][];
@@ -3854,6 +4607,17 @@ export interface components {
             readonly result: "success";
         };
         /** @description The answer of a successful operation. */
+        readonly Success_RecoveryCodes: {
+            /** @description Ten codes. Each replaces a code of the authenticator once. */
+            readonly recovery_codes: readonly string[];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
         readonly Success_SearchResult: {
             /** @description The posts, best match first. */
             readonly search_result: readonly components["schemas"]["PostHit"][];
@@ -3862,6 +4626,17 @@ export interface components {
              * @example AAAAAAAAAAEAAAAAAAAAlg
              */
             readonly next?: string | null;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Sessions: {
+            /** @description At most 1,000 sessions, the one that was used last first. */
+            readonly sessions: readonly components["schemas"]["Session"][];
         } & {
             /**
              * @description `success`.
@@ -3952,6 +4727,39 @@ export interface components {
              * @enum {integer}
              */
             readonly admin: 0 | 1;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Verification: {
+            /**
+             * @description Whether every record is as it was written, and none is missing.
+             * @example true
+             */
+            readonly intact: boolean;
+            /**
+             * Format: int64
+             * @description The number of verified records.
+             * @example 7
+             */
+            readonly records: number;
+            /**
+             * Format: int64
+             * @description The number of the latest record; 0 if there has been none.
+             * @example 7
+             */
+            readonly seq: number;
+            /**
+             * @description The hash of the latest record in hexadecimal digits. Kept elsewhere with its number, as `SEQ:HASH`, it shows later
+             *     whether the trail was replaced.
+             * @example 0000000000000000000000000000000000000000000000000000000000000000
+             */
+            readonly hash: string;
+            readonly fault?: components["schemas"]["Fault"] | null;
         } & {
             /**
              * @description `success`.
@@ -4080,6 +4888,33 @@ export interface components {
              * @enum {integer}
              */
             readonly admin: 0 | 1;
+        };
+        /** @description The result of a verification. */
+        readonly Verification: {
+            /**
+             * @description Whether every record is as it was written, and none is missing.
+             * @example true
+             */
+            readonly intact: boolean;
+            /**
+             * Format: int64
+             * @description The number of verified records.
+             * @example 7
+             */
+            readonly records: number;
+            /**
+             * Format: int64
+             * @description The number of the latest record; 0 if there has been none.
+             * @example 7
+             */
+            readonly seq: number;
+            /**
+             * @description The hash of the latest record in hexadecimal digits. Kept elsewhere with its number, as `SEQ:HASH`, it shows later
+             *     whether the trail was replaced.
+             * @example 0000000000000000000000000000000000000000000000000000000000000000
+             */
+            readonly hash: string;
+            readonly fault?: components["schemas"]["Fault"] | null;
         };
         /** @description The reason why a post is in a feed. */
         readonly Why: {
@@ -4262,7 +5097,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["MethodNotAllowed"];
             };
         };
-        /** @description The caller is a member, and the operation is for administrators or for another member. */
+        /** @description The caller is a member, and the operation is for administrators or for another member; or an API key without the scope that the operation needs; or an administrator without the second factor that the settings require. */
         readonly NotAdmin: {
             headers: {
                 readonly [name: string]: unknown;
@@ -4519,6 +5354,218 @@ export interface operations {
             };
             readonly 401: components["responses"]["BadToken"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_sessions: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Sessions"];
+                };
+            };
+            readonly 401: components["responses"]["BadToken"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly sign_out_session: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the session */
+                readonly session_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_otp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_OtpStatus"];
+                };
+            };
+            readonly 401: components["responses"]["BadToken"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly begin_otp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["BeginOtpFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["BeginOtpFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_OtpSecret"] | components["schemas"]["Failure_begin_otp"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly enable_otp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EnableOtpFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["EnableOtpFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_RecoveryCodes"] | components["schemas"]["Failure_enable_otp"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly disable_otp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["OtpFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["OtpFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_disable_otp"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly renew_recovery_codes: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["OtpFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["OtpFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_RecoveryCodes"] | components["schemas"]["Failure_renew_recovery_codes"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
@@ -4815,6 +5862,260 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_pop_blacklist"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_member_sessions: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Sessions"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly sign_out_member: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly sign_out_member_session: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+                /** @description The id of the session */
+                readonly session_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_keys: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Keys"];
+                };
+            };
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly add_key: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["KeyFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["KeyFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_NewKey"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly remove_key: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the key, or its name */
+                readonly key_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_audit: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Records before the one with this number. */
+                readonly before?: number;
+                /** @description The maximum number of records, at most 1,000; 100 by default. */
+                readonly limit?: number;
+                /** @description What was done, such as `notice.insert`, or its first word, such as `notice`. */
+                readonly action?: string;
+                /** @description Who acted: the id of a member, the name of an API key, `operator` or `service`. */
+                readonly actor?: string;
+                /** @description What was acted on: the id of a member, or of a record. */
+                readonly subject?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_AuditPage"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly verify_audit: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The number of a record and its hash, as an earlier verification returned them: `SEQ:HASH`. */
+                readonly head?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Verification"];
                 };
             };
             readonly 400: components["responses"]["BadRequest"];

@@ -9,6 +9,13 @@ export const OPERATIONS = {
     signInUp: { id: "sign_in_up", method: "POST", path: "/sign_in_up", query: [], answers: "result" },
     changePw: { id: "change_pw", method: "POST", path: "/change_pw", query: [], answers: "result" },
     signOutAll: { id: "sign_out_all", method: "GET", path: "/sign_out_all", query: [], answers: "result" },
+    getSessions: { id: "get_sessions", method: "GET", path: "/get_sessions", query: [], answers: "result" },
+    signOutSession: { id: "sign_out_session", method: "GET", path: "/sign_out_session/{session_obi}", query: [], answers: "result" },
+    getOtp: { id: "get_otp", method: "GET", path: "/get_otp", query: [], answers: "result" },
+    beginOtp: { id: "begin_otp", method: "POST", path: "/begin_otp", query: [], answers: "result" },
+    enableOtp: { id: "enable_otp", method: "POST", path: "/enable_otp", query: [], answers: "result" },
+    disableOtp: { id: "disable_otp", method: "POST", path: "/disable_otp", query: [], answers: "result" },
+    renewRecoveryCodes: { id: "renew_recovery_codes", method: "POST", path: "/renew_recovery_codes", query: [], answers: "result" },
     getUserinfo: { id: "get_userinfo", method: "GET", path: "/get_userinfo", query: [], answers: "result" },
     getSpecificUserinfo: { id: "get_specific_userinfo", method: "GET", path: "/get_specific_userinfo/{type_num}", query: [], answers: "result" },
     changeNickname: { id: "change_nickname", method: "POST", path: "/change_nickname", query: [], answers: "result" },
@@ -20,6 +27,14 @@ export const OPERATIONS = {
     getBlacklist: { id: "get_blacklist", method: "GET", path: "/get_blacklist", query: [], answers: "result" },
     pushBlacklist: { id: "push_blacklist", method: "GET", path: "/push_blacklist/{user_id}", query: [], answers: "result" },
     popBlacklist: { id: "pop_blacklist", method: "GET", path: "/pop_blacklist/{user_id}", query: [], answers: "result" },
+    getMemberSessions: { id: "get_member_sessions", method: "GET", path: "/get_member_sessions/{user_id}", query: [], answers: "result" },
+    signOutMember: { id: "sign_out_member", method: "GET", path: "/sign_out_member/{user_id}", query: [], answers: "result" },
+    signOutMemberSession: { id: "sign_out_member_session", method: "GET", path: "/sign_out_member_session/{user_id}/{session_obi}", query: [], answers: "result" },
+    getKeys: { id: "get_keys", method: "GET", path: "/get_keys", query: [], answers: "result" },
+    addKey: { id: "add_key", method: "POST", path: "/add_key", query: [], answers: "result" },
+    removeKey: { id: "remove_key", method: "GET", path: "/remove_key/{key_obi}", query: [], answers: "result" },
+    getAudit: { id: "get_audit", method: "GET", path: "/get_audit", query: ["before","limit","action","actor","subject"], answers: "result" },
+    verifyAudit: { id: "verify_audit", method: "GET", path: "/verify_audit", query: ["head"], answers: "result" },
     getAllNotice: { id: "get_all_notice", method: "GET", path: "/get_all_notice", query: ["format"], answers: "result" },
     getNotices: { id: "get_notices", method: "GET", path: "/get_notices", query: ["topic","html"], answers: "result" },
     getNotice: { id: "get_notice", method: "GET", path: "/get_notice/{notice_obi}", query: ["html"], answers: "result" },
@@ -113,6 +128,41 @@ export abstract class Operations {
         return this.call("signOutAll", undefined, options);
     }
 
+    /** Lists where the member is signed in. For members. `GET /get_sessions` */
+    getSessions(options?: CallOptions): Answer<"getSessions"> {
+        return this.call("getSessions", undefined, options);
+    }
+
+    /** Signs the member out of one session, which may be that of this request. For members. `GET /sign_out_session/{session_obi}` */
+    signOutSession(input: Input<"signOutSession">, options?: CallOptions): Answer<"signOutSession"> {
+        return this.call("signOutSession", input, options);
+    }
+
+    /** Tells whether the member has enabled the second factor. For members. `GET /get_otp` */
+    getOtp(options?: CallOptions): Answer<"getOtp"> {
+        return this.call("getOtp", undefined, options);
+    }
+
+    /** Makes a secret for the member's authenticator, such as an app on their phone. For members. `POST /begin_otp` */
+    beginOtp(input: Input<"beginOtp">, options?: CallOptions): Answer<"beginOtp"> {
+        return this.call("beginOtp", input, options);
+    }
+
+    /** Enables the second factor: from then on, a sign-in needs a code of the authenticator. For members. `POST /enable_otp` */
+    enableOtp(input: Input<"enableOtp">, options?: CallOptions): Answer<"enableOtp"> {
+        return this.call("enableOtp", input, options);
+    }
+
+    /** Disables the second factor. For members. `POST /disable_otp` */
+    disableOtp(input: Input<"disableOtp">, options?: CallOptions): Answer<"disableOtp"> {
+        return this.call("disableOtp", input, options);
+    }
+
+    /** Replaces the recovery codes of the member. For members. `POST /renew_recovery_codes` */
+    renewRecoveryCodes(input: Input<"renewRecoveryCodes">, options?: CallOptions): Answer<"renewRecoveryCodes"> {
+        return this.call("renewRecoveryCodes", input, options);
+    }
+
     /** Returns the member's information. For members. `GET /get_userinfo` */
     getUserinfo(options?: CallOptions): Answer<"getUserinfo"> {
         return this.call("getUserinfo", undefined, options);
@@ -166,6 +216,46 @@ export abstract class Operations {
     /** Removes a member from the blacklist: the member can sign in again. For administrators. `GET /pop_blacklist/{user_id}` */
     popBlacklist(input: Input<"popBlacklist">, options?: CallOptions): Answer<"popBlacklist"> {
         return this.call("popBlacklist", input, options);
+    }
+
+    /** Lists where a member is signed in. For administrators. `GET /get_member_sessions/{user_id}` */
+    getMemberSessions(input: Input<"getMemberSessions">, options?: CallOptions): Answer<"getMemberSessions"> {
+        return this.call("getMemberSessions", input, options);
+    }
+
+    /** Signs a member out everywhere. For administrators. `GET /sign_out_member/{user_id}` */
+    signOutMember(input: Input<"signOutMember">, options?: CallOptions): Answer<"signOutMember"> {
+        return this.call("signOutMember", input, options);
+    }
+
+    /** Signs a member out of one session. For administrators. `GET /sign_out_member_session/{user_id}/{session_obi}` */
+    signOutMemberSession(input: Input<"signOutMemberSession">, options?: CallOptions): Answer<"signOutMemberSession"> {
+        return this.call("signOutMemberSession", input, options);
+    }
+
+    /** Lists the API keys, without their secrets. For administrators. `GET /get_keys` */
+    getKeys(options?: CallOptions): Answer<"getKeys"> {
+        return this.call("getKeys", undefined, options);
+    }
+
+    /** Makes an API key, which a program sends in place of a token. For administrators. `POST /add_key` */
+    addKey(input: Input<"addKey">, options?: CallOptions): Answer<"addKey"> {
+        return this.call("addKey", input, options);
+    }
+
+    /** Revokes an API key: its next request fails. For administrators. `GET /remove_key/{key_obi}` */
+    removeKey(input: Input<"removeKey">, options?: CallOptions): Answer<"removeKey"> {
+        return this.call("removeKey", input, options);
+    }
+
+    /** Lists what administrators, operators and API keys have done, latest first. For administrators. `GET /get_audit` */
+    getAudit(input?: Input<"getAudit">, options?: CallOptions): Answer<"getAudit"> {
+        return this.call("getAudit", input, options);
+    }
+
+    /** Verifies the audit trail: that no record was changed, inserted or removed. For administrators. `GET /verify_audit` */
+    verifyAudit(input?: Input<"verifyAudit">, options?: CallOptions): Answer<"verifyAudit"> {
+        return this.call("verifyAudit", input, options);
     }
 
     /** Lists all notices, newest first. Anyone may call it; a token that fails is as none. `GET /get_all_notice` */

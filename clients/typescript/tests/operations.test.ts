@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { createHmac } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { attempt, type Operation, Tidings } from "tidings-client";
@@ -32,6 +33,25 @@ async function post(title: string, topic: string[] = []): Promise<string> {
 /** Inserts a notice, and returns its id. */
 async function notice(title = "Closed"): Promise<string> {
     return (await boss.insertNotice({ title, post: "The library is closed." }))._id;
+}
+
+/** Returns the code that an authenticator shows some periods of 30 seconds from now (RFC 6238). */
+function totp(secret: string, periods = 0): string {
+    const bits = [...secret].map((letter) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(letter).toString(2).padStart(5, "0"));
+    const key = Buffer.from(bits.join("").match(/.{8}/g)?.map((byte) => Number.parseInt(byte, 2)) ?? []);
+    const step = Buffer.alloc(8);
+    step.writeBigInt64BE(BigInt(Math.floor(Date.now() / 30_000) + periods));
+    const hash = createHmac("sha1", key).update(step).digest();
+    const number = hash.readUInt32BE((hash[19] ?? 0) & 0x0f) & 0x7fff_ffff;
+    return String(number % 1_000_000).padStart(6, "0");
+}
+
+/** Returns a new member with a second factor, and a recovery code. */
+async function withSecondFactor(id: string): Promise<[Tidings, string]> {
+    const client = await server.member(id);
+    const { secret } = await client.beginOtp({ pw: PASSWORD });
+    const { recovery_codes } = await client.enableOtp({ otp: totp(secret) });
+    return [client, recovery_codes[0] ?? ""];
 }
 
 const ID = /^[0-9a-f]{24}$/;
@@ -65,6 +85,42 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
         const client = await server.member("dora");
         await client.signOutAll();
         assert.equal(client.token, undefined);
+    },
+    async getSessions() {
+        const client = await server.member("hal");
+        const [session] = (await client.getSessions()).sessions;
+        assert.deepEqual([session?.device, session?.current], ["Node.js", 1]);
+    },
+    async signOutSession() {
+        const client = await server.member("ida");
+        const [session] = (await client.getSessions()).sessions;
+        await client.signOutSession({ session_obi: session?._id ?? "" });
+        assert.equal((await attempt(client.getSessions())).code, "bad_token");
+    },
+    async getOtp() {
+        assert.deepEqual((await ann.getOtp()).enabled, 0);
+    },
+    async beginOtp() {
+        const client = await server.member("pia");
+        assert.match((await client.beginOtp({ pw: PASSWORD })).uri, /^otpauth:\/\/totp\/tidings:pia\?/);
+        assert.equal((await attempt(client.beginOtp({ pw: "another password" }))).result, "incorrect pw");
+    },
+    async enableOtp() {
+        const client = await server.member("lea");
+        const { secret } = await client.beginOtp({ pw: PASSWORD });
+        assert.equal((await client.enableOtp({ otp: totp(secret) })).recovery_codes.length, 10);
+        const refused = await attempt(guest().signIn({ id: "lea", pw: PASSWORD }));
+        assert.equal(refused.result, "otp required");
+    },
+    async renewRecoveryCodes() {
+        const [client, code] = await withSecondFactor("max");
+        const { recovery_codes } = await client.renewRecoveryCodes({ pw: PASSWORD, otp: code });
+        await guest().signIn({ id: "max", pw: PASSWORD, otp: recovery_codes[0] ?? "" });
+    },
+    async disableOtp() {
+        const [client, code] = await withSecondFactor("ned");
+        await client.disableOtp({ pw: PASSWORD, otp: code });
+        await guest().signIn({ id: "ned", pw: PASSWORD });
     },
     async getUserinfo() {
         const { user_id, admin } = await ann.getUserinfo();
@@ -109,6 +165,40 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
     async popBlacklist() {
         await boss.popBlacklist({ user_id: "gus" });
         await guest().signIn({ id: "gus", pw: PASSWORD });
+    },
+    async getMemberSessions() {
+        assert.equal((await boss.getMemberSessions({ user_id: "hal" })).sessions.length, 1);
+    },
+    async signOutMemberSession() {
+        const [session] = (await boss.getMemberSessions({ user_id: "hal" })).sessions;
+        await boss.signOutMemberSession({ user_id: "hal", session_obi: session?._id ?? "" });
+        assert.deepEqual((await boss.getMemberSessions({ user_id: "hal" })).sessions, []);
+    },
+    async signOutMember() {
+        const client = await server.member("oda");
+        await boss.signOutMember({ user_id: "oda" });
+        assert.equal((await attempt(client.getSessions())).code, "bad_token");
+    },
+    async addKey() {
+        const { key } = await boss.addKey({ name: "reader", scopes: ["members:read"] });
+        const program = server.client({ token: key });
+        await program.getBlacklist();
+        assert.equal((await attempt(program.getAllFeedback())).code, "missing_scope");
+    },
+    async getKeys() {
+        const [key] = (await boss.getKeys()).keys;
+        assert.deepEqual([key?.name, key?.scopes, key?.expires], ["reader", ["members:read"], null]);
+    },
+    async removeKey() {
+        await boss.removeKey({ key_obi: "reader" });
+        assert.deepEqual((await boss.getKeys()).keys, []);
+    },
+    async getAudit() {
+        const { audit, next } = await boss.getAudit({ action: "key", limit: 1 });
+        assert.deepEqual([audit[0]?.action, audit[0]?.subject, next], ["key.revoke", "reader", audit[0]?.seq]);
+    },
+    async verifyAudit() {
+        assert.deepEqual((await boss.verifyAudit()).fault, null);
     },
     async getAllNotice() {
         const _id = await notice("All");

@@ -1,6 +1,9 @@
 //! Snapshots of every screen, empty, full and with wide text, at three sizes. Another test draws every screen at
 //! every size.
 
+use tidings_core::account::Caller;
+use tidings_core::notice;
+
 use super::*;
 
 const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (160, 50)];
@@ -169,4 +172,28 @@ fn a_term_searched_more_than_usual_is_marked() {
         (figures("eclipse"), figures("library")),
         (vec!["3".into(), "3".into()], vec!["1".into(), "0".into()])
     );
+}
+
+#[test]
+fn a_notice_that_begins_and_ends_by_its_dates_shows_its_state() {
+    let mut stage = Stage::at(Clock::fixed(NOW), |tidings, _| {
+        let draft = notice::Draft {
+            title: Some("Exams".into()),
+            post: Some("In hall 1.".into()),
+            visible_from: Some((NOW + 60_000).to_string()),
+            visible_until: Some((NOW + 120_000).to_string()),
+            topic: Some("Sea".into()),
+            pinned: Some(1),
+            members_only: Some(1),
+            ..notice::Draft::default()
+        };
+        notice::insert(tidings, &Caller::Operator, &draft).unwrap();
+    });
+    stage.keys(&["2"]);
+    for state in ["○ later", "● pinned", "○ ended"] {
+        stage.sees(state);
+        stage.tick(60_000);
+    }
+    stage.keys(&["Enter"]);
+    stage.sees("on the page of Sea · for members");
 }
