@@ -60,6 +60,8 @@ if (answer.result === "success") {
         case "No member":
         case "incorrect pw":
         case "blacklist user":
+        case "otp required":
+        case "incorrect otp":
             break;
         // @ts-expect-error a text of another operation
         case "already id":
