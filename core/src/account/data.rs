@@ -207,7 +207,7 @@ pub fn export_of(
     let member = tidings.store().write(Isolation::Alone, move |tx| {
         let member = find(tx, &id)?.ok_or(Error::NotFound)?;
         operator.record(tx, &origin, Entry::new(Action::MemberExport).on_member(member.key))?;
-        Ok::<_, Error>(member.key)
+        Ok::<_, Error>((member.key, member.id.clone()))
     })?;
     let reader =
         DataReader { member: Some(member), of: Some(user_id.to_owned()), ..DataReader::new(tidings, caller) };
@@ -219,8 +219,8 @@ pub struct DataReader {
     identity: Identity,
     /// The id of the member whom the operator has named; `None` for callers themselves.
     of: Option<String>,
-    /// The member of the pages before: a new member may have got the id of a removed one.
-    member: Option<MemberKey>,
+    /// The key and the id of the member of the pages before: a new member may have got the id of a removed one.
+    member: Option<(MemberKey, String)>,
     place: Place,
     entries: u64,
 }
@@ -295,9 +295,9 @@ impl DataReader {
         Self { identity: caller.identify(tidings), of: None, member: None, place: Place::Account, entries: 0 }
     }
 
-    /// Returns the number of entries that were read.
-    pub const fn entries(&self) -> u64 {
-        self.entries
+    /// Returns the member's id as registered; `""` before the first piece.
+    pub fn id(&self) -> &str {
+        self.member.as_ref().map_or("", |(_, id)| id)
     }
 
     /// Returns the next piece of the JSON object, of at most some hundred kilobytes; `None` after the last one.
@@ -362,10 +362,10 @@ impl DataReader {
             }
             None => (self.identity.member(tx)?, Error::BadToken),
         };
-        if self.member.is_some_and(|before| before != member.key) {
+        let (before, _) = self.member.get_or_insert_with(|| (member.key, member.id.clone()));
+        if *before != member.key {
             return Err(gone);
         }
-        self.member = Some(member.key);
         Ok(member)
     }
 }
