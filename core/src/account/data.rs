@@ -238,6 +238,14 @@ enum Place {
     End,
 }
 
+/// A piece of the object, and the state of the reader after it.
+struct Piece {
+    json: Vec<u8>,
+    member: (MemberKey, String),
+    place: Place,
+    entries: u64,
+}
+
 /// The key of an entry: up to two columns, in the order of the list.
 type After = (i64, i64);
 const START: After = (i64::MIN, i64::MIN);
@@ -300,7 +308,8 @@ impl DataReader {
         self.member.as_ref().map_or("", |(_, id)| id)
     }
 
-    /// Returns the next piece of the JSON object, of at most some hundred kilobytes; `None` after the last one.
+    /// Returns the next piece of the JSON object, of at most some hundred kilobytes; `None` after the last one. After an error,
+    /// another call reads the same piece.
     ///
     /// # Errors
     /// Those of [`export`].
@@ -308,7 +317,10 @@ impl DataReader {
         if matches!(self.place, Place::End) {
             return Ok(None);
         }
-        tidings.store().read(|tx| self.read(tx)).map(Some)
+        let Piece { json, member, place, entries } = tidings.store().read(|tx| self.read(tx))?;
+        (self.member, self.place) = (Some(member), place);
+        self.entries += entries;
+        Ok(Some(json))
     }
 
     fn pass_to(
@@ -324,13 +336,14 @@ impl DataReader {
         Ok(ExportedData { entries: self.entries })
     }
 
-    fn read(&mut self, tx: &mut dyn Tx) -> Result<Vec<u8>> {
+    fn read(&self, tx: &mut dyn Tx) -> Result<Piece> {
         let member = self.find(tx)?;
+        let found = (member.key, member.id.clone());
         let Place::List { list, after, is_filled } = self.place else {
             let mut json = br#"{"account":"#.to_vec();
             encode(&mut json, &sql::account(tx, &member)?)?;
-            self.place = Place::List { list: 0, after: START, is_filled: false };
-            return Ok(json);
+            let place = Place::List { list: 0, after: START, is_filled: false };
+            return Ok(Piece { json, member: found, place, entries: 0 });
         };
         let (name, read) = LISTS[list];
         let json = if after == START { format!(",\"{name}\":[") } else { String::new() }.into_bytes();
@@ -338,23 +351,21 @@ impl DataReader {
         let mut page = Page { member: &member, session, after, json, is_filled, entries: 0 };
         let next = read(tx, &mut page)?;
         let Page { mut json, is_filled, entries, .. } = page;
-        self.entries += entries;
-        self.place = match next {
-            Some(after) => Place::List { list, after, is_filled },
-            None => {
-                json.push(b']');
-                Place::List { list: list + 1, after: START, is_filled: false }
-            }
+        let place = if let Some(after) = next {
+            Place::List { list, after, is_filled }
+        } else {
+            json.push(b']');
+            Place::List { list: list + 1, after: START, is_filled: false }
         };
-        if matches!(self.place, Place::List { list, .. } if list == LISTS.len()) {
-            json.extend_from_slice(b"}\n");
-            self.place = Place::End;
+        if list + 1 < LISTS.len() || next.is_some() {
+            return Ok(Piece { json, member: found, place, entries });
         }
-        Ok(json)
+        json.extend_from_slice(b"}\n");
+        Ok(Piece { json, member: found, place: Place::End, entries })
     }
 
     /// Checks that the caller may still read, and that the member is still the same.
-    fn find<'tx>(&mut self, tx: &mut (dyn Tx + 'tx)) -> Result<Member<'tx>> {
+    fn find<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Member<'tx>> {
         let (member, gone) = match &self.of {
             Some(id) => {
                 let record = find(tx, id)?.ok_or(Error::NotFound)?;
@@ -362,10 +373,9 @@ impl DataReader {
             }
             None => (self.identity.member(tx)?, Error::BadToken),
         };
-        let (before, _) = self.member.get_or_insert_with(|| (member.key, member.id.clone()));
-        if *before != member.key {
-            return Err(gone);
+        match &self.member {
+            Some((before, _)) if *before != member.key => Err(gone),
+            _ => Ok(member),
         }
-        Ok(member)
     }
 }

@@ -46,6 +46,11 @@ pub(super) fn account(tx: &mut dyn Tx, member: &Member<'_>) -> Result<AccountDat
     })
 }
 
+/// Returns whether a page has as many entries as it can have.
+fn has(entries: usize, limit: i64) -> bool {
+    i64::try_from(entries) == Ok(limit)
+}
+
 /// Adds the rows of a statement that returns at most `limit` rows. `entry` returns the key of a row and what to add.
 fn add_rows<T: Serialize>(
     tx: &mut dyn Tx,
@@ -54,7 +59,7 @@ fn add_rows<T: Serialize>(
     entry: impl Fn(&mut Row) -> Result<(After, T), StoreError>,
 ) -> Result<Option<After>> {
     let rows = tx.rows(sql, args)?;
-    let is_full = rows.len() as i64 == limit;
+    let is_full = has(rows.len(), limit);
     let mut last = None;
     for mut row in rows {
         let (key, entry) = entry(&mut row)?;
@@ -203,11 +208,11 @@ pub(super) fn trend_searches(tx: &mut dyn Tx, page: &mut Page<'_>) -> Result<Opt
 pub(super) fn log(tx: &mut dyn Tx, page: &mut Page<'_>) -> Result<Option<After>> {
     let lines = log::lines_of(tx, page.member, page.after.0, LINES)?;
     lines.iter().try_for_each(|line| page.add(line))?;
-    Ok(lines.last().filter(|_| lines.len() as i64 == LINES).map(|last| (last.key, 0)))
+    Ok(lines.last().filter(|_| has(lines.len(), LINES)).map(|last| (last.key, 0)))
 }
 
 pub(super) fn audit(tx: &mut dyn Tx, page: &mut Page<'_>) -> Result<Option<After>> {
     let records = audit::of_member(tx, page.member, page.after.0, LINES)?;
     records.iter().try_for_each(|record| page.add(record))?;
-    Ok(records.last().filter(|_| records.len() as i64 == LINES).map(|last| (last.seq, 0)))
+    Ok(records.last().filter(|_| has(records.len(), LINES)).map(|last| (last.seq, 0)))
 }

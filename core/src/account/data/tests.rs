@@ -110,7 +110,7 @@ fn the_object_has_every_row_of_the_member_once_and_none_of_another() {
 
     assert_eq!(data["searches"][0]["original"], "annmark 도서관 🦀 1");
     assert_eq!(data["searches"][0]["similarity_split"], serde_json::json!(["책", "열람실"]));
-    assert_eq!(data["feedback"][ROWS as usize - 1]["post"], "annmark says \"🦀\"");
+    assert_eq!(data["feedback"][rows - 1]["post"], "annmark says \"🦀\"");
     assert_eq!(data["feedback"][0]["author"], "Ann");
     let day = serde_json::json!({ "day": "2022-01-09", "visits": 2, "hours": [0, 23], "seen": "1970-01-01T00:00:00.001Z" });
     assert_eq!(data["visits"][0], day);

@@ -78,7 +78,7 @@ impl Operation {
 
     /// Returns the path with the template's segment in place of the id of a session, which would outlast the session and its
     /// member.
-    fn without_session<'p>(self, path: &'p str) -> Cow<'p, str> {
+    fn without_session(self, path: &str) -> Cow<'_, str> {
         if !self.template.contains(SESSION) {
             return Cow::Borrowed(path);
         }

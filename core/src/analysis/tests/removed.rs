@@ -114,7 +114,7 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
     assert!(secrets.len() == 3 && secrets.contains(&session), "{secrets:?}");
     for (template, path) in [
         ("/get_log_user/{user_id}/{limit}", format!("/get_log_user/{ID}/5")),
-        ("/push_blacklist/{user_id}", format!("/push_blacklist/%57igglesworth77")),
+        ("/push_blacklist/{user_id}", "/push_blacklist/%57igglesworth77".to_owned()),
         ("/sign_out_session/{session_obi}", format!("/sign_out_session/{session}")),
         (
             "/sign_out_member_session/{user_id}/{session_obi}",
@@ -153,7 +153,7 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
     for file in std::fs::read_dir(database.parent().unwrap()).unwrap() {
         let path = file.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if name.ends_with(".words") || name.ends_with(".key") {
+        if path.extension().is_some_and(|end| end == "words" || end == "key") {
             others += 1;
             assert_eq!(found(&std::fs::read(&path).unwrap(), all()), [""; 0], "{name}");
         }
