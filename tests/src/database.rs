@@ -185,6 +185,7 @@ fn text(value: ValueRef<'_>) -> Option<String> {
 /// share beside the data, the word model, which a server learns by itself, and the segments of the search index, which it
 /// merges by itself.
 const COUNTED: [&str; 19] = [
+    "api_key",
     "day_count",
     "total_count",
     "visitor",
