@@ -156,7 +156,9 @@ fn revocations_take_effect_in_the_next_request() {
             })
         })
         .collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
     assert_eq!(boss.get("/verify_audit").succeeded().body["intact"], true);
 }
 

@@ -37,9 +37,10 @@ pub(super) fn of_field(schema: &str, field: &str) -> Option<Value> {
         }),
         ("Key", "name") => line(50, "importer"),
         ("Key", "scopes") => json!({ "items": scope(), "examples": [["posts:import"]] }),
-        ("AuditRecord", "seq") | ("Fault", "seq") => json!({ "minimum": 1, "examples": [7] }),
+        ("AuditRecord" | "Fault", "seq") | ("AuditPage", "next") => {
+            json!({ "minimum": 1, "examples": [7] })
+        }
         ("Verification", "seq" | "records") => count(7),
-        ("AuditPage", "next") => json!({ "minimum": 1, "examples": [7] }),
         ("AuditRecord", "actor_kind") => {
             json!({ "enum": ["operator", "member", "key", "service"], "examples": ["member"] })
         }
