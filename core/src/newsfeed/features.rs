@@ -276,7 +276,14 @@ impl FeatureIndex {
 /// Adds `weight` times each value to the element of `sums` with its number.
 #[inline]
 pub(super) fn add(sums: &mut [f32], values: &[(u32, f32)], weight: f32) {
-    for (number, value) in values {
+    // Steps of constant length have no counter, which would take a third of the instructions.
+    let (steps, rest) = values.as_chunks::<8>();
+    for step in steps {
+        for (number, value) in step {
+            sums[*number as usize] += weight * value;
+        }
+    }
+    for (number, value) in rest {
         sums[*number as usize] += weight * value;
     }
 }
