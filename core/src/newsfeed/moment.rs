@@ -73,6 +73,7 @@ impl<'i> Moment<'i> {
         if weights[Signal::Near] > 0.0 {
             let own = self.own(acts, config);
             let mut sums = Vec::new();
+            index.features().fetch(best.iter().take(NEAR).map(|(position, _)| *position));
             for (position, score) in best.iter_mut().take(NEAR) {
                 *score += weights[Signal::Near] * own.nearest(*position, &mut sums);
             }
