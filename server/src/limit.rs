@@ -92,7 +92,7 @@ impl Limits {
 }
 
 /// What a limit tells apart: clients or API keys.
-pub(crate) trait Key: Clone + Eq + Hash {}
+pub(crate) trait Key: Copy + Eq + Hash {}
 
 impl Key for Client {}
 impl Key for KeyHash {}
@@ -208,7 +208,7 @@ impl<K: Key> StateStore for States<K> {
     {
         let mut clients = self.lock();
         let (allowed, due) = measure(clients.get(client).copied())?;
-        clients.put(client.clone(), due);
+        clients.put(*client, due);
         if clients.len() > self.most.get() {
             clients.pop_lru();
         }

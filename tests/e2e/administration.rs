@@ -156,7 +156,9 @@ fn revocations_take_effect_in_the_next_request() {
             })
         })
         .collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
     assert_eq!(boss.get("/verify_audit").succeeded().body["intact"], true);
 }
 
@@ -216,7 +218,7 @@ fn what_was_done_is_listed_verified_and_exported() {
     let id =
         boss.post("/insert_notice", json!({ "title": "Closed", "post": "Text" })).succeeded().text("/_id");
     let _ = boss.get("/push_blacklist/mallory").succeeded();
-    let _ = server.cli(["notice", "hide", &id]).succeeded();
+    let _ = server.cli(["notice", "edit", &id, "--activation", "0"]).succeeded();
     let listed = audit(&server);
     assert!(
         listed[0].ends_with(&format!(

@@ -184,7 +184,8 @@ fn text(value: ValueRef<'_>) -> Option<String> {
 /// Tables that any request may change: counters, the access log, the change numbers that invalidate caches, what servers
 /// share beside the data, the word model, which a server learns by itself, and the segments of the search index, which it
 /// merges by itself.
-const COUNTED: [&str; 19] = [
+const COUNTED: [&str; 20] = [
+    "api_key",
     "day_count",
     "total_count",
     "visitor",

@@ -239,6 +239,7 @@ pub struct Operator(());
 
 impl Operator {
     /// Appends a record of what the operator has done to the audit trail. The transaction must run alone.
+    #[expect(clippy::unused_self, reason = "the proof")]
     pub(crate) fn record(self, tx: &mut dyn Tx, origin: &Origin, entry: Entry<'_>) -> Result<(), StoreError> {
         trail::append(tx, &Actor::Operator, origin, entry)
     }

@@ -407,6 +407,7 @@ fn insert(tidings: &Tidings, new: New, client: &SignInClient) -> Result<AccessTo
     }
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "columns of the row")]
 struct Credentials {
     key: MemberKey,
     id: String,

@@ -42,7 +42,7 @@ pub(super) fn latest(
     };
     match &filter.action {
         Some(group) if group.ends_with('.') => {
-            add("substr(a.action, 1, length(CAST(? AS TEXT))) = ?", group.into())
+            add("substr(a.action, 1, length(CAST(? AS TEXT))) = ?", group.into());
         }
         Some(action) => add("a.action = ?", action.into()),
         None => {}

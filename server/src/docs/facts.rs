@@ -223,7 +223,7 @@ fn of_parameter(name: &str) -> Option<Value> {
         "user_id" => json!({ "minLength": 1, "maxLength": 1_000, "examples": ["ann"] }),
         "notice_obi" | "feedback_obi" | "session_obi" | "draft_obi" => id("6560c1a2ffeeddccbbaa0001"),
         "key_obi" => json!({ "minLength": 1, "maxLength": 1_000, "examples": ["importer"] }),
-        "before" => json!({ "examples": [7] }),
+        "before" => json!({ "minimum": 0, "examples": [7] }),
         "action" => json!({ "maxLength": 50, "examples": ["notice.insert"] }),
         "actor" | "subject" => json!({ "maxLength": 1_000, "examples": ["ann"] }),
         "head" => json!({

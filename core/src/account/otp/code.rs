@@ -40,9 +40,11 @@ pub(super) fn at(secret: &[u8], at: Timestamp) -> String {
 /// Returns the period whose code this is, around the time and after the period `last`; `None` if it is none of these.
 pub(super) fn matching(secret: &[u8], given: &str, at: Timestamp, last: i64) -> Option<i64> {
     let now = step(at);
-    let steps = (now - AROUND..=now + AROUND).filter(|step| *step > last);
     // Every code is compared, so that the time tells nothing.
-    steps.filter(|step| bool::from(code(secret, *step).as_bytes().ct_eq(given.as_bytes()))).last()
+    (now - AROUND..=now + AROUND).fold(None, |found, step| {
+        let is_equal = bool::from(code(secret, step).as_bytes().ct_eq(given.as_bytes()));
+        if is_equal && step > last { Some(step) } else { found }
+    })
 }
 
 #[cfg(test)]

@@ -26,8 +26,8 @@ pub(super) fn of_field(schema: &str, field: &str) -> Option<Value> {
             "maxLength": 500,
             "examples": ["otpauth://totp/tidings:ann?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=tidings"],
         }),
+        ("BeginOtpFields" | "OtpFields", "pw") => line(1_000, "a long sentence"),
         ("RecoveryCodes", "recovery_codes") => json!({
-            "minItems": 10,
             "maxItems": 10,
             "items": { "type": "string", "pattern": "^[0-9a-z]{4}(-[0-9a-z]{4}){3}$", "examples": ["8k2m-0qwz-7hn4-c9xe"] },
         }),
@@ -37,9 +37,10 @@ pub(super) fn of_field(schema: &str, field: &str) -> Option<Value> {
         }),
         ("Key", "name") => line(50, "importer"),
         ("Key", "scopes") => json!({ "items": scope(), "examples": [["posts:import"]] }),
-        ("AuditRecord", "seq") | ("Fault", "seq") => json!({ "minimum": 1, "examples": [7] }),
+        ("AuditRecord" | "Fault", "seq") | ("AuditPage", "next") => {
+            json!({ "minimum": 1, "examples": [7] })
+        }
         ("Verification", "seq" | "records") => count(7),
-        ("AuditPage", "next") => json!({ "minimum": 1, "examples": [7] }),
         ("AuditRecord", "actor_kind") => {
             json!({ "enum": ["operator", "member", "key", "service"], "examples": ["member"] })
         }
