@@ -124,13 +124,10 @@ impl Browse for Audit {
         let AuditRecord { date, surface, action, subject, before, after, hash, .. } = &item.record;
         let title = if subject.is_empty() { action.clone() } else { format!("{action}: {subject}") };
         let facts = format!("No. {} · {} · {surface} · {}", item.number, item.who(), ctx.stamp(*date));
-        let mut text = String::new();
-        for (name, value) in [("Before", before), ("After", after), ("Hash", hash)] {
-            if !value.is_empty() {
-                text.push_str(&format!("{name}: {value}\n"));
-            }
-        }
-        reading(&title, &facts, text.trim_end(), columns)
+        let values = [("Before", before), ("After", after), ("Hash", hash)].into_iter();
+        let lines =
+            values.filter(|(_, value)| !value.is_empty()).map(|(name, value)| format!("{name}: {value}"));
+        reading(&title, &facts, &lines.collect::<Vec<_>>().join("\n"), columns)
     }
 
     fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
@@ -201,7 +198,7 @@ impl Browse for Audit {
             Answer::Verified(answer) => match self.verification.take(number_of, answer) {
                 Some(verified) => match verified.fault {
                     None => {
-                        out.done(format!("{} records are intact.", number(verified.records.unsigned_abs())))
+                        out.done(format!("{} records are intact.", number(verified.records.unsigned_abs())));
                     }
                     Some(fault) => out.say(format!("NOT INTACT: record {}: {}.", fault.seq, fault.reason)),
                 },
