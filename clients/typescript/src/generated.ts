@@ -2118,7 +2118,7 @@ export interface components {
         readonly BeginOtpFields: {
             /**
              * @description The password.
-             * @example another long sentence
+             * @example a long sentence
              */
             readonly pw: string;
         };
@@ -3696,7 +3696,7 @@ export interface components {
         readonly OtpFields: {
             /**
              * @description The password.
-             * @example another long sentence
+             * @example a long sentence
              */
             readonly pw: string;
             /**
