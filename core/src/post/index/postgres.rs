@@ -51,6 +51,7 @@ pub(super) mod merge;
 mod rank;
 mod search;
 mod segment;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod top;
