@@ -49,6 +49,7 @@ mod entries;
 mod list;
 pub(super) mod merge;
 mod rank;
+mod records;
 mod search;
 mod segment;
 mod sums;

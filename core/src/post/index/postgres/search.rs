@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use super::super::{Matches, Query};
 use super::cache::{Key, PostingCache};
-use super::codec::{Damaged, Place, Posting, for_each_word};
+use super::codec::{Damaged, Posting, for_each_word};
 use super::list::{List, ListWriter};
 use super::rank::{self, Match, Relevance, Word, rarity};
+use super::records::Records;
 use super::segment::Segment;
 use super::top;
 use crate::store::{Row, StoreError, Tx, Value};
@@ -202,17 +203,14 @@ fn read_lists(tx: &mut dyn Tx, keys: &[&Key]) -> Result<Vec<Arc<List>>, StoreErr
     Ok(lists)
 }
 
-/// Returns the postings of a word in the blocks that have it. The first record of a block has all bytes of its word, so blocks
-/// can be read as one.
+/// Returns the postings of a word in the blocks that have it.
 fn read_blocks(blocks: &[u8], word: &[u8]) -> Result<List, Damaged> {
-    let (mut record, mut list) = (Place::default(), ListWriter::default());
-    while record.advance(blocks)? {
-        if record.word == word {
-            let count = list.count() + record.count;
-            list.read(record.postings(blocks))?;
-            if list.count() != count {
-                return Err(Damaged);
-            }
+    let (mut records, mut list) = (Records::of(word, blocks), ListWriter::default());
+    while let Some((number, postings)) = records.next()? {
+        let count = list.count() + number;
+        list.read(postings)?;
+        if list.count() != count {
+            return Err(Damaged);
         }
     }
     list.finish()
