@@ -66,26 +66,27 @@ pub(crate) struct LogArgs {
 }
 
 pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Failure> {
-    let Session { tidings, out, caller } = session;
+    let Session { service, out } = session;
     match command {
         Analysis::Summary => {
-            let (summary, crawled) = (analysis::summary(tidings)?, analysis::crawled(tidings)?);
+            let (summary, crawled) = (service.summary()?, service.crawled()?);
             out.answer(&summary, |page| figures(page, &summary.analysis, crawled))
         }
         Analysis::Day { date } => {
             let day = one_day(session, date.as_deref())?;
-            out.answer(&day, |page| of_day(page, &day.analysis, analysis::zone(tidings)))
+            let zone = service.zone()?;
+            out.answer(&day, |page| of_day(page, &day.analysis, &zone))
         }
         Analysis::Days { days } => {
-            let days = analysis::days_ago(tidings, caller, *days)?;
+            let days = service.days_ago(*days)?;
             out.list(&days, &days.analysis, |page| of_days(page, &days.analysis))
         }
         Analysis::Device { device: Some(device) } => {
-            analysis::insert_device(tidings, device).wait()?;
+            service.insert_device(device)?;
             out.answer(&(), |page| page.line(format!("Reported one {device}.")))
         }
         Analysis::Device { device: None } => {
-            let devices = analysis::devices(tidings)?;
+            let devices = service.devices()?;
             out.answer(&devices, |page| {
                 let counts = [("pc", devices.pc), ("tablet", devices.tablet), ("mobile", devices.mobile)];
                 bars(page, "Device", "Reported", counts.map(|(name, count)| (name.to_owned(), count)));
@@ -101,15 +102,15 @@ pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Fai
 
 /// Returns the day of a date; without a date, today.
 fn one_day(session: &Session, date: Option<&str>) -> Result<OneDay, Failure> {
-    let Session { tidings, caller, .. } = session;
+    let Session { service, .. } = session;
     let Some(date) = date else {
-        let mut today = analysis::days_ago(tidings, caller, 0)?;
+        let mut today = service.days_ago(0)?;
         return Ok(OneDay { analysis: today.analysis.remove(0) });
     };
     let wrong = || Failure::usage(format!("{date:?} is no date: write YYYY-MM-DD"));
     let numbers = date.split('-').map(str::parse).collect::<Result<Vec<i64>, _>>().map_err(|_| wrong())?;
     let [year, month, day] = numbers[..] else { return Err(wrong()) };
-    Ok(analysis::day(tidings, caller, year, month, day)?)
+    Ok(service.day(year, month, day)?)
 }
 
 impl LogArgs {
@@ -171,7 +172,7 @@ fn log(session: &Session, args: &LogArgs) -> Result<Vec<Line>, Failure> {
 }
 
 fn filter(session: &Session, args: &LogArgs) -> Result<LogFilter, Failure> {
-    let since = Some(analysis::since(&session.tidings, args.window())?);
+    let since = Some(session.service.since(args.window())?);
     let (member, result) = (args.member.clone(), args.result.clone());
     Ok(LogFilter { member, result, since, ..LogFilter::default() })
 }
@@ -183,14 +184,14 @@ fn page(
     place: Option<LogPlace>,
     limit: i64,
 ) -> Result<(Vec<Line>, Option<LogPlace>), Failure> {
-    let page = analysis::browse(&session.tidings, &session.caller, filter, place, limit);
+    let page = session.service.log(filter, place, limit);
     let page =
         page.map_err(|error| unknown(error, "member", filter.member.as_deref().unwrap_or_default()))?;
     Ok((page.lines.into_iter().map(Line::from).collect(), page.next))
 }
 
-fn figures(page: &mut Page, figures: &analysis::Analysis, crawled: i64) {
-    page.fields(&[
+fn figures(page: &mut Page, figures: &analysis::Analysis, crawled: Option<i64>) {
+    let mut fields = vec![
         ("Visitors today", number(figures.today_visitor)),
         ("Visitors in all", number(figures.total_visitor)),
         ("Visitors a day", number(figures.day_avg_visitor)),
@@ -200,8 +201,9 @@ fn figures(page: &mut Page, figures: &analysis::Analysis, crawled: i64) {
         ("Searches", number(figures.search_count)),
         ("Posts", number(figures.posts_count)),
         ("Communications", number(figures.communication_avg)),
-        ("Of these, by crawlers", number(crawled)),
-    ]);
+    ];
+    fields.extend(crawled.map(|crawled| ("Of these, by crawlers", number(crawled))));
+    page.fields(&fields);
 }
 
 fn of_day(page: &mut Page, day: &Day, zone: &str) {

@@ -3,7 +3,7 @@
 //! An administrator is a member with a flag. Only the operator grants and revokes it, never over HTTP. A blacklisted
 //! member cannot sign in, and their tokens are revoked. No operation removes the last administrator who can sign in.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Tidings;
 use crate::account::{self, Admin, Caller, MemberRecord, Operator, SignUp};
@@ -89,14 +89,14 @@ pub fn revoke(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
 }
 
 /// The administrators.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Admins {
     /// The administrators by the date of the grant, the earliest first, then by id.
     pub admins: Vec<Administrator>,
 }
 
 /// An administrator.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Administrator {
     /// The id as registered.
     pub user_id: String,
@@ -116,7 +116,7 @@ pub fn list(tidings: &Tidings, caller: &Caller) -> Result<Admins> {
 }
 
 /// The blacklisted members.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Blacklist {
     /// The members by the date of the blacklisting, the latest first, then by id.
@@ -124,7 +124,7 @@ pub struct Blacklist {
 }
 
 /// A blacklisted member.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Blacklisted {
     /// The id as registered.

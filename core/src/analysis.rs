@@ -19,6 +19,7 @@ use crate::config;
 use crate::error::{Code, Error, Pending, Problem, Result};
 use crate::keyed;
 use crate::store::{Isolation, Moment, Store, StoreError, Topic, Tx};
+use crate::zone::Zone;
 
 #[cfg(feature = "demo")]
 pub(crate) mod backfill;
@@ -55,6 +56,7 @@ pub use visitor::Guest;
 use calendar::Calendar;
 use counters::Counter;
 use journal::{Journal, Record};
+use local_time::LocalTime;
 use log::{LogAccess, LoggedAnswer};
 use report::ReportCache;
 use retention::Retention;
@@ -248,10 +250,13 @@ pub struct Window {
 }
 
 impl Window {
-    /// Returns the start of the period.
-    fn since(self, calendar: &Calendar, now: Timestamp) -> Result<Timestamp> {
+    /// Returns the start of the period that ends `now` in a time zone, such as `Asia/Seoul`.
+    ///
+    /// # Errors
+    /// `bad request` when the window breaks its rule.
+    pub fn since(self, zone: &Zone, now: Timestamp) -> Result<Timestamp> {
         match (self.months, self.days, self.hours) {
-            (months @ 1.., 0, 0) => Ok(calendar.local_time().months_before(now, months)),
+            (months @ 1.., 0, 0) => Ok(LocalTime::new(zone.clone()).months_before(now, months)),
             (0, days @ 1.., 0) => Ok(now - days.saturating_mul(DAY_MS)),
             (0, 0, hours @ 1..) => Ok(now - hours.saturating_mul(DAY_MS / 24)),
             _ => Err(Error::BadRequest(WINDOW_RULE)),
@@ -264,7 +269,7 @@ impl Window {
 /// # Errors
 /// `bad request` when the window breaks its rule.
 pub fn since(tidings: &Tidings, window: Window) -> Result<Timestamp> {
-    window.since(&tidings.analysis().calendar, tidings.now())
+    window.since(tidings.analysis().calendar.local_time().zone(), tidings.now())
 }
 
 /// Returns the newest lines of a period, at most `limit` and never more than [`LOG_MAX`].
@@ -309,7 +314,8 @@ fn read_log(
     let analysis = tidings.analysis();
     let current = |tx: &mut dyn Tx| {
         let access = LogAccess::check(tx, tidings, &identity, user_id.as_deref())?;
-        let since = window.map_or(Ok(Timestamp::MIN), |w| w.since(&analysis.calendar, tidings.now()))?;
+        let since = window
+            .map_or(Ok(Timestamp::MIN), |w| w.since(analysis.calendar.local_time().zone(), tidings.now()))?;
         if limit < 0 {
             return Err(Error::BadRequest(LIMIT_RULE));
         }

@@ -8,7 +8,7 @@ use std::io::{self, BufRead};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Tidings;
 use crate::account::{Admin, Caller, Identity};
@@ -49,7 +49,7 @@ pub fn to_the_end(_: u64) -> ControlFlow<()> {
 }
 
 /// The result of an import of records that never change.
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MoveReport {
     /// The number of new records.
     pub inserted: u64,

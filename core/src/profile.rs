@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Tidings;
 use crate::account::{self, Caller, Identity, Member};
@@ -23,7 +23,7 @@ pub const LIST_MAX: i64 = 300;
 const TOKENS_SHOWN: usize = 32;
 
 /// The answer of `get_userinfo`.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UserInfo {
     /// The id as registered.
@@ -84,7 +84,7 @@ impl UserInfos {
 }
 
 /// The requested lists of a member.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Lists {
     /// The id as registered.

@@ -1,6 +1,6 @@
 //! The operator's operations on members: listing them, acting as or for a member, and setting a member's password.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::password::{Purpose, Turn};
 use super::{Caller, check_new_password, find, fold, revoke_tokens};
@@ -61,7 +61,7 @@ pub struct MemberQuery {
 }
 
 /// A page of members.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Members {
     /// The members, by id.
     pub members: Vec<MemberEntry>,
@@ -70,7 +70,7 @@ pub struct Members {
 }
 
 /// A member in the list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberEntry {
     /// The id as registered.
     pub user_id: String,

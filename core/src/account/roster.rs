@@ -6,7 +6,7 @@ use std::num::NonZero;
 use std::thread;
 
 use ::csv::StringRecord;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::password::{Check, Purpose, Turn};
@@ -25,7 +25,7 @@ use table::RosterEntry;
 pub(super) mod table;
 
 /// The result of an import of a roster.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct RosterReport {
     /// The number of new members.
     pub inserted: u64,
@@ -42,14 +42,14 @@ pub struct RosterReport {
 }
 
 /// The roster, or a page of it.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Roster {
     /// The members, by id.
     pub roster: Vec<RosterMember>,
 }
 
 /// A member on the roster.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RosterMember {
     /// The university's id for the member.
     pub id: String,

@@ -3,7 +3,7 @@
 //!
 //! The figures are read from a few counters, however many visitors and log lines exist.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::counters::{Counter, Counts};
 use super::local_time::{HOUR_MS, HOURS, LocalHour, date_text};
@@ -18,7 +18,7 @@ use crate::store::Tx;
 pub const MONTH_DAYS: i64 = 30;
 
 /// The counts of a day up to some time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Sums {
     /// Number of visitors.
     pub visitor: i64,
@@ -35,7 +35,7 @@ pub struct Sums {
 }
 
 /// The number of visitors of a day.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct DayVisitors {
     /// The day, `YYYY-MM-DD`.
     pub date: String,
@@ -44,7 +44,7 @@ pub struct DayVisitors {
 }
 
 /// The live figures of the current day.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Live {
     /// The current hour, 0 to 23.
     pub hour: usize,

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use serde::Deserialize;
+
 use super::counters::{Counter, Counts};
 use super::local_time::{HOURS, date_text, day_of};
 use super::report::{Devices, StudentVisits, read_students, sort};
@@ -18,7 +20,7 @@ const PERIOD_RULE: Problem =
     Problem::new(Code::InvalidValue, "a period ends on or after its first date and has at most 366 days");
 
 /// The figures of a day.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct DayFigures {
     /// The day, `YYYY-MM-DD`.
     pub date: String,
@@ -37,7 +39,7 @@ pub struct DayFigures {
 }
 
 /// The figures of a period of days.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Period {
     /// The days, oldest first.
     pub days: Vec<DayFigures>,

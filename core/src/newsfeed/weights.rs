@@ -1,6 +1,8 @@
 //! The weights in use: those that an operator has pinned, or those learned from the store's acts, or the settings'.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use super::learning::{self, Learned};
 use super::recent;
@@ -50,10 +52,10 @@ impl Scoring {
 }
 
 /// The weights of the recommended feed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct FeedWeights {
     /// Which of them are in use: `pinned`, `learned` or `settings`.
-    pub in_use: &'static str,
+    pub in_use: Cow<'static, str>,
     /// The weights in use.
     pub weights: Weights,
     /// The weights of the settings.
@@ -79,7 +81,7 @@ pub fn weights(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
             _ => "settings",
         };
         let weights = Scoring::current(tx, config)?.weights;
-        Ok(FeedWeights { in_use, weights, settings: Weights::of(config), learned, pinned })
+        Ok(FeedWeights { in_use: in_use.into(), weights, settings: Weights::of(config), learned, pinned })
     })
 }
 
