@@ -31,6 +31,7 @@ mod journal;
 mod live;
 pub(crate) mod local_time;
 pub(crate) mod log;
+mod log_page;
 mod period;
 pub(crate) mod recount;
 mod report;
@@ -44,6 +45,7 @@ pub use browse::{LogFilter, LogPage, LogPlace, browse};
 pub use live::{DayVisitors, Live, MONTH_DAYS, Sums, TodayCounts, live};
 pub(crate) use live::{today, today_counts};
 pub use log::Operation;
+pub use log_page::{InvalidLogPlace, LogLine, LogLines, LogQuery, log_page};
 pub use period::{DayFigures, PERIOD_MAX, Period, period};
 pub use report::{
     Analysis, Bursts, DAYS_MAX, Day, Days, Devices, HourVisitors, OneDay, Question, Realtime, StudentVisits,
