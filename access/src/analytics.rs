@@ -1,61 +1,23 @@
 //! The figures of the traffic, the access log and the state of the service.
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tidings_core::analysis::{
-    self, Days, Devices, Live, LogEntry, LogFilter, LogPage, LogPlace, OneDay, Period, Summary, Window,
+    self, Days, Devices, LogEntry, LogFilter, LogLines, LogPage, LogPlace, OneDay, Period, Summary, Window,
 };
-use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
-use tidings_core::stats::Stats;
+use tidings_core::status::{self, Status};
 
 use crate::Service;
 use crate::error::Result;
 use crate::http::Server;
 
-/// The state of the service, for administrators.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Status {
-    /// The live figures of the current day.
-    pub live: Live,
-    /// The number of communications of crawlers.
-    pub crawled: i64,
-    /// The name of the time zone in which days are counted.
-    pub zone: String,
-    /// The time by the clock of the service.
-    pub now: Timestamp,
-    /// Bytes of the database.
-    pub database_bytes: u64,
-    /// Bytes of its write-ahead log.
-    pub wal_bytes: u64,
-    /// The number of writes that have not been committed yet.
-    pub writes_waiting: usize,
-    /// How often each part of the data has changed.
-    pub changes: Changes,
-}
-
 impl Service {
     /// Returns the state of the service.
     ///
     /// # Errors
-    /// Those of [`analysis::live`].
+    /// Those of [`status::status`].
     pub fn status(&self) -> Result<Status> {
-        self.run(
-            |tidings, caller| {
-                let stats = Stats::of(tidings);
-                Ok(Status {
-                    live: analysis::live(tidings, caller)?,
-                    crawled: analysis::crawled(tidings)?,
-                    zone: analysis::zone(tidings).to_owned(),
-                    now: tidings.clock().now(),
-                    database_bytes: stats.database_bytes,
-                    wal_bytes: stats.wal_bytes,
-                    writes_waiting: stats.writes_waiting + stats.records_waiting,
-                    changes: Changes::of(tidings),
-                })
-            },
-            Server::status,
-        )
+        self.run(status::status, Server::status)
     }
 
     /// Returns the figures over all days.
@@ -181,7 +143,8 @@ impl Service {
                     ("before", place.map(|place| place.to_string())),
                     ("limit", Some(limit.to_string())),
                 ];
-                server.get(&["get_log"], &query)
+                let LogLines { log, next, looked_to } = server.get(&["get_log"], &query)?;
+                Ok(LogPage { lines: log.into_iter().map(LogEntry::from).collect(), next, looked_to })
             },
         )
     }

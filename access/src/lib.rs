@@ -34,7 +34,6 @@ mod notice;
 mod post;
 mod search;
 
-pub use analytics::Status;
 pub use error::{Error, Refusal, Result};
 pub use export::Take;
 pub use feed::{Feed, FeedPage};

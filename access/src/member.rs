@@ -74,13 +74,7 @@ impl Service {
     /// # Errors
     /// `Not found` if there is no such member; `Not admin` if the caller is another member.
     pub fn registered(&self, id: &str) -> Result<String> {
-        self.run(
-            |tidings, caller| match caller.on_behalf_of(tidings, id)? {
-                Caller::Member(id) => Ok(id),
-                _ => Ok(id.to_owned()),
-            },
-            |server| Ok(server.user_info(id)?.user_id),
-        )
+        Ok(self.user_info(id)?.user_id)
     }
 
     /// Returns a member's account.
@@ -89,7 +83,10 @@ impl Service {
     /// Those of [`Service::registered`].
     pub fn user_info(&self, id: &str) -> Result<UserInfo> {
         self.run(
-            |tidings, caller| profile::user_info(tidings, &caller.on_behalf_of(tidings, id)?),
+            |tidings, caller| match own(tidings, caller, id)? {
+                Some(member) => profile::user_info(tidings, &member),
+                None => profile::user_info_of(tidings, caller, id),
+            },
             |server| server.user_info(id),
         )
     }
@@ -101,7 +98,10 @@ impl Service {
     pub fn lists(&self, id: &str, kind: u8) -> Result<Lists> {
         let kind = kind.to_string();
         self.run(
-            |tidings, caller| profile::lists(tidings, &caller.on_behalf_of(tidings, id)?, &kind),
+            |tidings, caller| match own(tidings, caller, id)? {
+                Some(member) => profile::lists(tidings, &member, &kind),
+                None => profile::lists_of(tidings, caller, id, &kind),
+            },
             |server| match server.is_member(id) {
                 true => server.get(&["get_specific_userinfo", &kind], &[]),
                 false => server.get(&["get_member_lists", id, &kind], &[]),
@@ -115,7 +115,10 @@ impl Service {
     /// Those of [`Service::registered`].
     pub fn reset_measurement(&self, id: &str) -> Result<()> {
         self.run(
-            |tidings, caller| profile::reset_measurement(tidings, &caller.on_behalf_of(tidings, id)?),
+            |tidings, caller| match own(tidings, caller, id)? {
+                Some(member) => profile::reset_measurement(tidings, &member),
+                None => profile::reset_measurement_of(tidings, caller, id),
+            },
             |server| match server.is_member(id) {
                 true => server.done(&["reset_user_measurement"]),
                 false => server.done(&["reset_member_measurement", id]),
@@ -133,7 +136,10 @@ impl Service {
             new_nickname: &'a str,
         }
         self.run(
-            |tidings, caller| profile::change_nickname(tidings, &caller.on_behalf_of(tidings, id)?, nickname),
+            |tidings, caller| match own(tidings, caller, id)? {
+                Some(member) => profile::change_nickname(tidings, &member, nickname),
+                None => profile::change_nickname_of(tidings, caller, id, nickname),
+            },
             |server| {
                 let form = Form { new_nickname: nickname };
                 match server.is_member(id) {
@@ -151,8 +157,9 @@ impl Service {
     pub fn update_auto_login(&self, id: &str, auto_login: i64) -> Result<()> {
         let number = auto_login.to_string();
         self.run(
-            |tidings, caller| {
-                profile::update_auto_login(tidings, &caller.on_behalf_of(tidings, id)?, auto_login)
+            |tidings, caller| match own(tidings, caller, id)? {
+                Some(member) => profile::update_auto_login(tidings, &member, auto_login),
+                None => profile::update_auto_login_of(tidings, caller, id, auto_login),
             },
             |server| match server.is_member(id) {
                 true => server.done(&["update_auto_login", &number]),

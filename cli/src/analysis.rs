@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use tidings_core::analysis::{self, Day, LogEntry, LogFilter, LogPlace, OneDay, Window};
+use tidings_core::analysis::{self, Day, LogFilter, LogLine, LogPlace, OneDay, Window};
 use tidings_tui::number::number;
 
 use crate::failure::Failure;
@@ -126,22 +126,7 @@ impl LogArgs {
 /// The log as `--json` prints it.
 #[derive(Serialize)]
 struct Log {
-    log: Vec<Line>,
-}
-
-/// A line of the log as `--json` and `--ndjson` print it.
-#[derive(Serialize)]
-struct Line {
-    #[serde(flatten)]
-    entry: LogEntry,
-    /// Null in lines of versions that did not store it.
-    result: Option<String>,
-}
-
-impl From<LogEntry> for Line {
-    fn from(mut entry: LogEntry) -> Self {
-        Self { result: entry.result.take(), entry }
-    }
+    log: Vec<LogLine>,
 }
 
 /// Prints the log line by line, without a limit on its length.
@@ -151,7 +136,7 @@ fn all_of_log(session: &Session, args: &LogArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Returns the newest lines, as many as the arguments ask for.
-fn log(session: &Session, args: &LogArgs) -> Result<Vec<Line>, Failure> {
+fn log(session: &Session, args: &LogArgs) -> Result<Vec<LogLine>, Failure> {
     /// The default for the number of lines.
     const LIMIT: i64 = 100;
     let filter = filter(session, args)?;
@@ -183,11 +168,11 @@ fn page(
     filter: &LogFilter,
     place: Option<LogPlace>,
     limit: i64,
-) -> Result<(Vec<Line>, Option<LogPlace>), Failure> {
+) -> Result<(Vec<LogLine>, Option<LogPlace>), Failure> {
     let page = session.service.log(filter, place, limit);
     let page =
         page.map_err(|error| unknown(error, "member", filter.member.as_deref().unwrap_or_default()))?;
-    Ok((page.lines.into_iter().map(Line::from).collect(), page.next))
+    Ok((page.lines.into_iter().map(LogLine::from).collect(), page.next))
 }
 
 fn figures(page: &mut Page, figures: &analysis::Analysis, crawled: Option<i64>) {
@@ -248,7 +233,7 @@ fn bars(page: &mut Page, name: &str, counted: &str, counts: impl IntoIterator<It
     page.table(&table, "");
 }
 
-fn of_log(page: &mut Page, log: &[Line]) {
+fn of_log(page: &mut Page, log: &[LogLine]) {
     let columns = [
         Column::whole(dated("Date")),
         Column::whole("Member"),
@@ -258,7 +243,7 @@ fn of_log(page: &mut Page, log: &[Line]) {
         Column::text("Result").optional(),
     ];
     let mut table = Table::new(columns);
-    for Line { entry, result } in log {
+    for LogLine { entry, result, .. } in log {
         let (date, status) = (local(entry.date), entry.status.to_string());
         let (id, method, path) = (entry.user_id.clone(), entry.method.clone(), entry.path.clone());
         table.row([date, id, method, path, status, result.clone().unwrap_or_default()]);

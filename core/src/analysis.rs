@@ -9,7 +9,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Tidings;
 use crate::account::{self, Caller, Client, fold};
@@ -32,6 +32,7 @@ mod journal;
 mod live;
 pub(crate) mod local_time;
 pub(crate) mod log;
+mod log_page;
 mod period;
 pub(crate) mod recount;
 mod report;
@@ -45,6 +46,7 @@ pub use browse::{LogFilter, LogPage, LogPlace, browse};
 pub use live::{DayVisitors, Live, MONTH_DAYS, Sums, TodayCounts, live};
 pub(crate) use live::{today, today_counts};
 pub use log::Operation;
+pub use log_page::{InvalidLogPlace, LogLine, LogLines, LogQuery, log_page};
 pub use period::{DayFigures, PERIOD_MAX, Period, period};
 pub use report::{
     Analysis, Bursts, DAYS_MAX, Day, Days, Devices, HourVisitors, OneDay, Question, Realtime, StudentVisits,
@@ -201,7 +203,7 @@ pub fn zone(tidings: &Tidings) -> &str {
 }
 
 /// A line of the access log.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LogEntry {
     #[serde(skip)]

@@ -176,7 +176,7 @@ mod tests {
         let outcomes = Outcome::ALL.into_iter().map(Error::from);
         let stores = stores.into_iter().chain(servers.map(StoreError::Server)).map(Error::Store);
         let lines =
-            outcomes.chain(errors).chain(stores).map(|error| format!("{error}: {}\n", advice(&error)));
+            outcomes.chain(errors).chain(stores).map(|error| format!("{error}: {}\n", of_core(&error)));
         insta::assert_snapshot!(lines.collect::<String>());
     }
 }

@@ -3,18 +3,12 @@
 //! A page reads a bounded range of the log, whatever the filter and the length of the log. If few lines match, a page
 //! may contain few lines or none; its `next` is the position of the next page.
 
-use std::fmt;
-use std::num::ParseIntError;
-use std::str::FromStr;
-
-use serde::{Deserialize, Deserializer, de::Error as _};
-
 use super::LogEntry;
 use super::log::{self, LogAccess, first_key};
 use crate::Tidings;
 use crate::account::{Caller, fold};
 use crate::clock::Timestamp;
-use crate::error::Error;
+use crate::error::Result;
 use crate::store::Tx;
 
 /// The maximum number of lines that a page with a filter by path or result reads.
@@ -39,28 +33,7 @@ pub struct LogFilter {
 
 /// A position in the log, directly before a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LogPlace(i64);
-
-/// Writes the position as text, which is a number that may have more digits than a JSON number keeps.
-impl fmt::Display for LogPlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl<'de> Deserialize<'de> for LogPlace {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
-    }
-}
-
-impl FromStr for LogPlace {
-    type Err = ParseIntError;
-
-    fn from_str(text: &str) -> Result<Self, ParseIntError> {
-        text.parse().map(Self)
-    }
-}
+pub struct LogPlace(pub(super) i64);
 
 impl LogEntry {
     /// Returns the position of the line, which is unique.
@@ -80,33 +53,6 @@ pub struct LogPage {
     pub looked_to: Option<Timestamp>,
 }
 
-impl<'de> Deserialize<'de> for LogPage {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Line {
-            user_id: String,
-            date: Timestamp,
-            path: String,
-            method: String,
-            status: i64,
-            result: Option<String>,
-            place: LogPlace,
-        }
-        #[derive(Deserialize)]
-        struct Page {
-            log: Vec<Line>,
-            next: Option<LogPlace>,
-            looked_to: Option<Timestamp>,
-        }
-        let Page { log, next, looked_to } = Page::deserialize(deserializer)?;
-        let entry = |line: Line| {
-            let Line { user_id, date, path, method, status, result, place: LogPlace(key) } = line;
-            LogEntry { key, user_id, date, path, method, status, result }
-        };
-        Ok(Self { lines: log.into_iter().map(entry).collect(), next, looked_to })
-    }
-}
-
 /// Returns the newest matching lines, or those after `place`: at most `limit` and never more than 1,000.
 ///
 /// # Errors
@@ -117,7 +63,7 @@ pub fn browse(
     filter: &LogFilter,
     place: Option<LogPlace>,
     limit: i64,
-) -> Result<LogPage, Error> {
+) -> Result<LogPage> {
     let (identity, analysis) = (caller.identify(tidings), tidings.analysis());
     let limit = limit.clamp(1, PAGE_MAX);
     let current = |tx: &mut dyn Tx| {

@@ -183,7 +183,7 @@ impl Kind for Posts {
     type Line = Line;
     const BATCH: usize = 2_000;
     const ACTION: Action = Action::PostImport;
-    const SCOPE: Option<Scope> = Some(Scope::PostsImport);
+    const SCOPE: Scope = Scope::PostsImport;
 
     /// The search index is merged while the batch is written.
     fn submitted(&self, tidings: &Tidings) {
