@@ -56,6 +56,19 @@ fn command_of(args: &[OsString]) -> Option<&str> {
     None
 }
 
+/// Returns the id after `--as`.
+fn acting(args: &[OsString]) -> Option<&str> {
+    let mut args = args.iter().filter_map(|arg| arg.to_str());
+    while let Some(arg) = args.next() {
+        match arg.strip_prefix("--as") {
+            Some("") => return args.next(),
+            Some(id) if id.starts_with('=') => return Some(&id[1..]),
+            _ => {}
+        }
+    }
+    None
+}
+
 /// Returns whether a command with these arguments can run on a server: it does not ask for help, and it names neither a
 /// database nor settings of its own.
 pub fn is_remote(args: &[OsString]) -> bool {
@@ -70,8 +83,7 @@ pub fn is_remote(args: &[OsString]) -> bool {
 /// # Panics
 /// When the database or its key cannot be read.
 pub fn sign_in(command: &mut Command, args: &[OsString], address: &str, path: &Path) {
-    let acting = args.iter().skip_while(|arg| *arg != "--as").nth(1);
-    let (condition, value) = match acting.and_then(|id| id.to_str()) {
+    let (condition, value) = match acting(args) {
         Some(id) => ("folded = $1", id.to_lowercase()),
         None => ("admin IS NOT NULL AND blacklisted IS NULL AND '' = $1", String::new()),
     };

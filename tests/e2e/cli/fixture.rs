@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
-use tidings_tests::{Database, Output, PASSWORD, Server, command_in, remote, run};
+use tidings_tests::{Database, Output, PASSWORD, Server, command_in, remote, run, wait_until};
 
 /// Posts with fixed ids, in the form that `post import` reads.
 const POSTS: &str = r#"
@@ -46,6 +46,12 @@ impl Fixture {
         let args = ["member", "sign-in-up", "s2026001", "--password-stdin"];
         let _ = fixture.with_input(&args, "secret password").succeeded();
         let _ = fixture.with_input(&["post", "import", "-"], POSTS.trim_start()).succeeded();
+        if remote::is_chosen() {
+            // A command on a database reads the posts itself.
+            wait_until("the feeds of the server show the posts", || {
+                fixture.stdout(&["feed", "popular"]).contains("650000000000000000000002")
+            });
+        }
         let add = ["notice", "add", "--title", "Library", "--post", "Open until ten.\nNot on Sundays."];
         fixture.notice = String::from(fixture.stdout(&add).trim());
         let add = ["notice", "add", "--title", "곧 공개될 공지입니다 🎉", "--post", "Later.", "--hidden"];
@@ -113,6 +119,7 @@ pub(crate) fn with_redactions(assert: impl FnOnce()) {
         (r"\b[0-9a-f]{27}\b", "[next of a feed, 27 digits]"),
         // Shown where the database is named by a variable, as in the tests on PostgreSQL.
         (r"(! Usage: .*) --db <PATH\|URL>", "$1"),
+        (r"(! Usage: .*) --server <URL>", "$1"),
     ];
     insta::with_settings!({ filters => filters }, { assert() });
 }
