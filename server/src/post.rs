@@ -357,8 +357,23 @@ mod tests {
         assert_eq!(outcome(&service.call(by(&member, import("no post"))).await), "403 Not admin");
         let huge = with(import(""), "content-length", "99999999999");
         assert_eq!(outcome(&service.call(by(&member, huge)).await), "403 Not admin");
-        let text = post("/import_posts", "text/csv", line(1));
+        let text = post("/import_posts", "text/plain", line(1));
         assert_eq!(outcome(&service.call(text).await), "415 unsupported media type");
+    }
+
+    #[tokio::test]
+    async fn posts_are_also_csv_and_feeds() {
+        let service = service();
+        let token = service.admin("boss").await;
+        let feed = r#"{"version": "https://jsonfeed.org/version/1.1", "title": "F", "items": [
+            {"id": "1", "url": "https://example.org/feed", "title": "In a feed"}]}"#;
+        for (content_type, body) in [
+            ("text/csv; charset=utf-8", "title,url\nIn a table,https://example.org/table\n"),
+            ("Application/Feed+JSON", feed),
+        ] {
+            let answer = json(&service.call(by(&token, post("/import_posts", content_type, body))).await);
+            assert_eq!((&answer["inserted"], &answer["errors"]), (&1.into(), &serde_json::json!([])), "{answer}");
+        }
     }
 
     #[tokio::test]
