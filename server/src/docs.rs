@@ -35,7 +35,11 @@ pub(crate) use schema::{Done, Success};
 
 const JSON: &str = "application/json";
 const NDJSON: &str = "application/x-ndjson";
+const CSV: &str = "text/csv";
 const FORM: &str = "application/x-www-form-urlencoded";
+
+/// The operation whose body has an object in it, which a form cannot have.
+const NESTED: &str = "pin_feed_weights";
 
 #[derive(OpenApi)]
 #[openapi(
@@ -208,10 +212,11 @@ fn complete(operation: &mut Operation) {
         ("503", "Overloaded"),
     ];
     if let Some(RefOr::T(body)) = &mut operation.request_body {
-        if let Some(json) = body.content.get(JSON).filter(|_| body.content.len() == 1).cloned() {
+        let is_flat = body.content.len() == 1 && operation.operation_id.as_deref() != Some(NESTED);
+        if let Some(json) = body.content.get(JSON).filter(|_| is_flat).cloned() {
             body.content.insert(FORM.into(), json);
         }
-        let is_import = body.content.contains_key(NDJSON);
+        let is_import = body.content.contains_key(NDJSON) || body.content.contains_key(CSV);
         responses.push(("413", if is_import { "ImportTooLarge" } else { "BodyTooLarge" }));
         responses.push(("415", "UnsupportedMediaType"));
     }

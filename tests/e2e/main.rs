@@ -30,6 +30,7 @@ mod notice;
 mod post;
 mod postgres;
 mod profile;
+mod remote_administration;
 mod search;
 mod tui;
 mod words;

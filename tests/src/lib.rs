@@ -37,7 +37,7 @@ pub mod usage;
 mod wait;
 pub mod wal;
 
-pub use answer::Answer;
+pub use answer::{Answer, LINES};
 pub use binary::{Output, command, command_in, run};
 pub use caller::{Caller, PASSWORD, Request};
 pub use database::{Database, beside, integrity, location};

@@ -60,31 +60,41 @@ pub(super) type Values = [f32; SIGNALS];
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights(pub(super) Values);
 
-/// The fields of [`Weights`] in the OpenAPI document.
+/// The weight of each signal, from 0 to 1,000. It describes `Weights` in the OpenAPI document.
 #[cfg(feature = "openapi")]
 #[derive(utoipa::ToSchema)]
 #[expect(dead_code, reason = "the fields are for the document only")]
 pub struct SignalWeights {
     /// The weight of the similarity to the topics of the member's acts.
-    topic: Option<f64>,
+    #[schema(required = false)]
+    topic: f64,
     /// The weight of the similarity to the tags.
-    tag: Option<f64>,
+    #[schema(required = false)]
+    tag: f64,
     /// The weight of the similarity to the words.
-    word: Option<f64>,
+    #[schema(required = false)]
+    word: f64,
     /// The weight of the similarity to the meaning of the words.
-    meaning: Option<f64>,
+    #[schema(required = false)]
+    meaning: f64,
     /// The weight of the similarity to the nearest posts that the member liked or viewed.
-    near: Option<f64>,
+    #[schema(required = false)]
+    near: f64,
     /// The weight of how new the post is to the member.
-    novel: Option<f64>,
+    #[schema(required = false)]
+    novel: f64,
     /// The weight of how recent it is among the posts of its topic.
-    recent: Option<f64>,
+    #[schema(required = false)]
+    recent: f64,
     /// The weight of how fresh it is in days.
-    fresh: Option<f64>,
+    #[schema(required = false)]
+    fresh: f64,
     /// The weight of how popular it is.
-    popular: Option<f64>,
+    #[schema(required = false)]
+    popular: f64,
     /// The weight of how many people who acted on the member's posts acted on it.
-    together: Option<f64>,
+    #[schema(required = false)]
+    together: f64,
 }
 
 impl Signal {

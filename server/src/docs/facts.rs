@@ -9,13 +9,14 @@ use utoipa::openapi::schema::{Components, Object};
 use utoipa::openapi::{RefOr, Schema};
 
 mod administration;
+mod remote;
 
 /// The longest address of a post or an image.
 const ADDRESS_MAX: usize = tidings_core::post::URL_MAX;
 
 /// Returns what is known of a field of a schema: keywords of JSON Schema.
 fn fact(schema: &str, field: &str) -> Option<Value> {
-    if let Some(fact) = administration::of_field(schema, field) {
+    if let Some(fact) = administration::of_field(schema, field).or_else(|| remote::of_field(schema, field)) {
         return Some(fact);
     }
     if schema.ends_with("Fields") {
@@ -251,7 +252,8 @@ fn of_parameter(name: &str) -> Option<Value> {
         "next" => json!({ "minLength": 1, "maxLength": 1_000, "examples": ["AAAAAAAAAAEAAAAAAAAAlg"] }),
         "format" => json!({ "enum": ["json", "atom", "json-feed"] }),
         "events" => json!({
-            "pattern": "^(notice|post|counts)(,(notice|post|counts))*$", "examples": ["notice,post"],
+            "pattern": "^(notice|post|counts|changes)(,(notice|post|counts|changes))*$",
+            "examples": ["notice,post"],
         }),
         "last_event_id" | "Last-Event-ID" => json!({ "maxLength": 100, "examples": ["118-42"] }),
         _ => return None,
@@ -320,9 +322,10 @@ pub(super) fn objects(schema: &mut RefOr<Schema>) -> Vec<&mut Object> {
 
 /// Writes what is known into the parameters of an operation.
 pub(super) fn write_parameters(operation: &mut Operation) {
+    let id = operation.operation_id.as_deref().unwrap_or_default();
     for parameter in operation.parameters.iter_mut().flatten() {
         let RefOr::T(Parameter { name, schema: Some(schema), .. }) = parameter else { continue };
-        if let Some(fact) = of_parameter(name) {
+        if let Some(fact) = remote::of_parameter(id, name).or_else(|| of_parameter(name)) {
             merge(schema, fact);
         }
     }
