@@ -55,6 +55,8 @@ scopes! {
     AnalyticsRead = "analytics:read": "read the access log, and reports in full",
     /// Read and verify the audit trail.
     AuditRead = "audit:read": "read and verify the audit trail",
+    /// Add and remove webhooks, which receive notices and feedback.
+    Webhooks = "webhooks": "add and remove webhooks, which receive notices and feedback",
 }
 
 impl Scope {
