@@ -34,7 +34,7 @@ use crate::syndication::Documents;
 use crate::upload::Upload;
 use crate::{
     account, admin, analysis, audit, client, docs, events, feedback, health, home, key, main_info, newsfeed,
-    notice, otp, post, profile, request, search, sessions, target, words,
+    notice, otp, post, profile, request, search, sessions, target, webhook, words,
 };
 
 /// The state that all requests share.
@@ -249,6 +249,7 @@ pub(crate) fn operations(config: &Config) -> Vec<Route> {
         otp::routes(),
         admin::routes(),
         key::routes(),
+        webhook::routes(),
         audit::routes(),
         notice::routes(),
         main_info::routes(),

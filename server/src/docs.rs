@@ -16,7 +16,7 @@ use crate::request::Call;
 use crate::route::Route;
 use crate::{
     account, admin, analysis, audit, events, feedback, health, home, key, main_info, newsfeed, notice, otp,
-    post, profile, search, sessions, words,
+    post, profile, search, sessions, webhook, words,
 };
 
 mod caching;
@@ -77,6 +77,13 @@ const FORM: &str = "application/x-www-form-urlencoded";
         key::get_keys,
         key::add_key,
         key::remove_key,
+        webhook::get_webhooks,
+        webhook::add_webhook,
+        webhook::remove_webhook,
+        webhook::rotate_webhook,
+        webhook::test_webhook,
+        webhook::get_webhook_deliveries,
+        webhook::retry_webhook_delivery,
         audit::get_audit,
         audit::verify_audit,
         notice::get_all_notice,

@@ -109,6 +109,7 @@ mod testing;
 mod timeouts;
 mod unsent;
 mod upload;
+mod webhook;
 mod words;
 
 pub use config::{BasePath, Config, InvalidText, IpNet, Origin, SETTINGS};

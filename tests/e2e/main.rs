@@ -31,4 +31,5 @@ mod postgres;
 mod profile;
 mod search;
 mod tui;
+mod webhook;
 mod words;

@@ -108,6 +108,17 @@ pub const OPERATIONS: &[Operation] = &[
         r#"{"name": "key {n}", "scopes": ["posts"], "expires": "2096-01-02T03:04:05Z"}"#,
     ),
     act("/remove_key/{key_obi}", Administrators),
+    get("/get_webhooks", Administrators),
+    post(
+        "/add_webhook",
+        Administrators,
+        r#"{"name": "webhook {n}", "url": "https://receiver.invalid/", "events": ["feedback.created"]}"#,
+    ),
+    act("/remove_webhook/{webhook_obi}", Administrators),
+    act("/rotate_webhook/{webhook_obi}", Administrators),
+    act("/test_webhook/{webhook_obi}", Administrators),
+    get("/get_webhook_deliveries", Administrators),
+    act("/retry_webhook_delivery/{delivery_obi}", Administrators),
     get("/get_audit", Administrators),
     get("/verify_audit", Administrators),
     // Notices and the front page.

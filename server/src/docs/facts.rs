@@ -9,6 +9,7 @@ use utoipa::openapi::schema::{Components, Object};
 use utoipa::openapi::{RefOr, Schema};
 
 mod administration;
+mod webhooks;
 
 /// The longest address of a post or an image.
 const ADDRESS_MAX: usize = tidings_core::post::URL_MAX;
@@ -16,6 +17,9 @@ const ADDRESS_MAX: usize = tidings_core::post::URL_MAX;
 /// Returns what is known of a field of a schema: keywords of JSON Schema.
 fn fact(schema: &str, field: &str) -> Option<Value> {
     if let Some(fact) = administration::of_field(schema, field) {
+        return Some(fact);
+    }
+    if let Some(fact) = webhooks::of_field(schema, field) {
         return Some(fact);
     }
     if schema.ends_with("Fields") {
@@ -221,8 +225,11 @@ fn of_structure(schema: &str, field: &str) -> Option<Value> {
 fn of_parameter(name: &str) -> Option<Value> {
     Some(match name {
         "user_id" => json!({ "minLength": 1, "maxLength": 1_000, "examples": ["ann"] }),
-        "notice_obi" | "feedback_obi" | "session_obi" | "draft_obi" => id("6560c1a2ffeeddccbbaa0001"),
+        "notice_obi" | "feedback_obi" | "session_obi" | "draft_obi" | "delivery_obi" => {
+            id("6560c1a2ffeeddccbbaa0001")
+        }
         "key_obi" => json!({ "minLength": 1, "maxLength": 1_000, "examples": ["importer"] }),
+        "webhook_obi" => json!({ "minLength": 1, "maxLength": 1_000, "examples": ["chat"] }),
         "before" => json!({ "examples": [7] }),
         "action" => json!({ "maxLength": 50, "examples": ["notice.insert"] }),
         "actor" | "subject" => json!({ "maxLength": 1_000, "examples": ["ann"] }),
