@@ -81,7 +81,8 @@ impl State {
             headers.push((name.to_lowercase(), value.to_owned()));
         }
         let length = headers.iter().find(|(name, _)| name == "content-length");
-        let length = length.and_then(|(_, value)| value.parse().ok()).unwrap_or_default();
+        let length = length.and_then(|(_, value)| value.parse().ok());
+        let length = length.ok_or(std::io::ErrorKind::UnexpectedEof)?;
         let mut body = vec![0; length];
         reader.read_exact(&mut body)?;
         let body = String::from_utf8_lossy(&body).into_owned();

@@ -26,9 +26,13 @@ const PRIVATE: Problem = Problem::invalid(
 /// # Errors
 /// The rule that the URL breaks.
 pub(super) fn parse(text: &str, allows_private: bool) -> Result<String, Problem> {
-    let url = Url::parse(text.trim()).ok().filter(|url| {
+    let text = text.trim();
+    // Otherwise line breaks would be left out.
+    let is_visible = !text.contains(|c: char| c.is_control() || c.is_whitespace());
+    let url = Url::parse(text).ok().filter(|url| {
         let has_user = !url.username().is_empty() || url.password().is_some();
         matches!(url.scheme(), "https" | "http")
+            && is_visible
             && url.has_host()
             && !has_user
             && url.fragment().is_none()
@@ -179,6 +183,8 @@ mod tests {
             "",
             "example.org",
             "ftp://example.org/",
+            "https://example.org/a\nb",
+            "https://example.org/a b",
             "file:///etc/passwd",
             "https://",
             "https://ann:pw@example.org/",

@@ -24,9 +24,11 @@ use crate::{feedback, notice, outbox};
 pub(super) const DELAYS: [i64; 7] = [10, 60, 5 * 60, 30 * 60, 2 * 60 * 60, 6 * 60 * 60, 24 * 60 * 60];
 /// The time until the next look if nothing happens.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// The time until the next look while another server has the lease, while a delivery is being sent, so that the lease is renewed,
-/// and after a failure.
+/// The time until the next look while another server has the lease, and while a delivery is being sent, so that the lease is
+/// renewed.
 const SHORT_INTERVAL: Duration = Duration::from_secs(1);
+/// The time until the next look after a failure of the store.
+const FAILURE_INTERVAL: Duration = Duration::from_secs(5);
 /// The minimum time between two counts of the deliveries.
 const COUNT_INTERVAL: Duration = Duration::from_secs(5);
 /// The time for which a service that stops waits for receivers.
@@ -180,7 +182,7 @@ impl Worker {
             let version = self.store.version(Topic::Webhooks);
             let pause = self.pass().unwrap_or_else(|error| {
                 tracing::warn!(cause = error.detail(), "webhooks cannot be sent yet");
-                SHORT_INTERVAL
+                FAILURE_INTERVAL
             });
             let has_outcome = || self.waiting.load(Ordering::Acquire) > 0;
             versions.wait_for(Topic::Webhooks, version, pause, || is_stopped() || has_outcome());
