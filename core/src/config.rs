@@ -24,6 +24,7 @@ pub use verifier::{HttpVerifier, IdPattern, Verifier};
 
 /// The settings of the service.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Config {
     /// Characters of an id.
     pub id_length: Bounds,

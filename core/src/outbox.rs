@@ -80,14 +80,14 @@ impl Serialize for Event {
 }
 
 /// Returns the body of a delivery.
-pub(crate) fn body(event: &str, date: Timestamp, data: &impl Serialize) -> Result<String, StoreError> {
+pub(crate) fn body(event: &str, at: Timestamp, data: &impl Serialize) -> Result<String, StoreError> {
     #[derive(Serialize)]
     struct Body<'a, T> {
         r#type: &'a str,
         timestamp: Timestamp,
         data: &'a T,
     }
-    serde_json::to_string(&Body { r#type: event, timestamp: date, data }).map_err(StoreError::other)
+    serde_json::to_string(&Body { r#type: event, timestamp: at, data }).map_err(StoreError::other)
 }
 
 /// Returns the id of the delivery of an event to a webhook. It is the same whenever and wherever it is computed, so a receiver

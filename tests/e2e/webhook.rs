@@ -35,8 +35,8 @@ fn a_notice_and_feedback_arrive_once_and_signed() {
     let _ = ann.post("/send_feedback", json!({ "type": "question", "post": "When?" })).succeeded();
     wait_until("both have arrived", || receiver.deliveries().len() == 2 && waiting(&boss) == 0);
 
-    let received = receiver.deliveries();
-    let of = |event: &str| received.iter().find(|delivery| delivery.json()["type"] == event).unwrap();
+    let deliveries = receiver.deliveries();
+    let of = |event: &str| deliveries.iter().find(|delivery| delivery.json()["type"] == event).unwrap();
     let (published, feedback) = (of("notice.published"), of("feedback.created"));
     assert!(published.is_signed_with(&secret) && feedback.is_signed_with(&secret));
     assert_ne!(published.header("webhook-id"), feedback.header("webhook-id"));
@@ -86,9 +86,9 @@ fn a_receiver_that_fails_is_tried_again_and_does_not_delay_others() {
     let id = listed.text("/deliveries/0/_id");
     let _ = server.cli(["webhook", "retry", &id]).succeeded();
     wait_until("it is accepted", || waiting(&boss) == 0);
-    let received = down.deliveries();
-    assert_eq!(received.len(), 2);
-    assert!(received.iter().all(|delivery| delivery.header("webhook-id") == id));
+    let deliveries = down.deliveries();
+    assert_eq!(deliveries.len(), 2);
+    assert!(deliveries.iter().all(|delivery| delivery.header("webhook-id") == id));
     assert_eq!(boss.get(&format!("/retry_webhook_delivery/{id}")).outcome(), "404 Not found");
 }
 
@@ -107,11 +107,11 @@ fn what_was_acknowledged_before_a_kill_arrives_after_the_restart() {
         let _ = boss.get(&format!("/retry_webhook_delivery/{delivery}"));
     }
     wait_until("it has arrived", || waiting(&boss) == 0);
-    let received = receiver.deliveries();
-    let last = received.last().unwrap();
+    let deliveries = receiver.deliveries();
+    let last = deliveries.last().unwrap();
     assert_eq!(last.json()["data"]["_id"], json!(notice));
     assert!(last.is_signed_with(&secret));
-    assert!(received.iter().all(|delivery| delivery.header("webhook-id") == last.header("webhook-id")));
+    assert!(deliveries.iter().all(|delivery| delivery.header("webhook-id") == last.header("webhook-id")));
 }
 
 #[test]

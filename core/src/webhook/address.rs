@@ -68,13 +68,13 @@ pub(super) fn is_public(ip: IpAddr) -> bool {
 
 fn is_public_v4(ip: Ipv4Addr) -> bool {
     let [a, b, c, _] = ip.octets();
-    let is_special = match (a, b, c) {
-        // This network, loopback, multicast, reserved, and broadcast.
-        (0 | 127 | 224.., ..) => true,
+    // This network, loopback, multicast, reserved, and broadcast.
+    let is_special = matches!(a, 0 | 127 | 224..)
         // Shared between customers of a provider, protocol assignments, relays of 6to4, and benchmarks.
-        (100, 64..=127, _) | (192, 0, 0) | (192, 88, 99) | (198, 18 | 19, _) => true,
-        _ => ip.is_private() || ip.is_link_local() || ip.is_documentation(),
-    };
+        || matches!((a, b, c), (100, 64..=127, _) | (192, 0, 0) | (192, 88, 99) | (198, 18 | 19, _))
+        || ip.is_private()
+        || ip.is_link_local()
+        || ip.is_documentation();
     !is_special
 }
 
