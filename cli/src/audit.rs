@@ -12,6 +12,7 @@ use crate::export;
 use crate::failure::Failure;
 use crate::output::{Column, Style, Table, dated, local, stream_pages};
 use crate::session::Session;
+use crate::whole_file::Readers;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Audit {
@@ -87,7 +88,7 @@ pub(crate) fn run(session: &Session, command: &Audit) -> Result<ExitCode, Failur
         Audit::Export { file } => export::run(
             session,
             file,
-            "records",
+            ("records", Readers::Umask),
             |take| audit::export(tidings, caller, take),
             |page, exported| page.line(format!("{} records exported", number(exported.records))),
         ),

@@ -25,6 +25,9 @@ use crate::store;
 pub(crate) struct Backup {
     /// The file; an existing backup is replaced, any other existing file is refused
     file: PathBuf,
+    /// Leave out what the database file still has of deleted rows
+    #[arg(long)]
+    compact: bool,
 }
 
 #[derive(Debug, Args)]
@@ -36,12 +39,13 @@ pub(crate) struct Restore {
     yes: bool,
 }
 
-pub(crate) fn run(global: &Global, Backup { file }: &Backup) -> Result<ExitCode, Failure> {
+pub(crate) fn run(global: &Global, Backup { file, compact }: &Backup) -> Result<ExitCode, Failure> {
     let operator = operator(global)?;
     let database = database::named(global)?;
     let (out, bar) = (Output::new(global), StepBar::new());
     let stop = interrupt::stop()?;
-    let done = backup::backup(operator, &database, file, &mut |step| bar.show(step), &stop);
+    let backup = if *compact { backup::backup_compact } else { backup::backup };
+    let done = backup(operator, &database, file, &mut |step| bar.show(step), &stop);
     bar.clear();
     let report = done.map_err(|error| explained(&error, Work::Backup))?;
     out.answer(&report, |page| page.line(format!("{} is a backup: {}.", file.display(), figures(&report))))

@@ -12,20 +12,20 @@ use crate::failure::Failure;
 use crate::output::{self, Page};
 use crate::progress::Watch;
 use crate::session::Session;
-use crate::whole_file::WholeFile;
+use crate::whole_file::{Readers, WholeFile};
 
 /// Receives complete lines and the number of records so far, and can stop the export.
 pub(crate) type Take<'t> = &'t mut dyn FnMut(&[u8], u64) -> ControlFlow<()>;
 
-/// Writes the records that `export` passes on to `file`, or to standard output if it is `-`. `what` names the records, and
-/// `people` prints the answer for people.
+/// Writes the records that `export` passes on to `file`, or to standard output if it is `-`. `what` names the records,
+/// `readers` are those of a new file, and `people` prints the answer for people.
 ///
 /// # Errors
 /// The failure of the export; when the file cannot be written; a usage failure if records and answer would be mixed.
 pub(crate) fn run<T: Serialize>(
     session: &Session,
     file: &Path,
-    what: &'static str,
+    (what, readers): (&'static str, Readers),
     export: impl FnOnce(Take<'_>) -> CoreResult<T>,
     people: impl FnOnce(&mut Page, &T),
 ) -> Result<ExitCode, Failure> {
@@ -33,7 +33,7 @@ pub(crate) fn run<T: Serialize>(
         return to_stdout(session, what, export);
     }
     let watch = Watch::start(what);
-    let mut whole = WholeFile::beside(&session.tidings, file)?;
+    let mut whole = WholeFile::beside(&session.tidings, file, readers)?;
     let exported = pass_on(export, |lines, done| whole.append(lines).map(|()| watch.told(done)))?;
     if !watch.is_interrupted() {
         whole.keep()?;

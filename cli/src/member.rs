@@ -4,13 +4,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use tidings_core::account::{self, Caller, SignIn, SignUp};
+use tidings_core::account::{self, Caller, SignIn, SignUp, data};
 use tidings_core::{Error, admin, profile};
+use tidings_tui::number::number;
 
+use crate::export;
 use crate::failure::Failure;
 use crate::password::{self, Password};
 use crate::progress::Watch;
 use crate::session::{Session, refused_to_members, registered, unknown};
+use crate::whole_file::Readers;
 
 mod list;
 mod sessions;
@@ -101,6 +104,16 @@ pub(crate) enum Member {
     ResetOtp {
         /// The member
         id: String,
+    },
+    /// Write everything that is stored about a member to a file, as one JSON object
+    #[command(
+        after_help = "Examples:\n  tidings member export ann ann.json\n  tidings --as ann member export ann -"
+    )]
+    Export {
+        /// The member
+        id: String,
+        /// The file, or - for standard output
+        file: PathBuf,
     },
     /// Remove a member with all lists and the measured interest
     #[command(after_help = "Example: tidings member remove ann --yes")]
@@ -199,6 +212,7 @@ pub(crate) fn run(session: &Session, command: &Member) -> Result<ExitCode, Failu
             })?;
             out.answer(&(), |page| page.line(format!("{id} signs in with the password alone.")))
         }
+        Member::Export { id, file } => export_data(session, id, file),
         Member::Remove { id, yes } => remove(session, id, *yes),
         Member::Import { file } => import(session, file),
     }
@@ -213,6 +227,24 @@ fn import(session: &Session, file: &Path) -> Result<ExitCode, Failure> {
     watch.answer(&session.out, &report, |page| {
         page.imported(report.inserted, None, report.skipped, &report.errors, &report.about);
     })
+}
+
+fn export_data(session: &Session, id: &str, file: &Path) -> Result<ExitCode, Failure> {
+    let Session { tidings, caller, .. } = session;
+    let member = session.member(id)?;
+    export::run(
+        session,
+        file,
+        ("entries", Readers::Owner),
+        |take| match caller {
+            Caller::Operator => data::export_of(tidings, caller, id, take),
+            _ => data::export(tidings, &member, take),
+        },
+        |page, exported| {
+            let id = registered(&member, id);
+            page.line(format!("The data of {id} is exported: {} entries", number(exported.entries)));
+        },
+    )
 }
 
 fn give_password(session: &Session, id: &str, password: &Password) -> Result<ExitCode, Failure> {

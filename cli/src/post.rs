@@ -10,6 +10,7 @@ use tidings_tui::number::number;
 use crate::export;
 use crate::failure::Failure;
 use crate::session::{Session, unknown};
+use crate::whole_file::Readers;
 
 mod fields;
 mod import;
@@ -120,7 +121,7 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
         Post::Export { file } => export::run(
             session,
             file,
-            "posts",
+            ("posts", Readers::Umask),
             |take| post::export(tidings, caller, take),
             |page, exported| page.line(format!("{} posts exported", number(exported.posts))),
         ),

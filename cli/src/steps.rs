@@ -37,6 +37,10 @@ impl StepBar {
                 );
             }
             Step::Verifying { done, of } => self.set("verifying", ROWS, done, of),
+            Step::Compacting => {
+                self.bar.set_message("compacting");
+                self.bar.tick();
+            }
             Step::Checking => {
                 self.bar.set_message("checking");
                 self.bar.tick();

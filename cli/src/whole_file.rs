@@ -16,6 +16,15 @@ pub(crate) struct WholeFile {
     out: Out,
 }
 
+/// Who may read a new file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Readers {
+    /// Only its owner.
+    Owner,
+    /// Everyone whom the `umask` allows.
+    Umask,
+}
+
 enum Out {
     /// A temporary file in the same directory.
     Beside(BufWriter<NamedTempFile>),
@@ -28,7 +37,7 @@ impl WholeFile {
     ///
     /// # Errors
     /// When it cannot be written; a usage failure if it is a file of the open database.
-    pub(crate) fn beside(tidings: &Tidings, path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn beside(tidings: &Tidings, path: &Path, readers: Readers) -> Result<Self, Failure> {
         if tidings.owns(path) {
             let path = path.display();
             let what = "is the database itself, or one of its files";
@@ -41,7 +50,7 @@ impl WholeFile {
             _ => {
                 // A link is followed: its target is replaced.
                 let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-                draft_file::beside(&place, false)
+                draft_file::beside(&place, readers == Readers::Owner)
                     .map(|file| Out::Beside(BufWriter::with_capacity(1 << 16, file)))
             }
         };

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::progress::Percent;
 use crate::session::{Session, refused_to_members};
-use crate::whole_file::{WholeFile, unwritable};
+use crate::whole_file::{Readers, WholeFile, unwritable};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Words {
@@ -52,7 +52,7 @@ pub(crate) fn run(session: &Session, command: &Words) -> Result<ExitCode, Failur
 }
 
 fn export(tidings: &Tidings, caller: &Caller, file: &Path) -> Result<WordsReport, Failure> {
-    let mut whole = WholeFile::beside(tidings, file)?;
+    let mut whole = WholeFile::beside(tidings, file, Readers::Umask)?;
     let report = words::export(tidings, caller, &mut whole).map_err(|error| match error {
         Error::Internal(cause) => unwritable(file, &cause),
         error => explained(error),

@@ -22,6 +22,7 @@ use token::Claims;
 
 mod attempt;
 mod authority;
+pub mod data;
 mod device;
 pub(crate) mod import;
 pub mod key;

@@ -12,11 +12,11 @@ use std::ops::ControlFlow;
 use serde::Serialize;
 
 use crate::Tidings;
-use crate::account::{Caller, REMOVED, find, fold};
+use crate::account::{Caller, Member, REMOVED, find, fold};
 use crate::clock::Timestamp;
 use crate::error::{Error, Problem, Result};
 use crate::scope::Scope;
-use crate::store::Tx;
+use crate::store::{StoreError, Tx};
 use crate::trail::{self, Record};
 
 mod chain;
@@ -191,6 +191,16 @@ fn filter(tx: &mut dyn Tx, query: &AuditQuery) -> Result<Filter> {
         subject: party(&query.subject)?,
         action: action.transpose()?,
     })
+}
+
+/// Returns records that are about a member or about what they did, after the one with this number, earliest first.
+pub(crate) fn of_member(
+    tx: &mut dyn Tx,
+    member: &Member<'_>,
+    seq: i64,
+    limit: i64,
+) -> Result<Vec<AuditRecord>, StoreError> {
+    Ok(sql::of_member(tx, member, seq, limit)?.into_iter().map(AuditRecord::from).collect())
 }
 
 /// The answer to an export.

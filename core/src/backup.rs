@@ -164,12 +164,46 @@ pub fn backup(
     progress: &mut dyn FnMut(Step),
     stop: &CancelFlag,
 ) -> Result<Report> {
+    write_backup(database, to, Form::AsStored, progress, stop)
+}
+
+/// Does the same as [`backup`], and leaves out what SQLite keeps of deleted rows in unused parts of the file. It takes about
+/// twice the time and, meanwhile, the space. A backup of a database on a server never has deleted rows.
+///
+/// # Errors
+/// Those of [`backup`].
+pub fn backup_compact(
+    _: Operator,
+    database: &Location,
+    to: &Path,
+    progress: &mut dyn FnMut(Step),
+    stop: &CancelFlag,
+) -> Result<Report> {
+    write_backup(database, to, Form::Compact, progress, stop)
+}
+
+/// The form of a copy.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// The same pages, also unused ones.
+    AsStored,
+    /// Only the rows.
+    Compact,
+}
+
+fn write_backup(
+    database: &Location,
+    to: &Path,
+    form: Form,
+    progress: &mut dyn FnMut(Step),
+    stop: &CancelFlag,
+) -> Result<Report> {
     let draft = match database {
         Location::File(database) => {
             let source = open(database)?;
             let to = resolved(to)?;
             replaceable(database, &to)?;
-            draft(&to, source, database, progress, stop)?
+            draft(&to, source, database, form, progress, stop)?
         }
         Location::Postgres(_) => {
             let to = resolved(to)?;
@@ -226,7 +260,7 @@ pub fn restore(
     }
     // An early check, before the copying; `swap::replace` checks again.
     drop(swap::lock_out(database)?);
-    let draft = draft(database, source, from, progress, stop)?;
+    let draft = draft(database, source, from, Form::AsStored, progress, stop)?;
     let report = draft.finished()?;
     let previous = swap::replace(operator, database, draft, (clock, surface))?;
     Ok(Restored { report, previous, copied: None })

@@ -16,7 +16,7 @@ use crate::store::Isolation;
 use crate::text;
 use crate::trail::{Action, Entry};
 
-pub(crate) use sql::{get, insert};
+pub(crate) use sql::{get, insert, of_member};
 
 #[cfg(test)]
 mod tests;
@@ -230,6 +230,34 @@ mod sql {
             notice: row.take(5)?,
             activation: row.take(6)?,
         })
+    }
+
+    /// Returns feedback of a member with a key greater than `after`, earliest first, and the key of the last one unless no
+    /// more follows.
+    pub(crate) fn of_member(
+        tx: &mut dyn Tx,
+        author: &Member<'_>,
+        after: i64,
+        limit: i64,
+    ) -> Result<(Vec<Feedback>, Option<i64>), StoreError> {
+        let sql = "SELECT id, type, post, date, notice, activation, key FROM feedback
+                   WHERE member = $1 AND key > $2 ORDER BY key LIMIT $3";
+        let rows = tx.rows(sql, &[author.key.into(), after.into(), limit.into()])?;
+        let (is_full, mut last) = (i64::try_from(rows.len()) == Ok(limit), None);
+        let feedback = |mut row: Row| {
+            last = Some(row.take(6)?);
+            Ok(Feedback {
+                id: row.take(0)?,
+                kind: row.take(1)?,
+                post: row.take(2)?,
+                author: author.id.clone(),
+                date: row.take(3)?,
+                notice: row.take(4)?,
+                activation: row.take(5)?,
+            })
+        };
+        let sent = rows.into_iter().map(feedback).collect::<Result<_, StoreError>>()?;
+        Ok((sent, last.filter(|_| is_full)))
     }
 
     /// Returns the statement of [`list`].

@@ -31,6 +31,8 @@ pub enum Step {
         /// Rows of all tables.
         of: u64,
     },
+    /// Writing the copy again without the content of deleted rows.
+    Compacting,
     /// Checking the finished copy.
     Checking,
 }

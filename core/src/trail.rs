@@ -154,6 +154,8 @@ actions! {
     KeyRevoke = "key.revoke",
     /// A member was blacklisted.
     MemberBlacklist = "member.blacklist",
+    /// What is stored about a member was exported by an operator.
+    MemberExport = "member.export",
     /// Members were imported.
     MemberImport = "member.import",
     /// The second factor of a member was disabled, who had lost it.

@@ -33,8 +33,8 @@ use crate::service::PeerAddress;
 use crate::syndication::Documents;
 use crate::upload::Upload;
 use crate::{
-    account, admin, analysis, audit, client, docs, events, feedback, health, home, key, main_info, newsfeed,
-    notice, otp, post, profile, request, search, sessions, target, webhook, words,
+    account, admin, analysis, audit, client, data, docs, events, feedback, health, home, key, main_info,
+    newsfeed, notice, otp, post, profile, request, search, sessions, target, webhook, words,
 };
 
 /// The state that all requests share.
@@ -54,6 +54,8 @@ pub(crate) struct App {
     pub(crate) documents: Documents,
     /// One permit for each byte of the memory that the bodies of all requests share.
     pub(crate) bodies: Semaphore,
+    /// One permit for each download of a member's data.
+    pub(crate) downloads: Arc<Semaphore>,
     stopping: AtomicBool,
     table: Table,
 }
@@ -77,6 +79,7 @@ impl App {
             events: config.event_connections.map(|_| Hub::new(tidings.clone())),
             documents: Documents::new(),
             bodies: Semaphore::new(config.bodies_limit),
+            downloads: Arc::new(Semaphore::new(data::DOWNLOADS)),
             table: Table::new(routes(tidings.config(), &config)),
             stopping: AtomicBool::new(false),
             tidings,
@@ -245,6 +248,7 @@ pub(crate) fn operations(config: &Config) -> Vec<Route> {
     let slices = [
         account::routes(),
         profile::routes(),
+        data::routes(),
         sessions::routes(),
         otp::routes(),
         admin::routes(),

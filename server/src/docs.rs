@@ -15,8 +15,8 @@ use crate::reply::{self, Answer};
 use crate::request::Call;
 use crate::route::Route;
 use crate::{
-    account, admin, analysis, audit, events, feedback, health, home, key, main_info, newsfeed, notice, otp,
-    post, profile, search, sessions, webhook, words,
+    account, admin, analysis, audit, data, events, feedback, health, home, key, main_info, newsfeed, notice,
+    otp, post, profile, search, sessions, webhook, words,
 };
 
 mod caching;
@@ -62,6 +62,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
         otp::renew_recovery_codes,
         profile::get_userinfo,
         profile::get_specific_userinfo,
+        data::get_my_data,
         profile::change_nickname,
         profile::update_auto_login,
         profile::reset_user_measurement,

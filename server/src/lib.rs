@@ -72,6 +72,7 @@ mod config;
 mod connection;
 mod connections;
 mod cors;
+mod data;
 mod docs;
 mod events;
 mod feedback;

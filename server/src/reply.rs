@@ -1,6 +1,5 @@
 //! Responses: the JSON object, its status and its headers.
 
-use std::convert::Infallible;
 use std::pin::Pin;
 
 use bytes::Bytes;
@@ -28,7 +27,7 @@ pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json;
 
 /// The body of a response: in memory, or sent as it comes.
 pub(crate) type Body = Either<Full<Bytes>, StreamBody<Frames>>;
-type Frames = Pin<Box<dyn Stream<Item = Result<Frame<Bytes>, Infallible>> + Send + Sync>>;
+type Frames = Pin<Box<dyn Stream<Item = Result<Frame<Bytes>, Error>> + Send + Sync>>;
 
 pub(crate) type Response = http::Response<Body>;
 
@@ -85,7 +84,15 @@ impl Reply {
         body: impl Stream<Item = Bytes> + Send + Sync + 'static,
         content_type: HeaderValue,
     ) -> Self {
-        let frames: Frames = Box::pin(body.map(|piece| Ok(Frame::data(piece))));
+        Self::download(body.map(Ok), content_type)
+    }
+
+    /// Returns a body as [`Reply::stream`] does. An error breaks the response off.
+    pub(crate) fn download(
+        body: impl Stream<Item = Result<Bytes, Error>> + Send + Sync + 'static,
+        content_type: HeaderValue,
+    ) -> Self {
+        let frames: Frames = Box::pin(body.map(|piece| piece.map(Frame::data)));
         let mut response = Response::new(Either::Right(StreamBody::new(frames)));
         *response.headers_mut() = security::headers();
         Self(response).with(CONTENT_TYPE, content_type)

@@ -22,6 +22,7 @@ mod main_info;
 mod main_job;
 mod matrix;
 mod meanwhile;
+mod member_data;
 mod metrics;
 mod moving;
 mod newsfeed;

@@ -92,6 +92,7 @@ pub const OPERATIONS: &[Operation] = &[
     get("/get_specific_userinfo/{type_num}", Members),
     act("/reset_user_measurement", Members),
     act("/remove_mine", Members),
+    get("/get_my_data", Members),
     // Administrators.
     get("/check_admin", Administrators),
     act("/admin_remove_user/{user_id}", Administrators),

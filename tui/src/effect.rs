@@ -4,6 +4,7 @@
 use tidings_core::Tidings;
 use tidings_core::account::Members;
 use tidings_core::analysis::{Live, LogEntry, LogFilter, LogPage, LogPlace, Period, SearchBurst};
+use tidings_core::audit::{AuditPage, Verification};
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::Feedback;
 use tidings_core::notice::FullNotice;
@@ -54,6 +55,8 @@ pub(crate) enum Query {
     Log { filter: LogFilter, place: Option<LogPlace> },
     Members { search: String, after: Option<String>, limit: usize },
     Member(String),
+    Audit { before: Option<i64> },
+    VerifyAudit,
 }
 
 /// The data of the overview.
@@ -118,6 +121,8 @@ pub(crate) enum Answer {
     Log(Result<LogPage, Problem>),
     Members(Result<Members, Problem>),
     Member(Result<Box<Member>, Problem>),
+    Audit(Result<AuditPage, Problem>),
+    Verified(Result<Verification, Problem>),
 }
 
 /// The figures of a range of days, the terms searched most often in the last 24 hours, and those searched more than usual.

@@ -43,6 +43,7 @@ pub(crate) enum Action {
     Wider,
     NextView,
     PreviousView,
+    Verify,
     Save,
     NextField,
     Preview,
@@ -152,6 +153,7 @@ pub(crate) static GLOBAL: Table = Table {
         binding(&[ch('5')], Action::Screen(4), "Posts", ""),
         binding(&[ch('6')], Action::Screen(5), "Analytics", ""),
         binding(&[ch('7')], Action::Screen(6), "Log", ""),
+        binding(&[ch('8')], Action::Screen(7), "Audit", ""),
         binding(&[key(KeyCode::Tab)], Action::NextScreen, "the next screen", ""),
         binding(&[key(KeyCode::BackTab)], Action::PreviousScreen, "the previous screen", ""),
         binding(&[key(KeyCode::Esc)], Action::Back, "back", ""),
@@ -332,6 +334,14 @@ pub(crate) static LOG: Table = Table {
     ],
 };
 
+pub(crate) static AUDIT: Table = Table {
+    title: "Audit",
+    keys: &[
+        binding(&[ch('v')], Action::Verify, "verify that no record was changed or removed", "verify"),
+        binding(&[ch('m')], Action::More, "load older records", "more"),
+    ],
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -345,6 +355,7 @@ mod tests {
             vec![&MEMBERS, &LIST, &SCROLL, &GLOBAL],
             vec![&POSTS, &LIST, &SCROLL, &GLOBAL],
             vec![&LOG, &LIST, &SCROLL, &GLOBAL],
+            vec![&AUDIT, &LIST, &SCROLL, &GLOBAL],
             vec![&ANALYTICS, &SCROLL, &GLOBAL],
             vec![&EDITOR],
             vec![&INPUT],

@@ -10,8 +10,8 @@ use crate::text::{fit, width};
 pub(crate) const LEAST: (u16, u16) = (40, 12);
 
 /// The names of the screens, in the order of their number keys.
-pub(crate) const TITLES: [&str; 7] =
-    ["Overview", "Notices", "Feedback", "Members", "Posts", "Analytics", "Log"];
+pub(crate) const TITLES: [&str; 8] =
+    ["Overview", "Notices", "Feedback", "Members", "Posts", "Analytics", "Log", "Audit"];
 
 /// The areas of the frame.
 #[derive(Clone, Copy, Debug)]
@@ -34,15 +34,18 @@ pub(crate) fn areas(area: Rect) -> Areas {
 
 /// Returns the area and the label of each tab.
 pub(crate) fn tabs(area: Rect, current: usize, open_feedback: usize) -> Vec<(Rect, String)> {
-    let name = |i: usize, title: &str| match (i, open_feedback) {
+    let name = |(i, title): (usize, &&str)| match (i, open_feedback) {
         (2, 1..) => format!(" {} {title} {open_feedback}! ", i + 1),
         _ => format!(" {} {title} ", i + 1),
     };
-    let full: Vec<String> = TITLES.iter().enumerate().map(|(i, title)| name(i, title)).collect();
-    let room = usize::from(area.width);
-    let fits = full.iter().map(|tab| width(tab)).sum::<usize>() <= room;
+    // Without the blank and the mark at the end, all names fit into 80 columns.
+    let close = |tab: &String| tab.trim_end().trim_end_matches('!').to_owned();
     let short = |(i, tab): (usize, &String)| if i == current { tab.clone() } else { format!(" {} ", i + 1) };
-    let shown: Vec<String> = if fits { full } else { full.iter().enumerate().map(short).collect() };
+    let fits = |tabs: &Vec<String>| tabs.iter().map(|tab| width(tab)).sum::<usize>() <= area.width.into();
+    let full: Vec<String> = TITLES.iter().enumerate().map(name).collect();
+    let narrow: Vec<String> = full.iter().map(close).collect();
+    let numbers = full.iter().enumerate().map(short).collect();
+    let shown = [full, narrow].into_iter().find(fits).unwrap_or(numbers);
     let mut x = area.x;
     let place = |tab: String| {
         let wide = u16::try_from(width(&tab)).unwrap_or_default();

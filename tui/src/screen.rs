@@ -17,6 +17,7 @@ use crate::text;
 use crate::theme::Theme;
 
 pub(crate) mod analytics;
+pub(crate) mod audit;
 mod browse;
 pub(crate) mod feedback;
 pub(crate) mod log;

@@ -13,6 +13,7 @@ use crate::keys::{self, Table};
 use crate::layout;
 use crate::problem::Problem;
 use crate::screen::analytics::Analytics;
+use crate::screen::audit::Audit;
 use crate::screen::feedback::Feedback;
 use crate::screen::log::Log;
 use crate::screen::members::Members;
@@ -51,6 +52,7 @@ pub(crate) struct State {
     posts: Posts,
     analytics: Analytics,
     log: Log,
+    audit: Audit,
     changes: Changes,
     /// The running changes: the description of each, and when it started.
     running: Vec<(&'static str, Timestamp)>,
@@ -86,6 +88,7 @@ impl State {
             posts: Posts::default(),
             analytics: Analytics::default(),
             log: Log::default(),
+            audit: Audit::default(),
             changes: Changes::default(),
             running: Vec::new(),
             quitting: false,
@@ -101,6 +104,7 @@ impl State {
             4 => &self.posts,
             5 => &self.analytics,
             6 => &self.log,
+            7 => &self.audit,
             _ => &self.overview,
         }
     }
@@ -122,6 +126,7 @@ impl State {
             &mut self.posts,
             &mut self.analytics,
             &mut self.log,
+            &mut self.audit,
         ];
         (screens, &self.ctx)
     }
@@ -283,6 +288,7 @@ impl State {
             Answer::Posts(_) | Answer::Post(_) => self.posts.answer(number, answer, &ctx, out),
             Answer::Figures(_) => self.analytics.answer(number, answer, &ctx, out),
             Answer::Log(_) => self.log.answer(number, answer, &ctx, out),
+            Answer::Audit(_) | Answer::Verified(_) => self.audit.answer(number, answer, &ctx, out),
         }
     }
 

@@ -308,6 +308,29 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/get_my_data": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns everything that is stored about the member
+         * @description The response is a download of any length, sent as it is read: lists may change meanwhile. At most 16 downloads run at the
+         *     same time, each for at most ten minutes. The hash of the password and other secrets are left out.
+         *
+         *     For members.
+         */
+        readonly get: operations["get_my_data"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/change_nickname": {
         readonly parameters: {
             readonly query?: never;
@@ -1972,6 +1995,72 @@ export interface components {
              */
             readonly access_token: string;
         };
+        /** @description The account of a member. */
+        readonly AccountData: {
+            /**
+             * @description The id as registered.
+             * @example ann
+             */
+            readonly _id: string;
+            /**
+             * @description The nickname.
+             * @example Ann
+             */
+            readonly nickname: string;
+            /**
+             * @description The name that the university verified, or `""`.
+             * @example Ann Lee
+             */
+            readonly name: string;
+            /**
+             * @description The subject that the university verified, or `""`.
+             * @example Physics
+             */
+            readonly major: string;
+            /**
+             * Format: date-time
+             * @description The date of the sign-up.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+            /**
+             * Format: int64
+             * @description Whether the app signs the member in automatically: 0 or 1.
+             * @example 1
+             * @enum {integer}
+             */
+            readonly auto_login: 0 | 1;
+            /**
+             * Format: date-time
+             * @description Since when the member is an administrator; null for others.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly admin?: string | null;
+            /**
+             * Format: date-time
+             * @description Since when the member is on the blacklist; null for others.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly blacklisted?: string | null;
+            /**
+             * Format: date-time
+             * @description The begin of the measurement of interest; null if it was never reset.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly measured_since?: string | null;
+            /**
+             * Format: date-time
+             * @description Since when the second factor is enabled; null if it is not.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly second_factor?: string | null;
+            /**
+             * Format: int64
+             * @description The number of unused recovery codes.
+             * @example 9
+             */
+            readonly recovery_codes: number;
+        };
         /** @description Another post has the url. */
         readonly AlreadyUrl: {
             /**
@@ -2171,7 +2260,7 @@ export interface components {
         readonly BeginOtpFields: {
             /**
              * @description The password.
-             * @example another long sentence
+             * @example a long sentence
              */
             readonly pw: string;
         };
@@ -3199,6 +3288,26 @@ export interface components {
              */
             readonly field?: string;
         };
+        /** @description An act that was imported from another system. */
+        readonly ImportedAct: {
+            /**
+             * @description `view`, `like`, or `other` for a search or an opened newsfeed, of which only a hash is stored here.
+             * @example like
+             * @enum {string}
+             */
+            readonly act: "view" | "like" | "other";
+            /**
+             * @description The post's id; `""` for a post that was removed and for other acts.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * Format: date-time
+             * @description The date of the act.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+        };
         /** @description The answer of an operation that inserts a record. */
         readonly Inserted: {
             /**
@@ -3427,6 +3536,35 @@ export interface components {
              * @example The library is open until 22:00
              */
             readonly new_info_2?: string | null;
+        };
+        /** @description Everything that is stored about a member. Lists are in the order in which the database has them. */
+        readonly MemberData: {
+            /** @description The account. */
+            readonly account: components["schemas"]["AccountData"];
+            /** @description Where the member is signed in, and sessions that have expired and will be deleted. */
+            readonly sessions: readonly components["schemas"]["Session"][];
+            /** @description All likes. */
+            readonly likes: readonly components["schemas"]["PostAct"][];
+            /** @description Viewed posts, each with the date of the last view. */
+            readonly views: readonly components["schemas"]["PostAct"][];
+            /** @description Posts that the member has hidden from the recommended feed. */
+            readonly hidden_posts: readonly components["schemas"]["PostAct"][];
+            /** @description Searches with their tokens and similar words. */
+            readonly searches: readonly components["schemas"]["SearchRecord"][];
+            /** @description Opened newsfeeds. */
+            readonly newsfeeds: readonly components["schemas"]["NewsfeedAccess"][];
+            /** @description Acts that were imported from another system, each once. */
+            readonly imported_acts: readonly components["schemas"]["ImportedAct"][];
+            /** @description Feedback. */
+            readonly feedback: readonly components["schemas"]["Feedback"][];
+            /** @description The days on which the member visited the service. */
+            readonly visits: readonly components["schemas"]["VisitDay"][];
+            /** @description Searches of the last day, from which trends are counted. */
+            readonly trend_searches: readonly components["schemas"]["TrendSearch"][];
+            /** @description The member's lines of the access log. */
+            readonly log: readonly components["schemas"]["LogEntry"][];
+            /** @description The records of the audit trail that are about the member, or about what the member did as an administrator. */
+            readonly audit: readonly components["schemas"]["AuditRecord"][];
         };
         /** @description The path has other methods. */
         readonly MethodNotAllowed: {
@@ -3752,7 +3890,7 @@ export interface components {
         readonly OtpFields: {
             /**
              * @description The password.
-             * @example another long sentence
+             * @example a long sentence
              */
             readonly pw: string;
             /**
@@ -3894,6 +4032,30 @@ export interface components {
              * @example 2026-11-20T08:36:00.000Z
              */
             readonly end_date: string | null;
+        };
+        /** @description A like, a view or a hidden post. */
+        readonly PostAct: {
+            /**
+             * @description The post's id; `""` for a post that was removed.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description Its title; `""` for a post that was removed.
+             * @example Closed on Friday
+             */
+            readonly title: string;
+            /**
+             * @description Its address; `""` for a post that was removed.
+             * @example https://news.example.org/1
+             */
+            readonly url: string;
+            /**
+             * Format: date-time
+             * @description The date of the act.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
         };
         /** @description A complete post. */
         readonly PostDetail: components["schemas"]["Post"] & {
@@ -4674,6 +4836,41 @@ export interface components {
             readonly result: "success";
         };
         /** @description The answer of a successful operation. */
+        readonly Success_MemberData: {
+            /** @description The account. */
+            readonly account: components["schemas"]["AccountData"];
+            /** @description Where the member is signed in, and sessions that have expired and will be deleted. */
+            readonly sessions: readonly components["schemas"]["Session"][];
+            /** @description All likes. */
+            readonly likes: readonly components["schemas"]["PostAct"][];
+            /** @description Viewed posts, each with the date of the last view. */
+            readonly views: readonly components["schemas"]["PostAct"][];
+            /** @description Posts that the member has hidden from the recommended feed. */
+            readonly hidden_posts: readonly components["schemas"]["PostAct"][];
+            /** @description Searches with their tokens and similar words. */
+            readonly searches: readonly components["schemas"]["SearchRecord"][];
+            /** @description Opened newsfeeds. */
+            readonly newsfeeds: readonly components["schemas"]["NewsfeedAccess"][];
+            /** @description Acts that were imported from another system, each once. */
+            readonly imported_acts: readonly components["schemas"]["ImportedAct"][];
+            /** @description Feedback. */
+            readonly feedback: readonly components["schemas"]["Feedback"][];
+            /** @description The days on which the member visited the service. */
+            readonly visits: readonly components["schemas"]["VisitDay"][];
+            /** @description Searches of the last day, from which trends are counted. */
+            readonly trend_searches: readonly components["schemas"]["TrendSearch"][];
+            /** @description The member's lines of the access log. */
+            readonly log: readonly components["schemas"]["LogEntry"][];
+            /** @description The records of the audit trail that are about the member, or about what the member did as an administrator. */
+            readonly audit: readonly components["schemas"]["AuditRecord"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
         readonly Success_NewKey: {
             /**
              * @description Its id.
@@ -5079,6 +5276,20 @@ export interface components {
              */
             readonly field?: string;
         };
+        /** @description A search from which trends are counted. */
+        readonly TrendSearch: {
+            /**
+             * @description The search.
+             * @example library
+             */
+            readonly search: string;
+            /**
+             * Format: date-time
+             * @description The time of the search.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+        };
         /** @description The body has another content type. */
         readonly UnsupportedMediaType: {
             /**
@@ -5172,6 +5383,35 @@ export interface components {
              */
             readonly hash: string;
             readonly fault?: components["schemas"]["Fault"] | null;
+        };
+        /** @description A day on which a member visited the service. */
+        readonly VisitDay: {
+            /**
+             * Format: date
+             * @description The day in the time zone of the service, such as `2026-11-20`.
+             * @example 2026-11-20
+             */
+            readonly day: string;
+            /**
+             * Format: int64
+             * @description The number of visits.
+             * @example 2
+             */
+            readonly visits: number;
+            /**
+             * @description The hours with requests, from 0 to 23.
+             * @example [
+             *       9,
+             *       17
+             *     ]
+             */
+            readonly hours: readonly unknown[];
+            /**
+             * Format: date-time
+             * @description The time of the last request of the day.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly seen: string;
         };
         /** @description A webhook, without its secret. */
         readonly Webhook: {
@@ -5954,6 +6194,31 @@ export interface operations {
                 };
             };
             readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_my_data: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_MemberData"];
+                };
+            };
+            readonly 401: components["responses"]["BadToken"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 500: components["responses"]["InternalError"];

@@ -18,6 +18,7 @@ export const OPERATIONS = {
     renewRecoveryCodes: { id: "renew_recovery_codes", method: "POST", path: "/renew_recovery_codes", query: [], answers: "result" },
     getUserinfo: { id: "get_userinfo", method: "GET", path: "/get_userinfo", query: [], answers: "result" },
     getSpecificUserinfo: { id: "get_specific_userinfo", method: "GET", path: "/get_specific_userinfo/{type_num}", query: [], answers: "result" },
+    getMyData: { id: "get_my_data", method: "GET", path: "/get_my_data", query: [], answers: "result" },
     changeNickname: { id: "change_nickname", method: "POST", path: "/change_nickname", query: [], answers: "result" },
     updateAutoLogin: { id: "update_auto_login", method: "GET", path: "/update_auto_login/{auto_login}", query: [], answers: "result" },
     resetUserMeasurement: { id: "reset_user_measurement", method: "GET", path: "/reset_user_measurement", query: [], answers: "result" },
@@ -178,6 +179,11 @@ export abstract class Operations {
     /** Returns the member's lists. For members. `GET /get_specific_userinfo/{type_num}` */
     getSpecificUserinfo(input: Input<"getSpecificUserinfo">, options?: CallOptions): Answer<"getSpecificUserinfo"> {
         return this.call("getSpecificUserinfo", input, options);
+    }
+
+    /** Returns everything that is stored about the member. For members. `GET /get_my_data` */
+    getMyData(options?: CallOptions): Answer<"getMyData"> {
+        return this.call("getMyData", undefined, options);
     }
 
     /** Changes the member's nickname. For members. `POST /change_nickname` */

@@ -27,6 +27,7 @@ export const READS: ReadonlySet<Operation> = new Set<Operation>([
     "getLogUserDate",
     "getMainInfo",
     "getMemberSessions",
+    "getMyData",
     "getNewsfeedOfTopic",
     "getNoticeDrafts",
     "getNoticeReads",

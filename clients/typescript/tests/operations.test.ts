@@ -86,6 +86,14 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
         await client.signOutAll();
         assert.equal(client.token, undefined);
     },
+    async getMyData() {
+        const client = await server.member("mia");
+        await client.sendFeedback({ type: "general", post: "한글 🦀" });
+        const { account, feedback, sessions, searches } = await client.getMyData();
+        assert.deepEqual([account._id, account.admin, sessions[0]?.current], ["mia", null, 1]);
+        assert.deepEqual([feedback[0]?.post, feedback[0]?.author, searches], ["한글 🦀", "mia", []]);
+        assert.equal((await attempt(guest().getMyData())).result, "bad token");
+    },
     async getSessions() {
         const client = await server.member("hal");
         const [session] = (await client.getSessions()).sessions;

@@ -192,7 +192,7 @@ impl SeenSessions {
 pub(crate) mod sql {
     use super::{MemberKey, NewSession, SESSIONS_MAX, Session, StoreError, Timestamp, Tx};
 
-    pub(super) fn list(
+    pub(in crate::account) fn list(
         tx: &mut dyn Tx,
         member: MemberKey,
         current: Option<&str>,

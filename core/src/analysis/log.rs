@@ -258,6 +258,16 @@ pub(super) const fn line_time(key: i64) -> Timestamp {
     Timestamp::from_millis(key.div_euclid(1 << NUMBER_BITS))
 }
 
+/// Returns the lines of a member after the one with this key, earliest first.
+pub(crate) fn lines_of(
+    tx: &mut dyn Tx,
+    member: &Member<'_>,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<LogEntry>, StoreError> {
+    sql::lines_of(tx, member, after, limit)
+}
+
 fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
     let key: i64 = row.take(0)?;
     let id = match row.take(1)? {
@@ -296,7 +306,8 @@ pub(super) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<bo
 
 mod sql {
     use super::{
-        Arg, LogEntry, LogMember, LogRange, MemberKey, RequestFilter, StoreError, Timestamp, Tx, entry,
+        Arg, LogEntry, LogMember, LogRange, Member, MemberKey, RequestFilter, StoreError, Timestamp, Tx,
+        entry,
     };
 
     /// The path of a request `r`, with the current id of the member it names.
@@ -320,6 +331,20 @@ mod sql {
         let args: [Arg<'_>; 3] = [super::first_key(since).into(), limit.into(), member.into()];
         let args = if member.is_some() { &args[..] } else { &args[..2] };
         tx.rows(&sql, args)?.into_iter().map(entry).collect()
+    }
+
+    /// Returns the lines of a member after the one with this key, earliest first.
+    pub(super) fn lines_of(
+        tx: &mut dyn Tx,
+        member: &Member<'_>,
+        after: i64,
+        limit: i64,
+    ) -> Result<Vec<LogEntry>, StoreError> {
+        let sql = format!(
+            "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status, r.result
+             FROM log l {JOINED} WHERE l.member = $1 AND l.key > $2 ORDER BY l.key LIMIT $3"
+        );
+        tx.rows(&sql, &[member.key.into(), after.into(), limit.into()])?.into_iter().map(entry).collect()
     }
 
     /// Returns the lines of a range whose requests match a filter.

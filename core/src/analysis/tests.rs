@@ -12,6 +12,7 @@ mod live;
 mod logs;
 mod paths;
 mod recount;
+mod removed;
 mod searches;
 
 const AGENT: &str = "okhttp/4.12.0";

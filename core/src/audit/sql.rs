@@ -2,7 +2,7 @@
 
 use super::chain::End;
 use super::{Filter, Party, Read};
-use crate::account::Admin;
+use crate::account::{Admin, Member};
 use crate::store::{Arg, Row, StoreError, Tx};
 use crate::trail::sql::{COLUMNS, record};
 
@@ -65,6 +65,24 @@ pub(super) fn latest(
 pub(super) fn after(tx: &mut dyn Tx, _: &Admin<'_>, seq: i64, limit: i64) -> Result<Vec<Read>, StoreError> {
     let sql = select("a.seq > $1 ORDER BY a.seq LIMIT $2");
     tx.rows(&sql, &[seq.into(), limit.into()])?.into_iter().map(read).collect()
+}
+
+/// Returns the records after the one with this number that name the member, earliest first.
+pub(super) fn of_member(
+    tx: &mut dyn Tx,
+    member: &Member<'_>,
+    seq: i64,
+    limit: i64,
+) -> Result<Vec<Read>, StoreError> {
+    // Each column has its own index.
+    let named = |column: &str| {
+        format!(
+            "SELECT seq FROM (SELECT seq FROM audit WHERE {column} = $1 AND seq > $2 ORDER BY seq LIMIT $3) x"
+        )
+    };
+    let (acting, acted_on) = (named("actor_member"), named("subject_member"));
+    let sql = select(&format!("a.seq IN ({acting} UNION {acted_on}) ORDER BY a.seq LIMIT $3"));
+    tx.rows(&sql, &[member.key.into(), seq.into(), limit.into()])?.into_iter().map(read).collect()
 }
 
 /// Returns the numbers, dates and hashes of the records after the one with this number, earliest first.

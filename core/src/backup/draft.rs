@@ -3,9 +3,9 @@
 use std::fs::{File, OpenOptions};
 use std::path::Path;
 
-use tempfile::TempPath;
+use tempfile::{NamedTempFile, TempPath};
 
-use super::{BackupError, CancelFlag, Report, Result, Step, is_ours};
+use super::{BackupError, CancelFlag, Form, Report, Result, Step, is_ours};
 use crate::copy;
 use crate::draft_file;
 use crate::files::{self, directory};
@@ -24,20 +24,31 @@ pub(super) fn draft(
     to: &Path,
     source: Source,
     from: &Path,
+    form: Form,
     progress: &mut dyn FnMut(Step),
     stop: &CancelFlag,
 ) -> Result<Draft> {
     let directory = directory(to);
-    let needed = source.bytes().map_err(BackupError::store(from))?;
+    let copies = if form == Form::Compact { 2 } else { 1 };
+    let needed = source.bytes().map_err(BackupError::store(from))? * copies;
     if let Some(free) = files::free_bytes(directory).filter(|free| *free < needed) {
         return Err(BackupError::NoRoom { directory: directory.to_owned(), needed, free });
     }
     remove_strays(directory);
-    let (lock, path) = draft_file::beside(to, true).map_err(BackupError::file(directory))?.into_parts();
+    let begin =
+        || draft_file::beside(to, true).map_err(BackupError::file(directory)).map(NamedTempFile::into_parts);
+    let (mut lock, mut path) = begin()?;
     source.copy(&path, progress, stop).map_err(BackupError::store(to))?;
     let read = source.rows().map_err(BackupError::store(from))?;
     // Ends the read transaction, which prevents the write-ahead log from being reused.
     drop(source);
+    if form == Form::Compact {
+        progress(Step::Compacting);
+        let (compact_lock, compact) = begin()?;
+        let compacted = Copied::open(&path).and_then(|mut copy| copy.compact(&compact, stop));
+        compacted.map_err(BackupError::store(to))?;
+        (lock, path) = (compact_lock, compact);
+    }
     progress(Step::Checking);
     let checked = Copied::open(&path).and_then(|mut copy| copy.check(stop));
     let rows = checked.map_err(BackupError::store(from))?;

@@ -63,17 +63,19 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
     let mut all = 0.0;
     // A hidden post takes back as much as a like adds.
     let weights = [config.like_weight, config.view_weight, -config.like_weight];
-    for (acts, weight) in [liked, viewed, hidden].into_iter().zip(weights) {
-        for (post, date) in acts {
-            let Some(position) = index.position(*post) else { continue };
-            let weight = narrow(weight * decay((*date).min(newest)));
-            add(&mut sum, features.vector(position), weight);
-            if let Some((meanings, meaning)) = meanings.zip(meaning.as_mut()) {
-                meanings.add_post(meaning, position, weight);
-            }
-            if weight < 0.0 {
-                continue;
-            }
+    let posts = [liked, viewed, hidden].into_iter().zip(weights).flat_map(|(acts, weight)| {
+        acts.iter().filter_map(move |(post, date)| {
+            Some((index.position(*post)?, narrow(weight * decay((*date).min(newest)))))
+        })
+    });
+    let posts: Vec<(u32, f32)> = posts.collect();
+    features.fetch(posts.iter().map(|(position, _)| *position));
+    for (position, weight) in posts {
+        add(&mut sum, features.vector(position), weight);
+        if let Some((meanings, meaning)) = meanings.zip(meaning.as_mut()) {
+            meanings.add_post(meaning, position, weight);
+        }
+        if weight >= 0.0 {
             index.labels().of(position).iter().for_each(|label| labels[*label as usize] += weight);
             all += weight;
         }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tidings_words::{ONE, Vectors};
+use tidings_words::{ONE, Vectors, product};
 
 use super::features::{Feature, FeatureIndex, Features, Kind, feature};
 use crate::keyed::NumberMap;
@@ -165,9 +165,8 @@ impl Meanings {
 
 /// Returns the cosine of two unit vectors.
 fn cosine(one: &[i16], other: &[i16]) -> f32 {
-    let product: i32 = one.iter().zip(other).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
     #[expect(clippy::cast_precision_loss, reason = "components have no more digits")]
-    let cosine = product as f32 / (ONE * ONE);
+    let cosine = product(one, other) as f32 / (ONE * ONE);
     cosine
 }
 

@@ -73,6 +73,7 @@ impl<'i> Moment<'i> {
         if weights[Signal::Near] > 0.0 {
             let own = self.own(acts, config);
             let mut sums = Vec::new();
+            index.features().fetch(best.iter().take(NEAR).map(|(position, _)| *position));
             for (position, score) in best.iter_mut().take(NEAR) {
                 *score += weights[Signal::Near] * own.nearest(*position, &mut sums);
             }
@@ -153,6 +154,9 @@ impl<'i> Moment<'i> {
         for (acts, time) in times.iter().map(Some).chain([None]).enumerate() {
             // The posts between two acts are equally novel.
             let end = time.map_or(index.len(), |time| index.newer_than(*time, begin));
+            if begin == end {
+                continue;
+            }
             let novelty = weights[Signal::Novel] * narrow(ranking::novelty(config, acts));
             let popular = weights[Signal::Popular];
             for (score, popularity) in scores[begin..end].iter_mut().zip(&self.popular[begin..end]) {
@@ -161,8 +165,11 @@ impl<'i> Moment<'i> {
             begin = end;
         }
         let weight = weights[Signal::Recent];
-        for (position, score) in scores.iter_mut().enumerate().skip(self.first) {
-            *score += weight * recency(position);
+        for posts in index.rhythms().of_topics() {
+            let existing = posts.iter().map(|at| *at as usize).skip_while(|at| *at < self.first);
+            // The others have none.
+            let recent = existing.map(|at| (at, recency(at))).take_while(|(_, recency)| *recency > 0.0);
+            recent.for_each(|(at, recency)| scores[at] += weight * recency);
         }
     }
 }

@@ -3,8 +3,6 @@
 //! The interest of a member is one direction, the sum of all acts. A member of many interests has posts near to a few of
 //! their own that are far from the sum.
 
-use std::ops::Range;
-
 use super::features::{Kind, Number};
 use super::index::FeedIndex;
 use crate::keyed::OwnMap;
@@ -18,12 +16,21 @@ const NEAREST: usize = 3;
 pub(super) struct Own<'i> {
     index: &'i FeedIndex,
     positions: Vec<u32>,
-    /// The word, the number of the own post and the weight of the word in it, sorted by the word.
-    words: Vec<(Number, u32, f32)>,
-    /// The range of each word's entries in `words`.
-    ranges: OwnMap<Number, Range<u32>>,
+    /// The words of the own posts, post after post.
+    words: Vec<OwnWord>,
+    /// The place in `words` of the last occurrence of each word.
+    last: OwnMap<Number, u32>,
     /// The factor from a product of word vectors to a cosine.
     unit: f32,
+}
+
+/// A word of an own post.
+struct OwnWord {
+    /// The number of the post.
+    own: u32,
+    weight: f32,
+    /// The place of the occurrence of the same word before this one.
+    before: Option<u32>,
 }
 
 impl<'i> Own<'i> {
@@ -31,20 +38,19 @@ impl<'i> Own<'i> {
     pub(super) fn new(index: &'i FeedIndex, positions: impl Iterator<Item = u32>, word_share: f64) -> Self {
         let positions: Vec<u32> = positions.take(OWN_MAX).collect();
         let range = index.features().numbers(Kind::Word);
-        let mut words = Vec::new();
+        let (mut words, mut last) = (Vec::new(), OwnMap::default());
         for (own, position) in (0..).zip(&positions) {
-            let vector = index.features().vector(*position).iter();
-            let of_words = vector.filter(|(number, _)| range.contains(&(*number as usize)));
-            words.extend(of_words.map(|(number, weight)| (*number, own, *weight)));
-        }
-        words.sort_unstable_by_key(|(number, own, _)| (*number, *own));
-        let mut ranges: OwnMap<Number, Range<u32>> = OwnMap::default();
-        for ((number, ..), at) in words.iter().zip(0..) {
-            ranges.entry(*number).or_insert(at..at).end = at + 1;
+            for (number, weight) in index.features().vector(*position) {
+                if range.contains(&(*number as usize)) {
+                    #[expect(clippy::cast_possible_truncation, reason = "posts have far fewer words")]
+                    let before = last.insert(*number, words.len() as u32);
+                    words.push(OwnWord { own, weight: *weight, before });
+                }
+            }
         }
         #[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]
         let unit = if word_share > 0.0 { (1.0 / word_share) as f32 } else { 0.0 };
-        Self { index, positions, words, ranges, unit }
+        Self { index, positions, words, last, unit }
     }
 
     /// Returns the mean similarity of the post at `position` to the nearest own ones, from 0 to 1: half by words, half by
@@ -56,9 +62,11 @@ impl<'i> Own<'i> {
         sums.clear();
         sums.resize(self.positions.len(), 0.0);
         for (number, weight) in self.index.features().vector(position) {
-            let Some(range) = self.ranges.get(number) else { continue };
-            for (_, own, of_own) in &self.words[range.start as usize..range.end as usize] {
-                sums[*own as usize] += self.unit * weight * of_own;
+            let mut next = self.last.get(number).copied();
+            while let Some(place) = next {
+                let word = &self.words[place as usize];
+                sums[word.own as usize] += self.unit * weight * word.weight;
+                next = word.before;
             }
         }
         if let Some(meanings) = self.index.meanings() {

@@ -126,23 +126,28 @@ pub(super) fn diversify<'l>(
 ) -> Vec<u32> {
     let mut room = room(ranking, &labels, &max);
     let mut rest = ranking.iter().copied();
-    let mut waiting: VecDeque<u32> = VecDeque::new();
+    // Each post with a label that had no room at the last look: while it has none, the others need no look.
+    let mut waiting: VecDeque<(u32, u32)> = VecDeque::new();
     let mut chosen: Vec<u32> = Vec::with_capacity(length.min(ranking.len()));
     let mut paused = 0;
     while chosen.len() < length {
-        let fits = |post: u32| labels(post).iter().all(|label| room[*label as usize] > 0);
+        let has_room = |label: u32| room[label as usize] > 0;
+        let full = |post: u32| labels(post).iter().copied().find(|label| !has_room(*label));
+        let fits = |(post, label): &mut (u32, u32)| {
+            has_room(*label) && full(*post).map(|other| *label = other).is_none()
+        };
         let found = if paused > 0 {
             paused -= 1;
             None
-        } else if let Some(at) = waiting.iter().position(|post| fits(*post)) {
-            waiting.remove(at)
+        } else if let Some(at) = waiting.iter_mut().position(fits) {
+            waiting.remove(at).map(|(post, _)| post)
         } else {
-            next_that_fits(&mut rest, &mut waiting, fits)
+            next_that_fits(&mut rest, &mut waiting, full)
         };
         // If no post fits, the best post takes the next place, and the search pauses for some places, because it would
         // fail again.
         let next = found.or_else(|| {
-            let best = waiting.pop_front();
+            let best = waiting.pop_front().map(|(post, _)| post);
             if let Some(best) = best.filter(|_| paused == 0) {
                 let most = labels(best).iter().map(|label| max(*label)).max();
                 paused = WINDOW - most.unwrap_or_default().min(WINDOW - 1);
@@ -179,17 +184,18 @@ fn room<'l>(ranking: &[u32], labels: &impl Fn(u32) -> &'l [u32], max: &impl Fn(u
     room
 }
 
+/// Returns the next post of the `rest` that fits. Those before it wait; `full` returns a label of a post that has no room.
 fn next_that_fits(
     rest: &mut impl Iterator<Item = u32>,
-    waiting: &mut VecDeque<u32>,
-    fits: impl Fn(u32) -> bool,
+    waiting: &mut VecDeque<(u32, u32)>,
+    full: impl Fn(u32) -> Option<u32>,
 ) -> Option<u32> {
     while waiting.len() < LOOK_AHEAD {
         let post = rest.next()?;
-        if fits(post) {
-            return Some(post);
+        match full(post) {
+            None => return Some(post),
+            Some(label) => waiting.push_back((post, label)),
         }
-        waiting.push_back(post);
     }
     None
 }

@@ -10,8 +10,8 @@ use crate::config::Feed;
 /// The places of posts among those of their topics, by position.
 pub(super) struct Rhythms {
     places: Vec<Place>,
-    /// The number of topics, with number 0 for all posts.
-    topics: usize,
+    /// The positions of the posts with each topic in `places`, by its number.
+    of_topics: Vec<Vec<u32>>,
 }
 
 /// The place of a post among the posts of its topic with the most later posts.
@@ -53,8 +53,18 @@ impl Rhythms {
             counts[0] += 1;
             busiest.unwrap_or(Place { topic: 0, later: all })
         });
-        let places = places.collect();
-        Self { places, topics: next as usize }
+        let places: Vec<Place> = places.collect();
+        let mut of_topics = vec![Vec::new(); counts.len()];
+        for (place, position) in places.iter().zip(0..) {
+            of_topics[place.topic as usize].push(position);
+        }
+        Self { places, of_topics }
+    }
+
+    /// Returns lists of positions that together have every post once. Along a list, posts have more and more later posts,
+    /// so recency falls.
+    pub(super) fn of_topics(&self) -> impl Iterator<Item = &[u32]> {
+        self.of_topics.iter().map(Vec::as_slice)
     }
 
     /// Returns a function that gives the recency of the post at a position from 0 to 1, for a moment at which the posts
@@ -66,7 +76,7 @@ impl Rhythms {
         config: &Feed,
     ) -> impl Fn(usize) -> f32 + use<'_> {
         let count = |places: &[Place]| {
-            let mut counts = vec![0_u32; self.topics];
+            let mut counts = vec![0_u32; self.of_topics.len()];
             for place in places.iter().filter(|place| place.topic > 0) {
                 counts[place.topic as usize] += 1;
             }

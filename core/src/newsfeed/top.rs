@@ -2,16 +2,16 @@
 
 /// The number of scores that are compared with the threshold at a time, a multiple of the width of vector registers.
 const STEP: usize = 16;
+/// The number of scores of a group, of which only the greatest counts for the threshold.
+const GROUP: usize = 8;
 
 /// Returns the positions of the `count` greatest scores above `least`, with the scores, the greatest first, ties by
 /// position.
 ///
-/// The order is that of [`f32::total_cmp`]. Most scores are only compared with a threshold: the least of the best
-/// `count` so far.
+/// The order is that of [`f32::total_cmp`]. Most scores are only compared with a threshold.
 pub(super) fn top(scores: &[f32], count: usize, least: f32) -> Vec<(u32, f32)> {
     let mut best: Vec<u64> = Vec::with_capacity(2 * count + STEP);
-    // The least number above `least`.
-    let mut threshold = least.next_up();
+    let threshold = threshold(scores, count, least);
     for (scores, first) in scores.chunks(STEP).zip((0..).step_by(STEP)) {
         // To the end of the step, so that the comparisons are vectorised.
         let mut any = false;
@@ -26,14 +26,33 @@ pub(super) fn top(scores: &[f32], count: usize, least: f32) -> Vec<(u32, f32)> {
                 best.push(ranked(*score, at));
             }
         }
-        if best.len() >= 2 * count {
-            keep_greatest(&mut best, count);
-            threshold = best.last().map_or(threshold, |worst| score_of(*worst));
-        }
     }
     keep_greatest(&mut best, count);
     best.sort_unstable_by_key(|entry| std::cmp::Reverse(*entry));
     best.into_iter().map(|entry| (position_of(entry), score_of(entry))).collect()
+}
+
+/// Returns a number above `least` that at least `count` scores reach, or all scores above `least`.
+///
+/// It is the greatest score of the `count`-th best group. The groups are not adjacent scores but those of the same lane
+/// of several steps, so that their maxima are vectorised.
+fn threshold(scores: &[f32], count: usize, least: f32) -> f32 {
+    let least = least.next_up();
+    let mut greatest = Vec::with_capacity(scores.len() / GROUP);
+    for steps in scores.as_chunks::<STEP>().0.chunks_exact(GROUP) {
+        let mut lanes = [f32::NEG_INFINITY; STEP];
+        for step in steps {
+            for (lane, score) in lanes.iter_mut().zip(step) {
+                *lane = if *score > *lane { *score } else { *lane };
+            }
+        }
+        greatest.extend(lanes);
+    }
+    if count == 0 || greatest.len() < count {
+        return least;
+    }
+    let (_, reached, _) = greatest.select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a));
+    reached.max(least)
 }
 
 /// Keeps the `count` greatest entries; the last one is then the least.

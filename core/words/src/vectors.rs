@@ -89,8 +89,10 @@ impl Vectors {
     pub fn for_each_product(&self, vector: &[i16], mut each: impl FnMut(i32)) {
         match (<&[i16; 64]>::try_from(vector), self.values.as_chunks::<64>()) {
             (Ok(vector), (all, [])) => {
+                // A copy stays in registers.
+                let vector = *vector;
                 for other in all {
-                    each(product_of(vector, other));
+                    each(product_of_64(&vector, other));
                 }
             }
             _ => self.all().for_each(|other| each(product(vector, other))),
@@ -104,23 +106,29 @@ impl Vectors {
 }
 
 /// Returns the inner product of two stored vectors, in units of the square of [`ONE`].
-pub(crate) fn product(a: &[i16], b: &[i16]) -> i32 {
+pub fn product(a: &[i16], b: &[i16]) -> i32 {
+    if let (Ok(a), Ok(b)) = (<&[i16; 64]>::try_from(a), <&[i16; 64]>::try_from(b)) {
+        return product_of_64(a, b);
+    }
     a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
 }
 
-/// Returns the inner product of two vectors with a constant number of dimensions. It is inlined, so that a vector that
-/// is compared with many others stays in registers.
+/// Returns the inner product of two vectors of 64 dimensions. It is inlined, so that a vector that is compared with many
+/// others stays in registers.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
     reason = "otherwise the loop is not inlined, which takes three times the time"
 )]
-fn product_of<const N: usize>(a: &[i16; N], b: &[i16; N]) -> i32 {
-    let mut sum = 0;
-    for at in 0..N {
-        sum += i32::from(a[at]) * i32::from(b[at]);
+fn product_of_64(a: &[i16; 64], b: &[i16; 64]) -> i32 {
+    // A sum for each of eight lanes: x86 multiplies the components of all lanes with one instruction.
+    let mut sums = [0; 8];
+    for (a, b) in a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0) {
+        for lane in 0..8 {
+            sums[lane] += i32::from(a[lane]) * i32::from(b[lane]);
+        }
     }
-    sum
+    sums.iter().sum()
 }
 
 /// Returns the cosine of the angle between two vectors with this product, or 0 if it is negative.

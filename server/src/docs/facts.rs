@@ -230,7 +230,7 @@ fn of_parameter(name: &str) -> Option<Value> {
         }
         "key_obi" => json!({ "minLength": 1, "maxLength": 1_000, "examples": ["importer"] }),
         "webhook_obi" => json!({ "minLength": 1, "maxLength": 1_000, "examples": ["chat"] }),
-        "before" => json!({ "examples": [7] }),
+        "before" => json!({ "minimum": 0, "examples": [7] }),
         "action" => json!({ "maxLength": 50, "examples": ["notice.insert"] }),
         "actor" | "subject" => json!({ "maxLength": 1_000, "examples": ["ann"] }),
         "head" => json!({

@@ -37,7 +37,9 @@ fn every_field_and_parameter_has_a_description_an_example_and_bounds() {
     let mut check = |name: String, schema: &Value, description: &Value| {
         let is = |kind: &str| schema["type"] == kind || schema["type"][0] == kind;
         let has = |keywords: &[&str]| keywords.iter().any(|keyword| schema.get(keyword).is_some());
-        let is_record = has(&["$ref"]) || schema["items"].get("$ref").is_some();
+        // A record, a list of records, or a record that may be null.
+        let is_record =
+            [schema, &schema["items"], &schema["oneOf"][0]].iter().any(|of| of.get("$ref").is_some());
         let is_bounded = if is("string") {
             has(&["maxLength", "pattern", "format", "enum", "const"])
         } else if is("integer") || is("number") {
@@ -53,7 +55,8 @@ fn every_field_and_parameter_has_a_description_an_example_and_bounds() {
     for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
         let parts = schema["allOf"].as_array().into_iter().flatten().chain([schema]);
         for (field, property) in parts.filter_map(|part| part["properties"].as_object()).flatten() {
-            check(format!("{name}.{field}"), property, &property["description"]);
+            let of_branch = &property["oneOf"][0]["description"];
+            check(format!("{name}.{field}"), property, property.get("description").unwrap_or(of_branch));
         }
     }
     for (path, item) in document["paths"].as_object().unwrap() {

@@ -20,7 +20,11 @@ fn head_has_the_status_and_headers_of_get_without_the_body() {
             for (name, value) in &get.headers {
                 // A report or a log of before the two requests differs from that after them.
                 let may_differ = path.contains("_log") || path.contains("analysis");
-                if name != "date" && !(may_differ && ["etag", "content-length"].contains(&name.as_str())) {
+                // A stream has no length, so that its body comes in chunks; HEAD has no body.
+                if ["date", "transfer-encoding"].contains(&name.as_str()) {
+                    continue;
+                }
+                if !(may_differ && ["etag", "content-length"].contains(&name.as_str())) {
                     assert_eq!(head.headers.get(name), Some(value), "{path}, {name}");
                 }
             }

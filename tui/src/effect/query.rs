@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tidings_core::account::{self, Caller, MemberQuery};
 use tidings_core::analysis::{self, LogFilter};
+use tidings_core::audit::{self, AuditQuery};
 use tidings_core::changes::Changes;
 use tidings_core::notice::{self, FullNotice, ListQuery};
 use tidings_core::stats::Stats;
@@ -18,6 +19,8 @@ const LOG_LINES: i64 = 200;
 const OVERVIEW_LINES: i64 = 60;
 /// The maximum number of posts listed from the popular feed or a search.
 const POSTS: i64 = 300;
+/// The number of records in a page of the audit trail.
+const RECORDS: i64 = 200;
 /// The maximum number of log lines shown for a member.
 const MEMBER_LINES: i64 = 300;
 
@@ -48,6 +51,13 @@ impl Query {
                 Answer::Members(account::list(tidings, operator, &query).map_err(Problem::from))
             }
             Self::Member(id) => Answer::Member(member(tidings, id).map(Box::new).map_err(Problem::from)),
+            Self::Audit { before } => {
+                let query = AuditQuery { before, limit: Some(RECORDS), ..AuditQuery::default() };
+                Answer::Audit(audit::list(tidings, operator, &query).map_err(Problem::from))
+            }
+            Self::VerifyAudit => {
+                Answer::Verified(audit::verify(tidings, operator, None).map_err(Problem::from))
+            }
         }
     }
 
@@ -63,6 +73,8 @@ impl Query {
             Self::Log { .. } => Answer::Log(Err(problem)),
             Self::Members { .. } => Answer::Members(Err(problem)),
             Self::Member(_) => Answer::Member(Err(problem)),
+            Self::Audit { .. } => Answer::Audit(Err(problem)),
+            Self::VerifyAudit => Answer::Verified(Err(problem)),
         }
     }
 

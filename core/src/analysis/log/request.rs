@@ -28,6 +28,9 @@ const PATH_MAX: usize = 300;
 /// because a percent-encoded path has no blank.
 const UNKNOWN_PATH: &str = "unknown path";
 
+/// The segment of a template that is the id of a session.
+const SESSION: &str = "{session_obi}";
+
 /// An operation of the service: a method and a path template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operation {
@@ -46,10 +49,11 @@ impl Operation {
     /// first parameter is called `{user_id}`, it is a member's id.
     pub fn new(method: &str, template: &'static str) -> Self {
         let names = template.split('/').nth(NAMED_SEGMENT) == Some("{user_id}");
+        let is_varying = |segment: &str| segment.starts_with('{') && segment != SESSION;
         Self {
             method: method_text(method),
             template,
-            varies: template.contains('{'),
+            varies: template.split('/').any(is_varying),
             names,
             has_id: names || template.contains("_obi}"),
         }
@@ -72,9 +76,21 @@ impl Operation {
         Self { method: method_text(method), ..self }
     }
 
+    /// Returns the path with the template's segment in place of the id of a session, which would outlast the session and its
+    /// member.
+    fn without_session(self, path: &str) -> Cow<'_, str> {
+        if !self.template.contains(SESSION) {
+            return Cow::Borrowed(path);
+        }
+        let segments = path.split('/').zip(self.template.split('/'));
+        let segments = segments.map(|(given, template)| if template == SESSION { SESSION } else { given });
+        Cow::Owned(segments.collect::<Vec<_>>().join("/"))
+    }
+
     /// Returns the path to store in the record, or `None` if it equals the template.
     pub(in crate::analysis) fn varying(self, path: &str) -> Option<Box<str>> {
         self.varies.then(|| {
+            let path = self.without_session(path);
             let mut end = path.len().min(PATH_MAX);
             while !path.is_char_boundary(end) {
                 end -= 1;

@@ -11,8 +11,9 @@
 //!   occurrences and the lengths of the posts ([`codec`]). The lists are in blocks of up to 4 KB, the rows of
 //!   `post_segment_block`. A segment never changes.
 //! - A write that would exceed [`RECENT_MAX`] recent posts makes a segment of them, and one with many posts makes one of
-//!   these. Eight neighbouring segments of about the same size are [merged](merge) into one without their dead entries.
-//!   So there are at most seven segments of each size, and the number grows with the logarithm of the number of posts.
+//!   these. Eight neighbouring segments of about the same size are [merged](merge) into one without their dead entries,
+//!   together with smaller ones before and between them. So the number of segments grows with the logarithm of the number of
+//!   posts.
 //!
 //! A search reads the posting lists of its words in all segments, as far as they are not in the [`cache`], finds the entries
 //! with the greatest relevance in this process, and asks the database for their posts ([`search`]). In memory the lists have
@@ -48,8 +49,10 @@ mod entries;
 mod list;
 pub(super) mod merge;
 mod rank;
+mod records;
 mod search;
 mod segment;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod top;

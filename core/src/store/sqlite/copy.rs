@@ -125,6 +125,17 @@ impl Copied {
         migrate(&mut self.0, || true).map(drop)
     }
 
+    /// Writes the rows of the copy to the empty file at `to`, without unused pages and parts of pages.
+    ///
+    /// # Errors
+    /// When the disk is full or fails, or `stop` is requested.
+    pub(crate) fn compact(&mut self, to: &Path, stop: &CancelFlag) -> Result<(), StoreError> {
+        super::inspect::stops(&mut self.0, stop)?;
+        let to = to.to_str().ok_or_else(|| StoreError::other("the path is not UTF-8"))?;
+        self.0.execute("VACUUM INTO ?1", [to])?;
+        Ok(())
+    }
+
     /// Checks the integrity of the copy and returns the number of rows of all tables together.
     ///
     /// # Errors

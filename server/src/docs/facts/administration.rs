@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tidings_core::account::key::Scope;
 
-use super::{count, line, number, switch};
+use super::{count, line, moment, number, switch};
 
 /// Returns what is known of a field of a request or an answer.
 pub(super) fn of_field(schema: &str, field: &str) -> Option<Value> {
@@ -26,8 +26,8 @@ pub(super) fn of_field(schema: &str, field: &str) -> Option<Value> {
             "maxLength": 500,
             "examples": ["otpauth://totp/tidings:ann?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=tidings"],
         }),
+        ("BeginOtpFields" | "OtpFields", "pw") => line(1_000, "a long sentence"),
         ("RecoveryCodes", "recovery_codes") => json!({
-            "minItems": 10,
             "maxItems": 10,
             "items": { "type": "string", "pattern": "^[0-9a-z]{4}(-[0-9a-z]{4}){3}$", "examples": ["8k2m-0qwz-7hn4-c9xe"] },
         }),
@@ -55,6 +55,30 @@ pub(super) fn of_field(schema: &str, field: &str) -> Option<Value> {
         }
         ("Verification", "intact") => json!({ "examples": [true] }),
         ("Fault", "reason") => line(200, "the record is missing"),
+        (schema, field) => return of_data(schema, field),
+    })
+}
+
+/// Returns what is known of a field of a member's data.
+fn of_data(schema: &str, field: &str) -> Option<Value> {
+    Some(match (schema, field) {
+        ("AccountData", "_id") => line(128, "ann"),
+        ("AccountData", "nickname") => line(128, "Ann"),
+        ("AccountData", "name") => line(128, "Ann Lee"),
+        ("AccountData", "major") => line(128, "Physics"),
+        ("AccountData", "recovery_codes") => number(0, 10, 9),
+        ("AccountData", "admin" | "blacklisted" | "measured_since" | "second_factor")
+        | ("VisitDay", "seen") => moment(),
+        ("PostAct" | "ImportedAct", "_id") => {
+            json!({ "pattern": "^([0-9a-f]{24})?$", "examples": ["6560c1a2ffeeddccbbaa0001"] })
+        }
+        ("PostAct", "title") => line(300, "Closed on Friday"),
+        ("PostAct", "url") => line(2_000, "https://news.example.org/1"),
+        ("ImportedAct", "act") => json!({ "enum": ["view", "like", "other"], "examples": ["like"] }),
+        ("VisitDay", "day") => json!({ "format": "date", "examples": ["2026-11-20"] }),
+        ("VisitDay", "visits") => count(2),
+        ("VisitDay", "hours") => json!({ "maxItems": 24, "items": number(0, 23, 9), "examples": [[9, 17]] }),
+        ("TrendSearch", "search") => line(200, "library"),
         _ => return None,
     })
 }

@@ -3,7 +3,7 @@
 use tidings_core::account::{self, Caller, MemberQuery};
 use tidings_core::feedback::FeedbackState;
 use tidings_core::notice::Visibility;
-use tidings_core::{feedback, notice, post as core_post};
+use tidings_core::{admin, feedback, notice, post as core_post};
 
 use super::*;
 
@@ -146,7 +146,7 @@ fn notices_are_filtered_and_sorted() {
 fn feedback_is_marked_done_or_open_and_its_notice_is_opened_with_one_key() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     stage.keys(&["3"]);
-    stage.sees("3 Feedback 2!");
+    stage.sees("3 Feedback 2");
     stage.sees("2 open · every type");
     stage.keys(&["End", "Enter"]);
     stage.sees("Is the reading room open as well?");
@@ -227,6 +227,34 @@ fn posts_are_searched_read_and_removed() {
     stage.keys(&["Down"]);
     stage.sees("0 found");
     stage.sees("No post has these words.");
+}
+
+#[test]
+fn the_audit_trail_is_read_filtered_verified_and_continued() {
+    let mut stage = Stage::at(Clock::fixed(NOW), |tidings, clock| {
+        data::campus(tidings, clock);
+        for _ in 0..120 {
+            admin::push_blacklist(tidings, &Caller::Operator, "ben").unwrap();
+            admin::pop_blacklist(tidings, &Caller::Operator, "ben").unwrap();
+        }
+    });
+    stage.keys(&["8"]);
+    stage.sees("member.unblacklist");
+    stage.sees("200 records, m loads older ones");
+    stage.keys(&["m"]);
+    stage.sees_not("m loads older ones");
+    stage.keys(&["m"]);
+    stage.sees("· These are all records.");
+    stage.keys(&["/", "notice.insert", "Enter"]);
+    stage.sees_not("member.unblacklist");
+    stage.keys(&["Enter"]);
+    stage.sees("After: ");
+    stage.keys(&["Esc", "v"]);
+    stage.sees("records are intact.");
+    // A change of this process appears by itself.
+    stage.keys(&["/", "Backspace", "Esc", "4", "Down", "b", "y", "8"]);
+    stage.tick(1_000);
+    stage.sees("member.blacklist");
 }
 
 #[test]

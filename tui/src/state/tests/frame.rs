@@ -5,14 +5,14 @@ use super::*;
 #[test]
 fn numbers_tab_and_mouse_switch_screens() {
     let mut stage = Stage::new();
-    for (i, key) in ["1", "2", "3", "4", "5", "6", "7"].iter().enumerate() {
+    for (i, key) in ["1", "2", "3", "4", "5", "6", "7", "8"].iter().enumerate() {
         stage.keys(&[key]);
         assert_eq!(stage.state.current, i);
     }
     stage.keys(&["Tab"]);
     assert_eq!(stage.state.current, 0);
     stage.keys(&["Shift-Tab"]);
-    assert_eq!(stage.state.current, 6);
+    assert_eq!(stage.state.current, 7);
     let at = stage.seen().lines().next().unwrap().find("Members").unwrap();
     stage.click(u16::try_from(at).unwrap(), 0);
     assert_eq!(stage.state.current, 3);

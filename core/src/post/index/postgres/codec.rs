@@ -41,7 +41,7 @@ pub(super) fn put(out: &mut Vec<u8>, mut number: u64) {
 
 /// Takes a number from the begin of `bytes`.
 #[inline]
-fn take(bytes: &mut &[u8]) -> Result<u64, Damaged> {
+pub(super) fn take(bytes: &mut &[u8]) -> Result<u64, Damaged> {
     // Most numbers have one or two bytes.
     match **bytes {
         [first, ref rest @ ..] if first < 0x80 => {
@@ -74,7 +74,7 @@ fn take_more(bytes: &mut &[u8], mut number: u64) -> Result<u64, Damaged> {
 }
 
 /// Takes bytes with their size before them.
-fn take_sized<'b>(bytes: &mut &'b [u8]) -> Result<&'b [u8], Damaged> {
+pub(super) fn take_sized<'b>(bytes: &mut &'b [u8]) -> Result<&'b [u8], Damaged> {
     let size = usize::try_from(take(bytes)?).map_err(|_| Damaged)?;
     let (taken, rest) = bytes.split_at_checked(size).ok_or(Damaged)?;
     *bytes = rest;

@@ -31,16 +31,14 @@ fn plan(segments: &[Segment]) -> Option<Range<usize>> {
         (live * MERGED / SECOND_SIZE).max(1).ilog(MERGED)
     };
     let sizes: Vec<u32> = segments.iter().map(size).collect();
-    // Small ones first. One that is smaller and between the others is merged with them.
+    // Small ones first. Smaller ones before and between the others are merged with them: larger neighbours would separate
+    // them from later ones of their size.
     for size in 0..=sizes.iter().copied().max().unwrap_or_default() {
         let (mut first, mut count) = (0, 0);
         for (at, found) in sizes.iter().enumerate() {
             if *found > size {
-                count = 0;
+                (first, count) = (at + 1, 0);
             } else if *found == size {
-                if count == 0 {
-                    first = at;
-                }
                 count += 1;
                 if count == MERGED {
                     return Some(first..at + 1);
@@ -325,6 +323,8 @@ mod tests {
         assert_eq!(plan(&segments(&mixed)), Some(7..15), "small ones first");
         let between: Vec<_> = [[large; 4].to_vec(), [small; 2].to_vec(), [large; 4].to_vec()].concat();
         assert_eq!(plan(&segments(&between)), Some(0..10));
+        let before: Vec<_> = [vec![large], [small; 2].to_vec(), [(600, 0); 8].to_vec()].concat();
+        assert_eq!(plan(&segments(&before)), Some(1..11));
         let interrupted: Vec<_> = [[small; 4].to_vec(), vec![large], [small; 4].to_vec()].concat();
         assert_eq!(plan(&segments(&interrupted)), None);
     }
@@ -337,9 +337,22 @@ mod tests {
 
     #[test]
     fn the_number_of_segments_grows_with_the_logarithm_of_their_entries() {
-        let (mut all, mut most, mut written) = (Vec::new(), 0, 0);
-        for _ in 0..5_000 {
-            all.push((200, 0));
+        // Of one size, then of different ones as those of an import.
+        for (sizes, bound) in [([200; 4], 30), ([128, 256, 600, 384], 50)] {
+            let (most, written) = most_and_written(sizes);
+            assert!(most <= bound && written <= 4_000_000, "{sizes:?}: {most} {written}");
+        }
+    }
+
+    /// Inserts segments of a million entries together, whose sizes alternate in no regular way. Returns the greatest number of
+    /// segments at a time, and the number of entries that merges wrote.
+    fn most_and_written(sizes: [i64; 4]) -> (usize, i64) {
+        let (mut all, mut most, mut written, mut random, mut inserted) = (Vec::new(), 0, 0, 1_u32, 0);
+        while inserted < 1_000_000 {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let entries = sizes[(random >> 30) as usize];
+            inserted += entries;
+            all.push((entries, 0));
             while let Some(range) = plan(&segments(&all)) {
                 let entries = all[range.clone()].iter().map(|(entries, _)| entries).sum::<i64>();
                 written += entries;
@@ -347,6 +360,6 @@ mod tests {
             }
             most = most.max(all.len());
         }
-        assert!(most <= 30 && written <= 4 * 1_000_000, "{most} {written}");
+        (most, written)
     }
 }

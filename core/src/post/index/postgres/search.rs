@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use super::super::{Matches, Query};
 use super::cache::{Key, PostingCache};
-use super::codec::{Damaged, Place, Posting, for_each_word};
+use super::codec::{Damaged, Posting, for_each_word};
 use super::list::{List, ListWriter};
 use super::rank::{self, Match, Relevance, Word, rarity};
+use super::records::Records;
 use super::segment::Segment;
 use super::top;
 use crate::store::{Row, StoreError, Tx, Value};
@@ -21,6 +22,16 @@ const NARROWED_AFTER: usize = 4_000;
 const FOUND: &str = "found AS MATERIALIZED (
     SELECT i.post AS key, f.relevance
     FROM unnest(CAST(CAST($3 AS TEXT) AS BIGINT[]), CAST(CAST($4 AS TEXT) AS DOUBLE PRECISION[])) AS f (entry, relevance)
+    JOIN post_index i ON i.entry = f.entry)";
+
+/// The same table for a statement that selects the most relevant posts. The server reads the rows in this order, and no more of
+/// them than are selected.
+const FOUND_IN_ORDER: &str = "found AS (
+    SELECT i.post AS key, f.relevance
+    FROM (SELECT entry, relevance
+          FROM unnest(CAST(CAST($3 AS TEXT) AS BIGINT[]), CAST(CAST($4 AS TEXT) AS DOUBLE PRECISION[]))
+              AS f (entry, relevance)
+          ORDER BY relevance DESC) f
     JOIN post_index i ON i.entry = f.entry)";
 
 /// The block of each segment in $1 that contains the word at the same place in $2, or would contain it, or all parts of a word
@@ -78,7 +89,7 @@ impl Ranked {
     pub(in crate::post::index) fn all(&self) -> Matches {
         let mut all = Vec::new();
         rank::for_each(&self.words, self.relevance, |found| all.push(found));
-        found(all.iter())
+        found(FOUND, &all)
     }
 
     /// Returns the next part of the entries; `None` after the last one. The first part has about twice as many entries as
@@ -118,7 +129,7 @@ impl Ranked {
     fn given(&mut self, part: &[Match]) -> Option<Matches> {
         self.border = part.iter().fold(self.border, |least, found| least.min(found.relevance));
         self.given += part.len();
-        (!part.is_empty()).then(|| found(part.iter()))
+        (!part.is_empty()).then(|| found(FOUND_IN_ORDER, part))
     }
 
     /// Returns the entries that are less relevant than those of earlier parts, in ascending order.
@@ -192,17 +203,14 @@ fn read_lists(tx: &mut dyn Tx, keys: &[&Key]) -> Result<Vec<Arc<List>>, StoreErr
     Ok(lists)
 }
 
-/// Returns the postings of a word in the blocks that have it. The first record of a block has all bytes of its word, so blocks
-/// can be read as one.
+/// Returns the postings of a word in the blocks that have it.
 fn read_blocks(blocks: &[u8], word: &[u8]) -> Result<List, Damaged> {
-    let (mut record, mut list) = (Place::default(), ListWriter::default());
-    while record.advance(blocks)? {
-        if record.word == word {
-            let count = list.count() + record.count;
-            list.read(record.postings(blocks))?;
-            if list.count() != count {
-                return Err(Damaged);
-            }
+    let (mut records, mut list) = (Records::of(word, blocks), ListWriter::default());
+    while let Some((number, postings)) = records.next()? {
+        let count = list.count() + number;
+        list.read(postings)?;
+        if list.count() != count {
+            return Err(Damaged);
         }
     }
     list.finish()
@@ -264,14 +272,14 @@ fn entries_of(tx: &mut dyn Tx, category: &str) -> Result<Vec<u64>, StoreError> {
 }
 
 /// Returns the table `found` of some entries.
-fn found<'m>(matches: impl Iterator<Item = &'m Match> + Clone) -> Matches {
+fn found(sql: &'static str, matches: &[Match]) -> Matches {
     let [mut entries, mut relevances] = [String::from("{"), String::from("{")];
-    for (number, Match { entry, relevance }) in matches.enumerate() {
+    for (number, Match { entry, relevance }) in matches.iter().enumerate() {
         let comma = if number == 0 { "" } else { "," };
         // Writing to a text does not fail. A number is written with the digits from which it is read exactly.
         let _ = write!(entries, "{comma}{entry}");
         let _ = write!(relevances, "{comma}{relevance:e}");
     }
     let args = [entries, relevances].map(|text| Value::Text(text + "}"));
-    Matches { sql: FOUND, args: args.into() }
+    Matches { sql, args: args.into() }
 }

@@ -14,6 +14,7 @@
 
 use super::list::{CHUNK, Part};
 use super::rank::{Match, Relevance, WINDOW, Word};
+use super::sums::Sums;
 
 /// The rounding of sums in another order is less than this part of them.
 const ROUNDING: f64 = 1e-9;
@@ -28,8 +29,9 @@ pub(super) fn best(words: &[Word], relevance: Relevance, number: usize) -> Vec<M
         best.border = best.border.max(reached(word, relevance, &chunks, best.number));
         cursors.push(Cursor::new(word, relevance, chunks));
     }
-    let mut search = Search { cursors, best, order: Vec::new(), bounds: Vec::new(), candidates: Vec::new() };
-    let (mut sums, mut begin) = (vec![0.0; WINDOW], 0);
+    let (order, bounds, candidates) = Default::default();
+    let mut search = Search { cursors, best, order, bounds, candidates };
+    let (mut sums, mut begin) = (Sums::new(), 0);
     while let Some(interval) = search.interval(begin) {
         begin = interval.1;
         search.find(interval, &mut sums);
@@ -69,7 +71,7 @@ impl Search<'_> {
     }
 
     /// Adds the entries of an interval that may be among the best.
-    fn find(&mut self, (begin, end): (u64, u64), sums: &mut [f64]) {
+    fn find(&mut self, (begin, end): (u64, u64), sums: &mut Sums) {
         let Self { cursors, order, bounds, candidates, best } = self;
         let (mut all, border) = (0.0, best.border);
         order.clear();
@@ -99,22 +101,16 @@ impl Search<'_> {
                 candidates.extend(found.filter(|(_, relevance)| reaches(*relevance)));
             }
             several => {
-                let mut used = 0;
                 for at in several {
                     for (entry, relevance) in cursors[*at].postings(begin, end) {
-                        let place = usize::try_from(entry - begin).unwrap_or(usize::MAX);
-                        if let Some(sum) = sums.get_mut(place) {
-                            *sum += relevance;
-                            used = used.max(place + 1);
-                        }
+                        sums.add(entry - begin, relevance);
                     }
                 }
-                for (entry, sum) in (begin..).zip(&mut sums[..used]) {
-                    let sum = std::mem::take(sum);
+                sums.take(|place, sum| {
                     if sum > 0.0 && !is_below(sum + bounds[essential], border) {
-                        candidates.push((entry, sum));
+                        candidates.push((begin + place, sum));
                     }
-                }
+                });
             }
         }
         for (entry, mut sum) in candidates.drain(..) {
@@ -217,14 +213,14 @@ impl<'w> Cursor<'w> {
         postings.map(|(entry, relevance)| (*entry, *relevance)).take_while(move |(entry, _)| *entry < end)
     }
 
-    /// Returns the relevance of the word in an entry of the interval, which is 0 if the entry does not have it.
+    /// Returns the relevance of the word in an entry of the interval, which is 0 if the entry does not have it. No entry before
+    /// it is asked for later.
     fn relevance_of(&mut self, entry: u64) -> f64 {
         if entry < self.first {
             return 0.0;
         }
         self.decode();
-        let found = self.entries[self.next..self.end].binary_search(&entry);
-        found.map_or(0.0, |at| self.relevances[self.next..self.end][at])
+        if self.skip_to(entry) == Some(entry) { self.relevances[self.next] } else { 0.0 }
     }
 }
 

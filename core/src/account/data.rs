@@ -1,0 +1,381 @@
+//! Everything that is stored about a member, as one JSON object.
+//!
+//! The object is read in pages, so that its size is not bounded by the memory: a heavy user of some years has hundreds of
+//! thousands of lines in the access log. Each page has a read transaction of its own, which checks the caller again. An export
+//! is therefore no snapshot: what changes meanwhile may or may not be part of it.
+//!
+//! This is the decision on each table that has rows of members:
+//!
+//! | table | in the object |
+//! |---|---|
+//! | `member` | `account`, without the hash of the password and the generation of the tokens, which are secrets |
+//! | `second_factor`, `recovery_code` | since when it is enabled, and the number of codes left; not the secrets |
+//! | `session` | `sessions` |
+//! | `settled_like`, `recent_like` | `likes` |
+//! | `viewed`, `hidden` | `views`, `hidden_posts` |
+//! | `searched`, `opened` | `searches`, `newsfeeds` |
+//! | `moved_act` | `imported_acts` |
+//! | `feedback` | `feedback` |
+//! | `visitor` | `visits` |
+//! | `term` | `trend_searches`: the searches of the last day, from which trends are counted |
+//! | `log` with `request` | `log` |
+//! | `audit` | `audit` |
+//! | `audit_identity` | nothing: a random salt, which protects the member's id in the audit trail |
+//! | `member_acts`, `removed_member` | nothing: a revision, and the keys of members who do not exist any more |
+//! | `request.named_member` | nothing: it belongs to requests of administrators, and `audit` has what these changed |
+//! | `roster` | nothing: the operator's list of the university; `account` has the name and subject that it verified |
+//! | `feed_order`, `sign_in_failure` (PostgreSQL) | nothing: orders of posts for some minutes, and keyed hashes |
+//!
+//! Posts, notices, drafts of notices and API keys have no author.
+
+use std::ops::ControlFlow;
+
+use serde::Serialize;
+
+use super::sessions::Session;
+use super::{Caller, Identity, Member, find};
+use crate::Tidings;
+use crate::analysis::LogEntry;
+use crate::audit::AuditRecord;
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::feedback::Feedback;
+use crate::id::MemberKey;
+use crate::profile::{NewsfeedAccess, SearchRecord};
+use crate::store::{Isolation, StoreError, Tx};
+use crate::trail::{Action, Entry};
+
+mod sql;
+#[cfg(test)]
+mod tests;
+
+/// Everything that is stored about a member. Lists are in the order in which the database has them.
+#[derive(Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct MemberData {
+    /// The account.
+    pub account: AccountData,
+    /// Where the member is signed in, and sessions that have expired and will be deleted.
+    pub sessions: Vec<Session>,
+    /// All likes.
+    pub likes: Vec<PostAct>,
+    /// Viewed posts, each with the date of the last view.
+    pub views: Vec<PostAct>,
+    /// Posts that the member has hidden from the recommended feed.
+    pub hidden_posts: Vec<PostAct>,
+    /// Searches with their tokens and similar words.
+    pub searches: Vec<SearchRecord>,
+    /// Opened newsfeeds.
+    pub newsfeeds: Vec<NewsfeedAccess>,
+    /// Acts that were imported from another system, each once.
+    pub imported_acts: Vec<ImportedAct>,
+    /// Feedback.
+    pub feedback: Vec<Feedback>,
+    /// The days on which the member visited the service.
+    pub visits: Vec<VisitDay>,
+    /// Searches of the last day, from which trends are counted.
+    pub trend_searches: Vec<TrendSearch>,
+    /// The member's lines of the access log.
+    pub log: Vec<LogEntry>,
+    /// The records of the audit trail that are about the member, or about what the member did as an administrator.
+    pub audit: Vec<AuditRecord>,
+}
+
+/// The account of a member.
+#[derive(Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AccountData {
+    /// The id as registered.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// The nickname.
+    pub nickname: String,
+    /// The name that the university verified, or `""`.
+    pub name: String,
+    /// The subject that the university verified, or `""`.
+    pub major: String,
+    /// The date of the sign-up.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub date: Timestamp,
+    /// Whether the app signs the member in automatically: 0 or 1.
+    pub auto_login: i64,
+    /// Since when the member is an administrator; null for others.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub admin: Option<Timestamp>,
+    /// Since when the member is on the blacklist; null for others.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub blacklisted: Option<Timestamp>,
+    /// The begin of the measurement of interest; null if it was never reset.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub measured_since: Option<Timestamp>,
+    /// Since when the second factor is enabled; null if it is not.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub second_factor: Option<Timestamp>,
+    /// The number of unused recovery codes.
+    pub recovery_codes: i64,
+}
+
+/// A like, a view or a hidden post.
+#[derive(Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PostAct {
+    /// The post's id; `""` for a post that was removed.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// Its title; `""` for a post that was removed.
+    pub title: String,
+    /// Its address; `""` for a post that was removed.
+    pub url: String,
+    /// The date of the act.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub date: Timestamp,
+}
+
+/// An act that was imported from another system.
+#[derive(Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ImportedAct {
+    /// `view`, `like`, or `other` for a search or an opened newsfeed, of which only a hash is stored here.
+    pub act: &'static str,
+    /// The post's id; `""` for a post that was removed and for other acts.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// The date of the act.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub date: Timestamp,
+}
+
+/// A day on which a member visited the service.
+#[derive(Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct VisitDay {
+    /// The day in the time zone of the service, such as `2026-11-20`.
+    pub day: String,
+    /// The number of visits.
+    pub visits: i64,
+    /// The hours with requests, from 0 to 23.
+    pub hours: Vec<i64>,
+    /// The time of the last request of the day.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub seen: Timestamp,
+}
+
+/// A search from which trends are counted.
+#[derive(Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TrendSearch {
+    /// The search.
+    pub search: String,
+    /// The time of the search.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub date: Timestamp,
+}
+
+/// The result of an export.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ExportedData {
+    /// The number of entries of all lists.
+    pub entries: u64,
+}
+
+/// Exports what is stored about the caller. `take` receives the pieces of one JSON object in order, and the number of entries
+/// of its lists so far; it can cancel the export. [`MemberData`] describes the object.
+///
+/// # Errors
+/// `bad token`, also if the member is removed or signed out during the export.
+pub fn export(
+    tidings: &Tidings,
+    caller: &Caller,
+    take: &mut dyn FnMut(&[u8], u64) -> ControlFlow<()>,
+) -> Result<ExportedData> {
+    DataReader::new(tidings, caller).pass_to(tidings, take)
+}
+
+/// Exports what is stored about a member as [`export`] does, for the operator. The audit trail has a record of it.
+///
+/// # Errors
+/// `Not admin` for every caller but the operator; `Not found` if no member has this id, also if the member is removed during
+/// the export.
+pub fn export_of(
+    tidings: &Tidings,
+    caller: &Caller,
+    user_id: &str,
+    take: &mut dyn FnMut(&[u8], u64) -> ControlFlow<()>,
+) -> Result<ExportedData> {
+    let (operator, origin, id) = (caller.operator()?, tidings.origin(), user_id.to_owned());
+    // Before the export, so that a cancelled one has a record, too.
+    let member = tidings.store().write(Isolation::Alone, move |tx| {
+        let member = find(tx, &id)?.ok_or(Error::NotFound)?;
+        operator.record(tx, &origin, Entry::new(Action::MemberExport).on_member(member.key))?;
+        Ok::<_, Error>((member.key, member.id.clone()))
+    })?;
+    let reader =
+        DataReader { member: Some(member), of: Some(user_id.to_owned()), ..DataReader::new(tidings, caller) };
+    reader.pass_to(tidings, take)
+}
+
+/// Reads what is stored about a member, page by page. It holds no transaction between two pages.
+pub struct DataReader {
+    identity: Identity,
+    /// The id of the member whom the operator has named; `None` for callers themselves.
+    of: Option<String>,
+    /// The key and the id of the member of the pages before: a new member may have got the id of a removed one.
+    member: Option<(MemberKey, String)>,
+    place: Place,
+    entries: u64,
+}
+
+/// What a [`DataReader`] reads next.
+#[derive(Clone, Copy)]
+enum Place {
+    Account,
+    /// A list of [`LISTS`] after an entry, and whether the list has entries already.
+    List {
+        list: usize,
+        after: After,
+        is_filled: bool,
+    },
+    End,
+}
+
+/// A piece of the object, and the state of the reader after it.
+struct Piece {
+    json: Vec<u8>,
+    member: (MemberKey, String),
+    place: Place,
+    entries: u64,
+}
+
+/// The key of an entry: up to two columns, in the order of the list.
+type After = (i64, i64);
+const START: After = (i64::MIN, i64::MIN);
+
+/// Reads a page of a list. Returns the key of its last entry, or `None` if no page follows.
+type ReadPage = fn(&mut dyn Tx, &mut Page<'_>) -> Result<Option<After>>;
+
+/// The lists in the order of [`MemberData`].
+const LISTS: [(&str, ReadPage); 12] = [
+    ("sessions", sql::sessions),
+    ("likes", sql::likes),
+    ("views", sql::views),
+    ("hidden_posts", sql::hidden_posts),
+    ("searches", sql::searches),
+    ("newsfeeds", sql::newsfeeds),
+    ("imported_acts", sql::imported_acts),
+    ("feedback", sql::feedback),
+    ("visits", sql::visits),
+    ("trend_searches", sql::trend_searches),
+    ("log", sql::log),
+    ("audit", sql::audit),
+];
+
+/// A page that is being read.
+struct Page<'p> {
+    member: &'p Member<'p>,
+    /// The session of the caller, if they are the member.
+    session: Option<&'p str>,
+    /// The entry after which the page begins.
+    after: After,
+    /// The JSON so far.
+    json: Vec<u8>,
+    is_filled: bool,
+    entries: u64,
+}
+
+impl Page<'_> {
+    fn add<T: Serialize>(&mut self, entry: &T) -> Result<()> {
+        if self.is_filled {
+            self.json.push(b',');
+        }
+        self.is_filled = true;
+        self.entries += 1;
+        encode(&mut self.json, entry)
+    }
+}
+
+fn encode<T: Serialize>(json: &mut Vec<u8>, value: &T) -> Result<()> {
+    serde_json::to_writer(json, value).map_err(|cause| Error::Internal(cause.into()))
+}
+
+impl DataReader {
+    /// Returns a reader of what is stored about the caller.
+    pub fn new(tidings: &Tidings, caller: &Caller) -> Self {
+        Self { identity: caller.identify(tidings), of: None, member: None, place: Place::Account, entries: 0 }
+    }
+
+    /// Returns the member's id as registered; `""` before the first piece.
+    pub fn id(&self) -> &str {
+        self.member.as_ref().map_or("", |(_, id)| id)
+    }
+
+    /// Returns the next piece of the JSON object, of at most some hundred kilobytes; `None` after the last one. After an error,
+    /// another call reads the same piece.
+    ///
+    /// # Errors
+    /// Those of [`export`].
+    pub fn next(&mut self, tidings: &Tidings) -> Result<Option<Vec<u8>>> {
+        if matches!(self.place, Place::End) {
+            return Ok(None);
+        }
+        let Piece { json, member, place, entries } = tidings.store().read(|tx| self.read(tx))?;
+        (self.member, self.place) = (Some(member), place);
+        self.entries += entries;
+        Ok(Some(json))
+    }
+
+    fn pass_to(
+        mut self,
+        tidings: &Tidings,
+        take: &mut dyn FnMut(&[u8], u64) -> ControlFlow<()>,
+    ) -> Result<ExportedData> {
+        while let Some(piece) = self.next(tidings)? {
+            if take(&piece, self.entries).is_break() {
+                break;
+            }
+        }
+        Ok(ExportedData { entries: self.entries })
+    }
+
+    fn read(&self, tx: &mut dyn Tx) -> Result<Piece> {
+        let member = self.find(tx)?;
+        let found = (member.key, member.id.clone());
+        let Place::List { list, after, is_filled } = self.place else {
+            let mut json = br#"{"account":"#.to_vec();
+            encode(&mut json, &sql::account(tx, &member)?)?;
+            let place = Place::List { list: 0, after: START, is_filled: false };
+            return Ok(Piece { json, member: found, place, entries: 0 });
+        };
+        let (name, read) = LISTS[list];
+        let json = if after == START { format!(",\"{name}\":[") } else { String::new() }.into_bytes();
+        let session = self.identity.session();
+        let mut page = Page { member: &member, session, after, json, is_filled, entries: 0 };
+        let next = read(tx, &mut page)?;
+        let Page { mut json, is_filled, entries, .. } = page;
+        let place = if let Some(after) = next {
+            Place::List { list, after, is_filled }
+        } else {
+            json.push(b']');
+            Place::List { list: list + 1, after: START, is_filled: false }
+        };
+        if list + 1 < LISTS.len() || next.is_some() {
+            return Ok(Piece { json, member: found, place, entries });
+        }
+        json.extend_from_slice(b"}\n");
+        Ok(Piece { json, member: found, place: Place::End, entries })
+    }
+
+    /// Checks that the caller may still read, and that the member is still the same.
+    fn find<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Member<'tx>> {
+        let (member, gone) = match &self.of {
+            Some(id) => {
+                let record = find(tx, id)?.ok_or(Error::NotFound)?;
+                (self.identity.administrator(tx)?.act_for(record), Error::NotFound)
+            }
+            None => (self.identity.member(tx)?, Error::BadToken),
+        };
+        match &self.member {
+            Some((before, _)) if *before != member.key => Err(gone),
+            _ => Ok(member),
+        }
+    }
+}

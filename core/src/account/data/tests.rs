@@ -1,0 +1,290 @@
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use tidings_cluster::only_on_sqlite;
+
+use super::*;
+use crate::account::{key, sign_in};
+use crate::audit::{self, AuditQuery};
+use crate::testing::{NOW, Service, service};
+use crate::{admin, post, profile};
+
+/// The number of rows of a member in each table: more than one page of every list.
+const ROWS: i64 = 1_100;
+
+/// Inserts rows of a member whose texts contain `mark`, which no other text contains.
+fn fill(service: &Service, id: &'static str, mark: &'static str) {
+    const TABLES: [&str; 13] = [
+        "settled_like (member, post, date) SELECT key, n * 2, n",
+        "recent_like (member, post, date) SELECT key, n * 2 + 1, n",
+        "viewed (member, post, date) SELECT key, n, n",
+        "hidden (member, post, date) SELECT key, n, n",
+        // Many of the same time.
+        "searched (member, original, token, similar_words, date)
+         SELECT key, $3 || ' 도서관 🦀 ' || n, '도서관', '책 열람실', n / 300",
+        "opened (member, newsfeed, tag, date) SELECT key, $3, '[\"책\"]', n / 300",
+        "moved_act (member, date, act) SELECT key, n / 300, n - 2",
+        "feedback (id, type, post, member, notice, activation, date)
+         SELECT $3 || n, 'general', $3 || ' says \"🦀\"', key, '', 1, n",
+        "visitor (day, visitor, visits, hours, seen) SELECT 19000 + n, key, 2, 8388609, n",
+        "term (revision, number, term, visitor, date) SELECT 0, n * 100 + key, $3, key, n",
+        "request (key, method, path, hash, status, used, result)
+         SELECT 9000000 + n * 100 + key, 'GET', '/' || $3 || n, 0, 200, 0, 'success'",
+        "log (key, member, request) SELECT n * 16384 + key, key, 9000000 + n * 100 + key",
+        "audit (seq, date, surface, actor, actor_member, action, subject_member, old_value, hash)
+         SELECT 100 + n * 100 + key, n, 'http', 'member', CASE WHEN n % 2 = 0 THEN key END, 'admin.grant',
+                CASE WHEN n % 3 > 0 THEN key END, $3, ''",
+    ];
+    let work = move |tx: &mut dyn Tx| {
+        for table in TABLES {
+            let sql = format!(
+                "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < $1)
+                 INSERT INTO {table} FROM number JOIN member ON id = $2 WHERE n <= $1"
+            );
+            tx.run(&sql.replace("$3", &format!("'{mark}'")), &[ROWS.into(), id.into()])?;
+        }
+        Ok::<_, StoreError>(())
+    };
+    service.store().write(Isolation::Alone, work).unwrap();
+}
+
+/// Returns the object and the number of its entries.
+fn object(
+    export: impl FnOnce(&mut dyn FnMut(&[u8], u64) -> ControlFlow<()>) -> Result<ExportedData>,
+) -> (Value, u64) {
+    let (mut whole, mut before) = (Vec::new(), 0);
+    let exported = export(&mut |piece, entries| {
+        assert!(piece.len() < 1 << 20 && entries >= before, "{} bytes", piece.len());
+        before = entries;
+        whole.extend_from_slice(piece);
+        ControlFlow::Continue(())
+    });
+    let exported = exported.unwrap();
+    assert_eq!(exported.entries, before);
+    (serde_json::from_slice(&whole).unwrap(), before)
+}
+
+fn own(service: &Service, caller: &Caller) -> Value {
+    object(|take| export(service, caller, take)).0
+}
+
+fn count(data: &Value, list: &str) -> usize {
+    data[list].as_array().unwrap().len()
+}
+
+#[test]
+fn the_object_has_every_row_of_the_member_once_and_none_of_another() {
+    let service = service();
+    let (ann, _) = (service.member("Ann"), service.member("ben"));
+    fill(&service, "Ann", "annmark");
+    fill(&service, "ben", "benmark");
+    let (data, entries) = object(|take| export(&service, &ann, take));
+    let rows = usize::try_from(ROWS).unwrap();
+    let lists = [
+        "views",
+        "hidden_posts",
+        "searches",
+        "newsfeeds",
+        "imported_acts",
+        "feedback",
+        "visits",
+        "trend_searches",
+        "log",
+    ];
+    for list in lists {
+        let distinct: BTreeSet<String> =
+            data[list].as_array().unwrap().iter().map(Value::to_string).collect();
+        assert_eq!(count(&data, list), rows, "{list}");
+        assert!(
+            list == "newsfeeds" || list == "imported_acts" || list == "searches" || distinct.len() == rows,
+            "{list}"
+        );
+    }
+    assert_eq!((count(&data, "sessions"), count(&data, "likes")), (1, 2 * rows));
+    // Every sixth names the member neither as the one who acted nor as the subject.
+    let audit = (1..=ROWS).filter(|n| n % 2 == 0 || n % 3 > 0).count();
+    assert_eq!(count(&data, "audit"), audit);
+    assert_eq!(entries, (9 * rows + 2 * rows + 1 + audit) as u64);
+    let text = data.to_string();
+    assert!(text.contains("annmark") && !text.contains("benmark") && !text.contains("\"ben\""));
+
+    assert_eq!(data["searches"][0]["original"], "annmark 도서관 🦀 1");
+    assert_eq!(data["searches"][0]["similarity_split"], serde_json::json!(["책", "열람실"]));
+    assert_eq!(data["feedback"][rows - 1]["post"], "annmark says \"🦀\"");
+    assert_eq!(data["feedback"][0]["author"], "Ann");
+    let day = serde_json::json!({ "day": "2022-01-09", "visits": 2, "hours": [0, 23], "seen": "1970-01-01T00:00:00.001Z" });
+    assert_eq!(data["visits"][0], day);
+    let kinds: Vec<&str> = data["imported_acts"].as_array().unwrap()[..3]
+        .iter()
+        .map(|act| act["act"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["other", "view", "like"]);
+    assert_eq!(data["log"][0]["path"], "/annmark1");
+    let account = serde_json::json!({
+        "_id": "Ann", "nickname": "Ann", "name": "", "major": "", "date": NOW, "auto_login": 0, "admin": null,
+        "blacklisted": null, "measured_since": null, "second_factor": null, "recovery_codes": 0,
+    });
+    assert_eq!(data["account"], account);
+    // The operator gets the same, with a record of the export.
+    let (other, _) = object(|take| export_of(&service, &Caller::Operator, "ann", take));
+    assert_eq!(count(&other, "audit"), audit + 1);
+    assert_eq!(
+        (&other["feedback"], &other["log"], &other["sessions"][0]["current"]),
+        (&data["feedback"], &data["log"], &0.into())
+    );
+    assert_eq!(data["sessions"][0]["current"], 1);
+}
+
+#[test]
+fn the_account_has_names_and_dates_and_no_secret() {
+    let service = service();
+    let ann = service.admin("ann");
+    let posts: Vec<String> = (0..2)
+        .map(|n| {
+            let draft = post::Draft {
+                title: Some(format!("책 {n}")),
+                url: Some(format!("https://example.com/{n}")),
+                ..post::Draft::default()
+            };
+            post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string()
+        })
+        .collect();
+    for post in &posts {
+        post::like(&service, &ann, post).wait().unwrap();
+    }
+    post::remove(&service, &Caller::Operator, &posts[0]).unwrap();
+    service.clock().advance(5);
+    profile::reset_measurement(&service, &ann).unwrap();
+    let set = |tx: &mut dyn Tx| {
+        tx.run("UPDATE member SET name = '한 앤', major = 'Physics'", &[])?;
+        tx.run("INSERT INTO second_factor (member, secret, enabled, last_step) SELECT key, 'SECRETSECRET', 7, 9 FROM member", &[])?;
+        tx.run("INSERT INTO recovery_code (member, hash) SELECT key, 'hashofacode' FROM member", &[])
+    };
+    service.store().write::<_, StoreError>(Isolation::Alone, set).unwrap();
+    let data = own(&service, &ann);
+    let account = serde_json::json!({
+        "_id": "ann", "nickname": "ann", "name": "한 앤", "major": "Physics", "date": NOW, "auto_login": 0, "admin": NOW,
+        "blacklisted": null, "measured_since": NOW + 6, "second_factor": "1970-01-01T00:00:00.007Z", "recovery_codes": 1,
+    });
+    assert_eq!(data["account"], account);
+    let urls: Vec<&str> =
+        data["likes"].as_array().unwrap().iter().map(|like| like["url"].as_str().unwrap()).collect();
+    assert_eq!(urls, ["", "https://example.com/1"], "a removed post is a like without a post");
+    let secrets = service.store().read::<_, StoreError>(|tx| {
+        let sql = "SELECT m.password, CAST(m.generation AS TEXT), i.salt FROM member m JOIN audit_identity i ON i.member = m.key";
+        let mut row = tx.one(sql, &[])?;
+        Ok([row.take::<String>(0)?, row.take(1)?, row.take(2)?])
+    });
+    let text = data.to_string();
+    for secret in secrets.unwrap().iter().map(String::as_str).chain(["SECRETSECRET", "hashofacode"]) {
+        assert!(!text.contains(secret), "{secret}");
+    }
+}
+
+#[test]
+fn each_page_checks_the_caller_again() {
+    let service = service();
+    let read_one = |caller: &Caller| {
+        let mut reader = DataReader::new(&service, caller);
+        reader.next(&service).unwrap().unwrap();
+        reader
+    };
+    let ann = service.member("ann");
+    let mut reader = read_one(&ann);
+    account_of(&service, "ann");
+    super::super::sign_out_all(&service, &ann).unwrap();
+    assert!(matches!(reader.next(&service), Err(Error::BadToken)));
+
+    // A new member with the id of a removed one has other data.
+    let named = Caller::Member("ann".into());
+    let mut reader = read_one(&named);
+    let mut left = 3;
+    let removed = export_of(&service, &Caller::Operator, "ann", &mut |_, _| {
+        left -= 1;
+        if left == 0 {
+            admin::remove_user(&service, &Caller::Operator, "ann").unwrap();
+            service.member("ann");
+        }
+        ControlFlow::Continue(())
+    });
+    assert!(matches!(removed, Err(Error::NotFound)));
+    assert!(matches!(reader.next(&service), Err(Error::BadToken)));
+}
+
+/// Checks that the member can still sign in.
+fn account_of(service: &Service, id: &str) {
+    sign_in(service, id, &format!("password of {id}"), None).unwrap();
+}
+
+#[test]
+fn only_members_themselves_and_the_operator_export_and_the_operator_leaves_a_record() {
+    let service = service();
+    let (ann, boss) = (service.member("ann"), service.admin("boss"));
+    let mut ignored = |_: &[u8], _: u64| ControlFlow::Continue(());
+    let draft = key::Draft { name: "script".into(), scopes: key::Scope::ALL.to_vec(), expires: None };
+    let key = Caller::token(key::add(&service, &Caller::Operator, &draft).unwrap().key.to_string());
+    for caller in [&Caller::Guest, &Caller::Operator, &Caller::token("forged"), &key] {
+        assert!(matches!(export(&service, caller, &mut ignored), Err(Error::BadToken)), "{caller:?}");
+    }
+    for caller in [&Caller::Guest, &ann, &boss, &Caller::Member("boss".into()), &key] {
+        assert!(
+            matches!(export_of(&service, caller, "ann", &mut ignored), Err(Error::Forbidden)),
+            "{caller:?}"
+        );
+    }
+    assert!(matches!(export_of(&service, &Caller::Operator, "nobody", &mut ignored), Err(Error::NotFound)));
+    let mut pieces = 0;
+    let stopped = export_of(&service, &Caller::Operator, "ANN", &mut |_, _| {
+        pieces += 1;
+        ControlFlow::Break(())
+    });
+    assert_eq!((stopped.unwrap(), pieces), (ExportedData::default(), 1));
+    let audit = audit::list(
+        &service,
+        &Caller::Operator,
+        &AuditQuery { action: Some("member.export".into()), ..AuditQuery::default() },
+    );
+    let records: Vec<_> =
+        audit.unwrap().audit.into_iter().map(|record| (record.actor_kind, record.subject)).collect();
+    assert_eq!(records, [("operator".to_owned(), "ann".to_owned())]);
+}
+
+/// A new table with rows of members fails this test: decide whether it is part of the object, and whether a removal deletes it.
+#[test]
+fn every_table_with_rows_of_members_is_decided() {
+    only_on_sqlite!("it reads the schema of SQLite");
+    let service = service();
+    let sql = "SELECT t.name || '.' || c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c
+               WHERE t.type = 'table' AND (c.name LIKE '%member%' OR c.name IN ('visitor', 'actor', 'owner', 'author', 'folded'))
+               ORDER BY 1";
+    let found = service
+        .store()
+        .read::<_, StoreError>(|tx| tx.rows(sql, &[])?.into_iter().map(|mut row| row.take(0)).collect());
+    let found: Vec<String> = found.unwrap();
+    let decided = [
+        "audit.actor",
+        "audit.actor_member",
+        "audit.subject_member",
+        "audit_identity.member",
+        "feedback.member",
+        "hidden.member",
+        "log.member",
+        "member.folded",
+        "member_acts.member",
+        "moved_act.member",
+        "notice.members_only",
+        "opened.member",
+        "recent_like.member",
+        "recovery_code.member",
+        "request.named_member",
+        "roster.folded",
+        "searched.member",
+        "second_factor.member",
+        "session.member",
+        "settled_like.member",
+        "term.visitor",
+        "viewed.member",
+        "visitor.visitor",
+    ];
+    assert_eq!(found, decided);
+}
