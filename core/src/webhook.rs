@@ -1,7 +1,7 @@
 //! Webhooks: other systems that are told about published notices and feedback.
 //!
 //! An operation appends what they have to be told to the outbox (`outbox.rs`) in its own transaction. A thread of the service
-//! sends it (`webhook/sender.rs`), signed as Standard Webhooks does (`webhook/sign.rs`), and only to public addresses
+//! sends it (`webhook/worker.rs`), signed as Standard Webhooks does (`webhook/sign.rs`), and only to public addresses
 //! (`webhook/address.rs`). A receiver gets each delivery at least once, and recognises by its id one that it has received.
 
 use serde::Serialize;
@@ -29,6 +29,7 @@ mod sql;
 #[cfg(test)]
 mod tests;
 mod turns;
+mod worker;
 
 pub use address::URL_RULE;
 pub use sender::Figures;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 
 use super::send::{Outgoing, Transport};
-use super::sender::{DELAYS, Worker};
+use super::worker::{DELAYS, Worker};
 use super::*;
 use crate::account::key;
 use crate::admin;
@@ -53,7 +53,7 @@ impl Receivers {
 fn worker(tidings: &Tidings) -> (Worker, Arc<Receivers>) {
     let receivers = Arc::new(Receivers::default());
     let transport: Arc<dyn Transport> = Arc::<Receivers>::clone(&receivers);
-    (Worker::new(&tidings.0.store, tidings.clock(), transport), receivers)
+    (Worker::new(&tidings.0.store, tidings.clock(), transport, Arc::default()), receivers)
 }
 
 fn hook(tidings: &Tidings, name: &str) -> WebhookSecret {
@@ -226,6 +226,22 @@ fn a_receiver_that_fails_is_tried_again_given_up_and_sent_to_again() {
     let again = received.take();
     assert_eq!((again.len(), &again[0].0), (1, &dead.id), "the id is the same");
     assert!(waiting(&service).is_empty());
+}
+
+#[test]
+fn a_delivery_that_the_database_could_not_read_is_sent_later() {
+    let service = service();
+    let (mut worker, receivers) = worker(&service);
+    hook(&service, "one");
+    send_feedback(&service, &service.member("ann"), "Too loud");
+    let run = |sql: &'static str| {
+        service.store().write(Isolation::Alone, move |tx| tx.run(sql, &[])).unwrap();
+    };
+    run("ALTER TABLE feedback RENAME TO moved");
+    assert!(worker.pass().is_err());
+    run("ALTER TABLE moved RENAME TO feedback");
+    worker.settle();
+    assert_eq!(receivers.texts(), ["feedback.created Too loud"]);
 }
 
 #[test]

@@ -49,6 +49,11 @@ impl Turns {
         Some(next.clone())
     }
 
+    /// Ends the turn of a webhook to which nothing was sent.
+    pub(super) fn cancel(&mut self, webhook: &str) {
+        self.running.remove(webhook);
+    }
+
     /// Ends the turn of a webhook.
     pub(super) fn end(&mut self, webhook: &str, succeeded: bool) {
         self.running.remove(webhook);
