@@ -139,24 +139,25 @@ pub(crate) fn insert(
     tx.run(sql, &args)?;
     let count = "SELECT count(*) FROM webhook_delivery WHERE webhook = $1 AND dead IS NULL";
     if tx.one(count, &[webhook.into()])?.take::<i64>(0)? > PENDING_MAX {
-        let oldest = "SELECT min(key) FROM webhook_delivery WHERE webhook = $1 AND dead IS NULL";
-        let oldest = tx.one(oldest, &[webhook.into()])?.take(0)?;
-        give_up(tx, webhook, oldest, "too many deliveries wait", now)?;
+        let oldest =
+            "SELECT id FROM webhook_delivery WHERE webhook = $1 AND dead IS NULL ORDER BY key LIMIT 1";
+        let oldest: String = tx.one(oldest, &[webhook.into()])?.take(0)?;
+        give_up(tx, webhook, &oldest, "too many deliveries wait", now)?;
     }
     tx.touch(Topic::Webhooks);
     Ok(id)
 }
 
-/// Gives up the delivery with this key. Beyond [`DEAD_MAX`], the oldest ones are removed.
+/// Gives up the delivery with this id. Beyond [`DEAD_MAX`], the oldest ones are removed.
 pub(crate) fn give_up(
     tx: &mut dyn Tx,
     webhook: &str,
-    key: i64,
+    id: &str,
     reason: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let sql = "UPDATE webhook_delivery SET dead = $2, last_error = $3 WHERE key = $1";
-    tx.run(sql, &[key.into(), now.into(), reason.into()])?;
+    let sql = "UPDATE webhook_delivery SET dead = $2, last_error = $3 WHERE id = $1";
+    tx.run(sql, &[id.into(), now.into(), reason.into()])?;
     let sql = "SELECT key FROM webhook_delivery WHERE webhook = $1 AND dead IS NOT NULL ORDER BY key DESC LIMIT 1 OFFSET $2";
     if let Some(mut row) = tx.row(sql, &[webhook.into(), DEAD_MAX.into()])? {
         let sql = "DELETE FROM webhook_delivery WHERE webhook = $1 AND dead IS NOT NULL AND key <= $2";

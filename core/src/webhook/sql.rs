@@ -128,7 +128,6 @@ pub(super) fn totals(tx: &mut dyn Tx) -> Result<(i64, i64), StoreError> {
 
 /// A delivery that is due, with its webhook.
 pub(super) struct Due {
-    pub(super) key: i64,
     pub(super) id: String,
     pub(super) name: String,
     pub(super) event: String,
@@ -142,23 +141,22 @@ pub(super) struct Due {
 
 /// Returns the delivery that has been due the longest to this webhook.
 pub(super) fn due(tx: &mut dyn Tx, webhook: &str, now: Timestamp) -> Result<Option<Due>, StoreError> {
-    let sql = "SELECT d.key, d.id, w.name, d.event, d.subject, d.body, d.date, d.attempts, w.url, w.secret,
+    let sql = "SELECT d.id, w.name, d.event, d.subject, d.body, d.date, d.attempts, w.url, w.secret,
                       CASE WHEN w.old_until > $2 THEN w.old_secret END
                FROM webhook_delivery d JOIN webhook w ON w.id = d.webhook
                WHERE d.webhook = $1 AND d.dead IS NULL AND d.next_attempt <= $2
                ORDER BY d.next_attempt, d.key LIMIT 1";
     let due = |mut row: Row| {
-        let secrets = [Some(row.take(9)?), row.take::<Option<String>>(10)?];
+        let secrets = [Some(row.take(8)?), row.take::<Option<String>>(9)?];
         Ok(Due {
-            key: row.take(0)?,
-            id: row.take(1)?,
-            name: row.take(2)?,
-            event: row.take(3)?,
-            subject: row.take(4)?,
-            body: row.take(5)?,
-            date: row.take(6)?,
-            attempts: row.take(7)?,
-            url: row.take(8)?,
+            id: row.take(0)?,
+            name: row.take(1)?,
+            event: row.take(2)?,
+            subject: row.take(3)?,
+            body: row.take(4)?,
+            date: row.take(5)?,
+            attempts: row.take(6)?,
+            url: row.take(7)?,
             secrets: secrets.into_iter().flatten().map(Zeroizing::new).collect(),
         })
     };
@@ -166,18 +164,18 @@ pub(super) fn due(tx: &mut dyn Tx, webhook: &str, now: Timestamp) -> Result<Opti
 }
 
 /// Removes a delivery that its receiver has accepted.
-pub(super) fn delivered(tx: &mut dyn Tx, key: i64) -> Result<(), StoreError> {
-    tx.run("DELETE FROM webhook_delivery WHERE key = $1", &[key.into()]).map(drop)
+pub(super) fn delivered(tx: &mut dyn Tx, id: &str) -> Result<(), StoreError> {
+    tx.run("DELETE FROM webhook_delivery WHERE id = $1", &[id.into()]).map(drop)
 }
 
 /// Records a failed attempt, after which another one follows.
 pub(super) fn failed(
     tx: &mut dyn Tx,
-    key: i64,
+    id: &str,
     attempts: i64,
     next: Timestamp,
     error: &str,
 ) -> Result<(), StoreError> {
-    let sql = "UPDATE webhook_delivery SET attempts = $2, next_attempt = $3, last_error = $4 WHERE key = $1";
-    tx.run(sql, &[key.into(), attempts.into(), next.into(), error.into()]).map(drop)
+    let sql = "UPDATE webhook_delivery SET attempts = $2, next_attempt = $3, last_error = $4 WHERE id = $1";
+    tx.run(sql, &[id.into(), attempts.into(), next.into(), error.into()]).map(drop)
 }

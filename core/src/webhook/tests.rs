@@ -245,13 +245,29 @@ fn a_delivery_that_the_database_could_not_read_is_sent_later() {
 }
 
 #[test]
+fn an_attempt_for_a_removed_webhook_does_not_end_the_delivery_of_another_one() {
+    let service = service();
+    let (mut worker, receivers) = worker(&service);
+    hook(&service, "one");
+    publish(&service, "First", |_| {});
+    worker.pass().unwrap();
+    worker.receive();
+    // The row of the next delivery has the key of the removed one.
+    remove(&service, &Caller::Operator, "one").unwrap();
+    hook(&service, "two");
+    publish(&service, "Second", |_| {});
+    worker.settle();
+    assert_eq!(receivers.texts(), ["notice.published First", "notice.published Second"]);
+}
+
+#[test]
 fn what_was_given_up_is_removed_after_30_days() {
     let service = service();
     hook(&service, "down");
     publish(&service, "Library", |_| {});
     let give_up = |tx: &mut dyn crate::store::Tx| {
-        let mut row = tx.one("SELECT webhook, key FROM webhook_delivery", &[])?;
-        outbox::give_up(tx, &row.take::<String>(0)?, row.take(1)?, "status 503", NOW)
+        let mut row = tx.one("SELECT webhook, id FROM webhook_delivery", &[])?;
+        outbox::give_up(tx, &row.take::<String>(0)?, &row.take::<String>(1)?, "status 503", NOW)
     };
     service.store().write(Isolation::Alone, give_up).unwrap();
     let prune = |now: Timestamp| {

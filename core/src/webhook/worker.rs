@@ -38,7 +38,8 @@ const STOP_TIME: Duration = Duration::from_secs(1);
 struct Outcome {
     webhook: String,
     name: String,
-    key: i64,
+    /// The id of the delivery. Its key may belong to another one by now, because SQLite gives the key of a removed row again.
+    delivery: String,
     /// The number of attempts before this one.
     attempts: i64,
     sent: Result<(), String>,
@@ -209,21 +210,23 @@ impl Worker {
             }
             Ok::<_, StoreError>(Some(due))
         })?;
-        let Some(Due { key, id, name, body, attempts, url, secrets, .. }) = found else { return Ok(false) };
+        let Some(Due { id, name, body, attempts, url, secrets, .. }) = found else { return Ok(false) };
         let Some(body) = body else {
-            self.store.write(Isolation::Alone, move |tx| sql::delivered(tx, key))?;
+            self.store.write(Isolation::Alone, move |tx| sql::delivered(tx, &id))?;
             return Ok(false);
         };
+        let delivery = id.clone();
         let outgoing = Outgoing { id, url, secrets, body, at: now };
         let (transport, ended) = (Arc::clone(&self.transport), self.ended.0.clone());
         let (waiting, versions) = (Arc::clone(&self.waiting), self.store.versions());
-        let mut outcome = Outcome { webhook: webhook.to_owned(), name, key, attempts, sent: Ok(()) };
+        let mut outcome = Outcome { webhook: webhook.to_owned(), name, delivery, attempts, sent: Ok(()) };
         let send = move || {
             let sent = catch_unwind(AssertUnwindSafe(|| transport.send(&outgoing)));
             outcome.sent = sent.unwrap_or_else(|_| Err("the request failed".to_owned()));
+            // Before `send`, because the number is subtracted as soon as the outcome is taken.
+            waiting.fetch_add(1, Ordering::AcqRel);
             // Nobody receives it if the service has stopped.
             let _ = ended.send(outcome);
-            waiting.fetch_add(1, Ordering::AcqRel);
             versions.wake();
         };
         let thread = std::thread::Builder::new().name("tidings-hook".into()).spawn(send);
@@ -250,17 +253,17 @@ impl Worker {
             .iter()
             .zip(&changes)
             .map(|(outcome, change)| {
-                (outcome.webhook.clone(), outcome.key, outcome.attempts + 1, change.clone())
+                (outcome.webhook.clone(), outcome.delivery.clone(), outcome.attempts + 1, change.clone())
             })
             .collect();
         self.store.write(Isolation::Alone, move |tx| {
-            for (webhook, key, attempts, change) in &written {
+            for (webhook, id, attempts, change) in &written {
                 match change {
-                    Change::Delivered => sql::delivered(tx, *key)?,
-                    Change::Again { next, error } => sql::failed(tx, *key, *attempts, *next, error)?,
+                    Change::Delivered => sql::delivered(tx, id)?,
+                    Change::Again { next, error } => sql::failed(tx, id, *attempts, *next, error)?,
                     Change::GiveUp { error } => {
-                        sql::failed(tx, *key, *attempts, now, error)?;
-                        outbox::give_up(tx, webhook, *key, error, now)?;
+                        sql::failed(tx, id, *attempts, now, error)?;
+                        outbox::give_up(tx, webhook, id, error, now)?;
                     }
                 }
             }
@@ -312,10 +315,15 @@ impl Worker {
             if self.turns.is_idle() {
                 return;
             }
-            let outcome = self.ended.1.recv_timeout(Duration::from_secs(30)).unwrap();
-            self.waiting.fetch_sub(1, Ordering::AcqRel);
-            self.outcomes.push(outcome);
+            self.receive();
         }
+    }
+
+    /// Waits for the end of an attempt, whose outcome the next pass records.
+    pub(super) fn receive(&mut self) {
+        let outcome = self.ended.1.recv_timeout(Duration::from_secs(30)).unwrap();
+        self.waiting.fetch_sub(1, Ordering::AcqRel);
+        self.outcomes.push(outcome);
     }
 
     pub(super) fn release(&self) {
