@@ -168,7 +168,7 @@ pub(super) fn delivered(tx: &mut dyn Tx, id: &str) -> Result<(), StoreError> {
     tx.run("DELETE FROM webhook_delivery WHERE id = $1", &[id.into()]).map(drop)
 }
 
-/// Records a failed attempt, after which another one follows.
+/// Records a failed attempt, and when the next one is due.
 pub(super) fn failed(
     tx: &mut dyn Tx,
     id: &str,

@@ -245,7 +245,7 @@ fn a_delivery_that_the_database_could_not_read_is_sent_later() {
 }
 
 #[test]
-fn an_attempt_for_a_removed_webhook_does_not_end_the_delivery_of_another_one() {
+fn an_attempt_for_a_removed_webhook_does_not_end_a_later_delivery() {
     let service = service();
     let (mut worker, receivers) = worker(&service);
     hook(&service, "one");

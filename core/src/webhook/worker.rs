@@ -35,6 +35,7 @@ const COUNT_INTERVAL: Duration = Duration::from_secs(5);
 const STOP_TIME: Duration = Duration::from_secs(1);
 
 /// The end of an attempt.
+#[derive(Clone)]
 struct Outcome {
     webhook: String,
     name: String,
@@ -46,7 +47,6 @@ struct Outcome {
 }
 
 /// What an outcome changes.
-#[derive(Clone)]
 enum Change {
     Delivered,
     Again { next: Timestamp, error: String },
@@ -247,42 +247,36 @@ impl Worker {
             return Ok(());
         }
         let now = self.clock.now();
-        let changes: Vec<_> = self.outcomes.iter().map(|outcome| change(outcome, now)).collect();
-        let written: Vec<_> = self
-            .outcomes
-            .iter()
-            .zip(&changes)
-            .map(|(outcome, change)| {
-                (outcome.webhook.clone(), outcome.delivery.clone(), outcome.attempts + 1, change.clone())
-            })
-            .collect();
+        let changes = self.outcomes.iter().map(|outcome| (outcome.clone(), change(outcome, now)));
+        let changes: Arc<[(Outcome, Change)]> = changes.collect();
+        let written = Arc::clone(&changes);
         self.store.write(Isolation::Alone, move |tx| {
-            for (webhook, id, attempts, change) in &written {
+            for (Outcome { webhook, delivery, attempts, .. }, change) in &*written {
                 match change {
-                    Change::Delivered => sql::delivered(tx, id)?,
-                    Change::Again { next, error } => sql::failed(tx, id, *attempts, *next, error)?,
+                    Change::Delivered => sql::delivered(tx, delivery)?,
+                    Change::Again { next, error } => sql::failed(tx, delivery, attempts + 1, *next, error)?,
                     Change::GiveUp { error } => {
-                        sql::failed(tx, id, *attempts, now, error)?;
-                        outbox::give_up(tx, webhook, id, error, now)?;
+                        sql::failed(tx, delivery, attempts + 1, now, error)?;
+                        outbox::give_up(tx, webhook, delivery, error, now)?;
                     }
                 }
             }
             Ok::<_, StoreError>(())
         })?;
-        for (outcome, change) in self.outcomes.drain(..).zip(changes) {
-            let Outcome { webhook, name, .. } = outcome;
-            self.turns.end(&webhook, matches!(change, Change::Delivered));
+        self.outcomes.clear();
+        for (Outcome { webhook, name, .. }, change) in &*changes {
+            self.turns.end(webhook, matches!(change, Change::Delivered));
             match change {
                 Change::Delivered => {
                     self.counters.delivered.fetch_add(1, Ordering::Relaxed);
                 }
                 Change::Again { error, .. } => {
                     self.counters.failed.fetch_add(1, Ordering::Relaxed);
-                    tracing::info!(webhook = name, error, "a webhook could not be sent and is tried again");
+                    tracing::info!(webhook = name, error, "a delivery to a webhook failed and is tried again");
                 }
                 Change::GiveUp { error } => {
                     self.counters.failed.fetch_add(1, Ordering::Relaxed);
-                    tracing::warn!(webhook = name, error, "a webhook was given up");
+                    tracing::warn!(webhook = name, error, "a delivery to a webhook was given up");
                 }
             }
         }
