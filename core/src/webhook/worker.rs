@@ -272,7 +272,11 @@ impl Worker {
                 }
                 Change::Again { error, .. } => {
                     self.counters.failed.fetch_add(1, Ordering::Relaxed);
-                    tracing::info!(webhook = name, error, "a delivery to a webhook failed and is tried again");
+                    tracing::info!(
+                        webhook = name,
+                        error,
+                        "a delivery to a webhook failed and is tried again"
+                    );
                 }
                 Change::GiveUp { error } => {
                     self.counters.failed.fetch_add(1, Ordering::Relaxed);
