@@ -3,12 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Subcommand;
-use tidings_core::act;
-
 use crate::failure::Failure;
 use crate::progress::Watch;
 use crate::session::Session;
+use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Act {
@@ -29,7 +27,7 @@ pub(crate) fn run(session: &Session, command: &Act) -> Result<ExitCode, Failure>
     let Act::Import { file } = command;
     let watch = Watch::start("acts");
     let input = watch.open(file)?;
-    let report = act::import(&session.tidings, &session.caller, input, &mut |done| watch.told(done));
+    let report = session.service.import_acts(input, &mut |done| watch.told(done));
     let report = watch.imported(report)?;
     watch.answer(&session.out, &report, |page| {
         page.imported(report.inserted, None, report.skipped, &report.errors, &report.about);

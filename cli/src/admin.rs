@@ -3,12 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_core::account::Caller;
-use tidings_core::{Error, Outcome, Tidings, admin};
+use tidings_access::{Result, Service};
 
 use crate::failure::Failure;
 use crate::output::{Column, Style, Table, dated, local};
-use crate::session::{Session, refused_to_members, registered};
+use crate::session::{Session, refused_to_members};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Admin {
@@ -37,17 +36,16 @@ pub(crate) enum Admin {
 
 pub(crate) fn run(session: &Session, command: &Admin) -> Result<ExitCode, Failure> {
     match command {
-        Admin::Grant { id } => change(session, id, admin::grant, "is an administrator."),
-        Admin::Revoke { id } => change(session, id, admin::revoke, "is no longer an administrator."),
+        Admin::Grant { id } => change(session, id, Service::grant, "is an administrator."),
+        Admin::Revoke { id } => change(session, id, Service::revoke, "is no longer an administrator."),
         Admin::Check { id } => {
-            let member = session.member(id)?;
-            let id = registered(&member, id);
-            let checked = admin::check(&session.tidings, &member);
-            checked.map_err(|error| match error {
-                Error::Documented(Outcome::NotAdmin, _) => {
+            let id = session.member(id)?;
+            session.service.check_admin_of(&id).map_err(|error| {
+                if error.is_forbidden() {
                     Failure::refused(&error, format!("{id:?} is no administrator"))
+                } else {
+                    error.into()
                 }
-                error => error.into(),
             })?;
             session.out.answer(&(), |page| page.line(format!("{id} is an administrator.")))
         }
@@ -59,23 +57,25 @@ pub(crate) fn run(session: &Session, command: &Admin) -> Result<ExitCode, Failur
 fn change(
     session: &Session,
     id: &str,
-    act: impl FnOnce(&Tidings, &Caller, &str) -> tidings_core::Result<()>,
+    act: impl FnOnce(&Service, &str) -> Result<()>,
     done: &str,
 ) -> Result<ExitCode, Failure> {
-    let Session { tidings, out, caller } = session;
-    let explained = |error| match error {
-        Error::NotFound => Failure::refused(&error, format!("there is no member {id:?}: sign up first")),
-        error => refused_to_members(error),
+    let Session { service, out } = session;
+    let explained = |error: tidings_access::Error| {
+        if error.is_not_found() {
+            Failure::refused(&error, format!("there is no member {id:?}: sign up first"))
+        } else {
+            refused_to_members(error)
+        }
     };
-    act(tidings, caller, id).map_err(explained)?;
-    let member = caller.on_behalf_of(tidings, id).map_err(explained)?;
-    let id = registered(&member, id);
+    act(service, id).map_err(explained)?;
+    let id = service.registered(id).map_err(explained)?;
     out.answer(&(), |page| page.line(format!("{id} {done}")))
 }
 
 fn list(session: &Session) -> Result<ExitCode, Failure> {
-    let admins = admin::list(&session.tidings, &session.caller).map_err(refused_to_members)?;
-    let kept_out = admin::blacklist(&session.tidings, &session.caller)?.blacklist;
+    let admins = session.service.admins().map_err(refused_to_members)?;
+    let kept_out = session.service.blacklist()?.blacklist;
     session.out.list(&admins, &admins.admins, |page| {
         let columns = [
             Column::whole("ID"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use tidings_core::analysis::{self, Day, LogEntry, LogFilter, LogPlace, OneDay, Window};
+use tidings_core::analysis::{self, Day, LogFilter, LogLine, LogPlace, OneDay, Window};
 use tidings_tui::number::number;
 
 use crate::failure::Failure;
@@ -66,26 +66,27 @@ pub(crate) struct LogArgs {
 }
 
 pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Failure> {
-    let Session { tidings, out, caller } = session;
+    let Session { service, out } = session;
     match command {
         Analysis::Summary => {
-            let (summary, crawled) = (analysis::summary(tidings)?, analysis::crawled(tidings)?);
+            let (summary, crawled) = (service.summary()?, service.crawled()?);
             out.answer(&summary, |page| figures(page, &summary.analysis, crawled))
         }
         Analysis::Day { date } => {
             let day = one_day(session, date.as_deref())?;
-            out.answer(&day, |page| of_day(page, &day.analysis, analysis::zone(tidings)))
+            let zone = service.zone()?;
+            out.answer(&day, |page| of_day(page, &day.analysis, &zone))
         }
         Analysis::Days { days } => {
-            let days = analysis::days_ago(tidings, caller, *days)?;
+            let days = service.days_ago(*days)?;
             out.list(&days, &days.analysis, |page| of_days(page, &days.analysis))
         }
         Analysis::Device { device: Some(device) } => {
-            analysis::insert_device(tidings, device).wait()?;
+            service.insert_device(device)?;
             out.answer(&(), |page| page.line(format!("Reported one {device}.")))
         }
         Analysis::Device { device: None } => {
-            let devices = analysis::devices(tidings)?;
+            let devices = service.devices()?;
             out.answer(&devices, |page| {
                 let counts = [("pc", devices.pc), ("tablet", devices.tablet), ("mobile", devices.mobile)];
                 bars(page, "Device", "Reported", counts.map(|(name, count)| (name.to_owned(), count)));
@@ -101,15 +102,15 @@ pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Fai
 
 /// Returns the day of a date; without a date, today.
 fn one_day(session: &Session, date: Option<&str>) -> Result<OneDay, Failure> {
-    let Session { tidings, caller, .. } = session;
+    let Session { service, .. } = session;
     let Some(date) = date else {
-        let mut today = analysis::days_ago(tidings, caller, 0)?;
+        let mut today = service.days_ago(0)?;
         return Ok(OneDay { analysis: today.analysis.remove(0) });
     };
     let wrong = || Failure::usage(format!("{date:?} is no date: write YYYY-MM-DD"));
     let numbers = date.split('-').map(str::parse).collect::<Result<Vec<i64>, _>>().map_err(|_| wrong())?;
     let [year, month, day] = numbers[..] else { return Err(wrong()) };
-    Ok(analysis::day(tidings, caller, year, month, day)?)
+    Ok(service.day(year, month, day)?)
 }
 
 impl LogArgs {
@@ -125,22 +126,7 @@ impl LogArgs {
 /// The log as `--json` prints it.
 #[derive(Serialize)]
 struct Log {
-    log: Vec<Line>,
-}
-
-/// A line of the log as `--json` and `--ndjson` print it.
-#[derive(Serialize)]
-struct Line {
-    #[serde(flatten)]
-    entry: LogEntry,
-    /// Null in lines of versions that did not store it.
-    result: Option<String>,
-}
-
-impl From<LogEntry> for Line {
-    fn from(mut entry: LogEntry) -> Self {
-        Self { result: entry.result.take(), entry }
-    }
+    log: Vec<LogLine>,
 }
 
 /// Prints the log line by line, without a limit on its length.
@@ -150,7 +136,7 @@ fn all_of_log(session: &Session, args: &LogArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Returns the newest lines, as many as the arguments ask for.
-fn log(session: &Session, args: &LogArgs) -> Result<Vec<Line>, Failure> {
+fn log(session: &Session, args: &LogArgs) -> Result<Vec<LogLine>, Failure> {
     /// The default for the number of lines.
     const LIMIT: i64 = 100;
     let filter = filter(session, args)?;
@@ -171,7 +157,7 @@ fn log(session: &Session, args: &LogArgs) -> Result<Vec<Line>, Failure> {
 }
 
 fn filter(session: &Session, args: &LogArgs) -> Result<LogFilter, Failure> {
-    let since = Some(analysis::since(&session.tidings, args.window())?);
+    let since = Some(session.service.since(args.window())?);
     let (member, result) = (args.member.clone(), args.result.clone());
     Ok(LogFilter { member, result, since, ..LogFilter::default() })
 }
@@ -182,15 +168,15 @@ fn page(
     filter: &LogFilter,
     place: Option<LogPlace>,
     limit: i64,
-) -> Result<(Vec<Line>, Option<LogPlace>), Failure> {
-    let page = analysis::browse(&session.tidings, &session.caller, filter, place, limit);
+) -> Result<(Vec<LogLine>, Option<LogPlace>), Failure> {
+    let page = session.service.log(filter, place, limit);
     let page =
         page.map_err(|error| unknown(error, "member", filter.member.as_deref().unwrap_or_default()))?;
-    Ok((page.lines.into_iter().map(Line::from).collect(), page.next))
+    Ok((page.lines.into_iter().map(LogLine::from).collect(), page.next))
 }
 
-fn figures(page: &mut Page, figures: &analysis::Analysis, crawled: i64) {
-    page.fields(&[
+fn figures(page: &mut Page, figures: &analysis::Analysis, crawled: Option<i64>) {
+    let mut fields = vec![
         ("Visitors today", number(figures.today_visitor)),
         ("Visitors in all", number(figures.total_visitor)),
         ("Visitors a day", number(figures.day_avg_visitor)),
@@ -200,8 +186,9 @@ fn figures(page: &mut Page, figures: &analysis::Analysis, crawled: i64) {
         ("Searches", number(figures.search_count)),
         ("Posts", number(figures.posts_count)),
         ("Communications", number(figures.communication_avg)),
-        ("Of these, by crawlers", number(crawled)),
-    ]);
+    ];
+    fields.extend(crawled.map(|crawled| ("Of these, by crawlers", number(crawled))));
+    page.fields(&fields);
 }
 
 fn of_day(page: &mut Page, day: &Day, zone: &str) {
@@ -246,7 +233,7 @@ fn bars(page: &mut Page, name: &str, counted: &str, counts: impl IntoIterator<It
     page.table(&table, "");
 }
 
-fn of_log(page: &mut Page, log: &[Line]) {
+fn of_log(page: &mut Page, log: &[LogLine]) {
     let columns = [
         Column::whole(dated("Date")),
         Column::whole("Member"),
@@ -256,7 +243,7 @@ fn of_log(page: &mut Page, log: &[Line]) {
         Column::text("Result").optional(),
     ];
     let mut table = Table::new(columns);
-    for Line { entry, result } in log {
+    for LogLine { entry, result, .. } in log {
         let (date, status) = (local(entry.date), entry.status.to_string());
         let (id, method, path) = (entry.user_id.clone(), entry.method.clone(), entry.path.clone());
         table.row([date, id, method, path, status, result.clone().unwrap_or_default()]);

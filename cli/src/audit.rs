@@ -67,11 +67,11 @@ impl Filter {
 }
 
 pub(crate) fn run(session: &Session, command: &Audit) -> Result<ExitCode, Failure> {
-    let Session { tidings, out, caller } = session;
+    let Session { service, out } = session;
     match command {
         Audit::List(filter) => list(session, filter),
         Audit::Verify { head } => {
-            let verified = audit::verify(tidings, caller, head.as_ref())?;
+            let verified = service.verify_audit(head.as_ref())?;
             if let Some(fault) = &verified.fault {
                 // The object that HTTP sends, and a status for scripts.
                 return out.answer_with_result(SUCCESS, &verified, |page| {
@@ -89,23 +89,23 @@ pub(crate) fn run(session: &Session, command: &Audit) -> Result<ExitCode, Failur
             session,
             file,
             ("records", Readers::Umask),
-            |take| audit::export(tidings, caller, take),
+            |take| service.export_audit(take),
             |page, exported| page.line(format!("{} records exported", number(exported.records))),
         ),
     }
 }
 
 fn list(session: &Session, filter: &Filter) -> Result<ExitCode, Failure> {
-    let Session { tidings, out, caller } = session;
+    let Session { service, out } = session;
     let query = filter.query();
     if out.streams() {
         return stream_pages(query.limit, query.before, |before, left| {
             let limit = Some(left.min(audit::RECORDS_MAX));
-            let page = audit::list(tidings, caller, &AuditQuery { before, limit, ..query.clone() })?;
+            let page = service.audit(&AuditQuery { before, limit, ..query.clone() })?;
             Ok((page.audit, page.next))
         });
     }
-    let found = audit::list(tidings, caller, &query)?;
+    let found = service.audit(&query)?;
     out.answer(&found, |page| {
         let columns = [
             Column::number("No."),

@@ -24,7 +24,7 @@ pub(crate) enum Bench {
 }
 
 pub(crate) fn run(session: &Session, command: &Bench) -> Result<ExitCode, Failure> {
-    let Session { tidings, out, caller } = session;
+    let ((tidings, caller), out) = (session.database()?, &session.out);
     match command {
         Bench::Feed { at } => {
             let progress = Percent::start();
@@ -32,7 +32,7 @@ pub(crate) fn run(session: &Session, command: &Bench) -> Result<ExitCode, Failur
             let evaluation = evaluation::evaluate(tidings, caller, at.as_deref(), &mut told);
             progress.finish();
             let evaluation = evaluation.map_err(|error| match error {
-                Error::BadRequest(why) => Failure::refused(&error, why.message()),
+                Error::BadRequest(why) => Failure::refused(&error.into(), why.message()),
                 error => refused_to_members(error),
             })?;
             out.answer(&evaluation, |page| describe(page, &evaluation))

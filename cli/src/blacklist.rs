@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_core::admin;
 
 use crate::failure::Failure;
 use crate::output::{Column, Table, dated, local};
@@ -29,22 +28,22 @@ pub(crate) enum Blacklist {
 }
 
 pub(crate) fn run(session: &Session, command: &Blacklist) -> Result<ExitCode, Failure> {
-    let Session { tidings, out, caller } = session;
+    let Session { service, out } = session;
     match command {
         Blacklist::List => list(session),
         Blacklist::Add { id } => {
-            admin::push_blacklist(tidings, caller, id).map_err(|error| unknown(error, "member", id))?;
+            service.push_blacklist(id).map_err(|error| unknown(error, "member", id))?;
             out.answer(&(), |page| page.line(format!("{id} is blacklisted.")))
         }
         Blacklist::Remove { id } => {
-            admin::pop_blacklist(tidings, caller, id).map_err(|error| unknown(error, "member", id))?;
+            service.pop_blacklist(id).map_err(|error| unknown(error, "member", id))?;
             out.answer(&(), |page| page.line(format!("{id} may sign in again.")))
         }
     }
 }
 
 fn list(session: &Session) -> Result<ExitCode, Failure> {
-    let blacklist = admin::blacklist(&session.tidings, &session.caller)?;
+    let blacklist = session.service.blacklist()?;
     session.out.list(&blacklist, &blacklist.blacklist, |page| {
         let mut table = Table::new([Column::whole("ID"), Column::whole(dated("Since"))]);
         for member in &blacklist.blacklist {

@@ -6,16 +6,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
-use tidings_core::Result as CoreResult;
+use tidings_access::{Result as AccessResult, Take};
 
 use crate::failure::Failure;
 use crate::output::{self, Page};
 use crate::progress::Watch;
 use crate::session::Session;
 use crate::whole_file::{Readers, WholeFile};
-
-/// Receives complete lines and the number of records so far, and can stop the export.
-pub(crate) type Take<'t> = &'t mut dyn FnMut(&[u8], u64) -> ControlFlow<()>;
 
 /// Writes the records that `export` passes on to `file`, or to standard output if it is `-`. `what` names the records,
 /// `readers` are those of a new file, and `people` prints the answer for people.
@@ -26,14 +23,14 @@ pub(crate) fn run<T: Serialize>(
     session: &Session,
     file: &Path,
     (what, readers): (&'static str, Readers),
-    export: impl FnOnce(Take<'_>) -> CoreResult<T>,
+    export: impl FnOnce(Take<'_>) -> AccessResult<T>,
     people: impl FnOnce(&mut Page, &T),
 ) -> Result<ExitCode, Failure> {
     if file.as_os_str() == "-" {
         return to_stdout(session, what, export);
     }
     let watch = Watch::start(what);
-    let mut whole = WholeFile::beside(&session.tidings, file, readers)?;
+    let mut whole = WholeFile::beside(&session.service, file, readers)?;
     let exported = pass_on(export, |lines, done| whole.append(lines).map(|()| watch.told(done)))?;
     if !watch.is_interrupted() {
         whole.keep()?;
@@ -45,7 +42,7 @@ pub(crate) fn run<T: Serialize>(
 fn to_stdout<T>(
     session: &Session,
     what: &str,
-    export: impl FnOnce(Take<'_>) -> CoreResult<T>,
+    export: impl FnOnce(Take<'_>) -> AccessResult<T>,
 ) -> Result<ExitCode, Failure> {
     if session.out.is_json() {
         return Err(Failure::usage(format!(
@@ -62,7 +59,7 @@ fn to_stdout<T>(
 
 /// Passes the records, with their count so far, to `write` until it stops.
 fn pass_on<T>(
-    export: impl FnOnce(Take<'_>) -> CoreResult<T>,
+    export: impl FnOnce(Take<'_>) -> AccessResult<T>,
     mut write: impl FnMut(&[u8], u64) -> Result<ControlFlow<()>, Failure>,
 ) -> Result<T, Failure> {
     let mut failed = None;

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use tidings_access::Error as AccessError;
+use tidings_core::error::Code;
 use tidings_core::{Error, Location, StoreError, answer};
-use tidings_tui::advice::advice;
+use tidings_tui::advice::{advice, of_core};
 use tidings_tui::escape;
 
 /// A failed command: the message for people, and the exit status.
@@ -36,9 +38,9 @@ impl Failure {
     }
 
     /// Returns the failure of a refused operation; `message` says what to do about it.
-    pub(crate) fn refused(error: &Error, message: impl Into<String>) -> Self {
+    pub(crate) fn refused(error: &AccessError, message: impl Into<String>) -> Self {
         let message = format!("{error}: {}", message.into());
-        Self { message, status: exit_status(error), json: answer::failure(error) }
+        Self { message, status: status(error), json: json(error) }
     }
 
     /// Returns the failure of work stopped by Ctrl-C; `message` says what has been done so far.
@@ -74,13 +76,41 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
+        AccessError::from(error).into()
+    }
+}
+
+impl From<AccessError> for Failure {
+    fn from(error: AccessError) -> Self {
         let advice = advice(&error);
+        let is_overloaded = error.code() == Some(Code::Overloaded);
         // The text `internal error` does not help people.
-        let message = match exit_status(&error) {
-            SYSTEM if !matches!(error, Error::Overloaded) => advice,
+        let message = match status(&error) {
+            SYSTEM if !is_overloaded => advice,
             _ => format!("{error}: {advice}"),
         };
-        Self { message, status: exit_status(&error), json: answer::failure(&error) }
+        Self { message, status: status(&error), json: json(&error) }
+    }
+}
+
+/// Returns the exit status of an error, wherever the operation ran.
+fn status(error: &AccessError) -> u8 {
+    match error {
+        AccessError::Core(error) => exit_status(error),
+        AccessError::Refused(refusal) => match refusal.code {
+            Some(Code::Overloaded | Code::InternalError) => SYSTEM,
+            _ => REFUSED,
+        },
+        AccessError::Unreachable { .. } | AccessError::Unexpected { .. } => SYSTEM,
+    }
+}
+
+/// Returns the object that `--json` prints.
+fn json(error: &AccessError) -> Vec<u8> {
+    match error {
+        AccessError::Core(error) => answer::failure(error),
+        AccessError::Refused(refusal) => refusal.json.clone(),
+        AccessError::Unreachable { .. } | AccessError::Unexpected { .. } => answer::refusal("internal error"),
     }
 }
 
@@ -116,7 +146,7 @@ pub(crate) fn no_database(path: &Path) -> Failure {
 
 /// Returns the failure to open the database at `location`.
 pub(crate) fn cannot_open(location: &Location, error: &Error) -> Failure {
-    let message = format!("cannot open the database {location}: {}", advice(error));
+    let message = format!("cannot open the database {location}: {}", of_core(error));
     match error {
         // The setting is invalid; the database is intact.
         Error::Store(StoreError::Zone { .. }) => Failure::usage(message),

@@ -3,11 +3,11 @@
 mod weights;
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use tidings_core::newsfeed::{self, FeedPage, LIMIT_MAX, Page, Why};
+use tidings_access::Feed as Newsfeed;
+use tidings_core::newsfeed::{LIMIT_MAX, Why};
 use tidings_core::post::Post;
 use tidings_tui::number::number;
 
@@ -62,57 +62,41 @@ struct Line {
 }
 
 pub(crate) fn run(session: &Session, command: &Feed) -> Result<ExitCode, Failure> {
-    let Session { tidings, caller, .. } = session;
     match command {
-        Feed::Recommended(paging) => {
-            answer(session, paging, |page| newsfeed::recommended(tidings, caller, page))
-        }
-        Feed::Popular(paging) => answer(session, paging, |page| newsfeed::popular(tidings, page)),
-        Feed::Topic { name, paging } => {
-            answer(session, paging, |page| newsfeed::topic(tidings, caller, name, page))
-        }
+        Feed::Recommended(paging) => answer(session, paging, Newsfeed::Recommended),
+        Feed::Popular(paging) => answer(session, paging, Newsfeed::Popular),
+        Feed::Topic { name, paging } => answer(session, paging, Newsfeed::Topic(name)),
         Feed::Weights(command) => weights::run(session, command),
     }
 }
 
-fn answer(
-    session: &Session,
-    paging: &Paging,
-    feed: impl Fn(&Page<'_>) -> tidings_core::Result<FeedPage>,
-) -> Result<ExitCode, Failure> {
-    let Session { tidings, caller, out, .. } = session;
-    let read = |limit, next: Option<&str>| {
-        let page = feed(&Page { limit, next, resumes: true })?;
-        let why = paging.why.then(|| newsfeed::why(tidings, caller, &page)).transpose()?;
-        Ok::<_, Failure>((page, why))
-    };
+fn answer(session: &Session, paging: &Paging, feed: Newsfeed<'_>) -> Result<ExitCode, Failure> {
+    let Session { service, out } = session;
     if out.streams() {
         return stream_pages(paging.limit, paging.next.clone(), |next, left| {
             let most = i64::try_from(LIMIT_MAX).unwrap_or(i64::MAX);
-            let (page, why) = read(Some(left.min(most)), next.as_deref())?;
-            let mut why = why.into_iter().flatten();
-            let lines = page.posts().map(|post| Line { post, why: why.next() }).collect();
-            Ok((lines, page.next().map(str::to_owned)))
+            let page = service.feed(feed, Some(left.min(most)), next.as_deref(), paging.why)?;
+            let lines = page.posts.into_iter().map(|(post, why)| Line { post, why }).collect();
+            Ok((lines, page.next))
         });
     }
-    let (page, why) = read(paging.limit, paging.next.as_deref())?;
-    let answer = match &why {
-        Some(why) => Arc::new(page.answer_with(None, Some(why))),
-        None => Arc::clone(page.answer()),
-    };
-    out.encoded(answer.json(), |screen| {
+    let page = service.feed(feed, paging.limit, paging.next.as_deref(), paging.why)?;
+    out.encoded(&page.json, |screen| {
         let mut table = post::table();
-        for post in page.posts() {
+        for (post, _) in &page.posts {
             let (views, likes) = (number(post.view), number(post.fav_cnt));
-            table.row([post.id, post.title, views, likes, local(post.date), post.url]);
+            let (id, title, url) = (post.id.clone(), post.title.clone(), post.url.clone());
+            table.row([id, title, views, likes, local(post.date), url]);
         }
         screen.table(&table, "There are no posts.");
-        for (post, Why { text, .. }) in page.posts().zip(why.iter().flatten()) {
-            screen.line("");
-            screen.styled(Style::Strong, &post.title);
-            screen.indented(text);
+        for (post, why) in &page.posts {
+            if let Some(Why { text, .. }) = why {
+                screen.line("");
+                screen.styled(Style::Strong, &post.title);
+                screen.indented(text);
+            }
         }
-        if let Some(next) = page.next() {
+        if let Some(next) = &page.next {
             screen.note(&format!("There are more: --next {next}"));
         }
     })

@@ -42,17 +42,17 @@ pub(crate) enum Feedback {
 }
 
 pub(crate) fn run(session: &Session, command: &Feedback) -> Result<ExitCode, Failure> {
-    let Session { tidings, out, caller } = session;
+    let Session { service, out } = session;
     match command {
         Feedback::Send { kind, notice, text } => {
             let draft = Draft { kind: kind.clone(), post: Some(text.clone()) };
-            feedback::send(tidings, session.acting_member()?, notice.as_deref(), &draft)?;
+            session.acting_member()?.send_feedback(notice.as_deref(), &draft)?;
             out.answer(&(), |page| page.line("The feedback is sent."))
         }
         Feedback::List { all } => list(session, *all),
         Feedback::Done { id, undo } => {
             let state = if *undo { FeedbackState::Open } else { FeedbackState::Done };
-            let set = feedback::set_activation(tidings, caller, id, state.activation());
+            let set = service.set_feedback(id, state);
             set.map_err(|error| unknown(error, "feedback", id))?;
             let state = if *undo { "open again" } else { "done" };
             out.answer(&(), |page| page.line(format!("The feedback is {state}.")))
@@ -61,14 +61,14 @@ pub(crate) fn run(session: &Session, command: &Feedback) -> Result<ExitCode, Fai
 }
 
 fn list(session: &Session, all: bool) -> Result<ExitCode, Failure> {
-    let Session { tidings, out, caller } = session;
+    let Session { service, out } = session;
     if out.streams() {
         return stream_pages(None, None, |after, _| {
-            let page = feedback::browse(tidings, caller, all, after.as_deref())?;
+            let page = service.feedback(all, after.as_deref())?;
             Ok((page.feedback, page.next))
         });
     }
-    let FeedbackPage { feedback, next } = feedback::browse(tidings, caller, all, None)?;
+    let FeedbackPage { feedback, next } = service.feedback(all, None)?;
     let list = FeedbackList { feedback_list: feedback };
     out.answer(&list, |page| {
         for (place, feedback) in list.feedback_list.iter().enumerate() {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use tidings_access::Address;
 use tidings_core::Location;
 
 use crate::{raw_args, settings};
@@ -16,6 +17,9 @@ pub(crate) struct Global {
         value_name = "PATH|URL", hide_env_values = true
     )]
     pub(crate) db: Option<Location>,
+    /// The address of a server, such as <https://tidings.example.org>, instead of a database: see tidings login
+    #[arg(long, global = true, env = "TIDINGS_SERVER", value_name = "URL", hide_env_values = true)]
+    pub(crate) server: Option<Address>,
     /// A TOML file with settings [default: ./tidings.toml, if it exists]
     #[arg(long, global = true, env = "TIDINGS_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

@@ -10,7 +10,7 @@ use tidings_core::{Error, admin};
 use crate::failure::Failure;
 use crate::output::is_interactive;
 use crate::password::{self, Password};
-use crate::session::{Session, refused_to_members, registered};
+use crate::session::{Session, refused_to_members};
 
 #[derive(Debug, Args)]
 pub(crate) struct Init {
@@ -29,7 +29,8 @@ struct Answer {
 
 pub(crate) fn run(session: &Session, args: &Init) -> Result<ExitCode, Failure> {
     // This fails before the command asks for an id or a password.
-    session.caller.operator().map_err(refused_to_members)?;
+    let (tidings, caller) = session.database()?;
+    caller.operator().map_err(refused_to_members)?;
     let asked = match &args.admin {
         None if is_interactive() && !session.out.is_for_programs() => {
             password::ask("Id of the first administrator (empty for none yet): ")?
@@ -40,20 +41,19 @@ pub(crate) fn run(session: &Session, args: &Init) -> Result<ExitCode, Failure> {
         let text = "The database is ready. Make an administrator with: tidings init --admin ID";
         return session.out.answer(&Answer { admin: String::new() }, |page| page.line(text));
     };
-    match admin::grant(&session.tidings, &session.caller, &id) {
+    match admin::grant(tidings, caller, &id) {
         Err(Error::NotFound) => sign_up(session, &id, args)?,
         granted => granted?,
     }
-    let member = session.member(&id)?;
-    let id = registered(&member, &id);
+    let id = session.member(&id)?;
     let text = format!("The database is ready, and {id} is an administrator.");
-    session.out.answer(&Answer { admin: id.to_owned() }, |page| page.line(text))
+    session.out.answer(&Answer { admin: id }, |page| page.line(text))
 }
 
 fn sign_up(session: &Session, id: &str, args: &Init) -> Result<(), Failure> {
     let pw = password::new(&args.password)?;
     let form =
         SignUp { id: id.to_owned(), pw: pw.to_string(), pw_check: pw.to_string(), nickname: id.to_owned() };
-    let Session { tidings, caller, .. } = session;
+    let (tidings, caller) = session.database()?;
     Ok(admin::sign_up(tidings, caller, &form)?)
 }

@@ -72,15 +72,15 @@ fn expiry(text: &str) -> Result<Expiry, String> {
 }
 
 pub(crate) fn run(session: &Session, command: &Key) -> Result<ExitCode, Failure> {
-    let Session { tidings, out, caller } = session;
+    let Session { service, out } = session;
     match command {
         Key::Add { name, scope, expires } => {
             let expires = expires.map(|expires| match expires {
-                Expiry::Days(days) => tidings.clock().now() + days * DAY_MS,
+                Expiry::Days(days) => service.now() + days * DAY_MS,
                 Expiry::At(time) => time,
             });
             let draft = Draft { name: name.clone(), scopes: scope.clone(), expires };
-            let new = key::add(tidings, caller, &draft)?;
+            let new = service.add_key(&draft)?;
             out.answer(&new, |page| {
                 page.line(new.key.as_str());
                 page.note("Keep it in a safe place: it is not shown again.");
@@ -88,15 +88,15 @@ pub(crate) fn run(session: &Session, command: &Key) -> Result<ExitCode, Failure>
         }
         Key::List => list(session),
         Key::Revoke { key } => {
-            key::revoke(tidings, caller, key).map_err(|error| unknown(error, "key", key))?;
+            service.revoke_key(key).map_err(|error| unknown(error, "key", key))?;
             out.answer(&(), |page| page.line(format!("The key {key} is revoked.")))
         }
     }
 }
 
 fn list(session: &Session) -> Result<ExitCode, Failure> {
-    let keys = key::list(&session.tidings, &session.caller)?;
-    let now = session.tidings.clock().now();
+    let keys = session.service.keys()?;
+    let now = session.service.now();
     session.out.list(&keys, &keys.keys, |page| {
         let columns = [
             Column::text("Name"),

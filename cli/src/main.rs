@@ -16,6 +16,7 @@ mod bench;
 mod blacklist;
 mod check;
 mod config;
+mod credentials;
 mod database;
 mod demo;
 mod describe;
@@ -75,6 +76,15 @@ fn main() -> ExitCode {
 
 fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
     match command {
+        Command::Serve(_)
+        | Command::Backup(_)
+        | Command::Restore(_)
+        | Command::Store(_)
+        | Command::Check(_)
+            if global.server.is_some() =>
+        {
+            Err(session::needs_database())
+        }
         Command::Serve(settings) => serve::run(global, *settings),
         Command::Tui(screens) => tui::run(global, &screens),
         Command::Init(args) => init::run(&Session::create(global)?, &args),

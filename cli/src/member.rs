@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use tidings_core::account::{self, Caller, SignIn, SignUp, data};
-use tidings_core::{Error, admin, profile};
+use tidings_core::Error;
+use tidings_core::account::{SignIn, SignUp};
 use tidings_tui::number::number;
 
 use crate::export;
 use crate::failure::Failure;
 use crate::password::{self, Password};
 use crate::progress::Watch;
-use crate::session::{Session, refused_to_members, registered, unknown};
+use crate::session::{Session, refused_to_members, unknown};
 use crate::whole_file::Readers;
 
 mod list;
@@ -163,41 +163,38 @@ pub(crate) struct Credentials {
 }
 
 pub(crate) fn run(session: &Session, command: &Member) -> Result<ExitCode, Failure> {
-    let Session { tidings, out, .. } = session;
+    let Session { service, out } = session;
     match command {
         Member::SignUp { id, nickname, password } => {
             let pw = password::new(password)?.to_string();
             let form = SignUp { id: id.clone(), pw_check: pw.clone(), pw, nickname: nickname.clone() };
-            let token = account::sign_up(tidings, &form)?;
+            let token = service.sign_up(&form)?;
             out.answer(&token, |page| page.line(&token.access_token))
         }
         Member::SignIn(args) => {
-            let token = account::sign_in_with(tidings, &args.form()?, None)?;
+            let token = service.sign_in(&args.form()?)?;
             out.answer(&token, |page| page.line(&token.access_token))
         }
         Member::SignInUp(args) => {
-            let token = account::sign_in_up_with(tidings, &args.form()?, None)?;
+            let token = service.sign_in_up(&args.form()?)?;
             out.answer(&token, |page| page.line(&token.access_token))
         }
         Member::List(options) => list::run(session, options),
         Member::Show { id } => show::info(session, &session.member(id)?),
         Member::Lists { id, kind } => show::lists(session, &session.member(id)?, *kind),
         Member::Reset { id } => {
-            let member = session.member(id)?;
-            profile::reset_measurement(tidings, &member)?;
-            let id = registered(&member, id);
+            let id = session.member(id)?;
+            service.reset_measurement(&id)?;
             out.answer(&(), |page| page.line(format!("The measured interest of {id} is reset.")))
         }
         Member::Nickname { id, nickname } => {
-            let member = session.member(id)?;
-            profile::change_nickname(tidings, &member, nickname)?;
-            let id = registered(&member, id);
+            let id = session.member(id)?;
+            service.change_nickname(&id, nickname)?;
             out.answer(&(), |page| page.line(format!("The nickname of {id} is {nickname}.")))
         }
         Member::AutoLogin { id, auto_login } => {
-            let member = session.member(id)?;
-            profile::update_auto_login(tidings, &member, *auto_login)?;
-            let id = registered(&member, id);
+            let id = session.member(id)?;
+            service.update_auto_login(&id, *auto_login)?;
             let state = ["off", "on"][usize::from(*auto_login == 1)];
             out.answer(&(), |page| page.line(format!("The auto-login of {id} is {state}.")))
         }
@@ -205,10 +202,8 @@ pub(crate) fn run(session: &Session, command: &Member) -> Result<ExitCode, Failu
         Member::Sessions { id } => sessions::list(session, id),
         Member::SignOut { id, session: of } => sessions::sign_out(session, id, of.as_deref()),
         Member::ResetOtp { id } => {
-            let reset = account::reset_otp(tidings, &session.caller, id);
-            reset.map_err(|error| match error {
-                Error::Forbidden => refused_to_members(error),
-                error => unknown(error, "member", id),
+            service.reset_otp(id).map_err(|error| {
+                if error.is_forbidden() { refused_to_members(error) } else { unknown(error, "member", id) }
             })?;
             out.answer(&(), |page| page.line(format!("{id} signs in with the password alone.")))
         }
@@ -221,8 +216,7 @@ pub(crate) fn run(session: &Session, command: &Member) -> Result<ExitCode, Failu
 fn import(session: &Session, file: &Path) -> Result<ExitCode, Failure> {
     let watch = Watch::start("members");
     let input = watch.open(file)?;
-    let report =
-        account::import_members(&session.tidings, &session.caller, input, &mut |done| watch.told(done));
+    let report = session.service.import_members(input, &mut |done| watch.told(done));
     let report = watch.imported(report)?;
     watch.answer(&session.out, &report, |page| {
         page.imported(report.inserted, None, report.skipped, &report.errors, &report.about);
@@ -230,53 +224,42 @@ fn import(session: &Session, file: &Path) -> Result<ExitCode, Failure> {
 }
 
 fn export_data(session: &Session, id: &str, file: &Path) -> Result<ExitCode, Failure> {
-    let Session { tidings, caller, .. } = session;
-    let member = session.member(id)?;
+    let id = session.member(id)?;
     export::run(
         session,
         file,
         ("entries", Readers::Owner),
-        |take| match caller {
-            Caller::Operator => data::export_of(tidings, caller, id, take),
-            _ => data::export(tidings, &member, take),
-        },
+        |take| session.service.export_data(&id, take),
         |page, exported| {
-            let id = registered(&member, id);
             page.line(format!("The data of {id} is exported: {} entries", number(exported.entries)));
         },
     )
 }
 
 fn give_password(session: &Session, id: &str, password: &Password) -> Result<ExitCode, Failure> {
-    session.caller.operator().map_err(refused_to_members)?;
+    if session.service.acts_as_member() {
+        return Err(refused_to_members(Error::Forbidden));
+    }
     // An unknown member is reported before the command asks for a password.
-    let member = session.member(id)?;
-    let id = registered(&member, id);
-    account::set_password(&session.tidings, &session.caller, id, &password::new(password)?)?;
+    let id = session.member(id)?;
+    session.service.set_password(&id, &password::new(password)?)?;
     session
         .out
         .answer(&(), |page| page.line(format!("{id} has a new password and is signed out everywhere.")))
 }
 
 fn remove(session: &Session, id: &str, yes: bool) -> Result<ExitCode, Failure> {
-    let Session { tidings, out, caller } = session;
+    let Session { service, out } = session;
     // Members may remove themselves, and administrators may remove any member. The command asks only if the caller
     // has this right.
-    let themselves = match caller {
-        Caller::Operator => None,
-        acting => acting.on_behalf_of(tidings, id).ok(),
-    };
-    if themselves.is_none() {
-        admin::check(tidings, caller)?;
+    let found = service.user_info(id);
+    let is_own = service.acts_as_member() && found.is_ok();
+    if !is_own {
+        service.check_admin()?;
     }
-    let member = Caller::Operator.on_behalf_of(tidings, id).map_err(|error| unknown(error, "member", id))?;
-    let info = profile::user_info(tidings, &member)?;
+    let info = found.map_err(|error| unknown(error, "member", id))?;
     let id = info.user_id;
     session.confirm(yes, &format!("remove the member {id} ({}), with all lists", info.nickname))?;
-    let removed = match &themselves {
-        Some(member) => profile::remove_mine(tidings, member),
-        None => admin::remove_user(tidings, caller, &id),
-    };
-    removed.map_err(|error| unknown(error, "member", &id))?;
+    service.remove_member(&id).map_err(|error| unknown(error, "member", &id))?;
     out.answer(&(), |page| page.line(format!("{id} is removed.")))
 }

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use tidings_core::Error;
 use tidings_core::notice::{self, Visibility};
-use tidings_core::{Error, admin};
 
 use crate::failure::Failure;
 use crate::input::Text;
@@ -81,7 +81,7 @@ pub(crate) struct Edit {
 }
 
 pub(crate) fn run(session: &Session, command: &Notice) -> Result<ExitCode, Failure> {
-    let Session { tidings, out, caller } = session;
+    let Session { service, out } = session;
     match command {
         Notice::Add { title, post, hidden, placing } => {
             let post = post.read()?;
@@ -94,7 +94,7 @@ pub(crate) fn run(session: &Session, command: &Notice) -> Result<ExitCode, Failu
                 activation: hidden.then_some(Visibility::Hidden.activation()),
                 ..placing.draft()
             };
-            let inserted = notice::insert(tidings, caller, &draft)?;
+            let inserted = service.insert_notice(&draft)?;
             out.answer(&inserted, |page| page.line(inserted.id.to_string()))
         }
         Notice::List(list) => list.run(session),
@@ -105,7 +105,7 @@ pub(crate) fn run(session: &Session, command: &Notice) -> Result<ExitCode, Failu
         Notice::Remove { id, yes } => {
             let notice = find(session, id)?;
             session.confirm(*yes, &format!("remove the notice \"{}\"", notice.title))?;
-            notice::remove(tidings, caller, id).map_err(|error| unknown(error, "notice", id))?;
+            service.remove_notice(id).map_err(|error| unknown(error, "notice", id))?;
             out.answer(&(), |page| page.line("The notice is removed."))
         }
     }
@@ -113,12 +113,12 @@ pub(crate) fn run(session: &Session, command: &Notice) -> Result<ExitCode, Failu
 
 impl Edit {
     fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
-        let Session { tidings, out, caller } = session;
+        let Session { service, out } = session;
         let Self { id, title, activation, placing, .. } = self;
         let (title, post) = (title.clone(), self.post.read()?);
         let draft = notice::Draft { title, post, activation: *activation, ..placing.draft() };
         if draft != notice::Draft::default() {
-            notice::update(tidings, caller, id, &draft).map_err(|error| unknown(error, "notice", id))?;
+            service.update_notice(id, &draft).map_err(|error| unknown(error, "notice", id))?;
             return out.answer(&(), |page| page.line("The notice is changed."));
         }
         // A command that would be refused must not open the editor.
@@ -128,9 +128,9 @@ impl Edit {
 
 /// Returns a notice for an administrator to edit, without counting a view.
 fn find(session: &Session, id: &str) -> Result<notice::Notice, Failure> {
-    let Session { tidings, caller, .. } = session;
-    admin::check(tidings, caller)?;
-    let notices = notice::list(tidings, caller)?;
+    let Session { service, .. } = session;
+    service.check_admin()?;
+    let notices = service.all_notices()?;
     let found = notices.notices().iter().find(|notice| notice.id.to_string().eq_ignore_ascii_case(id));
-    found.cloned().ok_or_else(|| unknown(Error::NotFound, "notice", id))
+    found.cloned().ok_or_else(|| unknown(Error::NotFound.into(), "notice", id))
 }

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_core::{admin, post};
 use tidings_tui::number::number;
 
 use crate::export;
@@ -103,18 +102,18 @@ pub(crate) enum Post {
 }
 
 pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure> {
-    let Session { tidings, out, caller } = session;
+    let Session { service, out } = session;
     let missing = |id: &str| {
         let id = id.to_owned();
         move |error| unknown(error, "post", &id)
     };
     match command {
         Post::Add(fields) => {
-            let inserted = post::insert(tidings, caller, &fields.whole_draft()?)?;
+            let inserted = service.insert_post(&fields.whole_draft()?)?;
             out.answer(&inserted, |page| page.line(inserted.id.to_string()))
         }
         Post::Edit { id, fields } => {
-            post::update(tidings, caller, id, &fields.draft()?).map_err(missing(id))?;
+            service.update_post(id, &fields.draft()?).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is changed."))
         }
         Post::Import { file, format } => import::run(session, file, *format),
@@ -122,37 +121,37 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
             session,
             file,
             ("posts", Readers::Umask),
-            |take| post::export(tidings, caller, take),
+            |take| service.export_posts(take),
             |page, exported| page.line(format!("{} posts exported", number(exported.posts))),
         ),
         Post::List(options) => show::list(session, options),
         Post::Show { id } => show::one(session, id),
         Post::Remove { id, yes } => {
             // The command asks only if the caller may remove the post.
-            admin::check(tidings, caller)?;
-            let found = post::get(tidings, id).map_err(missing(id))?;
+            service.check_admin()?;
+            let found = service.post(id).map_err(missing(id))?;
             session.confirm(*yes, &format!("remove the post \"{}\"", found.post.shown.title))?;
-            post::remove(tidings, caller, id).map_err(missing(id))?;
+            service.remove_post(id).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is removed."))
         }
         Post::View { id } => {
-            post::view(tidings, caller, id).wait().map_err(missing(id))?;
+            service.view_post(id).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The view is counted."))
         }
         Post::Like { id } => {
-            post::like(tidings, session.acting_member()?, id).wait().map_err(missing(id))?;
+            session.acting_member()?.like_post(id).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is liked."))
         }
         Post::Unlike { id } => {
-            post::unlike(tidings, session.acting_member()?, id).wait().map_err(missing(id))?;
+            session.acting_member()?.unlike_post(id).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The like is taken back."))
         }
         Post::Hide { id, undo: false } => {
-            post::hide(tidings, session.acting_member()?, id).wait().map_err(missing(id))?;
+            session.acting_member()?.hide_post(id).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is hidden from the recommended feed."))
         }
         Post::Hide { id, undo: true } => {
-            post::unhide(tidings, session.acting_member()?, id).wait().map_err(missing(id))?;
+            session.acting_member()?.unhide_post(id).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is not hidden."))
         }
     }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde::Serialize;
+use tidings_access::Error as AccessError;
 use tidings_core::Error;
 
 use crate::failure::{Failure, INTERRUPTED};
@@ -100,9 +101,9 @@ impl Watch {
     ///
     /// # Errors
     /// The failures of the import.
-    pub(crate) fn imported<T: Default>(&self, report: Result<T, Error>) -> Result<T, Failure> {
+    pub(crate) fn imported<T: Default>(&self, report: Result<T, AccessError>) -> Result<T, Failure> {
         match report {
-            Err(Error::Input(_)) if self.is_interrupted() => Ok(T::default()),
+            Err(AccessError::Core(Error::Input(_))) if self.is_interrupted() => Ok(T::default()),
             report => Ok(report?),
         }
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_core::{Error, account};
+use tidings_core::account::Roster as Listed;
 
 use crate::failure::Failure;
 use crate::output::{Column, Table, stream_pages};
@@ -32,9 +32,9 @@ pub(crate) fn run(session: &Session, command: &Roster) -> Result<ExitCode, Failu
         Roster::Import { file } => {
             let watch = Watch::start("members");
             let told = &mut |done| watch.told(done);
-            let report = account::import_roster(&session.tidings, &session.caller, watch.open(file)?, told);
+            let report = session.service.import_roster(watch.open(file)?, told);
             let report = match report {
-                Err(error @ Error::Forbidden) => return Err(refused_to_members(error)),
+                Err(error) if error.is_forbidden() => return Err(refused_to_members(error)),
                 report => watch.imported(report)?,
             };
             watch.answer(&session.out, &report, |page| {
@@ -49,7 +49,7 @@ pub(crate) fn run(session: &Session, command: &Roster) -> Result<ExitCode, Failu
 fn list(session: &Session) -> Result<ExitCode, Failure> {
     let page = |after: Option<String>| {
         let after = after.unwrap_or_default();
-        let page = account::roster(&session.tidings, &session.caller, &after, PAGE);
+        let page = session.service.roster(&after, PAGE);
         let members = page.map_err(refused_to_members)?.roster;
         let next = members.last().map(|member| member.id.clone());
         Ok::<_, Failure>((members, next))
@@ -63,7 +63,7 @@ fn list(session: &Session) -> Result<ExitCode, Failure> {
         roster.extend(members);
         next = after;
     }
-    let roster = account::Roster { roster };
+    let roster = Listed { roster };
     session.out.answer(&roster, |page| {
         let columns = [Column::whole("ID"), Column::text("Name"), Column::text("Major").optional()];
         let mut table = Table::new(columns);

@@ -3,8 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_core::search::{Paging, SnippetPart};
-use tidings_core::{analysis, search, words};
+use tidings_core::search::SnippetPart;
 use tidings_tui::number::number;
 
 use crate::failure::Failure;
@@ -61,7 +60,7 @@ pub(crate) fn run(session: &Session, command: &Search) -> Result<ExitCode, Failu
             find(session, text, category.as_deref(), *limit, *snippets)
         }
         Search::Log { text } => {
-            search::log(&session.tidings, &session.caller, None, text).wait()?;
+            session.service.log_search(text)?;
             session.out.answer(&(), |page| page.line("The search is recorded."))
         }
         Search::Similar { text } => similar(session, text),
@@ -78,7 +77,7 @@ fn find(
     limit: i64,
     snippets: bool,
 ) -> Result<ExitCode, Failure> {
-    let found = search::page(&session.tidings, text, category, limit, Paging::Off, snippets)?;
+    let found = session.service.search(text, category, limit, snippets)?;
     session.out.list(&found, &found.search_result, |page| {
         let columns = [
             Column::whole("ID"),
@@ -110,7 +109,7 @@ fn marked(snippet: &[SnippetPart]) -> String {
 }
 
 fn similar(session: &Session, text: &str) -> Result<ExitCode, Failure> {
-    let answer = words::similar(&session.tidings, text)?;
+    let answer = session.service.similar_words(text)?;
     session.out.list(&answer, &answer.similarity_word, |page| {
         for token in &answer.similarity_word {
             page.styled(Style::Strong, &token.token);
@@ -128,7 +127,7 @@ fn similar(session: &Session, text: &str) -> Result<ExitCode, Failure> {
 }
 
 fn realtime(session: &Session) -> Result<ExitCode, Failure> {
-    let realtime = analysis::realtime(&session.tidings)?;
+    let realtime = session.service.frequent_searches()?;
     session.out.list(&realtime, &realtime.search_realtime, |page| {
         let mut table = Table::new([Column::number("Searches"), Column::text("Term")]);
         for (term, count) in &realtime.search_realtime {
@@ -139,7 +138,7 @@ fn realtime(session: &Session) -> Result<ExitCode, Failure> {
 }
 
 fn bursts(session: &Session) -> Result<ExitCode, Failure> {
-    let bursts = analysis::bursts(&session.tidings)?;
+    let bursts = session.service.bursts()?;
     session.out.list(&bursts, &bursts.search_bursts, |page| {
         let columns = [
             Column::number("Visitors"),
@@ -157,7 +156,7 @@ fn bursts(session: &Session) -> Result<ExitCode, Failure> {
 }
 
 fn recent(session: &Session, limit: i64) -> Result<ExitCode, Failure> {
-    let lately = search::lately(&session.tidings, session.acting_member()?, limit)?;
+    let lately = session.acting_member()?.recent_searches(limit)?;
     session.out.list(&lately, &lately.lately_search_list, |page| {
         let mut table = Table::new([Column::whole(dated("Date")), Column::text("Search")]);
         for search in &lately.lately_search_list {

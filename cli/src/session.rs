@@ -1,9 +1,11 @@
-//! The session of a command: the open database, the caller and the output.
+//! The session of a command: the service, the caller and the output.
 
+use tidings_access::{Error, Service};
 use tidings_core::account::{Caller, Operator};
-use tidings_core::{Error, Location, Outcome, Tidings};
+use tidings_core::{Location, Tidings};
 use tidings_tui::escape;
 
+use crate::credentials;
 use crate::database;
 use crate::failure::Failure;
 use crate::global::Global;
@@ -11,16 +13,14 @@ use crate::output::{self, Output};
 use crate::password;
 use crate::settings::Settings;
 
-/// The open database, the caller and the output.
+/// The service, whose caller is the operator, who `--server` signs in as, or the member that `--as` names, and the output.
 pub(crate) struct Session {
-    pub(crate) tidings: Tidings,
+    pub(crate) service: Service,
     pub(crate) out: Output,
-    /// The operator, or the member that `--as` names.
-    pub(crate) caller: Caller,
 }
 
 impl Session {
-    /// Opens the database that the options name.
+    /// Opens the database that the options name, or returns the server that they name.
     ///
     /// # Errors
     /// When the database does not exist or does not open; when `--as` names an unknown member or one who may not act.
@@ -40,36 +40,53 @@ impl Session {
         global: &Global,
         open: impl FnOnce(&Location, &Settings) -> Result<Tidings, Failure>,
     ) -> Result<Self, Failure> {
+        let out = Output::new(global);
+        if let Some(server) = credentials::server(global)? {
+            return Ok(Self { service: Service::on_server(server), out });
+        }
         let settings = Settings::default().complete(global.config.as_deref())?;
         let tidings = open(&database::location(global, &settings), &settings)?;
         let caller = match &global.acting {
-            Some(id) => Caller::acting_as(&tidings, id).map_err(|error| unknown(error, "member", id))?,
+            Some(id) => {
+                Caller::acting_as(&tidings, id).map_err(|error| unknown(error.into(), "member", id))?
+            }
             None => Caller::Operator,
         };
-        Ok(Self { tidings, out: Output::new(global), caller })
+        Ok(Self { service: Service::on_database(tidings, caller), out })
     }
 
-    /// Returns the acting member, for operations that only members have.
+    /// Returns the database and the caller, for commands that work on the database itself.
+    ///
+    /// # Errors
+    /// A usage failure with `--server`.
+    pub(crate) fn database(&self) -> Result<(&Tidings, &Caller), Failure> {
+        self.service.database().ok_or_else(needs_database)
+    }
+
+    /// Checks that a member is acting, for operations that only members have.
     ///
     /// # Errors
     /// A usage failure if `--as` is missing.
-    pub(crate) fn acting_member(&self) -> Result<&Caller, Failure> {
-        match &self.caller {
-            Caller::Operator => Err(Failure::usage("this needs a member: name one with --as ID")),
-            member => Ok(member),
+    pub(crate) fn acting_member(&self) -> Result<&Service, Failure> {
+        if self.service.acts_as_member() {
+            Ok(&self.service)
+        } else {
+            Err(Failure::usage("this needs a member: name one with --as ID"))
         }
     }
 
-    /// Returns the member `id`, for operations that the operator may do for any member and members for themselves.
+    /// Returns the id with which the member `id` signed up, for operations that the operator may do for any member and
+    /// members for themselves.
     ///
     /// # Errors
     /// `Not found` if there is no such member; `Not admin` if `--as` names another member.
-    pub(crate) fn member(&self, id: &str) -> Result<Caller, Failure> {
-        self.caller.on_behalf_of(&self.tidings, id).map_err(|error| match error {
-            Error::Forbidden => {
+    pub(crate) fn member(&self, id: &str) -> Result<String, Failure> {
+        self.service.registered(id).map_err(|error| {
+            if error.is_forbidden() {
                 Failure::refused(&error, format!("only {id:?} does this, or the operator: leave --as out"))
+            } else {
+                unknown(error, "member", id)
             }
-            error => unknown(error, "member", id),
         })
     }
 
@@ -91,15 +108,19 @@ pub(crate) fn operator(global: &Global) -> Result<Operator, Failure> {
     caller.operator().map_err(refused_to_members)
 }
 
+/// Returns the failure of a command that works on the database itself, which a server does not give away.
+pub(crate) fn needs_database() -> Failure {
+    Failure::usage("this works on the database itself: leave --server out, and run it where the database is")
+}
+
 /// Adds advice to the refusal when a caller named with `--as` tries an operation that only the operator has.
-pub(crate) fn refused_to_members(error: Error) -> Failure {
-    match error {
-        Error::Forbidden => {
-            let advice = "only the operator, who may read the database file, does this: leave --as out";
-            Failure::refused(&error, advice)
-        }
-        error => error.into(),
+pub(crate) fn refused_to_members(error: impl Into<Error>) -> Failure {
+    let error = error.into();
+    if error.is_forbidden() {
+        let advice = "only the operator, who may read the database file, does this: leave --as out";
+        return Failure::refused(&error, advice);
     }
+    error.into()
 }
 
 /// Asks for confirmation as [`Session::confirm`] does, for a command without a session.
@@ -120,20 +141,10 @@ pub(crate) fn confirm(out: &Output, yes: bool, what: &str) -> Result<(), Failure
     }
 }
 
-/// Returns the id with which the member signed up; `typed` may differ in case.
-pub(crate) fn registered<'a>(member: &'a Caller, typed: &'a str) -> &'a str {
-    match member {
-        Caller::Member(id) => id,
-        _ => typed,
-    }
-}
-
 /// Returns a failure that names what does not exist: its kind and its id.
 pub(crate) fn unknown(error: Error, kind: &str, id: &str) -> Failure {
-    match error {
-        Error::NotFound | Error::Documented(Outcome::NotFound, _) => {
-            Failure::refused(&error, format!("there is no {kind} {id:?}: see tidings {kind} list"))
-        }
-        error => error.into(),
+    if error.is_not_found() {
+        return Failure::refused(&error, format!("there is no {kind} {id:?}: see tidings {kind} list"));
     }
+    error.into()
 }

@@ -60,12 +60,12 @@ fn event(text: &str) -> Result<Event, String> {
 
 pub(crate) fn run(session: &Session, command: &Webhook) -> Result<ExitCode, Failure> {
     const KEEP: &str = "Keep the secret in a safe place: it is not shown again.";
-    let Session { tidings, out, caller } = session;
+    let Session { service, out } = session;
     let no_hook = |error, webhook| unknown(error, "webhook", webhook);
     match command {
         Webhook::Add { name, url, events } => {
             let events = if events.is_empty() { Event::ALL.into() } else { events.clone() };
-            let new = webhook::add(tidings, caller, &Draft { name: name.clone(), url: url.clone(), events })?;
+            let new = service.add_webhook(&Draft { name: name.clone(), url: url.clone(), events })?;
             out.answer(&new, |page| {
                 page.line(new.secret.as_str());
                 page.note(KEEP);
@@ -73,31 +73,30 @@ pub(crate) fn run(session: &Session, command: &Webhook) -> Result<ExitCode, Fail
         }
         Webhook::List => list(session),
         Webhook::Remove { webhook } => {
-            webhook::remove(tidings, caller, webhook).map_err(|error| no_hook(error, webhook))?;
+            service.remove_webhook(webhook).map_err(|error| no_hook(error, webhook))?;
             out.answer(&(), |page| page.line(format!("The webhook {webhook} is removed.")))
         }
         Webhook::Rotate { webhook } => {
-            let new = webhook::rotate(tidings, caller, webhook).map_err(|error| no_hook(error, webhook))?;
+            let new = service.rotate_webhook(webhook).map_err(|error| no_hook(error, webhook))?;
             out.answer(&new, |page| {
                 page.line(new.secret.as_str());
                 page.note(KEEP);
             })
         }
         Webhook::Test { webhook } => {
-            let queued = webhook::test(tidings, caller, webhook).map_err(|error| no_hook(error, webhook))?;
+            let queued = service.test_webhook(webhook).map_err(|error| no_hook(error, webhook))?;
             out.answer(&queued, |page| page.line(format!("The test {} waits to be sent.", queued.id)))
         }
         Webhook::Deliveries => deliveries(session),
         Webhook::Retry { delivery } => {
-            webhook::retry(tidings, caller, delivery)
-                .map_err(|error| unknown(error, "delivery", delivery))?;
+            service.retry_webhook_delivery(delivery).map_err(|error| unknown(error, "delivery", delivery))?;
             out.answer(&(), |page| page.line(format!("The delivery {delivery} is sent again.")))
         }
     }
 }
 
 fn list(session: &Session) -> Result<ExitCode, Failure> {
-    let hooks = webhook::list(&session.tidings, &session.caller)?;
+    let hooks = session.service.webhooks()?;
     session.out.list(&hooks, &hooks.webhooks, |page| {
         let columns = [
             Column::text("Name"),
@@ -125,7 +124,7 @@ fn list(session: &Session) -> Result<ExitCode, Failure> {
 }
 
 fn deliveries(session: &Session) -> Result<ExitCode, Failure> {
-    let waiting = webhook::deliveries(&session.tidings, &session.caller)?;
+    let waiting = session.service.webhook_deliveries()?;
     session.out.list(&waiting, &waiting.deliveries, |page| {
         let columns = [
             Column::whole("Id"),

@@ -6,7 +6,8 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
-use tidings_core::{Tidings, draft_file};
+use tidings_access::Service;
+use tidings_core::draft_file;
 
 use crate::failure::Failure;
 
@@ -37,8 +38,8 @@ impl WholeFile {
     ///
     /// # Errors
     /// When it cannot be written; a usage failure if it is a file of the open database.
-    pub(crate) fn beside(tidings: &Tidings, path: &Path, readers: Readers) -> Result<Self, Failure> {
-        if tidings.owns(path) {
+    pub(crate) fn beside(service: &Service, path: &Path, readers: Readers) -> Result<Self, Failure> {
+        if service.database().is_some_and(|(tidings, _)| tidings.owns(path)) {
             let path = path.display();
             let what = "is the database itself, or one of its files";
             return Err(Failure::usage(format!("{path} {what}: name another file")));

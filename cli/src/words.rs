@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_core::account::Caller;
+use tidings_core::Error;
 use tidings_core::words::{self, WordsReport};
-use tidings_core::{Error, Tidings};
 use tidings_tui::number::number;
 
 use crate::failure::Failure;
@@ -35,7 +34,7 @@ pub(crate) enum Words {
 }
 
 pub(crate) fn run(session: &Session, command: &Words) -> Result<ExitCode, Failure> {
-    let Session { tidings, out, caller } = session;
+    let ((tidings, caller), out) = (session.database()?, &session.out);
     let progress = Percent::start();
     let mut told = |share: f64| progress.told(share);
     let (done, text) = match command {
@@ -43,7 +42,7 @@ pub(crate) fn run(session: &Session, command: &Words) -> Result<ExitCode, Failur
         Words::Load { file } => {
             (words::load(tidings, caller, input::open(file)?, &mut told).map_err(explained), "loaded")
         }
-        Words::Export { file } => (export(tidings, caller, file), "exported"),
+        Words::Export { file } => (export(session, file), "exported"),
     };
     progress.finish();
     let report = done?;
@@ -51,8 +50,9 @@ pub(crate) fn run(session: &Session, command: &Words) -> Result<ExitCode, Failur
     out.answer(&report, |page| page.line(format!("{words} words {text} in {:.2} s", report.seconds)))
 }
 
-fn export(tidings: &Tidings, caller: &Caller, file: &Path) -> Result<WordsReport, Failure> {
-    let mut whole = WholeFile::beside(tidings, file, Readers::Umask)?;
+fn export(session: &Session, file: &Path) -> Result<WordsReport, Failure> {
+    let (tidings, caller) = session.database()?;
+    let mut whole = WholeFile::beside(&session.service, file, Readers::Umask)?;
     let report = words::export(tidings, caller, &mut whole).map_err(|error| match error {
         Error::Internal(cause) => unwritable(file, &cause),
         error => explained(error),
@@ -63,8 +63,10 @@ fn export(tidings: &Tidings, caller: &Caller, file: &Path) -> Result<WordsReport
 
 fn explained(error: Error) -> Failure {
     match error {
-        Error::Overloaded => Failure::refused(&error, "another process is learning words: try again later"),
-        Error::NotFound => Failure::refused(&error, "there are no words yet: tidings words train"),
+        Error::Overloaded => {
+            Failure::refused(&error.into(), "another process is learning words: try again later")
+        }
+        Error::NotFound => Failure::refused(&error.into(), "there are no words yet: tidings words train"),
         error => refused_to_members(error),
     }
 }

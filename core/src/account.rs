@@ -49,7 +49,9 @@ pub use otp::{
     renew_recovery_codes, reset_otp,
 };
 pub(crate) use removal::remove;
-pub use roster::{Roster, RosterMember, RosterReport, import_roster, roster};
+pub use roster::{
+    ROSTER_MAX, Roster, RosterMember, RosterPage, RosterReport, import_roster, roster, roster_page,
+};
 pub(crate) use session::register;
 pub use session::{
     AccessToken, NewPassword, SignIn, SignUp, change_pw, sign_in, sign_in_up, sign_in_up_with, sign_in_with,
@@ -297,7 +299,7 @@ pub(crate) fn sign_out(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), Store
 /// Revokes every token of the member with this key and returns their new generation.
 ///
 /// A key is not a proof, so this function is private to the slice. Its callers are operations without a proof of the
-/// member: a sign-in, which has checked the password instead, and the operator's `set_password`.
+/// member: a sign-in, which has checked the password instead, and the administrators' `set_password`.
 fn revoke_tokens(tx: &mut dyn Tx, key: MemberKey) -> Result<i64, StoreError> {
     let generation = new_generation();
     let sql = "UPDATE member SET generation = $2 WHERE key = $1";

@@ -177,7 +177,7 @@ impl Kind for ActImport {
     type Line = Line;
     const BATCH: usize = 2_000;
     const ACTION: Action = Action::ActImport;
-    const SCOPE: Option<Scope> = Some(Scope::ActsImport);
+    const SCOPE: Scope = Scope::ActsImport;
 
     /// Returns the acts sorted by member and day, so that the visits of each day are computed once.
     fn arranged(&self, batch: Vec<Line>) -> Vec<Line> {

@@ -42,6 +42,13 @@ macro_rules! activation {
             }
         }
 
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let number = <i64 as serde::Deserialize>::deserialize(deserializer)?;
+                Self::from_activation(number).ok_or_else(|| serde::de::Error::custom("this is 0 or 1"))
+            }
+        }
+
         impl From<$name> for crate::store::Arg<'_> {
             fn from(state: $name) -> Self {
                 state.activation().into()

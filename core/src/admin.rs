@@ -1,12 +1,13 @@
 //! Administrators and the blacklist.
 //!
-//! An administrator is a member with a flag. Only the operator grants and revokes it, never over HTTP. A blacklisted
-//! member cannot sign in, and their tokens are revoked. No operation removes the last administrator who can sign in.
+//! An administrator is a member with a flag. Administrators and the operator grant and revoke it; API keys never do. A
+//! blacklisted member cannot sign in, and their tokens are revoked. No operation removes the last administrator who can sign
+//! in.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Tidings;
-use crate::account::{self, Admin, Caller, MemberRecord, Operator, SignUp};
+use crate::account::{self, Admin, Caller, MemberRecord, SignUp};
 use crate::clock::Timestamp;
 use crate::error::{Error, Outcome, Result};
 use crate::scope::Scope;
@@ -45,78 +46,82 @@ pub fn remove_user(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<
 /// # Errors
 /// `Not admin` unless the caller is the operator; otherwise the errors of [`account::sign_up`].
 pub fn sign_up(tidings: &Tidings, caller: &Caller, form: &SignUp) -> Result<()> {
-    let operator = caller.operator()?;
+    caller.operator()?;
     account::register(tidings, form, &account::SignInClient::default(), true)?;
-    grant_to(tidings, operator, &form.id)
+    grant(tidings, caller, &form.id)
 }
 
 /// Makes a member an administrator. An existing administrator keeps the date of the first grant.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; `Not found` if no member has this id.
+/// `bad token`, `Not admin`, also for an API key; `Not found` if no member has this id.
 pub fn grant(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
-    grant_to(tidings, caller.operator()?, id)
-}
-
-fn grant_to(tidings: &Tidings, operator: Operator, id: &str) -> Result<()> {
-    let (id, origin) = (id.to_owned(), tidings.origin());
+    let (identity, id, now) = (caller.identify(tidings), id.to_owned(), tidings.now());
     tidings.store().write(Isolation::Alone, move |tx| {
+        let admin = identity.administrator(tx)?;
         let member = account::find(tx, &id)?.ok_or(Error::NotFound)?;
         if member.admin {
             return Ok(());
         }
-        sql::grant(tx, operator, member.key, origin.at)?;
-        Ok(operator.record(tx, &origin, Entry::new(Action::AdminGrant).on_member(member.key))?)
+        sql::grant(tx, &admin, member.key, now)?;
+        Ok(admin.record(tx, Entry::new(Action::AdminGrant).on_member(member.key))?)
     })
 }
 
 /// Revokes a member's administrator rights. Nothing changes for a member without them.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; `Not found` if no member has this id; `last administrator` if no
+/// `bad token`, `Not admin`, also for an API key; `Not found` if no member has this id; `last administrator` if no
 /// administrator who can sign in would remain.
 pub fn revoke(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
-    let (operator, id, origin) = (caller.operator()?, id.to_owned(), tidings.origin());
+    let (identity, id) = (caller.identify(tidings), id.to_owned());
     tidings.store().write(Isolation::Alone, move |tx| {
+        let admin = identity.administrator(tx)?;
         let member = account::find(tx, &id)?.ok_or(Error::NotFound)?;
         if !member.admin {
             return Ok(());
         }
         account::require_another_administrator(tx, &member)?;
-        sql::revoke(tx, operator, member.key)?;
-        Ok(operator.record(tx, &origin, Entry::new(Action::AdminRevoke).on_member(member.key))?)
+        sql::revoke(tx, &admin, member.key)?;
+        Ok(admin.record(tx, Entry::new(Action::AdminRevoke).on_member(member.key))?)
     })
 }
 
 /// The administrators.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Admins {
     /// The administrators by the date of the grant, the earliest first, then by id.
     pub admins: Vec<Administrator>,
 }
 
 /// An administrator.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Administrator {
     /// The id as registered.
     pub user_id: String,
     /// The nickname.
     pub nickname: String,
     /// The date when the member became an administrator.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub date: Timestamp,
 }
 
 /// Returns all administrators, including blacklisted ones.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator.
+/// `bad token`, `Not admin`.
 pub fn list(tidings: &Tidings, caller: &Caller) -> Result<Admins> {
-    let operator = caller.operator()?;
-    tidings.store().read(|tx| Ok(Admins { admins: sql::list(tx, operator)? }))
+    let identity = caller.identify(tidings);
+    tidings.store().read(|tx| {
+        let admin = identity.admin(tx, Scope::MembersRead)?;
+        Ok(Admins { admins: sql::list(tx, &admin)? })
+    })
 }
 
 /// The blacklisted members.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Blacklist {
     /// The members by the date of the blacklisting, the latest first, then by id.
@@ -124,7 +129,7 @@ pub struct Blacklist {
 }
 
 /// A blacklisted member.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Blacklisted {
     /// The id as registered.
@@ -198,13 +203,13 @@ fn blacklist_since(
 }
 
 mod sql {
-    use super::{Admin, Administrator, Blacklisted, Operator, Timestamp};
+    use super::{Admin, Administrator, Blacklisted, Timestamp};
     use crate::id::MemberKey;
     use crate::store::{StoreError, Topic, Tx};
 
     pub(super) fn grant(
         tx: &mut dyn Tx,
-        _: Operator,
+        _: &Admin<'_>,
         key: MemberKey,
         now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -214,7 +219,7 @@ mod sql {
         Ok(())
     }
 
-    pub(super) fn revoke(tx: &mut dyn Tx, _: Operator, key: MemberKey) -> Result<(), StoreError> {
+    pub(super) fn revoke(tx: &mut dyn Tx, _: &Admin<'_>, key: MemberKey) -> Result<(), StoreError> {
         tx.run("UPDATE member SET admin = NULL WHERE key = $1", &[key.into()])?;
         tx.touch(Topic::Members);
         Ok(())
@@ -231,7 +236,7 @@ mod sql {
         Ok(())
     }
 
-    pub(super) fn list(tx: &mut dyn Tx, _: Operator) -> Result<Vec<Administrator>, StoreError> {
+    pub(super) fn list(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<Vec<Administrator>, StoreError> {
         let sql = "SELECT id, nickname, admin FROM member WHERE admin IS NOT NULL ORDER BY admin, folded";
         let rows = tx.rows(sql, &[])?.into_iter();
         rows.map(|mut row| {

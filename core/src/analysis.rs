@@ -9,7 +9,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Tidings;
 use crate::account::{self, Caller, Client, fold};
@@ -19,6 +19,7 @@ use crate::config;
 use crate::error::{Code, Error, Pending, Problem, Result};
 use crate::keyed;
 use crate::store::{Isolation, Moment, Store, StoreError, Topic, Tx};
+use crate::zone::Zone;
 
 #[cfg(feature = "demo")]
 pub(crate) mod backfill;
@@ -31,6 +32,7 @@ mod journal;
 mod live;
 pub(crate) mod local_time;
 pub(crate) mod log;
+mod log_page;
 mod period;
 pub(crate) mod recount;
 mod report;
@@ -44,6 +46,7 @@ pub use browse::{LogFilter, LogPage, LogPlace, browse};
 pub use live::{DayVisitors, Live, MONTH_DAYS, Sums, TodayCounts, live};
 pub(crate) use live::{today, today_counts};
 pub use log::Operation;
+pub use log_page::{InvalidLogPlace, LogLine, LogLines, LogQuery, log_page};
 pub use period::{DayFigures, PERIOD_MAX, Period, period};
 pub use report::{
     Analysis, Bursts, DAYS_MAX, Day, Days, Devices, HourVisitors, OneDay, Question, Realtime, StudentVisits,
@@ -55,6 +58,7 @@ pub use visitor::Guest;
 use calendar::Calendar;
 use counters::Counter;
 use journal::{Journal, Record};
+use local_time::LocalTime;
 use log::{LogAccess, LoggedAnswer};
 use report::ReportCache;
 use retention::Retention;
@@ -199,7 +203,7 @@ pub fn zone(tidings: &Tidings) -> &str {
 }
 
 /// A line of the access log.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LogEntry {
     #[serde(skip)]
@@ -248,10 +252,13 @@ pub struct Window {
 }
 
 impl Window {
-    /// Returns the start of the period.
-    fn since(self, calendar: &Calendar, now: Timestamp) -> Result<Timestamp> {
+    /// Returns the start of the period that ends `now` in a time zone, such as `Asia/Seoul`.
+    ///
+    /// # Errors
+    /// `bad request` when the window breaks its rule.
+    pub fn since(self, zone: &Zone, now: Timestamp) -> Result<Timestamp> {
         match (self.months, self.days, self.hours) {
-            (months @ 1.., 0, 0) => Ok(calendar.local_time().months_before(now, months)),
+            (months @ 1.., 0, 0) => Ok(LocalTime::new(zone.clone()).months_before(now, months)),
             (0, days @ 1.., 0) => Ok(now - days.saturating_mul(DAY_MS)),
             (0, 0, hours @ 1..) => Ok(now - hours.saturating_mul(DAY_MS / 24)),
             _ => Err(Error::BadRequest(WINDOW_RULE)),
@@ -264,7 +271,7 @@ impl Window {
 /// # Errors
 /// `bad request` when the window breaks its rule.
 pub fn since(tidings: &Tidings, window: Window) -> Result<Timestamp> {
-    window.since(&tidings.analysis().calendar, tidings.now())
+    window.since(tidings.analysis().calendar.local_time().zone(), tidings.now())
 }
 
 /// Returns the newest lines of a period, at most `limit` and never more than [`LOG_MAX`].
@@ -309,7 +316,8 @@ fn read_log(
     let analysis = tidings.analysis();
     let current = |tx: &mut dyn Tx| {
         let access = LogAccess::check(tx, tidings, &identity, user_id.as_deref())?;
-        let since = window.map_or(Ok(Timestamp::MIN), |w| w.since(&analysis.calendar, tidings.now()))?;
+        let since = window
+            .map_or(Ok(Timestamp::MIN), |w| w.since(analysis.calendar.local_time().zone(), tidings.now()))?;
         if limit < 0 {
             return Err(Error::BadRequest(LIMIT_RULE));
         }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use bytes::Bytes;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use siphasher::sip128::SipHasher13;
 
 use crate::error::{Done, Error, Problem};
@@ -87,7 +87,7 @@ pub fn refused(result: &str, problem: &Problem) -> Vec<u8> {
 }
 
 /// The answer of an operation that inserts a record.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Inserted {
     /// The id of the new record.
@@ -97,7 +97,7 @@ pub struct Inserted {
 }
 
 /// A refused line of an import.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LineError {
     /// The line's number, from 1; in a JSON array, the element's.

@@ -9,7 +9,7 @@
 
 use std::ops::ControlFlow;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Tidings;
 use crate::account::{Caller, Member, REMOVED, find, fold};
@@ -57,7 +57,7 @@ pub struct AuditQuery {
 }
 
 /// A page of the audit trail.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AuditPage {
     /// The records, latest first.
@@ -67,7 +67,7 @@ pub struct AuditPage {
 }
 
 /// A record of the audit trail.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AuditRecord {
     /// Its number. The numbers have no gaps.

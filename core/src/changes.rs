@@ -1,5 +1,7 @@
 //! Change counters for programs that show live data. Reading them does not access the database.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Tidings;
 use crate::store::Topic;
 
@@ -7,7 +9,8 @@ use crate::store::Topic;
 ///
 /// Changes of this process are visible immediately, and changes of other processes within a quarter of a second. A
 /// program compares this with an earlier value to find out which parts to read again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Changes {
     /// Posts with their views and likes.
     pub posts: i64,

@@ -1,6 +1,6 @@
 //! Feedback: texts that members send to the administrators, on a notice or in general.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Tidings;
 use crate::account::{Admin, Caller, Member, REMOVED};
@@ -83,7 +83,7 @@ pub fn send(tidings: &Tidings, caller: &Caller, notice: Option<&str>, draft: &Dr
 }
 
 /// The answer to listing the feedback.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FeedbackList {
     /// At most 1,000 entries, newest first.
@@ -91,7 +91,7 @@ pub struct FeedbackList {
 }
 
 /// Feedback of a member. The names of its fields are those of the interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Feedback {
     /// Its id.

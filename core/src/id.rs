@@ -150,6 +150,13 @@ impl serde::Serialize for ObjectId {
     }
 }
 
+impl<'de> serde::Deserialize<'de> for ObjectId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("an id is 24 hexadecimal digits"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;

@@ -8,7 +8,7 @@ use std::io::{self, BufRead};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Tidings;
 use crate::account::{Admin, Caller, Identity};
@@ -49,7 +49,8 @@ pub fn to_the_end(_: u64) -> ControlFlow<()> {
 }
 
 /// The result of an import of records that never change.
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MoveReport {
     /// The number of new records.
     pub inserted: u64,
@@ -83,8 +84,8 @@ pub(crate) trait Kind: Send + Sync + 'static {
     const BATCH: usize;
     /// How the audit trail calls the import.
     const ACTION: Action;
-    /// What an API key needs for it; `None` if no key suffices.
-    const SCOPE: Option<Scope>;
+    /// What an API key needs for it.
+    const SCOPE: Scope;
 
     /// Returns the lines of a batch in the order in which they are written.
     fn arranged(&self, batch: Vec<Self::Line>) -> Vec<Self::Line> {
@@ -286,10 +287,7 @@ struct Import<'t, K: Kind> {
 
 /// Checks that the caller may run an import of this kind.
 fn authority<'tx, K: Kind>(identity: &Identity, tx: &mut (dyn Tx + 'tx)) -> Result<Admin<'tx>> {
-    match K::SCOPE {
-        Some(scope) => identity.admin(tx, scope),
-        None => identity.administrator(tx),
-    }
+    identity.admin(tx, K::SCOPE)
 }
 
 /// A batch that is being written. Its lines are shared with the write, which may run more than once.

@@ -176,6 +176,7 @@ pub mod profile;
 mod scope;
 pub mod search;
 pub mod stats;
+pub mod status;
 mod step;
 mod store;
 #[cfg(test)]

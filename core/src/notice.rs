@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Tidings;
 use crate::account::{Admin, Caller, Member};
@@ -84,7 +84,7 @@ pub fn length(text: &str) -> usize {
 }
 
 /// A notice. The names and the order of its fields are those of the interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Notice {
     /// Its id.
@@ -145,8 +145,18 @@ impl NoticeList {
     }
 }
 
+impl<'de> Deserialize<'de> for NoticeList {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Body {
+            notice_list: Vec<Notice>,
+        }
+        Ok(Self::new(Body::deserialize(deserializer)?.notice_list.into_iter()))
+    }
+}
+
 /// The answer to getting a notice.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OneNotice {
     /// The notice. It is one notice and not a list; existing clients expect this name.

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Tidings;
 use crate::account::{Caller, Identity};
@@ -53,7 +53,7 @@ pub(crate) use stats::PostStats;
 use token_fields::TokenFields;
 
 /// A post as newsfeeds and searches return it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Post {
     /// The id of the post.
@@ -99,7 +99,7 @@ impl Post {
 }
 
 /// A complete post.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PostDetail {
     /// The part that newsfeeds show.
@@ -116,7 +116,7 @@ pub struct PostDetail {
 }
 
 /// The answer to getting a post.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GetPost {
     /// The post.

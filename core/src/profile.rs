@@ -1,18 +1,22 @@
-//! A member's own data: names, the four lists, and the measurement of interest.
+//! A member's data: names, the four lists, and the measurement of interest. `of_member` has the operations of administrators
+//! on the data of any member.
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Tidings;
 use crate::account::{self, Caller, Identity, Member};
+use crate::clock::Timestamp;
 use crate::error::{Error, Outcome, Pending, Problem, Result};
 use crate::store::{GatheredReads, Isolation, Store, StoreError, Topic, Tx};
 
 pub(crate) mod history;
 pub(crate) mod likes;
+mod of_member;
 mod records;
 
+pub use of_member::{change_nickname_of, lists_of, reset_measurement_of, update_auto_login_of, user_info_of};
 pub use records::{JsonList, NewsfeedAccess, PostRecord, SearchRecord, TokenList};
 
 /// The maximum number of entries of each list. Older entries are deleted, except likes, which are only not returned.
@@ -23,7 +27,7 @@ pub const LIST_MAX: i64 = 300;
 const TOKENS_SHOWN: usize = 32;
 
 /// The answer of `get_userinfo`.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UserInfo {
     /// The id as registered.
@@ -72,19 +76,24 @@ impl UserInfos {
             let info = |member: Option<&Member<'_>>| {
                 let member = member.ok_or(Outcome::UserNotFound)?;
                 let (info, has_likes) = found.next().ok_or(Outcome::UserNotFound)?;
-                let mut user_fav_list = if has_likes { history::liked(tx, member)? } else { Vec::new() };
-                for post in &mut user_fav_list {
-                    post.token.truncate(TOKENS_SHOWN);
-                }
-                Ok(UserInfo { user_fav_list, ..info })
+                with_likes(tx, member, info, has_likes)
             };
             Ok(members.iter().map(Option::as_ref).map(info).collect())
         }))
     }
 }
 
+/// Adds the liked posts of a member, if there are any.
+fn with_likes(tx: &mut dyn Tx, member: &Member<'_>, info: UserInfo, has_likes: bool) -> Result<UserInfo> {
+    let mut user_fav_list = if has_likes { history::liked(tx, member)? } else { Vec::new() };
+    for post in &mut user_fav_list {
+        post.token.truncate(TOKENS_SHOWN);
+    }
+    Ok(UserInfo { user_fav_list, ..info })
+}
+
 /// The requested lists of a member.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Lists {
     /// The id as registered.
@@ -113,20 +122,33 @@ pub const TYPE_RULE: Problem = Problem::invalid("type_num", "type_num is 0 to 4"
 /// `bad request` if the token is invalid or `type_num` is not one of these numbers.
 pub fn lists(tidings: &Tidings, caller: &Caller, type_num: &str) -> Result<Lists> {
     let identity = caller.identify(tidings);
-    let wanted: u8 =
-        type_num.parse().ok().filter(|n| *n <= 4).ok_or(Outcome::BadRequest.because(TYPE_RULE))?;
-    let wants = |list: u8| wanted == 0 || wanted == list;
+    let wanted = Wanted::parse(type_num).ok_or(Outcome::BadRequest.because(TYPE_RULE))?;
     let read = tidings.store().read(|tx| {
         let member = identity.member(tx)?;
-        Ok(Lists {
-            fav_list: wants(1).then(|| history::liked(tx, &member)).transpose()?,
-            view_list: wants(2).then(|| history::viewed(tx, &member)).transpose()?,
-            search_list: wants(3).then(|| history::searched(tx, &member, LIST_MAX)).transpose()?,
-            newsfeed_list: wants(4).then(|| history::opened(tx, &member)).transpose()?,
-            user_id: member.id.clone(),
-        })
+        wanted.read(tx, &member)
     });
     read.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest))
+}
+
+/// The lists that a `type_num` names.
+#[derive(Clone, Copy)]
+struct Wanted(u8);
+
+impl Wanted {
+    fn parse(type_num: &str) -> Option<Self> {
+        type_num.parse().ok().filter(|n| *n <= 4).map(Self)
+    }
+
+    fn read(self, tx: &mut dyn Tx, member: &Member<'_>) -> Result<Lists> {
+        let wants = |list: u8| self.0 == 0 || self.0 == list;
+        Ok(Lists {
+            fav_list: wants(1).then(|| history::liked(tx, member)).transpose()?,
+            view_list: wants(2).then(|| history::viewed(tx, member)).transpose()?,
+            search_list: wants(3).then(|| history::searched(tx, member, LIST_MAX)).transpose()?,
+            newsfeed_list: wants(4).then(|| history::opened(tx, member)).transpose()?,
+            user_id: member.id.clone(),
+        })
+    }
 }
 
 /// Changes the caller's nickname.
@@ -135,15 +157,30 @@ pub fn lists(tidings: &Tidings, caller: &Caller, type_num: &str) -> Result<Lists
 /// `No member` if the token is invalid; `rewrite_nickname` if the nickname breaks its rule.
 pub fn change_nickname(tidings: &Tidings, caller: &Caller, nickname: &str) -> Result<()> {
     let identity = caller.identify(tidings);
-    let nickname = account::nickname(tidings.config(), nickname);
-    let rule = Problem::nickname("new_nickname", tidings.config().nickname_length);
+    let nickname = NewNickname::parse(tidings, nickname);
     // This changes one row.
     let written = tidings.store().write(Isolation::Locking, move |tx| {
         let member = identity.member(tx)?;
-        let nickname = nickname.as_ref().ok_or(Outcome::RewriteNickname.because(rule))?;
-        Ok(sql::set_nickname(tx, &member, nickname)?)
+        nickname.set(tx, &member)
     });
     written.map_err(|e: Error| e.unless_authorised(Outcome::NoMember))
+}
+
+/// A nickname that was checked, or the rule that it breaks. The refusal comes after that of the caller.
+struct NewNickname(Result<String, Problem>);
+
+impl NewNickname {
+    fn parse(tidings: &Tidings, nickname: &str) -> Self {
+        let rule = Problem::nickname("new_nickname", tidings.config().nickname_length);
+        Self(account::nickname(tidings.config(), nickname).ok_or(rule))
+    }
+
+    fn set(&self, tx: &mut dyn Tx, member: &Member<'_>) -> Result<()> {
+        match &self.0 {
+            Ok(nickname) => Ok(sql::set_nickname(tx, member, nickname)?),
+            Err(rule) => Err(Outcome::RewriteNickname.because(*rule).into()),
+        }
+    }
 }
 
 /// Sets whether the app signs the caller in automatically: 0 no, 1 yes.
@@ -155,11 +192,15 @@ pub fn update_auto_login(tidings: &Tidings, caller: &Caller, auto_login: i64) ->
     // This changes one row.
     tidings.store().write(Isolation::Locking, move |tx| {
         let member = identity.member(tx)?;
-        if !matches!(auto_login, 0 | 1) {
-            return Err(Error::BadRequest(Problem::invalid("auto_login", "auto_login is 0 or 1")));
-        }
-        Ok(sql::set_auto_login(tx, &member, auto_login)?)
+        set_auto_login(tx, &member, auto_login)
     })
+}
+
+fn set_auto_login(tx: &mut dyn Tx, member: &Member<'_>, auto_login: i64) -> Result<()> {
+    if !matches!(auto_login, 0 | 1) {
+        return Err(Error::BadRequest(Problem::invalid("auto_login", "auto_login is 0 or 1")));
+    }
+    Ok(sql::set_auto_login(tx, member, auto_login)?)
 }
 
 /// Restarts the measurement of the caller's interest: deletes viewed posts, searches, opened newsfeeds and hidden posts. Likes remain
@@ -171,13 +212,17 @@ pub fn reset_measurement(tidings: &Tidings, caller: &Caller) -> Result<()> {
     let (identity, now) = (caller.identify(tidings), tidings.now());
     let written = tidings.store().write(Isolation::Alone, move |tx| {
         let member = identity.member(tx)?;
-        history::forget(tx, &member)?;
-        // Likes with the current millisecond were given before the reset.
-        sql::set_measured(tx, &member, now + 1)?;
-        history::acted(tx, &member);
-        Ok(())
+        reset(tx, &member, now)
     });
     written.map_err(|e: Error| e.unless_authorised(Outcome::NotFound))
+}
+
+fn reset(tx: &mut dyn Tx, member: &Member<'_>, now: Timestamp) -> Result<()> {
+    history::forget(tx, member)?;
+    // Likes with the current millisecond were given before the reset.
+    sql::set_measured(tx, member, now + 1)?;
+    history::acted(tx, member);
+    Ok(())
 }
 
 /// Removes the caller's account, with its lists and its interest.

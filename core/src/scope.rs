@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 macro_rules! scopes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal: $help:literal,)+) => {
@@ -88,6 +88,13 @@ impl FromStr for Scope {
 impl Serialize for Scope {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Scope {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(from)?;
+        name.parse().map_err(|_| serde::de::Error::custom("no scope has this name"))
     }
 }
 

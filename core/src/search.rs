@@ -4,7 +4,7 @@
 //! the rarer they are ([`crate::post`] maintains the index). Compounds written as one word or as several, and similar
 //! words ([`crate::words`]), are searched as well and count less. Searching records nothing; [`log`] records a search.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tidings_text::tokens;
 
 use crate::Tidings;
@@ -36,7 +36,7 @@ const SITES: i64 = 50;
 const NUM_RULE: Problem = Problem::invalid("num", "num is 1 to 300");
 
 /// A post that a search found.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PostHit {
     /// The post.
@@ -52,13 +52,13 @@ pub struct PostHit {
 }
 
 /// The answer to a search.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SearchResult {
     /// The posts, best match first.
     pub search_result: Vec<PostHit>,
     /// If a page was asked for: the text that continues the search; `null` on the last page.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub next: Option<Option<String>>,
 }

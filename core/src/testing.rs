@@ -3,11 +3,12 @@
 use tidings_cluster::Scratch;
 
 use crate::Tidings;
-use crate::account::{self, Caller, Operator, SignUp};
+use crate::account::{self, Caller, Operator, SignUp, key};
 use crate::admin;
 use crate::clock::{Clock, Timestamp};
 use crate::config::{Config, Secret};
 use crate::id::PostKey;
+use crate::scope::Scope;
 use crate::store::{Dialect, Isolation, StoreError};
 
 /// The time in tests: 2026-11-20T08:36:00Z.
@@ -121,6 +122,12 @@ impl Service {
         let caller = self.member(id);
         admin::grant(self, &Caller::Operator, id).unwrap();
         caller
+    }
+
+    /// Creates an API key with this scope, and returns its bearer.
+    pub(crate) fn key(&self, scope: Scope) -> Caller {
+        let draft = key::Draft { name: scope.name().into(), scopes: vec![scope], expires: None };
+        Caller::token(key::add(self, &Caller::Operator, &draft).unwrap().key.as_str())
     }
 }
 

@@ -154,16 +154,22 @@ actions! {
     KeyRevoke = "key.revoke",
     /// A member was blacklisted.
     MemberBlacklist = "member.blacklist",
-    /// What is stored about a member was exported by an operator.
+    /// The automatic sign-in of a member was set by an administrator.
+    MemberAutoLogin = "member.auto_login",
+    /// What is stored about a member was exported by an administrator.
     MemberExport = "member.export",
     /// Members were imported.
     MemberImport = "member.import",
+    /// A member got another nickname from an administrator.
+    MemberNickname = "member.nickname",
     /// The second factor of a member was disabled, who had lost it.
     MemberOtpReset = "member.otp_reset",
-    /// A member got another password from an operator.
+    /// A member got another password from an administrator.
     MemberPassword = "member.password",
     /// A member was removed.
     MemberRemove = "member.remove",
+    /// The measurement of a member's interest was restarted by an administrator.
+    MemberReset = "member.reset",
     /// A member was signed out.
     MemberSignOut = "member.sign_out",
     /// A member is no longer blacklisted.

@@ -4,7 +4,7 @@
 //! sends it (`webhook/worker.rs`), signed as Standard Webhooks does (`webhook/sign.rs`), and only to public addresses
 //! (`webhook/address.rs`). A receiver gets each delivery at least once, and recognises by its id one that it has received.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::Tidings;
@@ -67,7 +67,7 @@ pub struct Draft {
 }
 
 /// The answer to adding a webhook, or to replacing its secret.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct WebhookSecret {
     /// The id of the webhook.
@@ -123,7 +123,7 @@ pub fn add(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<WebhookS
 }
 
 /// The webhooks.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Webhooks {
     /// The webhooks by name.
@@ -131,7 +131,7 @@ pub struct Webhooks {
 }
 
 /// A webhook, without its secret.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Webhook {
     /// Its id.
@@ -199,7 +199,7 @@ pub fn rotate(tidings: &Tidings, caller: &Caller, webhook: &str) -> Result<Webho
 }
 
 /// The answer to testing a webhook.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Queued {
     /// The id of the delivery.
@@ -229,7 +229,7 @@ pub fn test(tidings: &Tidings, caller: &Caller, webhook: &str) -> Result<Queued>
 }
 
 /// The deliveries that no receiver has accepted.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Deliveries {
     /// At most 1,000, latest first.
@@ -237,7 +237,7 @@ pub struct Deliveries {
 }
 
 /// A delivery that its receiver has not accepted.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Delivery {
     /// Its id, which the receiver gets as `webhook-id`.
@@ -251,7 +251,8 @@ pub struct Delivery {
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub date: Timestamp,
     /// `pending`, or `dead` if it was given up.
-    pub state: &'static str,
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub state: DeliveryState,
     /// The number of failed attempts.
     pub attempts: i64,
     /// The date of the next attempt; null if it was given up.
@@ -259,6 +260,16 @@ pub struct Delivery {
     pub next_attempt: Option<Timestamp>,
     /// Why the latest attempt failed; null before the first one.
     pub error: Option<String>,
+}
+
+/// The state of a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeliveryState {
+    /// It waits, or waits to be tried again.
+    Pending,
+    /// It was given up.
+    Dead,
 }
 
 /// Returns the deliveries that wait, and those that were given up in the last 30 days.

@@ -6,12 +6,14 @@
 //! elsewhere; they stay until the next [`train`], and only the words that occur in posts are updated. The same posts
 //! and settings give the same model.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 use std::time::Instant;
 
-use serde::Serialize;
+use serde::de::{Deserializer, Error as _};
 use serde::ser::{SerializeMap as _, Serializer};
+use serde::{Deserialize, Serialize};
 
 use tidings_text::tokens;
 use tidings_words::text_form::{self, ReadError};
@@ -37,7 +39,7 @@ pub(crate) const SEARCH_RULE: Problem =
     Problem::invalid("search", "search is 1 to 200 characters without control characters");
 
 /// The answer to asking for similar words.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SimilarityWords {
     /// One object for each token of the search in order, with the token as its only key.
@@ -80,6 +82,28 @@ impl Serialize for SimilarWord {
         map.serialize_entry(&*self.word, &self.similarity)?;
         map.end()
     }
+}
+
+impl<'de> Deserialize<'de> for TokenWords {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (token, words) = only_entry(deserializer)?;
+        Ok(Self { token, words })
+    }
+}
+
+impl<'de> Deserialize<'de> for SimilarWord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (word, similarity) = only_entry::<f64, D>(deserializer)?;
+        Ok(Self { word: word.into(), similarity })
+    }
+}
+
+/// Reads an object with one key.
+fn only_entry<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<(String, T), D::Error> {
+    let entry = BTreeMap::<String, T>::deserialize(deserializer)?.into_iter().next();
+    entry.ok_or_else(|| D::Error::custom("an object with one key"))
 }
 
 /// The result of [`train`], [`export`] and [`load`].

@@ -1,13 +1,21 @@
 //! Analytics: counters, reports, and the access log.
 
+use serde::Deserialize;
 use tidings_core::Result;
-use tidings_core::analysis::{self, Bursts, Days, Devices, Log, OneDay, Question, Realtime, Summary, Window};
+use tidings_core::analysis::{
+    self, Bursts, Days, Devices, Log, LogLines, LogQuery, OneDay, Period, Question, Realtime, Summary, Window,
+};
+use tidings_core::status::{self, Status};
+use utoipa::IntoParams;
 
 use crate::docs;
 use crate::limit::Counted;
 use crate::reply::{Answer, Reply};
 use crate::request::{Call, number};
 use crate::route::Route;
+
+#[cfg(test)]
+mod tests;
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
@@ -16,6 +24,9 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::get("/get_log_date/{months}/{days}/{hours}/{limit}", get_log_date).reads(),
         Route::get("/get_log_user/{user_id}/{limit}", get_log_user).reads(),
         Route::get("/get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}", get_log_user_date).reads(),
+        Route::get("/get_log", get_log).reads(),
+        Route::get("/get_analysis_of_days/{first}/{last}", get_analysis_of_days).reads(),
+        Route::get("/get_status", get_status).reads(),
         Route::get("/get_analysis", get_analysis).public(),
         Route::get("/get_everyday_analysis_days_ago/{days}", get_everyday_analysis_days_ago).public(),
         Route::get("/get_everyday_analysis_specific_days/{year}/{month}/{day}", specific_days).public(),
@@ -133,6 +144,72 @@ pub(crate) async fn get_log_user_date(mut call: Call) -> Answer {
     call.query(move |tidings, caller| analysis::log_user_date(tidings, caller, &user_id, window, limit)).await
 }
 
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct LogParameters {
+    /// Lines of the member with this id, of `guest` or of `removed`.
+    member: Option<String>,
+    /// Lines whose `result` is this text, without regard to case; an underscore stands for a blank.
+    result: Option<String>,
+    /// Lines whose path contains this text.
+    path: Option<String>,
+    /// Lines at this time or later, RFC 3339.
+    since: Option<String>,
+    /// Lines before this time, RFC 3339.
+    until: Option<String>,
+    /// The `next` of the previous page, or the `place` of a line.
+    before: Option<String>,
+    /// The maximum number of lines, 1 to 1,000; 100 by default.
+    limit: Option<i64>,
+}
+
+/// Returns a page of the access log
+///
+/// Newest first. A page reads a bounded part of the log, so it can be empty although `next` names another page. For
+/// administrators and for the member whose lines it asks for, unless the settings make the log public.
+#[utoipa::path(
+    get,
+    path = "/get_log",
+    tag = "analysis",
+    security(("token" = [])),
+    params(LogParameters),
+    responses((status = 200, body = docs::Success<LogLines>), docs::Administrators, docs::Missing),
+)]
+pub(crate) async fn get_log(call: Call) -> Answer {
+    let LogParameters { member, result, path, since, until, before, limit } = call.parameters()?;
+    let query = LogQuery { member, result, path, since, until, before, limit };
+    call.query(move |tidings, caller| analysis::log_page(tidings, caller, &query)).await
+}
+
+/// Returns the figures of a period of at most 366 days: by day, hour, student number and device
+#[utoipa::path(
+    get,
+    path = "/get_analysis_of_days/{first}/{last}",
+    tag = "analysis",
+    security(("token" = [])),
+    params(
+        ("first" = String, Path, description = "The first day, `YYYY-MM-DD`"),
+        ("last" = String, Path, description = "The last day, `YYYY-MM-DD`"),
+    ),
+    responses((status = 200, body = docs::Success<Period>), docs::Administrators),
+)]
+pub(crate) async fn get_analysis_of_days(mut call: Call) -> Answer {
+    let [first, last] = call.ids();
+    call.query(move |tidings, caller| analysis::period(tidings, caller, &first, &last)).await
+}
+
+/// Returns the state of the service: the figures of today, and of the program and its database
+#[utoipa::path(
+    get,
+    path = "/get_status",
+    tag = "analysis",
+    security(("token" = [])),
+    responses((status = 200, body = docs::Success<Status>), docs::Administrators),
+)]
+pub(crate) async fn get_status(call: Call) -> Answer {
+    call.answer(status::status).await
+}
+
 fn window([months, days, hours]: [String; 3]) -> Result<Window> {
     Ok(Window {
         months: number("months", &months)?,
@@ -206,160 +283,4 @@ pub(crate) async fn insert_device(mut call: Call) -> Answer {
 )]
 pub(crate) async fn get_device(call: Call) -> Answer {
     report(call, Question::Devices).await
-}
-
-#[cfg(test)]
-mod tests {
-    use tidings_core::account::Caller;
-
-    use super::*;
-    use crate::config::Config;
-    use crate::testing::{Service, by, header, json, outcome, post, request, service, with};
-
-    /// Returns the lines of the log so far, oldest first.
-    fn lines(service: &Service) -> Vec<String> {
-        let window = Window { days: 1, ..Window::default() };
-        let log = analysis::log_date(&service.tidings, &Caller::Operator, window, 1_000).unwrap().log;
-        let lines = log.iter().rev();
-        lines.map(|e| format!("{} {} {} {}", e.user_id, e.method, e.path, e.status)).collect()
-    }
-
-    #[tokio::test]
-    async fn answered_requests_have_log_lines_and_unknown_paths_share_one() {
-        let service = service();
-        let token = service.member("Ann").await;
-        let limited = Config { rate_limit: std::num::NonZeroU32::new(1), ..Config::default() };
-        for (method, path, expected) in [
-            ("GET", "/get_popularity_newsfeed?limit=3", 200),
-            ("GET", "/get_userinfo", 200),
-            ("GET", "/sign_out_all", 401),
-            ("GET", "/get_post/6560c1a2ffeeddccbbaa0001", 404),
-            ("GET", "/get_everyday_analysis_days_ago/x", 400),
-            ("DELETE", "/get_userinfo", 405),
-            ("OPTIONS", "/get_userinfo", 405),
-            ("GET", "/healthz", 200),
-            ("GET", "/readyz", 200),
-            ("GET", "/openapi.json", 200),
-            ("GET", "/docs/", 200),
-            ("POST", "/docs/", 405),
-            ("GET", "/nowhere", 404),
-            ("BREW", "/.env/203.0.113.7", 404),
-            ("HEAD", "/get_device", 200),
-        ] {
-            assert_eq!(service.call(request(method, path)).await.status(), expected, "{method} {path}");
-        }
-        service.call(by(&token, request("GET", "/get_userinfo"))).await;
-        service.call(by("a.b.c", request("GET", "/get_userinfo"))).await;
-        service.call(post("/sign_in", "text/plain", "")).await;
-        let preflight = with(request("OPTIONS", "/sign_in"), "origin", "https://app.example.org");
-        service.call(with(preflight, "access-control-request-method", "POST")).await;
-        let app = crate::app::App::new(service.tidings.clone(), limited);
-        for _ in 0..2 {
-            service.answer_of(&app, request("GET", "/get_device")).await;
-        }
-        assert_eq!(
-            lines(&service),
-            [
-                "guest POST /sign_up 200",
-                "guest GET /get_popularity_newsfeed 200",
-                "guest GET /get_userinfo 200",
-                "guest GET /sign_out_all 401",
-                "guest GET /get_post/6560c1a2ffeeddccbbaa0001 404",
-                "guest GET /get_everyday_analysis_days_ago/x 400",
-                "guest DELETE /get_userinfo 405",
-                "guest OPTIONS /get_userinfo 405",
-                "guest GET unknown path 404",
-                "guest other unknown path 404",
-                "guest HEAD /get_device 200",
-                "Ann GET /get_userinfo 200",
-                "guest GET /get_userinfo 200",
-                "guest POST /sign_in 400",
-                "guest GET /get_device 200",
-            ]
-        );
-    }
-
-    #[tokio::test]
-    async fn requests_to_unknown_paths_are_not_counted() {
-        let service = service();
-        for _ in 0..3 {
-            service.call(request("GET", "/nowhere")).await;
-            service.call(with(request("GET", "/nowhere"), "user-agent", "Googlebot/2.1")).await;
-        }
-        let figures = json(&service.call(request("GET", "/get_analysis")).await);
-        assert_eq!(
-            [&figures["analysis"]["communication_avg"], &figures["analysis"]["total_visitor"]],
-            [0, 0],
-            "{figures}"
-        );
-        assert_eq!(analysis::crawled(&service.tidings).unwrap(), 0);
-        assert_eq!(lines(&service).iter().filter(|line| *line == "guest GET unknown path 404").count(), 6);
-    }
-
-    #[tokio::test]
-    async fn nothing_is_recorded_when_analytics_are_off() {
-        let (service, config) = (service(), Config { analytics: false, ..Config::default() });
-        service.answer(&config, request("GET", "/get_device")).await;
-        service.answer(&config, request("GET", "/nowhere")).await;
-        assert!(lines(&service).is_empty());
-    }
-
-    #[tokio::test]
-    async fn visitors_are_counted_by_the_address_that_trusted_proxies_name() {
-        let service = service();
-        let proxied = Config { trust_proxy: vec!["127.0.0.0/8".parse().unwrap()], ..Config::default() };
-        for config in [&Config::default(), &proxied] {
-            for from in ["203.0.113.7", "203.0.113.8", "203.0.113.8"] {
-                let visit = with(request("GET", "/get_device"), "x-forwarded-for", from);
-                service.answer(config, visit).await;
-            }
-        }
-        let figures = service.call(request("GET", "/get_analysis")).await;
-        assert_eq!(json(&figures)["analysis"]["total_visitor"], 3);
-    }
-
-    #[tokio::test]
-    async fn reports_have_their_documented_form_and_refusals() {
-        let service = service();
-        let token = service.member("ann").await;
-        for (path, expected) in [
-            ("/get_analysis", "200 success"),
-            ("/get_device", "200 success"),
-            ("/get_search_realtime", "200 success"),
-            ("/get_search_bursts", "200 success"),
-            ("/insert_device/pc", "200 success"),
-            ("/insert_device/phone", "400 bad request"),
-            ("/get_everyday_analysis_days_ago/366", "200 success"),
-            ("/get_everyday_analysis_days_ago/367", "400 bad request"),
-            ("/get_everyday_analysis_days_ago/-1", "400 bad request"),
-            ("/get_everyday_analysis_days_ago/1.5", "400 bad request"),
-            ("/get_everyday_analysis_specific_days/2026/2/28", "200 success"),
-            ("/get_everyday_analysis_specific_days/2026/2/29", "400 bad request"),
-            ("/get_everyday_analysis_specific_days/2026/x/1", "400 bad request"),
-            ("/get_log_date/0/1/0/10", "401 bad token"),
-            ("/get_log_user/ann/10", "401 bad token"),
-            ("/get_log_user/ann/ten", "400 bad request"),
-        ] {
-            let answer = service.call(request("GET", path)).await;
-            assert_eq!(outcome(&answer), expected, "{path}");
-        }
-        for (path, expected) in [
-            ("/get_log_date/0/1/0/10", "403 Not admin"),
-            ("/get_log_user/Ann/10", "200 success"),
-            ("/get_log_user/guest/10", "403 Not admin"),
-            ("/get_log_user_date/ann/0/0/1/10", "200 success"),
-            ("/get_log_user_date/ann/1/0/1/10", "400 bad request"),
-            ("/get_log_user_date/%FF/0/0/1/10", "403 Not admin"),
-        ] {
-            let answer = service.call(by(&token, request("GET", path))).await;
-            assert_eq!(outcome(&answer), expected, "{path}");
-            assert_eq!(header(&answer, "cache-control"), "no-store");
-        }
-        let days = json(&service.call(request("GET", "/get_everyday_analysis_days_ago/1")).await);
-        assert_eq!(days["analysis"].as_array().unwrap().len(), 2);
-        let day = json(&service.call(request("GET", "/get_everyday_analysis_specific_days/2026/2/28")).await);
-        assert_eq!(day["analysis"]["date"], "2026-02-28");
-        let devices = json(&service.call(request("GET", "/get_device")).await);
-        assert_eq!(devices, serde_json::json!({ "result": "success", "pc": 1, "tablet": 0, "mobile": 0 }));
-    }
 }

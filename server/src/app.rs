@@ -33,8 +33,9 @@ use crate::service::PeerAddress;
 use crate::syndication::Documents;
 use crate::upload::Upload;
 use crate::{
-    account, admin, analysis, audit, client, data, docs, events, feedback, health, home, key, main_info,
-    newsfeed, notice, otp, post, profile, request, search, sessions, target, webhook, words,
+    account, admin, analysis, audit, client, data, docs, download, events, feedback, health, home, key,
+    main_info, members, newsfeed, notice, otp, post, profile, request, search, sessions, target, webhook,
+    words,
 };
 
 /// The state that all requests share.
@@ -54,7 +55,7 @@ pub(crate) struct App {
     pub(crate) documents: Documents,
     /// One permit for each byte of the memory that the bodies of all requests share.
     pub(crate) bodies: Semaphore,
-    /// One permit for each download of a member's data.
+    /// One permit for each download.
     pub(crate) downloads: Arc<Semaphore>,
     stopping: AtomicBool,
     table: Table,
@@ -79,7 +80,7 @@ impl App {
             events: config.event_connections.map(|_| Hub::new(tidings.clone())),
             documents: Documents::new(),
             bodies: Semaphore::new(config.bodies_limit),
-            downloads: Arc::new(Semaphore::new(data::DOWNLOADS)),
+            downloads: Arc::new(Semaphore::new(download::DOWNLOADS)),
             table: Table::new(routes(tidings.config(), &config)),
             stopping: AtomicBool::new(false),
             tidings,
@@ -254,6 +255,7 @@ pub(crate) fn operations(config: &Config) -> Vec<Route> {
         admin::routes(),
         key::routes(),
         webhook::routes(),
+        members::routes(),
         audit::routes(),
         notice::routes(),
         main_info::routes(),

@@ -1,37 +1,23 @@
 //! The download of everything that is stored about a member.
-//!
-//! The response is a stream: each piece is read when the client has taken the one before, so that a download holds one piece
-//! in memory, and no thread or transaction while it waits. Its length is not known in advance. If a piece cannot be read, the
-//! connection or the HTTP/2 stream is broken off, so that no client takes a part for the whole.
-
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream;
 use http::HeaderValue;
 use http::header::CONTENT_DISPOSITION;
-use tidings_core::account::Client;
 use tidings_core::account::data::{DataReader, MemberData};
-use tidings_core::{Error, Result};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::app::App;
 use crate::docs;
+use crate::download::{self, Download};
 use crate::reply::{Answer, JSON, Reply};
 use crate::request::Call;
 use crate::route::Route;
 
-/// The maximum number of downloads at the same time. More are answered with `overloaded`.
-pub(crate) const DOWNLOADS: usize = 16;
-/// The maximum duration of a download, so that slow clients cannot occupy all of them for long.
-const TIME: Duration = Duration::from_secs(10 * 60);
-/// The pause before a piece is asked for again while the server has too much to do.
-const AGAIN: Duration = Duration::from_millis(200);
-
 pub(crate) fn routes() -> Vec<Route> {
-    vec![Route::get("/get_my_data", get_my_data).reads()]
+    vec![
+        Route::get("/get_my_data", get_my_data).reads(),
+        // Not `reads`: it has a record in the audit trail.
+        Route::get("/get_member_data/{user_id}", get_member_data),
+    ]
 }
 
 /// Returns everything that is stored about the member
@@ -46,68 +32,45 @@ pub(crate) fn routes() -> Vec<Route> {
     responses((status = 200, body = docs::Success<MemberData>), docs::Members),
 )]
 pub(crate) async fn get_my_data(call: Call) -> Answer {
-    let app = Arc::clone(call.app());
-    let permit = Arc::clone(&app.downloads).try_acquire_owned().map_err(|_| Error::Overloaded)?;
+    let permit = download::permit(call.app())?;
     let reader = DataReader::new(call.tidings(), call.caller());
-    let (client, until) = (call.address().into(), Instant::now() + TIME);
-    let download = Download { app, client, reader: Arc::new(Mutex::new(reader)), until, _permit: permit };
-    // The first piece shows whether the caller is a member.
-    let first = download.read().await?.unwrap_or_default();
-    let name = download.file_name();
+    send(&call, permit, reader).await
+}
+
+/// Returns everything that is stored about a member
+///
+/// The response is a download as that of `/get_my_data`, and recorded in the audit trail. Only a person reads it: an API key
+/// cannot.
+#[utoipa::path(
+    get,
+    path = "/get_member_data/{user_id}",
+    tag = "admin",
+    security(("token" = [])),
+    params(("user_id" = String, Path, description = "The id of the member")),
+    responses((status = 200, body = docs::Success<MemberData>), docs::Administrators, docs::Missing),
+)]
+pub(crate) async fn get_member_data(mut call: Call) -> Answer {
+    let [user_id] = call.ids();
+    let permit = download::permit(call.app())?;
+    let (tidings, caller) = (call.tidings().clone(), call.caller().clone());
+    let begin = move || DataReader::of(&tidings, &caller, &user_id);
+    let reader = call.app().lanes.store.run_for(call.address().into(), begin).await?;
+    send(&call, permit, reader).await
+}
+
+async fn send(call: &Call, permit: OwnedSemaphorePermit, reader: DataReader) -> Answer {
+    let (download, first) = Download::begin(call, permit, reader).await?;
+    let name = download.with(|reader| file_name(reader.id()));
     let begin =
         Bytes::from([br#"{"result":"success","#, first.strip_prefix(b"{").unwrap_or(&first)].concat());
-    let pieces = stream::unfold((Some(begin), Some(download)), |(begin, download)| async move {
-        match (begin, download) {
-            (Some(begin), download) => Some((Ok(begin), (None, download))),
-            (None, Some(download)) => match download.next().await {
-                Ok(piece) => piece.map(|piece| (Ok(piece), (None, Some(download)))),
-                Err(error) => {
-                    tracing::info!(cause = error.detail(), "a download of a member's data was broken off");
-                    Some((Err(error), (None, None)))
-                }
-            },
-            (None, None) => None,
-        }
-    });
-    Ok(Reply::download(pieces, JSON).with(CONTENT_DISPOSITION, name))
+    Ok(Reply::download(download.stream(begin), JSON).with(CONTENT_DISPOSITION, name))
 }
 
-/// A download that is running.
-struct Download {
-    app: Arc<App>,
-    client: Client,
-    reader: Arc<Mutex<DataReader>>,
-    until: Instant,
-    _permit: OwnedSemaphorePermit,
-}
-
-impl Download {
-    /// Returns the next piece, and waits while the server has too much to do.
-    async fn next(&self) -> Result<Option<Bytes>> {
-        let read = async {
-            loop {
-                match self.read().await {
-                    Err(Error::Overloaded) => sleep(AGAIN).await,
-                    read => return read.map(|piece| piece.map(Bytes::from)),
-                }
-            }
-        };
-        timeout_at(self.until, read).await.unwrap_or(Err(Error::Overloaded))
-    }
-
-    async fn read(&self) -> Result<Option<Vec<u8>>> {
-        let (tidings, reader) = (self.app.tidings.clone(), Arc::clone(&self.reader));
-        let read = move || reader.lock().unwrap_or_else(PoisonError::into_inner).next(&tidings);
-        self.app.lanes.query.run_for(self.client, read).await
-    }
-
-    /// Returns the header that names the file.
-    fn file_name(&self) -> HeaderValue {
-        let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        // The university's ids may have other characters, which a header would have to quote.
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-        let id: String = reader.id().chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
-        let header = HeaderValue::try_from(format!("attachment; filename=\"{id}.json\""));
-        header.unwrap_or(HeaderValue::from_static("attachment"))
-    }
+/// Returns the header that names the file.
+fn file_name(id: &str) -> HeaderValue {
+    // The university's ids may have other characters, which a header would have to quote.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let id: String = id.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
+    let header = HeaderValue::try_from(format!("attachment; filename=\"{id}.json\""));
+    header.unwrap_or(HeaderValue::from_static("attachment"))
 }

@@ -15,8 +15,8 @@ use crate::reply::{self, Answer};
 use crate::request::Call;
 use crate::route::Route;
 use crate::{
-    account, admin, analysis, audit, data, events, feedback, health, home, key, main_info, newsfeed, notice,
-    otp, post, profile, search, sessions, webhook, words,
+    account, admin, analysis, audit, data, events, feedback, health, home, key, main_info, members, newsfeed,
+    notice, otp, post, profile, search, sessions, webhook, words,
 };
 
 mod caching;
@@ -68,6 +68,19 @@ const FORM: &str = "application/x-www-form-urlencoded";
         profile::reset_user_measurement,
         profile::remove_mine,
         admin::check_admin,
+        admin::get_admins,
+        admin::grant_admin,
+        admin::revoke_admin,
+        members::get_members,
+        members::get_member,
+        members::get_member_lists,
+        data::get_member_data,
+        members::change_member_nickname,
+        members::update_member_auto_login,
+        members::reset_member_measurement,
+        members::set_member_password,
+        members::reset_member_otp,
+        members::get_roster,
         admin::admin_remove_user,
         admin::get_blacklist,
         admin::push_blacklist,
@@ -130,6 +143,9 @@ const FORM: &str = "application/x-www-form-urlencoded";
         analysis::get_log_date,
         analysis::get_log_user,
         analysis::get_log_user_date,
+        analysis::get_log,
+        analysis::get_analysis_of_days,
+        analysis::get_status,
         analysis::get_analysis,
         analysis::get_everyday_analysis_days_ago,
         analysis::specific_days,

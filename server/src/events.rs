@@ -5,17 +5,20 @@
 //! | `hub` | follows the database, admits listeners and wakes them |
 //! | `history` | the latest events, which all listeners share |
 //! | `listener` | one stream |
+//! | `watch` | the changes of the data, for streams of administrators |
 //! | `frame` | the format |
 
 use http::HeaderValue;
 use http::header::HeaderName;
 use serde::Deserialize;
+use tidings_core::changes::Changes;
 use tidings_core::error::Problem;
 use tidings_core::events::{Kind, NewPost, NoticeChange, TodayCounts};
 use tidings_core::{Error, Result};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::config::Config;
+use crate::docs;
 use crate::reply::{Answer, Reply};
 use crate::request::Call;
 use crate::route::Route;
@@ -26,9 +29,11 @@ mod hub;
 mod listener;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 use history::Since;
 pub(crate) use hub::Hub;
+use watch::Watch;
 
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -44,7 +49,7 @@ pub(crate) fn routes(config: &Config) -> Vec<Route> {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct EventFields {
-    /// The kinds of events, separated by commas: `notice`, `post`, `counts`; all by default.
+    /// The kinds of events, separated by commas: `notice`, `post`, `counts` and `changes`; by default all but `changes`.
     events: Option<String>,
     /// The id of the last event, for clients that cannot send the header `Last-Event-ID`. The header takes precedence.
     last_event_id: Option<String>,
@@ -61,6 +66,8 @@ pub(crate) struct LiveEvents {
     post: NewPost,
     /// The counts of today.
     counts: TodayCounts,
+    /// The numbers of changes of each part of the data.
+    changes: Changes,
     /// Events are left out.
     reset: ResetData,
 }
@@ -81,16 +88,21 @@ struct ResetData {
 /// first and whenever they change, every five seconds at most. `reset`: events of the kind `event` are left out, so read the
 /// data again. After a lost connection, the stream continues with the events after `Last-Event-ID`, also at another server.
 /// An event may come twice. A comment comes every 15 to 20 seconds. A token is not needed; all callers get the same.
+///
+/// `changes` comes only if `events` names it, and only for administrators and API keys with `analytics:read`: for each part
+/// of the data a number that grows when the part changes, first and then whenever one grows, twice a second at most. The
+/// numbers are those of one server. The stream ends when the right ends.
 #[utoipa::path(
     get,
     path = "/events",
     tag = "server",
+    security((), ("token" = [])),
     params(EventFields, ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event")),
-    responses((status = 200, body = String, content_type = "text/event-stream")),
+    responses((status = 200, body = String, content_type = "text/event-stream"), docs::Administrators),
 )]
 pub(crate) async fn events(call: Call) -> Answer {
     let fields = call.parameters::<EventFields>()?;
-    let kinds = fields.events.as_deref().map_or(Ok(Kinds::ALL), Kinds::parse)?;
+    let kinds = fields.events.as_deref().map_or(Ok(Kinds::PUBLIC), Kinds::parse)?;
     let header = call.headers().get(LAST_EVENT_ID).map(HeaderValue::as_bytes);
     let last = header.or(fields.last_event_id.as_deref().map(str::as_bytes)).unwrap_or_default();
     let since = match str::from_utf8(last).map(str::parse) {
@@ -100,38 +112,51 @@ pub(crate) async fn events(call: Call) -> Answer {
     };
     let app = call.app();
     let hub = app.events.as_ref().ok_or(Error::NotFound)?;
+    let watch = if kinds.has_changes { Some(Watch::begin(&call).await?) } else { None };
     let listener = hub.listen(&app.config, call.address().into(), since, kinds).await?;
+    let listener = listener.with_changes(watch);
     let reply = Reply::stream(listener.frames(), EVENT_STREAM);
     Ok(reply.with(ACCEL_BUFFERING, HeaderValue::from_static("no")))
 }
 
 /// The kinds of events that a listener wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Kinds([bool; Kind::ALL.len()]);
+struct Kinds {
+    public: [bool; Kind::ALL.len()],
+    /// Whether it wants the changes of the data, which are not for all callers.
+    has_changes: bool,
+}
 
 impl Kinds {
-    const ALL: Self = Self([true; Kind::ALL.len()]);
+    /// All kinds that are for all callers.
+    const PUBLIC: Self = Self { public: [true; Kind::ALL.len()], has_changes: false };
+    /// The name of the event that tells the changes of the data.
+    const CHANGES: &str = "changes";
 
     /// Reads names separated by commas.
     ///
     /// # Errors
     /// `bad request` for an unknown name.
     fn parse(text: &str) -> Result<Self> {
-        let mut kinds = Self([false; Kind::ALL.len()]);
-        for name in text.split(',') {
-            let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name.trim());
-            let kind = kind
-                .ok_or(Error::BadRequest(Problem::invalid("events", "events are notice, post and counts")))?;
-            kinds.0[kind as usize] = true;
+        let mut kinds = Self { public: [false; Kind::ALL.len()], has_changes: false };
+        for name in text.split(',').map(str::trim) {
+            if name == Self::CHANGES {
+                kinds.has_changes = true;
+                continue;
+            }
+            let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+            kinds.public[kind.ok_or(Error::BadRequest(KINDS_RULE))? as usize] = true;
         }
         Ok(kinds)
     }
 
     const fn contains(self, kind: Kind) -> bool {
-        self.0[kind as usize]
+        self.public[kind as usize]
     }
 
     const fn has_counts(self) -> bool {
         self.contains(Kind::Counts)
     }
 }
+
+const KINDS_RULE: Problem = Problem::invalid("events", "events are notice, post, counts and changes");

@@ -60,7 +60,7 @@ pub(crate) async fn get_specific_userinfo(mut call: Call) -> Answer {
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct NicknameFields {
     /// {nickname} characters.
-    new_nickname: String,
+    pub(crate) new_nickname: String,
 }
 
 /// Changes the member's nickname

@@ -28,6 +28,7 @@ pub mod jwt;
 mod operation;
 mod raw;
 pub mod receiver;
+pub mod remote;
 pub mod sample;
 mod server;
 mod terminal;

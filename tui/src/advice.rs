@@ -10,7 +10,18 @@ use tidings_core::import::Done;
 use tidings_core::{Error, StoreError};
 
 /// Returns the advice on an error: a clause in lower case without a full stop, unless the error quotes a name.
-pub fn advice(error: &Error) -> String {
+pub fn advice(error: &tidings_access::Error) -> String {
+    match error {
+        tidings_access::Error::Core(error) => of_core(error),
+        tidings_access::Error::Refused(refusal) => {
+            of_code(refusal.code).unwrap_or(&refusal.message).to_owned()
+        }
+        error => error.to_string(),
+    }
+}
+
+/// Returns the advice on an error of an operation on the database.
+pub fn of_core(error: &Error) -> String {
     match error {
         Error::Documented(_, problem) => of_problem(problem).into_owned(),
         Error::InvalidSetting(invalid) => invalid.to_string(),
@@ -41,14 +52,19 @@ const BUSY: &str = "the database is busy and nothing was changed: try again in a
 fn of_problem(problem: &Problem) -> Cow<'static, str> {
     match problem.code {
         Code::BadToken => "this needs a member: name one with --as ID".into(),
-        Code::NotAdmin => {
-            "only an administrator may do this: leave --as out, or name an administrator".into()
-        }
-        Code::Blacklisted => "tidings blacklist remove ID lets the member sign in again".into(),
+        code => of_code(Some(code)).map_or_else(|| problem.message(), Cow::from),
+    }
+}
+
+fn of_code(code: Option<Code>) -> Option<&'static str> {
+    match code? {
+        Code::BadToken => Some("the server does not accept the sign-in or the key: see tidings login"),
+        Code::NotAdmin => Some("only an administrator may do this: leave --as out, or name an administrator"),
+        Code::Blacklisted => Some("tidings blacklist remove ID lets the member sign in again"),
         Code::UniversityUnavailable => {
-            "the university's system did not answer, or none is set: see --verifier".into()
+            Some("the university's system did not answer, or none is set: see --verifier")
         }
-        _ => problem.message(),
+        _ => None,
     }
 }
 
@@ -160,7 +176,7 @@ mod tests {
         let outcomes = Outcome::ALL.into_iter().map(Error::from);
         let stores = stores.into_iter().chain(servers.map(StoreError::Server)).map(Error::Store);
         let lines =
-            outcomes.chain(errors).chain(stores).map(|error| format!("{error}: {}\n", advice(&error)));
+            outcomes.chain(errors).chain(stores).map(|error| format!("{error}: {}\n", of_core(&error)));
         insta::assert_snapshot!(lines.collect::<String>());
     }
 }

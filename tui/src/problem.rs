@@ -2,7 +2,7 @@
 
 use tidings_core::Error;
 
-use crate::advice::advice;
+use crate::advice::of_core;
 
 /// The cause of a failure, in one or two sentences for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Problem {
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        let advice = advice(&error);
+        let advice = of_core(&error);
         let mut chars = advice.chars();
         let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
         let stop = if advice.ends_with('.') { "" } else { "." };

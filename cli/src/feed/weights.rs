@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use tidings_access::Error as AccessError;
 use tidings_core::Error;
-use tidings_core::newsfeed::{self, FeedWeights, Learned, Weights as BySignal};
+use tidings_core::newsfeed::{FeedWeights, Learned, Weights as BySignal};
 use tidings_tui::number::number;
 
 use crate::failure::Failure;
@@ -30,15 +31,15 @@ fn weight(text: &str) -> Result<(String, f64), String> {
 }
 
 pub(super) fn run(session: &Session, command: &Weights) -> Result<ExitCode, Failure> {
-    let Session { tidings, out, caller } = session;
+    let Session { service, out } = session;
     let weights = match command {
-        Weights { learn: true, .. } => newsfeed::learn_weights(tidings, caller),
-        Weights { pin: Some(changes), .. } => newsfeed::pin_weights(tidings, caller, changes),
-        Weights { unpin: true, .. } => newsfeed::unpin_weights(tidings, caller),
-        _ => newsfeed::weights(tidings, caller),
+        Weights { learn: true, .. } => service.learn_weights(),
+        Weights { pin: Some(changes), .. } => service.pin_weights(changes),
+        Weights { unpin: true, .. } => service.unpin_weights(),
+        _ => service.weights(),
     };
     let weights = weights.map_err(|error| match error {
-        Error::BadRequest(why) => Failure::refused(&error, why.message()),
+        AccessError::Core(Error::BadRequest(why)) => Failure::refused(&error, why.message()),
         error => refused_to_members(error),
     })?;
     out.answer(&weights, |page| describe(page, &weights))
@@ -65,7 +66,7 @@ fn describe(page: &mut Page, found: &FeedWeights) {
     };
     let Learned { at, visits, members, ndcg10_of_settings, ndcg10, ndcg10_error, is_better, .. } = learned;
     let [visits, members] = [*visits, *members].map(|n| number(i64::try_from(n).unwrap_or(i64::MAX)));
-    let verdict = match (*in_use, is_better) {
+    let verdict = match (&**in_use, is_better) {
         ("learned", _) => "they are in use",
         (_, true) => "others are in use",
         (_, false) => "that may be chance, so they are not used",

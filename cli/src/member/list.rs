@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use tidings_core::account::{self, MEMBERS_MAX, MemberQuery};
+use tidings_core::account::{MEMBERS_MAX, MemberQuery};
 
 use crate::failure::Failure;
 use crate::output::{Column, Style, Table, dated, local, stream_pages};
@@ -23,11 +23,11 @@ pub(crate) struct Options {
 }
 
 pub(super) fn run(session: &Session, options: &Options) -> Result<ExitCode, Failure> {
-    let Session { tidings, out, caller } = session;
+    let Session { service, out } = session;
     let Options { search, limit, after } = options;
     let list = |after, limit| {
         let query = MemberQuery { search: search.clone(), limit, after };
-        account::list(tidings, caller, &query).map_err(refused_to_members)
+        service.members(&query).map_err(refused_to_members)
     };
     if out.streams() {
         return stream_pages(*limit, after.clone(), |after, left| {

@@ -2,16 +2,15 @@
 
 use std::process::ExitCode;
 
-use tidings_core::account::Caller;
-use tidings_core::profile::{self, PostRecord};
+use tidings_core::profile::PostRecord;
 use tidings_tui::number::number;
 
 use crate::failure::Failure;
 use crate::output::{Column, Page, Style, Table, dated, local};
 use crate::session::Session;
 
-pub(super) fn info(session: &Session, member: &Caller) -> Result<ExitCode, Failure> {
-    let info = profile::user_info(&session.tidings, member)?;
+pub(super) fn info(session: &Session, id: &str) -> Result<ExitCode, Failure> {
+    let info = session.service.user_info(id)?;
     session.out.answer(&info, |page| {
         let yes = |flag: i64| if flag == 1 { "yes" } else { "no" }.to_owned();
         page.fields(&[
@@ -26,8 +25,8 @@ pub(super) fn info(session: &Session, member: &Caller) -> Result<ExitCode, Failu
     })
 }
 
-pub(super) fn lists(session: &Session, member: &Caller, kind: u8) -> Result<ExitCode, Failure> {
-    let lists = profile::lists(&session.tidings, member, &kind.to_string())?;
+pub(super) fn lists(session: &Session, id: &str, kind: u8) -> Result<ExitCode, Failure> {
+    let lists = session.service.lists(id, kind)?;
     session.out.answer(&lists, |page| {
         for (name, list) in [("Likes", &lists.fav_list), ("Views", &lists.view_list)] {
             if let Some(list) = list {

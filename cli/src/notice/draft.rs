@@ -74,7 +74,7 @@ struct Shown<'a> {
 }
 
 pub(super) fn run(session: &Session, command: &Draft) -> Result<ExitCode, Failure> {
-    let Session { tidings, out, caller } = session;
+    let Session { service, out } = session;
     match command {
         Draft::Save(save) => save.run(session),
         Draft::List => list(session),
@@ -82,11 +82,11 @@ pub(super) fn run(session: &Session, command: &Draft) -> Result<ExitCode, Failur
         Draft::Remove { id, yes } => {
             let draft = find(session, id)?;
             session.confirm(*yes, &format!("remove the draft \"{}\"", title(&draft)))?;
-            notice::remove_draft(tidings, caller, id).map_err(|error| unknown(error, "notice draft", id))?;
+            service.remove_draft(id).map_err(|error| unknown(error, "notice draft", id))?;
             out.answer(&(), |page| page.line("The draft is removed."))
         }
         Draft::Publish { id } => {
-            let published = notice::publish_draft(tidings, caller, id);
+            let published = service.publish_draft(id);
             let published = published.map_err(|error| unknown(error, "notice draft", id))?;
             out.answer(&published, |page| page.line(published.id.to_string()))
         }
@@ -95,7 +95,7 @@ pub(super) fn run(session: &Session, command: &Draft) -> Result<ExitCode, Failur
 
 impl Save {
     fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
-        let Session { tidings, out, caller } = session;
+        let Session { service, out } = session;
         let fields = notice::Draft {
             title: self.title.clone(),
             post: self.post.read()?,
@@ -103,13 +103,13 @@ impl Save {
             ..self.placing.draft()
         };
         let (draft, notice) = (self.draft.as_deref(), self.notice.as_deref());
-        let saved = notice::save_draft(tidings, caller, draft, notice, &fields)?;
+        let saved = service.save_draft(draft, notice, &fields)?;
         out.answer(&saved, |page| page.line(saved.id.to_string()))
     }
 }
 
 fn list(session: &Session) -> Result<ExitCode, Failure> {
-    let drafts = notice::drafts(&session.tidings, &session.caller)?;
+    let drafts = session.service.drafts()?;
     session.out.list(&drafts, &drafts.drafts, |page| {
         let columns = [
             Column::whole("ID"),
@@ -166,7 +166,7 @@ fn title(draft: &SavedDraft) -> &str {
 }
 
 fn find(session: &Session, id: &str) -> Result<SavedDraft, Failure> {
-    let drafts = notice::drafts(&session.tidings, &session.caller)?.drafts;
+    let drafts = session.service.drafts()?.drafts;
     let found = drafts.into_iter().find(|draft| draft.id.to_string().eq_ignore_ascii_case(id));
-    found.ok_or_else(|| unknown(Error::NotFound, "notice draft", id))
+    found.ok_or_else(|| unknown(Error::NotFound.into(), "notice draft", id))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use tempfile::NamedTempFile;
-use tidings_core::notice::{self, Draft, Notice};
+use tidings_core::notice::{Draft, Notice};
 
 use crate::failure::Failure;
 use crate::output::{is_interactive, note};
@@ -33,7 +33,7 @@ pub(super) fn edit(session: &Session, notice: &Notice) -> Result<ExitCode, Failu
     if draft.title.is_none() && draft.post.is_none() {
         return session.out.answer(&(), |page| page.line("Nothing was changed."));
     }
-    match notice::update(&session.tidings, &session.caller, &notice.id.to_string(), &draft) {
+    match session.service.update_notice(&notice.id.to_string(), &draft) {
         Ok(()) => session.out.answer(&(), |page| page.line("The notice is changed.")),
         Err(error) => {
             note(&keep(file));

@@ -3,8 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use tidings_core::account::Caller;
-use tidings_core::notice::{self, Audience, FullNotice, ListQuery, Pin, State};
+use tidings_core::notice::{Audience, FullNotice, ListQuery, Pin, State};
 use tidings_tui::number::{count, number};
 
 use crate::failure::Failure;
@@ -26,13 +25,13 @@ pub(crate) struct List {
 
 impl List {
     pub(super) fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
-        let reader = if self.all { &session.caller } else { &Caller::Guest };
+        let service = &session.service;
         if session.out.is_for_programs() && !self.details && self.topic.is_none() {
-            let notices = notice::list(&session.tidings, reader)?;
+            let notices = if self.all { service.all_notices() } else { service.notices() }?;
             return session.out.list(&notices, notices.notices(), |_| ());
         }
         let query = ListQuery { topic: self.topic.as_deref(), html: false };
-        let notices = notice::list_full(&session.tidings, reader, &query)?;
+        let notices = if self.all { service.all_full_notices(&query) } else { service.full_notices(&query) }?;
         session.out.list(&notices, notices.notices(), |page| {
             let mut columns = vec![
                 Column::whole("ID"),
@@ -49,7 +48,7 @@ impl List {
                 // The mark is part of the title, because that column is never omitted.
                 let marks = marks(notice, session);
                 let mark = if marks.is_empty() { String::new() } else { format!("({}) ", marks.join(", ")) };
-                let state = notice.state(session.tidings.clock().now());
+                let state = notice.state(session.service.now());
                 let style = if state == State::Shown { Style::Plain } else { Style::Faint };
                 let title = format!("{mark}{}", notice.title);
                 let row = [notice.id.to_string(), title, number(notice.view), local(notice.date)];
@@ -71,7 +70,7 @@ impl List {
 
 /// Returns what is special about a notice.
 fn marks(notice: &FullNotice, session: &Session) -> Vec<&'static str> {
-    let state = match notice.state(session.tidings.clock().now()) {
+    let state = match notice.state(session.service.now()) {
         State::Shown => None,
         State::Hidden => Some("hidden"),
         State::Scheduled => Some("scheduled"),
@@ -93,14 +92,10 @@ pub(crate) struct Show {
 
 impl Show {
     pub(super) fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
-        let Session { tidings, caller, out } = session;
-        let notice = if self.html {
-            notice::get_rendered(tidings, caller, &self.id)
-        } else {
-            notice::get(tidings, caller, &self.id)
-        };
+        let Session { service, out } = session;
+        let notice = service.notice(&self.id, self.html);
         let notice = notice.map_err(|error| unknown(error, "notice", &self.id))?;
-        let all = notice::list_full(tidings, caller, &ListQuery::default())?;
+        let all = service.all_full_notices(&ListQuery::default())?;
         out.answer(&notice, |page| {
             let notice = &notice.notice_list;
             page.styled(Style::Strong, &notice.title);
@@ -136,7 +131,7 @@ pub(crate) struct Reads {
 
 impl Reads {
     pub(super) fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
-        let reads = notice::reads(&session.tidings, &session.caller, &self.id, self.days);
+        let reads = session.service.notice_reads(&self.id, self.days);
         let reads = reads.map_err(|error| unknown(error, "notice", &self.id))?;
         session.out.list(&reads, &reads.notice_reads, |page| {
             let mut table = Table::new([Column::whole("Day"), Column::number("Reads"), Column::bars()]);

@@ -47,7 +47,7 @@ pub(crate) fn run(session: &Session, file: &Path, format: Option<Format>) -> Res
         }
     };
     let told = &mut |done| watch.told(done);
-    let report = post::import_as(&session.tidings, &session.caller, format, input, told);
+    let report = session.service.import_posts(format, input, told);
     let report = watch.imported(report)?;
     watch.answer(&session.out, &report, |page| {
         page.imported(report.inserted, Some(report.updated), report.skipped, &report.errors, &report.about);

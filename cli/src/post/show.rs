@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use tidings_core::post::{self, LIST_MAX, ListQuery};
+use tidings_core::post::{LIST_MAX, ListQuery};
 use tidings_tui::number::{count, number};
 
 use crate::failure::Failure;
@@ -36,17 +36,17 @@ pub(crate) fn table() -> Table {
 }
 
 pub(super) fn list(session: &Session, options: &ListOptions) -> Result<ExitCode, Failure> {
-    let Session { tidings, out, .. } = session;
+    let Session { service, out } = session;
     let topic = options.topic.as_deref();
     if out.streams() {
         return stream_pages(options.limit, options.next.clone(), |next, left| {
             let query = ListQuery { topic, limit: Some(left.min(LIST_MAX)), next: next.as_deref() };
-            let page = post::list(tidings, &query)?;
+            let page = service.posts(&query)?;
             Ok((page.posts, page.next))
         });
     }
     let query = ListQuery { topic, limit: options.limit, next: options.next.as_deref() };
-    let posts = post::list(tidings, &query)?;
+    let posts = service.posts(&query)?;
     out.answer(&posts, |page| {
         let mut table = table();
         for post in &posts.posts {
@@ -61,7 +61,7 @@ pub(super) fn list(session: &Session, options: &ListOptions) -> Result<ExitCode,
 }
 
 pub(super) fn one(session: &Session, id: &str) -> Result<ExitCode, Failure> {
-    let found = post::get(&session.tidings, id).map_err(|error| unknown(error, "post", id))?;
+    let found = session.service.post(id).map_err(|error| unknown(error, "post", id))?;
     session.out.answer(&found, |page| {
         let (shown, detail) = (&found.post.shown, &found.post);
         page.styled(Style::Strong, &shown.title);

@@ -21,6 +21,9 @@ use crate::id::MemberKey;
 use crate::store::{Row, StoreError, Tx, row_each};
 use crate::trail::{self, Actor, Entry, Origin};
 
+#[cfg(test)]
+mod tests;
+
 /// The identity that a caller claims, after the checks that need no database, and where and when they called.
 #[derive(Clone)]
 pub(crate) struct Identity {
@@ -213,7 +216,8 @@ impl Caller {
 
 /// Proof that the operator is acting: the person who may read the database file.
 ///
-/// Operations on a file take this proof where those on a [`Tidings`] take a [`Caller`]. Only [`Caller::operator`] makes
+/// The operator trains and loads the word model, and operations on a file take this proof where those on a [`Tidings`] take a
+/// [`Caller`]. Everything else is also an operation of administrators. Only [`Caller::operator`] makes
 /// it, and a call of an operation without its caller does not compile:
 ///
 /// ```
@@ -272,6 +276,11 @@ impl<'tx> Admin<'tx> {
     /// not sent a token, so the importing administrator's authority replaces theirs.
     pub(crate) fn act_for(&self, record: MemberRecord) -> Member<'tx> {
         Member { record, transaction: self.transaction }
+    }
+
+    /// Returns whether an API key is acting, and not a person.
+    pub(crate) const fn is_key(&self) -> bool {
+        matches!(self.actor, Actor::Key(_))
     }
 
     /// Appends a record of what the administrator has done to the audit trail. The transaction must run alone.
@@ -341,73 +350,4 @@ impl MemberRecord {
 /// Returns the member with this id; case does not matter.
 pub(crate) fn find(tx: &mut dyn Tx, id: &str) -> Result<Option<MemberRecord>, StoreError> {
     tx.row(FIND, &[(&fold(id)).into()])?.map(MemberRecord::of).transpose()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::account::{self, MemberQuery, SignUp, sign_in};
-    use crate::import::to_the_end;
-    #[cfg(feature = "evaluation")]
-    use crate::newsfeed::evaluation;
-    use crate::testing::service;
-    use crate::{admin, words};
-
-    #[test]
-    fn operations_of_the_operator_are_refused_to_every_other_caller() {
-        let service = service();
-        let (ann, ben) = (service.admin("ann"), service.member("ben"));
-        let before = admin::list(&service, &Caller::Operator).unwrap();
-        let as_ann = Caller::Member("ann".into());
-        for caller in [&ann, &as_ann, &ben, &Caller::token("forged"), &Caller::Guest] {
-            let pw = String::from("password of cid");
-            let form = SignUp { id: "cid".into(), pw: pw.clone(), pw_check: pw, nickname: "Cid".into() };
-            let vectors = b"1 2\nlibrary 1 0\n";
-            let roster = b"id,name,password\ns1,Lee,pw\n";
-            for (operation, refused) in [
-                ("admin::grant", admin::grant(&service, caller, "ben")),
-                ("admin::revoke", admin::revoke(&service, caller, "ann")),
-                ("admin::sign_up", admin::sign_up(&service, caller, &form)),
-                ("admin::list", admin::list(&service, caller).map(drop)),
-                ("account::list", account::list(&service, caller, &MemberQuery::default()).map(drop)),
-                ("account::set_password", account::set_password(&service, caller, "ben", "a new password")),
-                ("account::roster", account::roster(&service, caller, "", 1).map(drop)),
-                (
-                    "account::import_roster",
-                    account::import_roster(&service, caller, &roster[..], &mut to_the_end).map(drop),
-                ),
-                ("words::train", words::train(&service, caller, &mut |_| {}).map(drop)),
-                ("words::load", words::load(&service, caller, &vectors[..], &mut |_| {}).map(drop)),
-                ("words::export", words::export(&service, caller, Vec::new()).map(drop)),
-                #[cfg(feature = "evaluation")]
-                ("evaluate", evaluation::evaluate(&service, caller, None, &mut |_| {}).map(drop)),
-            ] {
-                assert!(matches!(refused, Err(Error::Forbidden)), "{operation} {caller:?}: {refused:?}");
-            }
-        }
-        assert_eq!(admin::list(&service, &Caller::Operator).unwrap(), before);
-        assert_eq!(account::roster(&service, &Caller::Operator, "", 9).unwrap().roster, []);
-        assert!(sign_in(&service, "ben", "password of ben", None).is_ok());
-        assert!(sign_in(&service, "cid", "password of cid", None).is_err());
-        assert!(words::export(&service, &Caller::Operator, Vec::new()).is_err(), "no words were loaded");
-    }
-
-    #[test]
-    fn a_callers_administrator_rights_are_read_from_the_database_each_time() {
-        let service = service();
-        let (ann, _) = (service.admin("ann"), service.admin("ben"));
-        let is_admin = |caller: &Caller| {
-            let found = caller.identify(&service).if_admin(&service, Scope::Notices, |_| ()).unwrap();
-            found.is_some()
-        };
-        assert!(is_admin(&ann) && is_admin(&Caller::Member("ANN".into())) && is_admin(&Caller::Operator));
-        let member = service.member("cid");
-        assert!(!is_admin(&member) && !is_admin(&Caller::Guest) && !is_admin(&Caller::token("forged")));
-        admin::revoke(&service, &Caller::Operator, "ann").unwrap();
-        assert!(!is_admin(&ann));
-        admin::grant(&service, &Caller::Operator, "ann").unwrap();
-        assert!(is_admin(&ann));
-        admin::push_blacklist(&service, &Caller::Operator, "ann").unwrap();
-        assert!(!is_admin(&ann));
-    }
 }

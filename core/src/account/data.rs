@@ -23,7 +23,7 @@
 //! | `audit_identity` | nothing: a random salt, which protects the member's id in the audit trail |
 //! | `member_acts`, `removed_member` | nothing: a revision, and the keys of members who do not exist any more |
 //! | `request.named_member` | nothing: it belongs to requests of administrators, and `audit` has what these changed |
-//! | `roster` | nothing: the operator's list of the university; `account` has the name and subject that it verified |
+//! | `roster` | nothing: the list of the university's members; `account` has the name and subject that it verified |
 //! | `feed_order`, `sign_in_failure` (PostgreSQL) | nothing: orders of posts for some minutes, and keyed hashes |
 //!
 //! Posts, notices, drafts of notices and API keys have no author.
@@ -191,33 +191,23 @@ pub fn export(
     DataReader::new(tidings, caller).pass_to(tidings, take)
 }
 
-/// Exports what is stored about a member as [`export`] does, for the operator. The audit trail has a record of it.
+/// Exports what is stored about a member as [`export`] does, for administrators. The audit trail has a record of it.
 ///
 /// # Errors
-/// `Not admin` for every caller but the operator; `Not found` if no member has this id, also if the member is removed during
-/// the export.
+/// Those of [`DataReader::of`]; `Not found` also if the member is removed during the export.
 pub fn export_of(
     tidings: &Tidings,
     caller: &Caller,
     user_id: &str,
     take: &mut dyn FnMut(&[u8], u64) -> ControlFlow<()>,
 ) -> Result<ExportedData> {
-    let (operator, origin, id) = (caller.operator()?, tidings.origin(), user_id.to_owned());
-    // Before the export, so that a cancelled one has a record, too.
-    let member = tidings.store().write(Isolation::Alone, move |tx| {
-        let member = find(tx, &id)?.ok_or(Error::NotFound)?;
-        operator.record(tx, &origin, Entry::new(Action::MemberExport).on_member(member.key))?;
-        Ok::<_, Error>((member.key, member.id.clone()))
-    })?;
-    let reader =
-        DataReader { member: Some(member), of: Some(user_id.to_owned()), ..DataReader::new(tidings, caller) };
-    reader.pass_to(tidings, take)
+    DataReader::of(tidings, caller, user_id)?.pass_to(tidings, take)
 }
 
 /// Reads what is stored about a member, page by page. It holds no transaction between two pages.
 pub struct DataReader {
     identity: Identity,
-    /// The id of the member whom the operator has named; `None` for callers themselves.
+    /// The id of the member whom an administrator has named; `None` for callers themselves.
     of: Option<String>,
     /// The key and the id of the member of the pages before: a new member may have got the id of a removed one.
     member: Option<(MemberKey, String)>,
@@ -303,6 +293,22 @@ impl DataReader {
         Self { identity: caller.identify(tidings), of: None, member: None, place: Place::Account, entries: 0 }
     }
 
+    /// Returns a reader of what is stored about a member, for administrators. The audit trail has a record of it, also if
+    /// nothing is read.
+    ///
+    /// # Errors
+    /// `bad token`, `Not admin`, also for an API key; `Not found` if no member has this id.
+    pub fn of(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<Self> {
+        let (identity, id) = (caller.identify(tidings), user_id.to_owned());
+        let member = tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.administrator(tx)?;
+            let member = find(tx, &id)?.ok_or(Error::NotFound)?;
+            admin.record(tx, Entry::new(Action::MemberExport).on_member(member.key))?;
+            Ok::<_, Error>((member.key, member.id.clone()))
+        })?;
+        Ok(Self { member: Some(member), of: Some(user_id.to_owned()), ..Self::new(tidings, caller) })
+    }
+
     /// Returns the member's id as registered; `""` before the first piece.
     pub fn id(&self) -> &str {
         self.member.as_ref().map_or("", |(_, id)| id)
@@ -368,8 +374,8 @@ impl DataReader {
     fn find<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Member<'tx>> {
         let (member, gone) = match &self.of {
             Some(id) => {
-                let record = find(tx, id)?.ok_or(Error::NotFound)?;
-                (self.identity.administrator(tx)?.act_for(record), Error::NotFound)
+                let admin = self.identity.administrator(tx)?;
+                (admin.act_for(find(tx, id)?.ok_or(Error::NotFound)?), Error::NotFound)
             }
             None => (self.identity.member(tx)?, Error::BadToken),
         };

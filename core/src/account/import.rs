@@ -126,7 +126,7 @@ impl Kind for Members {
     type Line = Line;
     const BATCH: usize = 1_000;
     const ACTION: Action = Action::MemberImport;
-    const SCOPE: Option<Scope> = Some(Scope::Members);
+    const SCOPE: Scope = Scope::Members;
 
     fn write(&self, tx: &mut dyn Tx, admin: &Admin<'_>, batch: &[Line], time: &BatchTime) -> Result<Written> {
         let mut written = Written::default();

@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
@@ -181,7 +181,7 @@ pub fn expiry(text: &str) -> Result<Timestamp> {
 }
 
 /// The answer to making a key.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewKey {
     /// Its id.
@@ -234,7 +234,7 @@ pub fn add(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<NewKey> 
 }
 
 /// The API keys.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Keys {
     /// The keys by name.
@@ -242,7 +242,7 @@ pub struct Keys {
 }
 
 /// An API key, without its secret.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Key {
     /// Its id.

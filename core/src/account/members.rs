@@ -1,12 +1,13 @@
-//! The operator's operations on members: listing them, acting as or for a member, and setting a member's password.
+//! Administrators' operations on members: listing them, acting as or for a member, and setting a member's password.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::password::{Purpose, Turn};
 use super::{Caller, check_new_password, find, fold, revoke_tokens};
 use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Error, Outcome, Problem, Result};
+use crate::scope::Scope;
 use crate::store::Isolation;
 use crate::trail::{Action, Entry};
 
@@ -61,7 +62,8 @@ pub struct MemberQuery {
 }
 
 /// A page of members.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Members {
     /// The members, by id.
     pub members: Vec<MemberEntry>,
@@ -70,7 +72,8 @@ pub struct Members {
 }
 
 /// A member in the list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MemberEntry {
     /// The id as registered.
     pub user_id: String,
@@ -85,6 +88,7 @@ pub struct MemberEntry {
     /// Whether the member is blacklisted: 0 or 1.
     pub blacklisted: i64,
     /// The date when the member signed up.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub date: Timestamp,
 }
 
@@ -94,17 +98,18 @@ pub struct MemberEntry {
 /// A page is read along the index of ids; a search also reads the members that it skips.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; `bad request` if the limit is out of bounds.
+/// `bad token`, `Not admin`; `bad request` if the limit is out of bounds.
 pub fn list(tidings: &Tidings, caller: &Caller, query: &MemberQuery) -> Result<Members> {
-    let operator = caller.operator()?;
+    let identity = caller.identify(tidings);
     let limit = query.limit.unwrap_or(MEMBERS);
-    if !(1..=MEMBERS_MAX).contains(&limit) {
-        return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
-    }
     let after = query.after.as_deref().map(fold).unwrap_or_default();
     tidings.store().read(|tx| {
+        let admin = identity.admin(tx, Scope::MembersRead)?;
+        if !(1..=MEMBERS_MAX).contains(&limit) {
+            return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
+        }
         // One more than the page has, to detect whether another page follows.
-        let mut members = sql::list(tx, operator, query.search.as_deref(), &after, limit + 1)?;
+        let mut members = sql::list(tx, &admin, query.search.as_deref(), &after, limit + 1)?;
         let shown = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = members.len() > shown;
         members.truncate(shown);
@@ -116,34 +121,36 @@ pub fn list(tidings: &Tidings, caller: &Caller, query: &MemberQuery) -> Result<M
 /// Sets a member's password without checking the old one, and revokes every token of the member.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; `Not found` if no member has this id; `wrong user info` if the
+/// `bad token`, `Not admin`, also for an API key, which could otherwise become an administrator; `Not found` if no member has this id; `wrong user info` if the
 /// password breaks its rule; `overloaded` if too many passwords wait to be hashed.
 pub fn set_password(tidings: &Tidings, caller: &Caller, id: &str, pw: &str) -> Result<()> {
-    let operator = caller.operator()?;
+    let identity = caller.identify(tidings);
     // Checked before hashing, which is slow.
-    let known = tidings.store().read(|tx| find(tx, id))?;
-    let member = known.ok_or(Error::NotFound)?;
+    let member = tidings.store().read(|tx| {
+        let _admin = identity.administrator(tx)?;
+        find(tx, id)?.ok_or(Error::NotFound)
+    })?;
     check_new_password(tidings.config(), "pw", pw, member.admin)?;
     let password = tidings.hasher().hash(Turn::new(Purpose::Administration, None), pw)?;
-    let origin = tidings.origin();
     tidings.store().write(Isolation::Alone, move |tx| {
-        if !sql::set_password(tx, operator, member.key, &password)? {
+        let admin = identity.administrator(tx)?;
+        if !sql::set_password(tx, &admin, member.key, &password)? {
             return Err(Error::NotFound);
         }
         revoke_tokens(tx, member.key)?;
-        Ok(operator.record(tx, &origin, Entry::new(Action::MemberPassword).on_member(member.key))?)
+        Ok(admin.record(tx, Entry::new(Action::MemberPassword).on_member(member.key))?)
     })
 }
 
 mod sql {
     use super::{MemberEntry, fold};
-    use crate::account::Operator;
+    use crate::account::Admin;
     use crate::id::MemberKey;
     use crate::store::{Row, StoreError, Tx};
 
     pub(super) fn list(
         tx: &mut dyn Tx,
-        _: Operator,
+        _: &Admin<'_>,
         search: Option<&str>,
         after: &str,
         limit: i64,
@@ -188,7 +195,7 @@ mod sql {
     /// Sets the password hash; returns false if the member has been removed.
     pub(super) fn set_password(
         tx: &mut dyn Tx,
-        _: Operator,
+        _: &Admin<'_>,
         key: MemberKey,
         password: &str,
     ) -> Result<bool, StoreError> {

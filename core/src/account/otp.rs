@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::attempt::{begin, failed, succeeded};
 use super::password::{Check, Purpose, Turn};
-use super::{Caller, Member, Operator, SignInClient, find};
+use super::{Caller, Member, SignInClient, find};
 use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Code, Error, Outcome, Problem, Result};
@@ -191,16 +191,17 @@ pub fn renew_recovery_codes(
 /// Disables the second factor of a member who has lost it.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; `Not found` if no member has this id; `bad request` if it is not enabled.
+/// `bad token`, `Not admin`, also for an API key; `Not found` if no member has this id; `bad request` if it is not enabled.
 pub fn reset_otp(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
-    let (operator, id, origin): (Operator, _, _) = (caller.operator()?, id.to_owned(), tidings.origin());
+    let (identity, id) = (caller.identify(tidings), id.to_owned());
     tidings.store().write(Isolation::Alone, move |tx| {
+        let admin = identity.administrator(tx)?;
         let member = find(tx, &id)?.ok_or(Error::NotFound)?;
         if sql::factor(tx, member.key)?.is_none() {
             return Err(Error::BadRequest(NOT_ENABLED));
         }
         sql::disable(tx, member.key)?;
-        Ok(operator.record(tx, &origin, Entry::new(Action::MemberOtpReset).on_member(member.key))?)
+        Ok(admin.record(tx, Entry::new(Action::MemberOtpReset).on_member(member.key))?)
     })
 }
 

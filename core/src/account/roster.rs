@@ -6,15 +6,15 @@ use std::num::NonZero;
 use std::thread;
 
 use ::csv::StringRecord;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::password::{Check, Purpose, Turn};
 use super::verify::{university_id, university_name};
-use super::{Admin, Caller, Operator, fold};
+use super::{Admin, Caller, find, fold};
 use crate::Tidings;
 use crate::answer::LineError;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::import::csv::{self, Columns};
 use crate::import::{self, About, BatchTime, Item, Kind, Progress, Totals, Written};
 use crate::scope::Scope;
@@ -24,8 +24,14 @@ use table::RosterEntry;
 
 pub(super) mod table;
 
+/// The maximum number of entries on a page of the roster.
+pub const ROSTER_MAX: i64 = 1_000;
+/// The default number of entries on a page of the roster.
+const ENTRIES: i64 = 100;
+
 /// The result of an import of a roster.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RosterReport {
     /// The number of new members.
     pub inserted: u64,
@@ -42,14 +48,25 @@ pub struct RosterReport {
 }
 
 /// The roster, or a page of it.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Roster {
     /// The members, by id.
     pub roster: Vec<RosterMember>,
 }
 
+/// A page of the roster.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RosterPage {
+    /// The members, by id.
+    pub roster: Vec<RosterMember>,
+    /// The `after` of the next page; `null` on the last page.
+    pub next: Option<String>,
+}
+
 /// A member on the roster.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RosterMember {
     /// The university's id for the member.
     pub id: String,
@@ -62,14 +79,43 @@ pub struct RosterMember {
 /// Returns at most `limit` members of the roster whose ids come after `after`; `""` begins with the first.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator.
+/// `bad token`, `Not admin`.
 pub fn roster(tidings: &Tidings, caller: &Caller, after: &str, limit: i64) -> Result<Roster> {
-    let (operator, after) = (caller.operator()?, fold(after));
-    tidings.store().read(|tx| Ok(Roster { roster: table::list(tx, operator, &after, limit)? }))
+    let (identity, after) = (caller.identify(tidings), fold(after));
+    tidings.store().read(|tx| {
+        let admin = identity.admin(tx, Scope::MembersRead)?;
+        Ok(Roster { roster: table::list(tx, &admin, &after, limit)? })
+    })
+}
+
+/// Returns a page of the roster: at most `limit` members, 1 to 1,000 and 100 by default, after the `next` of the previous page.
+///
+/// # Errors
+/// `bad token`, `Not admin`; `bad request` if the limit is out of bounds.
+pub fn roster_page(
+    tidings: &Tidings,
+    caller: &Caller,
+    after: Option<&str>,
+    limit: Option<i64>,
+) -> Result<RosterPage> {
+    let limit = limit.unwrap_or(ENTRIES);
+    let is_valid = (1..=ROSTER_MAX).contains(&limit);
+    // One more than the page has, to detect whether another page follows.
+    let Roster { mut roster } =
+        roster(tidings, caller, after.unwrap_or_default(), if is_valid { limit + 1 } else { 0 })?;
+    if !is_valid {
+        return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
+    }
+    let shown = usize::try_from(limit).unwrap_or(usize::MAX);
+    let more = roster.len() > shown;
+    roster.truncate(shown);
+    let next = roster.last().filter(|_| more).map(|member| member.id.clone());
+    Ok(RosterPage { roster, next })
 }
 
 /// A valid line of the file.
 struct Line {
+    number: u64,
     id: String,
     folded: String,
     name: String,
@@ -89,6 +135,8 @@ const COLUMNS: Columns = Columns {
 const ID_RULE: &str =
     "id is 1 to 128 characters, none of them a control character or invisible, and not guest or removed";
 
+const ADMINISTRATOR: &str = "id is that of an administrator: an API key does not change this entry";
+
 /// The number of lines whose passwords are hashed together, spread over the cores.
 const TOGETHER: usize = 16;
 
@@ -99,8 +147,11 @@ const TOGETHER: usize = 16;
 /// [`sign_in_up`](super::sign_in_up). A line that breaks a rule is reported and does not stop the import. Hashing a
 /// password takes approximately 20 ms on one core. The input is read and written as by [`crate::post::import`].
 ///
+/// An API key does not change the entries of existing administrators: who knows the password of an entry signs in as its
+/// member, so the key could become an administrator.
+///
 /// # Errors
-/// `Not admin` unless the caller is the operator; [`Error::Input`] if the input cannot be read to its end;
+/// `bad token`, `Not admin`; [`Error::Input`] if the input cannot be read to its end;
 /// `overloaded`; an error of the store.
 pub fn import_roster(
     tidings: &Tidings,
@@ -108,10 +159,9 @@ pub fn import_roster(
     input: impl BufRead,
     progress: Progress<'_>,
 ) -> Result<RosterReport> {
-    let entries = Entries(caller.operator()?);
     let mut lines = csv::lines(input, COLUMNS, Line::check);
     let hashed = hashed(tidings, &mut lines);
-    let tally = import::run_prepared(tidings, caller, entries, hashed, progress)?;
+    let tally = import::run_prepared(tidings, caller, Entries, hashed, progress)?;
     let Totals { inserted, updated, skipped, errors, about } = tally.with_unknown(lines.into_unknown());
     Ok(RosterReport { inserted, updated, skipped, errors, about })
 }
@@ -123,7 +173,7 @@ pub(crate) fn read_lines(input: &[u8]) -> import::Read {
 }
 
 impl Line {
-    fn check(_: u64, names: &[String], values: &StringRecord) -> Result<Self, String> {
+    fn check(number: u64, names: &[String], values: &StringRecord) -> Result<Self, String> {
         let value = |name: &str| {
             let mut values = names.iter().zip(values).filter(|(column, _)| *column == name);
             values.next().map(|(_, value)| value.trim()).unwrap_or_default()
@@ -137,6 +187,7 @@ impl Line {
         }
         let password = needed("password").ok_or_else(|| missing("password"))?;
         Ok(Self {
+            number,
             folded: fold(&id),
             id: id.into_owned(),
             name,
@@ -197,25 +248,29 @@ fn hash_all(tidings: &Tidings, items: &mut [Result<Item<Line>>]) {
 }
 
 /// Writes the entries of an import.
-struct Entries(Operator);
+struct Entries;
 
 impl Kind for Entries {
     type Line = Line;
     // An import reports progress and can be stopped only between batches, and hashing is slow.
     const BATCH: usize = 2 * TOGETHER;
     const ACTION: Action = Action::RosterImport;
-    const SCOPE: Option<Scope> = None;
+    const SCOPE: Scope = Scope::Members;
 
-    fn write(&self, tx: &mut dyn Tx, _: &Admin<'_>, batch: &[Line], _: &BatchTime) -> Result<Written> {
+    fn write(&self, tx: &mut dyn Tx, admin: &Admin<'_>, batch: &[Line], _: &BatchTime) -> Result<Written> {
         let mut written = Written::default();
-        for Line { id, folded, name, major, hash, .. } in batch {
+        for Line { number, id, folded, name, major, hash, .. } in batch {
             let known = table::find(tx, folded)?;
             let entry = RosterEntry { name: name.clone(), major: major.clone(), password: hash.clone() };
             if known.as_ref() == Some(&entry) {
                 written.skipped += 1;
                 continue;
             }
-            table::insert(tx, self.0, folded, id, &entry)?;
+            if admin.is_key() && find(tx, folded)?.is_some_and(|member| member.admin) {
+                written.refuse(*number, ADMINISTRATOR);
+                continue;
+            }
+            table::insert(tx, admin, folded, id, &entry)?;
             *(if known.is_some() { &mut written.updated } else { &mut written.inserted }) += 1;
         }
         Ok(written)

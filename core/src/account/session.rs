@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::attempt::{begin, failed, succeeded};
 use super::device::SignInClient;
@@ -24,7 +24,7 @@ use crate::store::{Arg, Isolation, StoreError, Tx};
 mod tests;
 
 /// The answer of the operations that sign a member in.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AccessToken {
     /// The bearer token that the other operations take.

@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
 use lru::LruCache;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::device::Device;
 use super::key::Scope;
@@ -30,7 +30,7 @@ const SEEN_MS: i64 = 60 * 60 * SECOND_MS;
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
 
 /// The sessions of a member.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Sessions {
     /// At most 1,000 sessions, the one that was used last first.
@@ -38,7 +38,7 @@ pub struct Sessions {
 }
 
 /// A place where a member is signed in.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Session {
     /// Its id.

@@ -33,7 +33,7 @@ pub struct LogFilter {
 
 /// A position in the log, directly before a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LogPlace(i64);
+pub struct LogPlace(pub(super) i64);
 
 impl LogEntry {
     /// Returns the position of the line, which is unique.

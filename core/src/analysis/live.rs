@@ -3,7 +3,7 @@
 //!
 //! The figures are read from a few counters, however many visitors and log lines exist.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::counters::{Counter, Counts};
 use super::local_time::{HOUR_MS, HOURS, LocalHour, date_text};
@@ -18,7 +18,8 @@ use crate::store::Tx;
 pub const MONTH_DAYS: i64 = 30;
 
 /// The counts of a day up to some time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Sums {
     /// Number of visitors.
     pub visitor: i64,
@@ -35,7 +36,8 @@ pub struct Sums {
 }
 
 /// The number of visitors of a day.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DayVisitors {
     /// The day, `YYYY-MM-DD`.
     pub date: String,
@@ -44,7 +46,8 @@ pub struct DayVisitors {
 }
 
 /// The live figures of the current day.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Live {
     /// The current hour, 0 to 23.
     pub hour: usize,
@@ -56,8 +59,10 @@ pub struct Live {
     /// Number of today's visitors that are members; the others are guests.
     pub member_visitor: i64,
     /// Visitors in each hour of today …
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<i64>))]
     pub hours: [i64; HOURS],
     /// … and of yesterday.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<i64>))]
     pub hours_yesterday: [i64; HOURS],
     /// Number of visitors on each of the last 30 days, oldest first; the last is today.
     pub month: Vec<DayVisitors>,

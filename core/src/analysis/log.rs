@@ -19,7 +19,7 @@ pub(super) use scope::{LogAccess, LogScope};
 pub(crate) use sql::disown;
 
 /// The number of low bits of a line's key that number the lines of a millisecond.
-const NUMBER_BITS: u32 = 14;
+pub(super) const NUMBER_BITS: u32 = 14;
 /// The approximate number of partitions, if the engine has any …
 const PARTITIONS: i64 = 26;
 /// … and the maximum number of days of one.

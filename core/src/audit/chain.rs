@@ -1,9 +1,10 @@
 //! The verification of the chain, and the removal of its beginning.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{PAGE, Read, sql};
 use crate::account::Admin;
@@ -42,7 +43,7 @@ impl fmt::Display for Head {
 }
 
 /// The result of a verification.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Verification {
     /// Whether every record is as it was written, and none is missing.
@@ -59,13 +60,13 @@ pub struct Verification {
 }
 
 /// The first fault of a chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Fault {
     /// The number of the record.
     pub seq: i64,
     /// What is wrong with it.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
 }
 
 const MISSING: &str = "the record is missing";
@@ -82,7 +83,7 @@ pub(super) fn verify(tx: &mut dyn Tx, admin: &Admin<'_>, head: Option<&Head>) ->
     let mut walk = Walk { at: removed.clone(), records: 0, expired: removed.0 == 0, head_seen: false, head };
     let fault = walk.all(tx, admin, &removed)?;
     let fault = fault.or_else(|| {
-        let fault = |seq, reason| Some(Fault { seq, reason });
+        let fault = |seq, reason: &'static str| Some(Fault { seq, reason: reason.into() });
         match head {
             _ if walk.at != (seq, hash.clone()) => fault(walk.at.0 + 1, ENDS_EARLY),
             _ if !walk.expired => fault(removed.0 + 1, BEGINS_LATE),
@@ -118,7 +119,7 @@ impl Walk<'_> {
                 self.expired |= read.record.action == Action::AuditRetention.name()
                     && read.record.after.as_deref() == Some(&expiry);
                 if let Some(reason) = self.step(&read) {
-                    return Ok(Some(Fault { seq: self.at.0 + 1, reason }));
+                    return Ok(Some(Fault { seq: self.at.0 + 1, reason: reason.into() }));
                 }
                 self.at = (read.record.seq, read.record.hash);
                 self.records += 1;

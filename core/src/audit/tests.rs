@@ -206,7 +206,7 @@ fn an_edit_a_gap_and_a_missing_end_show() {
         fault(&service),
         Some(Fault {
             seq: 2,
-            reason: "the earlier records are missing, and no record says that they expired"
+            reason: "the earlier records are missing, and no record says that they expired".into()
         })
     );
 }

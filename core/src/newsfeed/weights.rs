@@ -1,6 +1,8 @@
-//! The weights in use: those that an operator has pinned, or those learned from the store's acts, or the settings'.
+//! The weights in use: those that an administrator has pinned, or those learned from the store's acts, or the settings'.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use super::learning::{self, Learned};
 use super::recent;
@@ -9,6 +11,7 @@ use crate::Tidings;
 use crate::account::Caller;
 use crate::config::Feed;
 use crate::error::{Error, Problem, Result};
+use crate::scope::Scope;
 use crate::store::{Isolation, Store, StoreError, Topic, Tx};
 use crate::trail::{Action, Entry};
 
@@ -50,28 +53,28 @@ impl Scoring {
 }
 
 /// The weights of the recommended feed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct FeedWeights {
     /// Which of them are in use: `pinned`, `learned` or `settings`.
-    pub in_use: &'static str,
+    pub in_use: Cow<'static, str>,
     /// The weights in use.
     pub weights: Weights,
     /// The weights of the settings.
     pub settings: Weights,
     /// What was learned from the acts of the members, whether or not it is in use; `None` if there are too few.
     pub learned: Option<Learned>,
-    /// The weights that an operator has pinned.
+    /// The weights that an administrator has pinned.
     pub pinned: Option<Weights>,
 }
 
 /// Returns the weights of the recommended feed.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; an error of the store.
+/// `bad token`, `Not admin`; an error of the store.
 pub fn weights(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
-    caller.operator()?;
-    let config = &tidings.config().feed;
+    let (identity, config) = (caller.identify(tidings), &tidings.config().feed);
     tidings.store().read(|tx| {
+        let _admin = identity.admin(tx, Scope::Posts)?;
         let (learned, pinned) = (learned(tx)?, stored::<Weights>(tx, PINNED)?);
         let in_use = match (&pinned, &learned) {
             (Some(_), _) => PINNED,
@@ -79,15 +82,14 @@ pub fn weights(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
             _ => "settings",
         };
         let weights = Scoring::current(tx, config)?.weights;
-        Ok(FeedWeights { in_use, weights, settings: Weights::of(config), learned, pinned })
+        Ok(FeedWeights { in_use: in_use.into(), weights, settings: Weights::of(config), learned, pinned })
     })
 }
 
 /// Pins the weights in use, with these changes: pairs of the name of a signal and its weight, 0 to 1,000.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; `bad request` for an unknown signal or a weight that is out of its
-/// bounds; an error of the store.
+/// `bad token`, `Not admin`; `bad request` for an unknown signal or a weight that is out of its bounds; an error of the store.
 pub fn pin_weights(tidings: &Tidings, caller: &Caller, changes: &[(String, f64)]) -> Result<FeedWeights> {
     let mut pinned = weights(tidings, caller)?.weights;
     for (name, weight) in changes {
@@ -99,11 +101,11 @@ pub fn pin_weights(tidings: &Tidings, caller: &Caller, changes: &[(String, f64)]
         let weight = *weight as f32;
         pinned.0[signal as usize] = weight;
     }
-    let (operator, origin) = (caller.operator()?, tidings.origin());
-    let content = json(&pinned);
+    let (identity, content) = (caller.identify(tidings), json(&pinned));
     tidings.store().write(Isolation::Alone, move |tx| {
+        let admin = identity.admin(tx, Scope::Posts)?;
         insert(tx, PINNED, &content)?;
-        operator.record(tx, &origin, Entry::new(Action::FeedPin).after(&content))
+        Ok::<_, Error>(admin.record(tx, Entry::new(Action::FeedPin).after(&content))?)
     })?;
     changed(tidings, caller)
 }
@@ -117,15 +119,16 @@ const WEIGHT_RULE: Problem = Problem::invalid("weight", "a weight is a number fr
 /// Unpins the weights, so that those learned or those of the settings are used.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; an error of the store.
+/// `bad token`, `Not admin`; an error of the store.
 pub fn unpin_weights(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
-    let (operator, origin) = (caller.operator()?, tidings.origin());
+    let identity = caller.identify(tidings);
     tidings.store().write(Isolation::Alone, move |tx| {
+        let admin = identity.admin(tx, Scope::Posts)?;
         if tx.run("DELETE FROM feed_weights WHERE origin = $1", &[PINNED.into()])? == 0 {
             return Ok(());
         }
         tx.touch(Topic::Posts);
-        operator.record(tx, &origin, Entry::new(Action::FeedUnpin))
+        Ok::<_, Error>(admin.record(tx, Entry::new(Action::FeedUnpin))?)
     })?;
     changed(tidings, caller)
 }
@@ -133,9 +136,10 @@ pub fn unpin_weights(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> 
 /// Learns the weights from the acts of the members now.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; an error of the store.
+/// `bad token`, `Not admin`; an error of the store.
 pub fn learn_weights(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
-    caller.operator()?;
+    // Learning is slow.
+    weights(tidings, caller)?;
     let index = tidings.feeds().index()?;
     let (store, config) = (tidings.store(), &tidings.config().feed);
     let acts = recent::acts(store, config.posts)?;

@@ -18,7 +18,7 @@
 
 use std::cmp::Ordering;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::interest;
 use super::item::Item;
@@ -51,7 +51,7 @@ const POPULAR_TODAY: usize = 30;
 const NAMED_MAX: usize = 60;
 
 /// The reason why a post is in a feed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Why {
     /// The reason in English, such as `new in Rust`. It tells the member's own acts and public facts only.
@@ -62,7 +62,7 @@ pub struct Why {
 
 /// The share of each signal in the score of a post, from 0 to 1 with three digits. The shares sum to 1, or are all 0 if the
 /// post has no score.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SignalShares {
     /// The similarity to the topics of the member's acts.

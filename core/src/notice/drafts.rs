@@ -1,6 +1,6 @@
 //! Drafts that administrators save on the server before they publish them.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Change, Draft, change_in, insert_in, sql as notices};
 use crate::Tidings;
@@ -20,7 +20,7 @@ const TOO_MANY: Problem =
     Problem::new(Code::NotPossible, "there are 200 drafts: publish or remove one before you save another");
 
 /// A saved draft.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SavedDraft {
     /// Its id.
@@ -39,7 +39,7 @@ pub struct SavedDraft {
 }
 
 /// The answer to listing the drafts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DraftList {
     /// The drafts of all administrators, the one that was saved last first.

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::placement::Audience;
 use super::reader::{Reader, read_as};
@@ -15,7 +15,7 @@ use crate::clock::Timestamp;
 use crate::error::Result;
 
 /// A notice with all fields.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FullNotice {
     /// The notice.
@@ -80,6 +80,16 @@ impl FullList {
     /// a change or a view.
     pub fn answer(&self) -> &Arc<Encoded> {
         &self.answer
+    }
+}
+
+impl<'de> Deserialize<'de> for FullList {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Body {
+            notice_list: Arc<[FullNotice]>,
+        }
+        Ok(Self::new(Body::deserialize(deserializer)?.notice_list))
     }
 }
 

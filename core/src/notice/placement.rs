@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Visibility;
 use crate::activation::activation;
@@ -29,7 +29,7 @@ activation! {
 }
 
 /// When, where and to whom a notice is visible. Administrators see it always.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Placement {
     /// The time from which the notice is visible; `null` for no limit.

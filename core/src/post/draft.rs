@@ -1,5 +1,6 @@
 //! Drafts of posts, and the rule of each field.
 
+use serde::Serialize;
 use url::Url;
 
 use crate::clock::Timestamp;
@@ -44,7 +45,7 @@ const NOTHING: Problem = Problem::new(Code::NothingGiven, "no field of the post 
 
 /// The unchecked fields of a post. Inserting a post requires title and url; updating a post requires at least one
 /// field, and leaves out the fields that do not change.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Draft {
     /// The title, 1 to 300 characters on one line; white space at its ends is removed.
     pub title: Option<String>,

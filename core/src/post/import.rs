@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::BufRead;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::draft::{Content, TITLE_MISSING};
 use super::rows::{self, DerivedChanges, New};
@@ -28,7 +28,7 @@ pub use feed::FEED_MAX;
 use line::Line;
 
 /// The result of an import.
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ImportReport {
     /// The number of new posts.
@@ -183,7 +183,7 @@ impl Kind for Posts {
     type Line = Line;
     const BATCH: usize = 2_000;
     const ACTION: Action = Action::PostImport;
-    const SCOPE: Option<Scope> = Some(Scope::PostsImport);
+    const SCOPE: Scope = Scope::PostsImport;
 
     /// The search index is merged while the batch is written.
     fn submitted(&self, tidings: &Tidings) {

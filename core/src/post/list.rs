@@ -1,7 +1,7 @@
 //! The list of all posts, newest first, in pages, for administration. Unlike a newsfeed, it includes posts past their
 //! end date, and each page continues where the previous page ended, even if posts were inserted or removed in between.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Post;
 use crate::Tidings;
@@ -27,7 +27,7 @@ pub struct ListQuery<'a> {
 }
 
 /// A page of posts.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct PostList {
     /// The posts, newest first.
     pub posts: Vec<Post>,

@@ -1,12 +1,13 @@
 //! The elements of members' lists, and lists of texts as the database has them.
 
+use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::clock::Timestamp;
 
 /// A post that a member liked or viewed: an element of `fav_list` and `view_list`.
-#[derive(Debug, serde::Serialize)]
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PostRecord {
     /// The post's id.
@@ -36,7 +37,7 @@ pub struct PostRecord {
 }
 
 /// A search of a member: an element of `search_list`.
-#[derive(Debug, serde::Serialize)]
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SearchRecord {
     /// The search as the member wrote it.
@@ -55,7 +56,7 @@ pub struct SearchRecord {
 }
 
 /// A topic feed that a member opened: an element of `newsfeed_list`.
-#[derive(Debug, serde::Serialize)]
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewsfeedAccess {
     /// The feed's name.
@@ -87,6 +88,13 @@ impl Serialize for JsonList {
     }
 }
 
+impl<'de> Deserialize<'de> for JsonList {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let texts = Vec::<String>::deserialize(deserializer)?;
+        serde_json::to_string(&texts).map(Self).map_err(D::Error::custom)
+    }
+}
+
 /// A list of tokens, stored as a text with blanks between them. It is encoded as a list of texts.
 #[derive(Debug)]
 pub struct TokenList(pub(crate) String);
@@ -107,5 +115,11 @@ impl TokenList {
 impl Serialize for TokenList {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for TokenList {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(Vec::<String>::deserialize(deserializer)?.join(" ")))
     }
 }

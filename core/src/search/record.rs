@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tidings_text::tokens;
 
 use super::terms::similar_words;
@@ -18,7 +18,7 @@ use crate::profile::{SearchRecord, history};
 use crate::store::{Isolation, StoreError, Topic, Tx};
 
 /// The answer to listing a member's searches.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LatelySearches {
     /// The searches, newest first.

@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use super::{Delivery, Event, Webhook};
+use super::{Delivery, DeliveryState, Event, Webhook};
 use crate::account::Admin;
 use crate::clock::Timestamp;
 use crate::store::{Row, StoreError, Tx};
@@ -89,7 +89,7 @@ pub(super) fn deliveries(tx: &mut dyn Tx, _: &Admin<'_>, limit: i64) -> Result<V
             webhook: row.take(1)?,
             event: row.take(2)?,
             date: row.take(3)?,
-            state: if is_dead { "dead" } else { "pending" },
+            state: if is_dead { DeliveryState::Dead } else { DeliveryState::Pending },
             attempts: row.take(5)?,
             next_attempt: if is_dead { None } else { next_attempt },
             error: row.take(7)?,

@@ -79,7 +79,7 @@ fn send_feedback(service: &Service, caller: &Caller, text: &str) {
     feedback::send(service, caller, None, &draft).unwrap();
 }
 
-fn waiting(tidings: &Tidings) -> Vec<(String, &'static str, i64)> {
+fn waiting(tidings: &Tidings) -> Vec<(String, DeliveryState, i64)> {
     let listed = deliveries(tidings, &Caller::Operator).unwrap().deliveries.into_iter();
     listed.map(|delivery| (delivery.event, delivery.state, delivery.attempts)).collect()
 }
@@ -198,7 +198,7 @@ fn a_receiver_that_fails_is_tried_again_given_up_and_sent_to_again() {
             (seconds * SECOND_MS..=seconds * SECOND_MS * 6 / 5).contains(&wait),
             "{seconds} s: {wait} ms"
         );
-        assert_eq!(waiting(&service), [("notice.published".into(), "pending", attempts)]);
+        assert_eq!(waiting(&service), [("notice.published".into(), DeliveryState::Pending, attempts)]);
         assert_eq!((listed[0].webhook.as_str(), listed[0].error.as_deref()), ("down", Some("status 503")));
         service.clock().advance(wait - 1);
         worker.settle();
@@ -206,7 +206,7 @@ fn a_receiver_that_fails_is_tried_again_given_up_and_sent_to_again() {
         service.clock().advance(1);
         worker.settle();
     }
-    assert_eq!(waiting(&service), [("notice.published".into(), "dead", 8)]);
+    assert_eq!(waiting(&service), [("notice.published".into(), DeliveryState::Dead, 8)]);
     let listed = list(&service, &Caller::Operator).unwrap().webhooks;
     assert_eq!((listed[0].name.as_str(), listed[0].pending, listed[0].dead), ("down", 0, 1));
     let dead = deliveries(&service, &Caller::Operator).unwrap().deliveries.remove(0);

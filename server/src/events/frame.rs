@@ -5,7 +5,11 @@
 use std::fmt::Write as _;
 
 use bytes::Bytes;
+use serde::Serialize;
+use tidings_core::changes::Changes;
 use tidings_core::events::{Content, Event, Kind, Place};
+
+use super::Kinds;
 
 /// The time after which a listener whose stream ended connects again, in milliseconds.
 const RETRY_MS: u32 = 3_000;
@@ -27,6 +31,13 @@ pub(super) fn reset(kind: Kind) -> Bytes {
     frame.into()
 }
 
+/// Returns the event with the numbers of changes, which has no id, like counts.
+pub(super) fn changes(changes: &Changes) -> Bytes {
+    let mut frame = String::new();
+    write_event(&mut frame, Kinds::CHANGES, changes);
+    frame.into()
+}
+
 /// Returns the frame that sets the place of a listener, without an event.
 pub(super) fn begin(place: Place) -> Bytes {
     let mut frame = String::new();
@@ -45,9 +56,13 @@ pub(super) fn heartbeat(place: Place) -> Bytes {
 }
 
 fn write_content(frame: &mut String, content: &Content) {
-    write_line(frame, "event", content.name());
+    write_event(frame, content.name(), content);
+}
+
+fn write_event(frame: &mut String, name: &str, data: &impl Serialize) {
+    write_line(frame, "event", name);
     // JSON has no line breaks, so the data is one line.
-    let data = serde_json::to_string(content).expect("events have text keys and serialise without errors");
+    let data = serde_json::to_string(data).expect("events have text keys and serialise without errors");
     write_line(frame, "data", &data);
     frame.push('\n');
 }

@@ -12,7 +12,7 @@ use tower::ServiceExt as _;
 use crate::app::App;
 use crate::config::Config;
 use crate::reply::Body;
-use crate::testing::{Service, header, outcome, request, service, with};
+use crate::testing::{Service, by, header, outcome, request, service, with};
 
 const OPERATOR: Caller = Caller::Operator;
 
@@ -291,4 +291,51 @@ async fn streams_end_with_the_server_and_can_be_off() {
     assert_eq!(outcome(&service.answer_of(&running, events()).await), "503 overloaded");
     let off = Config { event_connections: None, ..Config::default() };
     assert_eq!(outcome(&service.answer(&off, events()).await), "404 Not found");
+}
+
+#[tokio::test]
+async fn changes_are_for_administrators_who_ask_for_them() {
+    let service = service();
+    let (boss, ann) = (service.admin("boss").await, service.member("ann").await);
+    let app = app(&service, Config::default());
+    let changes = || request("GET", "/events?events=changes");
+    let answer = async |request| {
+        let response = Arc::clone(&app).service().oneshot(request).await.unwrap();
+        (response.status().as_u16(), header_of(&response, "tidings-result"))
+    };
+    assert_eq!(answer(changes()).await, (401, "bad token".to_owned()));
+    assert_eq!(answer(by(&ann, changes())).await, (403, "Not admin".to_owned()));
+    assert_eq!(answer(by(&ann, request("GET", "/events?events=other"))).await.0, 400);
+
+    let mut stream = Events::open(&app, by(&boss, changes())).await;
+    let (frames, _) = stream.begin().await;
+    assert!(frames.is_empty(), "{frames:?}");
+    let numbers = async |stream: &mut Events| -> serde_json::Value {
+        loop {
+            let frame = stream.next().await.expect("a stream that goes on");
+            if let Some(data) = frame.strip_prefix("event: changes\ndata: ") {
+                return serde_json::from_str(data).unwrap();
+            }
+            assert!(frame.starts_with(':'), "{frame}");
+        }
+    };
+    let first = numbers(&mut stream).await;
+    let names: Vec<_> = first.as_object().unwrap().keys().cloned().collect();
+    assert_eq!(names, ["audit", "counts", "feedback", "members", "notices", "posts", "terms"]);
+    insert_notice(&service, "Library");
+    let second = numbers(&mut stream).await;
+    assert!(second["notices"].as_i64() > first["notices"].as_i64(), "{first} {second}");
+    assert_eq!(second["feedback"], first["feedback"]);
+
+    // Who asks for all public events gets no changes, and a right that has ended ends the stream.
+    service.admin("root").await;
+    let mut public = Events::open(&app, by(&boss, events())).await;
+    public.begin().await;
+    tidings_core::admin::revoke(&service.tidings, &OPERATOR, "boss").unwrap();
+    while stream.next().await.is_some() {}
+    assert!(public.next().await.unwrap().starts_with("event: counts"));
+}
+
+fn header_of(response: &crate::reply::Response, name: &str) -> String {
+    response.headers()[name].to_str().unwrap().to_owned()
 }

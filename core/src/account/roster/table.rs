@@ -1,7 +1,7 @@
 //! The roster's table in the database.
 
 use super::RosterMember;
-use crate::account::Operator;
+use crate::account::Admin;
 use crate::store::{StoreError, Tx};
 
 /// The roster's entry of a university member.
@@ -27,7 +27,7 @@ pub(in crate::account) fn find(tx: &mut dyn Tx, folded: &str) -> Result<Option<R
 /// Returns at most `limit` members whose folded ids come after `after`, by folded id.
 pub(super) fn list(
     tx: &mut dyn Tx,
-    _: Operator,
+    _: &Admin<'_>,
     after: &str,
     limit: i64,
 ) -> Result<Vec<RosterMember>, StoreError> {
@@ -40,7 +40,7 @@ pub(super) fn list(
 /// Inserts an entry, or replaces the one with its id.
 pub(super) fn insert(
     tx: &mut dyn Tx,
-    _: Operator,
+    _: &Admin<'_>,
     folded: &str,
     id: &str,
     entry: &RosterEntry,

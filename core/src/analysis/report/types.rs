@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::account::{GUEST, REMOVED, RESERVED_IDS, fold};
 use crate::analysis::counters::{self, Counter, Counts};
@@ -17,7 +17,7 @@ use crate::store::{StoreError, Tx};
 pub const DAYS_MAX: i64 = 366;
 
 /// The figures over all days.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Analysis {
     /// Average number of visitors per day since the first day with data, rounded down.
@@ -41,7 +41,7 @@ pub struct Analysis {
 }
 
 /// The answer to asking for all figures.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Summary {
     /// The figures.
@@ -49,7 +49,7 @@ pub struct Summary {
 }
 
 /// The report of one day.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Day {
     /// The day, `YYYY-MM-DD`.
@@ -67,7 +67,7 @@ pub struct Day {
 }
 
 /// The number of visitors in one hour of a day.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HourVisitors {
     /// The hour, 0 to 23.
@@ -77,7 +77,7 @@ pub struct HourVisitors {
 }
 
 /// The number of visits of a student number.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StudentVisits {
     /// The member's id or its first characters; `guest` for all guests together, `removed` for all removed members.
@@ -87,7 +87,7 @@ pub struct StudentVisits {
 }
 
 /// The answer to asking for the last days.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Days {
     /// The days, oldest first.
@@ -96,7 +96,7 @@ pub struct Days {
 }
 
 /// The answer to asking for one day.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OneDay {
     /// The day.
@@ -105,7 +105,7 @@ pub struct OneDay {
 }
 
 /// The answer to asking for the devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Devices {
     /// Reports of a computer.
@@ -117,7 +117,7 @@ pub struct Devices {
 }
 
 /// The answer to asking for the frequent searches.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Realtime {
     /// Terms with their numbers of searches in the last 24 hours, most searched first.
@@ -126,7 +126,7 @@ pub struct Realtime {
 }
 
 /// The answer to asking for the terms searched more than usual.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Bursts {
     /// The terms, highest score first.

@@ -84,7 +84,7 @@ fn members_who_follow_one_another_get_what_is_popular_first() {
     let found = weights(&service, &Caller::Operator).unwrap();
     let learned = found.learned.unwrap();
     assert!(learned.is_better && learned.ndcg10 > learned.ndcg10_of_settings, "{learned:?}");
-    assert_eq!((found.in_use, found.weights), ("learned", learned.weights));
+    assert_eq!((&*found.in_use, found.weights), ("learned", learned.weights));
     assert_eq!((learned.members, learned.at), (12, service.now()));
     assert!(learned.weights[Signal::Popular] > 2.0 * found.settings[Signal::Popular], "{learned:?}");
     assert_eq!(first_title(&service, &members[1]), "post 71");
@@ -98,7 +98,7 @@ fn what_is_no_better_is_not_used() {
     import(&service, |member, newest| newest - (newest * 7 - member).rem_euclid(3));
     let found = weights(&service, &Caller::Operator).unwrap();
     assert!(!found.learned.unwrap().is_better);
-    assert_eq!((found.in_use, found.weights), ("settings", found.settings));
+    assert_eq!((&*found.in_use, found.weights), ("settings", found.settings));
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn without_learning_the_settings_are_used_and_a_signal_that_is_off_stays_off() {
     insert_posts(&service);
     import(&service, follow);
     let found = weights(&service, &Caller::Operator).unwrap();
-    assert_eq!((found.in_use, found.learned), ("settings", None));
+    assert_eq!((&*found.in_use, found.learned), ("settings", None));
 
     let service = service_of(Feed { recent_weight: 0.0, ..Feed::default() });
     insert_posts(&service);

@@ -1,0 +1,104 @@
+//! The errors of operations, wherever they run.
+
+use std::fmt;
+
+use serde::Deserialize;
+use tidings_core::Outcome;
+use tidings_core::error::Code;
+
+/// The result of an operation.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The error of an operation. `Display` writes the `result` text of the answer, or what went wrong on the way.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operation failed on the database.
+    #[error(transparent)]
+    Core(#[from] tidings_core::Error),
+    /// The server refused the operation, or failed.
+    #[error("{}", .0.result)]
+    Refused(Box<Refusal>),
+    /// The server did not answer.
+    #[error("{server} cannot be reached: {cause}")]
+    Unreachable {
+        /// The address of the server.
+        server: String,
+        /// What went wrong.
+        cause: String,
+    },
+    /// What answered is no server of tidings, or one of another version.
+    #[error(
+        "{server} answered {what}: check the address, and the versions of this program and of the server"
+    )]
+    Unexpected {
+        /// The address of the server.
+        server: String,
+        /// The unexpected part of the answer.
+        what: String,
+    },
+}
+
+/// The answer of a server that refused an operation, or failed.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// The `result` text.
+    pub result: String,
+    /// The condition; `None` if this program does not know it.
+    pub code: Option<Code>,
+    /// What was wrong, or what to do.
+    pub message: String,
+    /// Seconds after which the request may be sent again.
+    pub retry_after_s: Option<u64>,
+    /// The answer as the server sent it, a JSON object.
+    pub json: Vec<u8>,
+}
+
+impl Refusal {
+    /// Reads the answer of a server; `None` if it is no refusal.
+    pub(crate) fn read(json: &[u8], retry_after_s: Option<u64>) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Fields {
+            result: String,
+            #[serde(default)]
+            code: String,
+            #[serde(default)]
+            message: String,
+        }
+        let Fields { result, code, message } = serde_json::from_slice(json).ok()?;
+        let code = Code::ALL.iter().copied().find(|known| known.as_str() == code);
+        Some(Self { result, code, message, retry_after_s, json: json.to_owned() })
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.result, self.message)
+    }
+}
+
+impl From<Outcome> for Error {
+    fn from(outcome: Outcome) -> Self {
+        Self::Core(outcome.into())
+    }
+}
+
+impl Error {
+    /// Returns the condition; `None` if there was no answer, or it has a condition that this program does not know.
+    pub fn code(&self) -> Option<Code> {
+        match self {
+            Self::Core(error) => Some(error.problem().code),
+            Self::Refused(refusal) => refusal.code,
+            Self::Unreachable { .. } | Self::Unexpected { .. } => None,
+        }
+    }
+
+    /// Returns whether the record that the operation names does not exist.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self.code(), Some(Code::NotFound | Code::UnknownMember))
+    }
+
+    /// Returns whether the caller may not do this.
+    pub fn is_forbidden(&self) -> bool {
+        self.code() == Some(Code::NotAdmin)
+    }
+}

@@ -1,0 +1,195 @@
+//! Exports, which have any length.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+
+use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use tidings_core::account::Caller;
+use tidings_core::account::data::{self, ExportedData};
+use tidings_core::audit::{self, ExportedAudit};
+use tidings_core::post::{self, Exported};
+
+use crate::Service;
+use crate::error::Result;
+use crate::http::Server;
+
+/// Receives complete parts of an export and the number of records so far, and can stop it.
+pub type Take<'t> = &'t mut dyn FnMut(&[u8], u64) -> ControlFlow<()>;
+
+/// The number of bytes that are read at once.
+const CHUNK: usize = 64 << 10;
+/// What the answer of a server begins with, and the stored object does not have.
+const RESULT: &[u8] = br#""result":"success","#;
+
+impl Service {
+    /// Exports all posts.
+    ///
+    /// # Errors
+    /// Those of [`post::export`].
+    pub fn export_posts(&self, take: Take<'_>) -> Result<Exported> {
+        match &self.0 {
+            crate::Place::Database(database) => Ok(post::export(&database.tidings, &database.caller, take)?),
+            crate::Place::Server(server) => {
+                server.export_lines("export_posts", take).map(|posts| Exported { posts })
+            }
+        }
+    }
+
+    /// Exports the audit trail.
+    ///
+    /// # Errors
+    /// Those of [`audit::export`].
+    pub fn export_audit(&self, take: Take<'_>) -> Result<ExportedAudit> {
+        match &self.0 {
+            crate::Place::Database(database) => Ok(audit::export(&database.tidings, &database.caller, take)?),
+            crate::Place::Server(server) => {
+                server.export_lines("export_audit", take).map(|records| ExportedAudit { records })
+            }
+        }
+    }
+
+    /// Exports everything that is stored about a member.
+    ///
+    /// # Errors
+    /// Those of [`data::export`] and [`data::export_of`].
+    pub fn export_data(&self, id: &str, take: Take<'_>) -> Result<ExportedData> {
+        match &self.0 {
+            crate::Place::Database(database) => {
+                let (tidings, caller) = (&database.tidings, &database.caller);
+                Ok(match caller {
+                    Caller::Member(_) => data::export(tidings, &caller.on_behalf_of(tidings, id)?, take)?,
+                    _ => data::export_of(tidings, caller, id, take)?,
+                })
+            }
+            crate::Place::Server(server) => {
+                let body = match server.is_member(id) {
+                    true => server.stream(&["get_my_data"], &[]),
+                    false => server.stream(&["get_member_data", id], &[]),
+                };
+                server.export_object(body?, take).map(|entries| ExportedData { entries })
+            }
+        }
+    }
+}
+
+impl Server {
+    /// Passes on lines as they arrive, and returns their number.
+    fn export_lines(&self, operation: &str, take: Take<'_>) -> Result<u64> {
+        let mut body = self.stream(&[operation], &[])?;
+        let (mut waiting, mut chunk, mut lines) = (Vec::new(), vec![0; CHUNK], 0);
+        loop {
+            let length = body.read(&mut chunk).map_err(|error| self.unreachable(&error))?;
+            if length == 0 {
+                return if waiting.is_empty() { Ok(lines) } else { Err(self.unexpected("a part of a line")) };
+            }
+            waiting.extend_from_slice(&chunk[..length]);
+            let Some(end) = waiting.iter().rposition(|byte| *byte == b'\n') else { continue };
+            let complete: Vec<u8> = waiting.drain(..=end).collect();
+            lines += complete.iter().filter(|byte| **byte == b'\n').count() as u64;
+            if take(&complete, lines).is_break() {
+                return Ok(lines);
+            }
+        }
+    }
+
+    /// Passes on one object as it arrives, without its `result`, and returns the number of elements of its lists.
+    fn export_object(&self, body: impl Read, take: Take<'_>) -> Result<u64> {
+        let state = RefCell::new(Passed { take, entries: 0, is_stopped: false });
+        let body = Passing { body, state: &state, skipped: 0 };
+        let mut reader = serde_json::Deserializer::from_reader(io::BufReader::with_capacity(CHUNK, body));
+        let read = reader.deserialize_map(Lists(&state)).and_then(|()| reader.end());
+        drop(reader);
+        let Passed { entries, is_stopped, .. } = state.into_inner();
+        match read {
+            Err(error) if !is_stopped => Err(self.unreachable(&error)),
+            _ => Ok(entries),
+        }
+    }
+}
+
+/// What was passed on of an object.
+struct Passed<'t> {
+    take: Take<'t>,
+    entries: u64,
+    is_stopped: bool,
+}
+
+/// Passes bytes on before the parser gets them.
+struct Passing<'s, 't, R> {
+    body: R,
+    state: &'s RefCell<Passed<'t>>,
+    /// How many bytes of the beginning, the brace and the result, were read.
+    skipped: usize,
+}
+
+impl<R: Read> Read for Passing<'_, '_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let length = self.body.read(into)?;
+        let mut bytes = &into[..length];
+        let mut state = self.state.borrow_mut();
+        let Passed { take, entries, is_stopped } = &mut *state;
+        let mut pass = |bytes: &[u8]| bytes.is_empty() || take(bytes, *entries).is_continue();
+        if self.skipped == 0 && !bytes.is_empty() {
+            // The brace.
+            *is_stopped |= !pass(&bytes[..1]);
+            (self.skipped, bytes) = (1, &bytes[1..]);
+        }
+        let rest = (RESULT.len() + 1).saturating_sub(self.skipped).min(bytes.len());
+        self.skipped += rest;
+        *is_stopped |= !pass(&bytes[rest..]);
+        if *is_stopped { Err(io::ErrorKind::ConnectionAborted.into()) } else { Ok(length) }
+    }
+}
+
+/// Counts the elements of the lists of an object.
+struct Lists<'s, 't>(&'s RefCell<Passed<'t>>);
+
+impl<'de> Visitor<'de> for Lists<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with lists")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
+        let mut is_first = true;
+        while let Some(key) = object.next_key::<String>()? {
+            match key.as_str() {
+                "result" if is_first => object.next_value::<IgnoredAny>().map(|_| ())?,
+                "account" if !is_first => object.next_value::<IgnoredAny>().map(|_| ())?,
+                _ if is_first => return Err(A::Error::custom("no result")),
+                _ => object.next_value_seed(Elements(self.0))?,
+            }
+            is_first = false;
+        }
+        Ok(())
+    }
+}
+
+/// Counts the elements of a list.
+struct Elements<'s, 't>(&'s RefCell<Passed<'t>>);
+
+impl<'de> serde::de::DeserializeSeed<'de> for Elements<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, list: D) -> Result<(), D::Error> {
+        list.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Elements<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {
+            self.0.borrow_mut().entries += 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,289 @@
+//! Requests to a server.
+
+use std::fmt;
+use std::io::Read;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Serialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use tidings_core::answer::SUCCESS;
+use ureq::http::{Request, Response, header};
+use ureq::tls::{RootCerts, TlsConfig};
+use ureq::{Agent, Body, SendBody};
+use url::Url;
+use zeroize::Zeroizing;
+
+use crate::error::{Error, Refusal, Result};
+
+/// The time limit of connecting.
+const CONNECT: Duration = Duration::from_secs(10);
+/// The time limit between two parts of a response. A server that learns weights or verifies a trail takes its time.
+const READ: Duration = Duration::from_secs(120);
+/// The maximum length of an answer in bytes. Exports are streams without a limit.
+const ANSWER_MAX: u64 = 256 << 20;
+/// How often a request that only reads is sent again to a server that has too much to do …
+const TRIES: u32 = 3;
+/// … and the longest pause before that.
+const PAUSE_MAX: Duration = Duration::from_secs(5);
+
+/// The characters of a segment of a path that are not written as they are.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The address of a server: `https://host`, with a path if the service has one. Plain `http` is for servers on this machine
+/// only, because it would show the token to everyone on the way.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Address(String);
+
+/// Why a text is not the address of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidAddress {
+    /// It is not a URL with a host.
+    #[error("write the address of the server, such as https://tidings.example.org")]
+    Url,
+    /// It is not encrypted.
+    #[error("use https: plain http, which everyone on the way can read, is for servers on this machine only")]
+    Plain,
+    /// It contains what belongs elsewhere.
+    #[error("the address has neither a name and password nor ? or #: tidings login signs in")]
+    Extra,
+}
+
+impl FromStr for Address {
+    type Err = InvalidAddress;
+
+    fn from_str(text: &str) -> Result<Self, InvalidAddress> {
+        let url = Url::parse(text.trim()).map_err(|_| InvalidAddress::Url)?;
+        let host = url.host().ok_or(InvalidAddress::Url)?;
+        let is_here = match host {
+            url::Host::Domain(name) => name == "localhost",
+            url::Host::Ipv4(address) => address.is_loopback(),
+            url::Host::Ipv6(address) => address.is_loopback(),
+        };
+        match url.scheme() {
+            "https" => {}
+            "http" if is_here => {}
+            "http" => return Err(InvalidAddress::Plain),
+            _ => return Err(InvalidAddress::Url),
+        }
+        let has_user = !url.username().is_empty() || url.password().is_some();
+        if has_user || url.query().is_some() || url.fragment().is_some() {
+            return Err(InvalidAddress::Extra);
+        }
+        Ok(Self(url.as_str().trim_end_matches('/').to_owned()))
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A server, and who calls its operations. Cheap to clone.
+#[derive(Clone)]
+pub struct Server {
+    address: Address,
+    agent: Agent,
+    /// A token or an API key.
+    token: Option<Arc<Zeroizing<String>>>,
+    /// The member whose token it is, if operations are called as a member and not as who administers.
+    member: Option<Arc<str>>,
+}
+
+/// The parameters of a request after the path.
+pub(crate) type Query<'a> = [(&'a str, Option<String>)];
+
+impl Server {
+    /// Returns a server. Each request has `token`, a member's or an API key; `member` is the id of the member if
+    /// operations are called as that member.
+    pub fn new(address: Address, token: Option<Zeroizing<String>>, member: Option<&str>) -> Self {
+        let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            // A redirect would send the token somewhere else.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .tls_config(tls)
+            .user_agent(concat!("tidings/", env!("CARGO_PKG_VERSION")))
+            .timeout_resolve(Some(CONNECT))
+            .timeout_connect(Some(CONNECT))
+            .timeout_per_read(Some(READ))
+            .timeout_per_write(Some(READ));
+        Self {
+            address,
+            agent: agent.build().into(),
+            token: token.map(Arc::new),
+            member: member.map(Arc::from),
+        }
+    }
+
+    /// Returns the address.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Returns the id of the member as whom operations are called; `None` if they are called as who administers.
+    pub fn member(&self) -> Option<&str> {
+        self.member.as_deref()
+    }
+
+    /// Returns whether operations are called as the member `id`.
+    pub(crate) fn is_member(&self, id: &str) -> bool {
+        self.member().is_some_and(|member| member.eq_ignore_ascii_case(id))
+    }
+
+    /// Returns the same server as a guest sees it, unless operations are called as a member.
+    pub(crate) fn as_reader(&self) -> Self {
+        if self.member.is_some() { self.clone() } else { Self { token: None, ..self.clone() } }
+    }
+
+    /// Returns the same server as a guest sees it.
+    pub(crate) fn as_guest(&self) -> Self {
+        Self { token: None, member: None, ..self.clone() }
+    }
+
+    /// Asks for the answer of a `GET` operation that only reads. A request to a server that has too much to do is sent again.
+    pub(crate) fn get<T: DeserializeOwned>(&self, path: &[&str], query: &Query<'_>) -> Result<T> {
+        self.decode(&self.get_bytes(path, query)?)
+    }
+
+    /// Does the same as [`Server::get`], and returns the answer as it was sent.
+    pub(crate) fn get_bytes(&self, path: &[&str], query: &Query<'_>) -> Result<Vec<u8>> {
+        let mut tries = 0;
+        loop {
+            let answer = self.send("GET", path, query, None).and_then(|response| self.read(response));
+            tries += 1;
+            let Err(Error::Refused(refusal)) = &answer else { return answer };
+            match refusal.retry_after_s.map(Duration::from_secs) {
+                Some(pause) if pause <= PAUSE_MAX && tries < TRIES => thread::sleep(pause),
+                _ => return answer,
+            }
+        }
+    }
+
+    /// Calls a `GET` operation that changes something.
+    pub(crate) fn act<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T> {
+        self.decode(&self.send("GET", path, &[], None).and_then(|response| self.read(response))?)
+    }
+
+    /// Calls a `GET` operation that changes something and answers nothing.
+    pub(crate) fn done(&self, path: &[&str]) -> Result<()> {
+        self.act::<IgnoredAny>(path).map(|_| ())
+    }
+
+    /// Calls a `POST` operation.
+    pub(crate) fn post<T: DeserializeOwned>(&self, path: &[&str], body: &impl Serialize) -> Result<T> {
+        self.post_with(path, &[], body)
+    }
+
+    /// Calls a `POST` operation that answers nothing.
+    pub(crate) fn posted(&self, path: &[&str], body: &impl Serialize) -> Result<()> {
+        self.post::<IgnoredAny>(path, body).map(|_| ())
+    }
+
+    /// Calls a `POST` operation with parameters.
+    pub(crate) fn post_with<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &Query<'_>,
+        body: &impl Serialize,
+    ) -> Result<T> {
+        let body = Zeroizing::new(serde_json::to_vec(body).map_err(|error| self.unexpected(error))?);
+        let json = &mut body.as_slice();
+        let response = self.send("POST", path, query, Some((json, "application/json")))?;
+        self.decode(&self.read(response)?)
+    }
+
+    /// Sends what `input` contains to an import.
+    pub(crate) fn upload<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        content_type: &'static str,
+        input: &mut dyn Read,
+    ) -> Result<T> {
+        let response = self.send("POST", path, &[], Some((input, content_type)))?;
+        self.decode(&self.read(response)?)
+    }
+
+    /// Returns the body of a stream of any length.
+    pub(crate) fn stream(&self, path: &[&str], query: &Query<'_>) -> Result<impl Read + use<>> {
+        let response = self.send("GET", path, query, None)?;
+        if response.headers().get("tidings-result").is_none_or(|result| result != SUCCESS) {
+            return Err(self
+                .read(response)
+                .map_or_else(|error| error, |_| self.unexpected("another answer")));
+        }
+        Ok(response.into_body().into_reader())
+    }
+
+    fn send(
+        &self,
+        method: &str,
+        path: &[&str],
+        query: &Query<'_>,
+        body: Option<(&mut dyn Read, &str)>,
+    ) -> Result<Response<Body>> {
+        let mut url = self.address.0.clone();
+        for segment in path {
+            url.push('/');
+            url.extend(utf8_percent_encode(segment, SEGMENT));
+        }
+        let mut separator = '?';
+        for (name, value) in query {
+            let Some(value) = value else { continue };
+            url.push(separator);
+            url.push_str(name);
+            url.push('=');
+            url.extend(utf8_percent_encode(value, SEGMENT));
+            separator = '&';
+        }
+        let mut request = Request::builder().method(method).uri(url);
+        if let Some(token) = &self.token {
+            request = request.header(header::AUTHORIZATION, format!("Bearer {}", token.as_str()));
+        }
+        let response = match body {
+            Some((body, content_type)) => {
+                let request = request.header(header::CONTENT_TYPE, content_type);
+                request.body(SendBody::from_reader(body)).map(|request| self.agent.run(request))
+            }
+            None => request.body(()).map(|request| self.agent.run(request)),
+        };
+        let response = response.map_err(|_| self.unexpected("no valid request"))?;
+        response.map_err(|error| self.unreachable(&error))
+    }
+
+    /// Reads an answer and returns it if it is a success.
+    fn read(&self, mut response: Response<Body>) -> Result<Vec<u8>> {
+        let status = response.status();
+        let number = |name| response.headers().get(name)?.to_str().ok()?.parse::<u64>().ok();
+        let retry_after_s = number(header::RETRY_AFTER);
+        if status.is_redirection() {
+            let to = response.headers().get(header::LOCATION).and_then(|to| to.to_str().ok());
+            return Err(self.unexpected(format!("a redirection to {}", to.unwrap_or("nowhere"))));
+        }
+        let json = response.body_mut().with_config().limit(ANSWER_MAX).read_to_vec();
+        let json = json.map_err(|error| self.unreachable(&error))?;
+        match Refusal::read(&json, retry_after_s) {
+            Some(answer) if answer.result == SUCCESS => Ok(json),
+            Some(refusal) => Err(Error::Refused(Box::new(refusal))),
+            None => Err(self.unexpected(format!("with the status {status} and no answer of tidings"))),
+        }
+    }
+
+    /// Reads the fields of an answer.
+    pub(crate) fn decode<T: DeserializeOwned>(&self, json: &[u8]) -> Result<T> {
+        serde_json::from_slice(json).map_err(|error| self.unexpected(error))
+    }
+
+    pub(crate) fn unexpected(&self, what: impl fmt::Display) -> Error {
+        Error::Unexpected { server: self.address.to_string(), what: what.to_string() }
+    }
+
+    pub(crate) fn unreachable(&self, error: &impl fmt::Display) -> Error {
+        Error::Unreachable { server: self.address.to_string(), cause: error.to_string() }
+    }
+}

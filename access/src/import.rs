@@ -1,0 +1,155 @@
+//! Imports.
+
+use std::io::{self, BufRead, Read};
+use std::ops::ControlFlow;
+
+use serde::de::DeserializeOwned;
+use tidings_core::account::{self, RosterReport};
+use tidings_core::import::{MoveReport, Progress};
+use tidings_core::post::{self, Format, ImportReport};
+use tidings_core::{Error as CoreError, act};
+
+use crate::Service;
+use crate::error::{Error, Result};
+use crate::http::Server;
+
+const NDJSON: &str = "application/x-ndjson";
+const JSON: &str = "application/json";
+const CSV: &str = "text/csv";
+const XML: &str = "application/xml";
+const JSON_FEED: &str = "application/feed+json";
+
+impl Service {
+    /// Imports posts. On a server, `progress` receives the number of lines that were sent.
+    ///
+    /// # Errors
+    /// Those of [`post::import_as`].
+    pub fn import_posts(
+        &self,
+        format: Format,
+        mut input: impl BufRead,
+        progress: Progress<'_>,
+    ) -> Result<ImportReport> {
+        match &self.0 {
+            crate::Place::Database(database) => {
+                Ok(post::import_as(&database.tidings, &database.caller, format, input, progress)?)
+            }
+            crate::Place::Server(server) => {
+                let content_type = match format {
+                    Format::Json => json_type(&mut input)?,
+                    Format::Csv => CSV,
+                    Format::Feed if begins_with(&mut input, b"<")? => XML,
+                    Format::Feed => JSON_FEED,
+                };
+                server.import("import_posts", content_type, input, progress)
+            }
+        }
+    }
+
+    /// Imports members of another system.
+    ///
+    /// # Errors
+    /// Those of [`account::import_members`].
+    pub fn import_members(&self, mut input: impl BufRead, progress: Progress<'_>) -> Result<MoveReport> {
+        match &self.0 {
+            crate::Place::Database(database) => {
+                Ok(account::import_members(&database.tidings, &database.caller, input, progress)?)
+            }
+            crate::Place::Server(server) => {
+                let content_type = json_type(&mut input)?;
+                server.import("import_members", content_type, input, progress)
+            }
+        }
+    }
+
+    /// Imports what members did in another system.
+    ///
+    /// # Errors
+    /// Those of [`act::import`].
+    pub fn import_acts(&self, mut input: impl BufRead, progress: Progress<'_>) -> Result<MoveReport> {
+        match &self.0 {
+            crate::Place::Database(database) => {
+                Ok(act::import(&database.tidings, &database.caller, input, progress)?)
+            }
+            crate::Place::Server(server) => {
+                let content_type = json_type(&mut input)?;
+                server.import("import_acts", content_type, input, progress)
+            }
+        }
+    }
+
+    /// Imports the roster of the university.
+    ///
+    /// # Errors
+    /// Those of [`account::import_roster`].
+    pub fn import_roster(&self, input: impl BufRead, progress: Progress<'_>) -> Result<RosterReport> {
+        match &self.0 {
+            crate::Place::Database(database) => {
+                Ok(account::import_roster(&database.tidings, &database.caller, input, progress)?)
+            }
+            crate::Place::Server(server) => server.import("import_roster", CSV, input, progress),
+        }
+    }
+}
+
+impl Server {
+    /// Sends an import, and asks `progress` after each part whether to continue.
+    fn import<T: DeserializeOwned>(
+        &self,
+        operation: &str,
+        content_type: &'static str,
+        input: impl Read,
+        progress: Progress<'_>,
+    ) -> Result<T> {
+        let mut input = Watched { input, progress, lines: 0, failure: None };
+        let answer = self.upload(&[operation], content_type, &mut input);
+        match (answer, input.failure) {
+            // The request failed because the input did.
+            (Err(Error::Unreachable { .. }), Some(failure)) => Err(CoreError::Input(failure).into()),
+            (answer, _) => answer,
+        }
+    }
+}
+
+/// The input of an import, whose lines are counted.
+struct Watched<'p, R> {
+    input: R,
+    progress: Progress<'p>,
+    lines: u64,
+    /// Why the input could not be read to its end.
+    failure: Option<io::Error>,
+}
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(into).and_then(|length| {
+            let lines = into[..length].iter().filter(|byte| **byte == b'\n').count();
+            self.lines += lines as u64;
+            match (self.progress)(self.lines) {
+                ControlFlow::Continue(()) => Ok(length),
+                ControlFlow::Break(()) => Err(io::ErrorKind::Interrupted.into()),
+            }
+        });
+        read.map_err(|error| {
+            let kind = match error.kind() {
+                // Readers try again after `Interrupted`.
+                io::ErrorKind::Interrupted => io::ErrorKind::ConnectionAborted,
+                kind => kind,
+            };
+            self.failure = Some(error);
+            kind.into()
+        })
+    }
+}
+
+/// Returns the type of a file with one JSON object a line, or with one array.
+fn json_type(input: &mut impl BufRead) -> Result<&'static str> {
+    Ok(if begins_with(input, b"[")? { JSON } else { NDJSON })
+}
+
+/// Returns whether a text begins with these bytes, after a byte order mark and white space.
+fn begins_with(input: &mut impl BufRead, start: &[u8]) -> Result<bool> {
+    let head = input.fill_buf().map_err(CoreError::Input)?;
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    Ok(head.starts_with(start))
+}

@@ -1,0 +1,116 @@
+//! The operations of a tidings service for programs that administer it, such as the command line and the terminal UI: on
+//! its database, or over HTTPS on a server.
+//!
+//! A [`Service`] has one method for each operation. Whoever calls it does not know which of both it uses: the answers have the
+//! same types, and the same rules apply.
+//!
+//! ```
+//! use tidings_access::Service;
+//! use tidings_core::{Tidings, account::Caller, notice::Draft};
+//!
+//! # let dir = tempfile::tempdir()?;
+//! let tidings = Tidings::open(dir.path().join("campus.db"))?;
+//! let service = Service::on_database(tidings, Caller::Operator);
+//! let draft = Draft { title: Some("Library".into()), post: Some("Open.".into()), ..Draft::default() };
+//! service.insert_notice(&draft)?;
+//! assert_eq!(service.all_notices()?.notices().len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use tidings_core::Tidings;
+use tidings_core::account::Caller;
+use tidings_core::clock::{Clock, Timestamp};
+
+mod administration;
+mod analytics;
+mod error;
+mod export;
+mod feed;
+mod feedback;
+mod http;
+mod import;
+mod member;
+mod notice;
+mod post;
+mod search;
+mod webhook;
+
+pub use error::{Error, Refusal, Result};
+pub use export::Take;
+pub use feed::{Feed, FeedPage};
+pub use http::{Address, InvalidAddress, Server};
+
+/// A service, with the caller of its operations. Cheap to clone.
+#[derive(Clone)]
+pub struct Service(Place);
+
+/// Where operations run.
+#[derive(Clone)]
+enum Place {
+    Database(Box<Database>),
+    Server(Server),
+}
+
+/// An open database, and the caller of its operations.
+#[derive(Clone)]
+struct Database {
+    tidings: Tidings,
+    caller: Caller,
+}
+
+impl Service {
+    /// Returns the service of an open database, whose operations this caller calls: the operator, or a member in whose name
+    /// the operator acts.
+    pub fn on_database(tidings: Tidings, caller: Caller) -> Self {
+        Self(Place::Database(Box::new(Database { tidings, caller })))
+    }
+
+    /// Returns the service of a server.
+    pub fn on_server(server: Server) -> Self {
+        Self(Place::Server(server))
+    }
+
+    /// Returns the open database and the caller, for what only they can do; `None` if this is a server.
+    pub fn database(&self) -> Option<(&Tidings, &Caller)> {
+        match &self.0 {
+            Place::Database(database) => Some((&database.tidings, &database.caller)),
+            Place::Server(_) => None,
+        }
+    }
+
+    /// Returns the server; `None` if this is a database.
+    pub fn server(&self) -> Option<&Server> {
+        match &self.0 {
+            Place::Server(server) => Some(server),
+            Place::Database(_) => None,
+        }
+    }
+
+    /// Returns whether operations are called as a member, and not as who administers.
+    pub fn acts_as_member(&self) -> bool {
+        match &self.0 {
+            Place::Database(database) => matches!(database.caller, Caller::Member(_)),
+            Place::Server(server) => server.member().is_some(),
+        }
+    }
+
+    /// Returns the time by the clock of the database, or of this machine.
+    pub fn now(&self) -> Timestamp {
+        match &self.0 {
+            Place::Database(database) => database.tidings.clock().now(),
+            Place::Server(_) => Clock::system().now(),
+        }
+    }
+
+    /// Runs an operation where this service is.
+    fn run<T>(
+        &self,
+        on_database: impl FnOnce(&Tidings, &Caller) -> tidings_core::Result<T>,
+        on_server: impl FnOnce(&Server) -> Result<T>,
+    ) -> Result<T> {
+        match &self.0 {
+            Place::Database(database) => Ok(on_database(&database.tidings, &database.caller)?),
+            Place::Server(server) => on_server(server),
+        }
+    }
+}
