@@ -28,7 +28,9 @@ const GENERAL: &str = "general";
 /// The length of a text in characters.
 pub const POST: Bounds = Bounds { min: 1, max: 5_000 };
 /// The maximum number of entries of a list, because members may send any amount of feedback.
-const LIST_MAX: i64 = 1_000;
+pub const LIST_MAX: i64 = 1_000;
+/// The default number of entries of a page.
+const LIST: i64 = 100;
 
 /// The problem of feedback on a notice that the member cannot see.
 pub const NO_NOTICE: Problem = Problem::new(Code::NotFound, "there is no such notice");
@@ -127,7 +129,8 @@ pub fn list(tidings: &Tidings, caller: &Caller) -> Result<FeedbackList> {
 }
 
 /// A page of feedback.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FeedbackPage {
     /// At most 1,000 entries, newest first.
     pub feedback: Vec<Feedback>,
@@ -141,15 +144,40 @@ pub struct FeedbackPage {
 /// # Errors
 /// `bad token`, `Not admin`; `Not found` if no feedback has the id `after`.
 pub fn browse(tidings: &Tidings, caller: &Caller, all: bool, after: Option<&str>) -> Result<FeedbackPage> {
+    page(tidings, caller, &FeedbackQuery { all, limit: Some(LIST_MAX), after: after.map(str::to_owned) })
+}
+
+/// The input of [`page`].
+#[derive(Clone, Debug, Default)]
+pub struct FeedbackQuery {
+    /// Whether the page has done feedback too, and not only open feedback.
+    pub all: bool,
+    /// The maximum number of entries, 1 to 1,000; 100 by default.
+    pub limit: Option<i64>,
+    /// The `next` of the previous page; `None` for the first page.
+    pub after: Option<String>,
+}
+
+/// Returns a page of feedback, newest first.
+///
+/// # Errors
+/// `bad token`, `Not admin`; `bad request` if the limit is out of bounds; `Not found` if no feedback has the id `after`.
+pub fn page(tidings: &Tidings, caller: &Caller, query: &FeedbackQuery) -> Result<FeedbackPage> {
+    let FeedbackQuery { all, limit, after } = query;
+    let limit = limit.unwrap_or(LIST);
     let identity = caller.identify(tidings);
     tidings.store().read(|tx| {
         let admin = identity.admin(tx, Scope::Feedback)?;
+        if !(1..=LIST_MAX).contains(&limit) {
+            return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
+        }
         let before = match after {
             Some(id) => sql::key(tx, &admin, id)?.ok_or(Error::NotFound)?,
             None => i64::MAX,
         };
-        let mut feedback = sql::list(tx, &admin, all, before, LIST_MAX + 1)?;
-        let most = usize::try_from(LIST_MAX).unwrap_or(usize::MAX);
+        // One more than the page has, to detect whether another page follows.
+        let mut feedback = sql::list(tx, &admin, *all, before, limit + 1)?;
+        let most = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = feedback.len() > most;
         feedback.truncate(most);
         let next = feedback.last().filter(|_| more).map(|last| last.id.clone());

@@ -33,9 +33,9 @@ use crate::service::PeerAddress;
 use crate::syndication::Documents;
 use crate::upload::Upload;
 use crate::{
-    account, admin, analysis, audit, client, data, docs, download, events, feedback, health, home, key,
-    main_info, members, newsfeed, notice, otp, post, profile, request, search, sessions, target, webhook,
-    words,
+    account, admin, analysis, audit, client, data, docs, download, events, feedback, health, home, import,
+    key, main_info, members, newsfeed, notice, otp, post, profile, request, search, sessions, target,
+    webhook, weights, words,
 };
 
 /// The state that all requests share.
@@ -256,6 +256,7 @@ pub(crate) fn operations(config: &Config) -> Vec<Route> {
         key::routes(),
         webhook::routes(),
         members::routes(),
+        import::routes(),
         audit::routes(),
         notice::routes(),
         main_info::routes(),
@@ -264,6 +265,7 @@ pub(crate) fn operations(config: &Config) -> Vec<Route> {
         search::routes(),
         words::routes(),
         newsfeed::routes(),
+        weights::routes(),
         analysis::routes(),
         events::routes(config),
         health::routes(),

@@ -15,8 +15,8 @@ use crate::reply::{self, Answer};
 use crate::request::Call;
 use crate::route::Route;
 use crate::{
-    account, admin, analysis, audit, data, events, feedback, health, home, key, main_info, members, newsfeed,
-    notice, otp, post, profile, search, sessions, webhook, words,
+    account, admin, analysis, audit, data, events, feedback, health, home, import, key, main_info, members,
+    newsfeed, notice, otp, post, profile, search, sessions, webhook, weights, words,
 };
 
 mod caching;
@@ -81,6 +81,9 @@ const FORM: &str = "application/x-www-form-urlencoded";
         members::set_member_password,
         members::reset_member_otp,
         members::get_roster,
+        import::import_members,
+        import::import_acts,
+        import::import_roster,
         admin::admin_remove_user,
         admin::get_blacklist,
         admin::push_blacklist,
@@ -100,6 +103,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
         webhook::retry_webhook_delivery,
         audit::get_audit,
         audit::verify_audit,
+        audit::export_audit,
         notice::get_all_notice,
         notice::get_notices,
         notice::get_notice,
@@ -116,9 +120,12 @@ const FORM: &str = "application/x-www-form-urlencoded";
         feedback::notice_feedback,
         feedback::send_feedback,
         feedback::get_all_feedback,
+        feedback::get_feedback,
         feedback::update_feedback,
         post::get_post,
         post::get_categories,
+        post::get_posts,
+        post::export_posts,
         post::post_view,
         post::post_like,
         post::post_unlike,
@@ -138,6 +145,10 @@ const FORM: &str = "application/x-www-form-urlencoded";
         newsfeed::get_popularity_newsfeed,
         newsfeed::get_newsfeed_of_topic,
         newsfeed::get_topic_newsfeed,
+        weights::get_feed_weights,
+        weights::learn_feed_weights,
+        weights::pin_feed_weights,
+        weights::unpin_feed_weights,
         analysis::get_search_realtime,
         analysis::get_search_bursts,
         analysis::get_log_date,

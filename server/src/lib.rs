@@ -84,6 +84,7 @@ mod files;
 pub mod fuzzing;
 mod health;
 mod home;
+mod import;
 mod key;
 mod lane;
 mod limit;
@@ -113,6 +114,7 @@ mod timeouts;
 mod unsent;
 mod upload;
 mod webhook;
+mod weights;
 mod words;
 
 pub use config::{BasePath, Config, InvalidText, IpNet, Origin, SETTINGS};

@@ -19,8 +19,21 @@ pub const ACCESS: &str = "TIDINGS_TEST_ACCESS";
 
 /// The commands that work on the database itself.
 const LOCAL: [&str; 15] = [
-    "init", "serve", "tui", "demo", "words", "bench", "backup", "restore", "store", "check", "config",
-    "completions", "man", "openapi", "help",
+    "init",
+    "serve",
+    "tui",
+    "demo",
+    "words",
+    "bench",
+    "backup",
+    "restore",
+    "store",
+    "check",
+    "config",
+    "completions",
+    "man",
+    "openapi",
+    "help",
 ];
 /// The options before a command that have a value.
 const WITH_VALUE: [&str; 6] = ["--db", "--config", "--as", "--color", "--server", "--profile"];

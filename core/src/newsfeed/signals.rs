@@ -60,6 +60,33 @@ pub(super) type Values = [f32; SIGNALS];
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights(pub(super) Values);
 
+/// The fields of [`Weights`] in the OpenAPI document.
+#[cfg(feature = "openapi")]
+#[derive(utoipa::ToSchema)]
+#[expect(dead_code, reason = "the fields are for the document only")]
+pub struct SignalWeights {
+    /// The weight of the similarity to the topics of the member's acts.
+    topic: Option<f64>,
+    /// The weight of the similarity to the tags.
+    tag: Option<f64>,
+    /// The weight of the similarity to the words.
+    word: Option<f64>,
+    /// The weight of the similarity to the meaning of the words.
+    meaning: Option<f64>,
+    /// The weight of the similarity to the nearest posts that the member liked or viewed.
+    near: Option<f64>,
+    /// The weight of how new the post is to the member.
+    novel: Option<f64>,
+    /// The weight of how recent it is among the posts of its topic.
+    recent: Option<f64>,
+    /// The weight of how fresh it is in days.
+    fresh: Option<f64>,
+    /// The weight of how popular it is.
+    popular: Option<f64>,
+    /// The weight of how many people who acted on the member's posts acted on it.
+    together: Option<f64>,
+}
+
 impl Signal {
     /// Returns the name of the signal.
     pub(super) fn name(self) -> &'static str {
