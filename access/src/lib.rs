@@ -33,6 +33,7 @@ mod member;
 mod notice;
 mod post;
 mod search;
+mod webhook;
 
 pub use error::{Error, Refusal, Result};
 pub use export::Take;

@@ -23,7 +23,8 @@ pub(crate) enum Key {
                       members:read    read members and their lists, administrators, the roster and the blacklist\n  \
                       front           change the two lines of the front page\n  \
                       analytics:read  read the access log, reports in full, and the state of the service\n  \
-                      audit:read      read, export and verify the audit trail\n\n\
+                      audit:read      read, export and verify the audit trail\n  \
+                      webhooks        add and remove webhooks, which receive notices and feedback\n\n\
                       Example: tidings key add importer --scope posts:import --expires 90d"
     )]
     Add {

@@ -10,12 +10,13 @@ use crate::config::Bounds;
 use crate::error::{Code, Error, Outcome, Problem, Result};
 use crate::id::ObjectId;
 use crate::notice;
+use crate::outbox::{self, Event};
 use crate::scope::Scope;
 use crate::store::Isolation;
 use crate::text;
 use crate::trail::{Action, Entry};
 
-pub(crate) use sql::{insert, of_member};
+pub(crate) use sql::{get, insert, of_member};
 
 #[cfg(test)]
 mod tests;
@@ -76,7 +77,9 @@ pub fn send(tidings: &Tidings, caller: &Caller, notice: Option<&str>, draft: &Dr
         };
         let kind = kind.as_ref().ok_or(Outcome::Fail.because(KIND_RULE))?;
         let post = post.as_ref().ok_or(Outcome::Fail.because(POST_RULE))?;
-        Ok(insert(tx, &member, id, (kind, post), &notice, now)?)
+        insert(tx, &member, id, (kind, post), &notice, now)?;
+        // The body is made when it is sent: until then the author may have been removed.
+        Ok(outbox::enqueue(tx, Event::FeedbackCreated, &id.to_string(), None, now)?)
     });
     written.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest).if_failed("fail"))
 }
@@ -232,18 +235,29 @@ mod sql {
         before: i64,
         limit: i64,
     ) -> Result<Vec<Feedback>, StoreError> {
-        let feedback = |mut row: Row| {
-            Ok(Feedback {
-                id: row.take(0)?,
-                kind: row.take(1)?,
-                post: row.take(2)?,
-                author: row.take::<Option<String>>(3)?.unwrap_or_else(|| REMOVED.to_owned()),
-                date: row.take(4)?,
-                notice: row.take(5)?,
-                activation: row.take(6)?,
-            })
-        };
         tx.rows(&page(all), &[before.into(), limit.into()])?.into_iter().map(feedback).collect()
+    }
+
+    /// Returns the feedback with this id, for the webhooks that administrators have added.
+    pub(crate) fn get(tx: &mut dyn Tx, id: &str) -> Result<Option<Feedback>, StoreError> {
+        let sql = format!("{SELECT} WHERE f.id = $1");
+        tx.row(&sql, &[id.into()])?.map(feedback).transpose()
+    }
+
+    const SELECT: &str = "SELECT f.id, f.type, f.post, m.id, f.date, f.notice, f.activation
+                          FROM feedback f LEFT JOIN member m ON m.key = f.member";
+
+    /// Reads a row of [`SELECT`].
+    fn feedback(mut row: Row) -> Result<Feedback, StoreError> {
+        Ok(Feedback {
+            id: row.take(0)?,
+            kind: row.take(1)?,
+            post: row.take(2)?,
+            author: row.take::<Option<String>>(3)?.unwrap_or_else(|| REMOVED.to_owned()),
+            date: row.take(4)?,
+            notice: row.take(5)?,
+            activation: row.take(6)?,
+        })
     }
 
     /// Returns feedback of a member with a key greater than `after`, earliest first, and the key of the last one unless no
@@ -279,11 +293,7 @@ mod sql {
         // Keys increase with each insertion, and feedback is never deleted. Only a statement that names the state can
         // use the index of open feedback.
         let state = if all { "" } else { "f.activation = 1 AND" };
-        format!(
-            "SELECT f.id, f.type, f.post, m.id, f.date, f.notice, f.activation
-             FROM feedback f LEFT JOIN member m ON m.key = f.member
-             WHERE {state} f.key < $1 ORDER BY f.key DESC LIMIT $2"
-        )
+        format!("{SELECT} WHERE {state} f.key < $1 ORDER BY f.key DESC LIMIT $2")
     }
 
     /// Returns the key of the feedback with this id.

@@ -55,6 +55,8 @@ scopes! {
     AnalyticsRead = "analytics:read": "read the access log, reports in full, and the state of the service",
     /// Read, export and verify the audit trail.
     AuditRead = "audit:read": "read, export and verify the audit trail",
+    /// Add and remove webhooks, which receive notices and feedback.
+    Webhooks = "webhooks": "add and remove webhooks, which receive notices and feedback",
 }
 
 impl Scope {

@@ -35,7 +35,7 @@ use crate::upload::Upload;
 use crate::{
     account, admin, analysis, audit, client, data, docs, download, events, feedback, health, home, import,
     key, main_info, members, newsfeed, notice, otp, post, profile, request, search, sessions, target,
-    weights, words,
+    webhook, weights, words,
 };
 
 /// The state that all requests share.
@@ -254,6 +254,7 @@ pub(crate) fn operations(config: &Config) -> Vec<Route> {
         otp::routes(),
         admin::routes(),
         key::routes(),
+        webhook::routes(),
         members::routes(),
         import::routes(),
         audit::routes(),

@@ -16,7 +16,7 @@ use crate::request::Call;
 use crate::route::Route;
 use crate::{
     account, admin, analysis, audit, data, events, feedback, health, home, import, key, main_info, members,
-    newsfeed, notice, otp, post, profile, search, sessions, weights, words,
+    newsfeed, notice, otp, post, profile, search, sessions, webhook, weights, words,
 };
 
 mod caching;
@@ -98,6 +98,13 @@ const NESTED: &str = "pin_feed_weights";
         key::get_keys,
         key::add_key,
         key::remove_key,
+        webhook::get_webhooks,
+        webhook::add_webhook,
+        webhook::remove_webhook,
+        webhook::rotate_webhook,
+        webhook::test_webhook,
+        webhook::get_webhook_deliveries,
+        webhook::retry_webhook_delivery,
         audit::get_audit,
         audit::verify_audit,
         audit::export_audit,

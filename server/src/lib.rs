@@ -113,6 +113,7 @@ mod testing;
 mod timeouts;
 mod unsent;
 mod upload;
+mod webhook;
 mod weights;
 mod words;
 

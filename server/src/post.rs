@@ -372,7 +372,11 @@ mod tests {
             ("Application/Feed+JSON", feed),
         ] {
             let answer = json(&service.call(by(&token, post("/import_posts", content_type, body))).await);
-            assert_eq!((&answer["inserted"], &answer["errors"]), (&1.into(), &serde_json::json!([])), "{answer}");
+            assert_eq!(
+                (&answer["inserted"], &answer["errors"]),
+                (&1.into(), &serde_json::json!([])),
+                "{answer}"
+            );
         }
     }
 

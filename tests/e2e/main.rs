@@ -33,4 +33,5 @@ mod profile;
 mod remote_administration;
 mod search;
 mod tui;
+mod webhook;
 mod words;

@@ -75,6 +75,11 @@ impl Fixture {
                 sessions.succeeded().text("/sessions/0/_id")
             }
             "key_obi" => self.key(&["front"]).0,
+            "webhook_obi" => self.webhook(),
+            "delivery_obi" => {
+                let test = format!("/test_webhook/{}", self.webhook());
+                self.boss.get(&test).succeeded().text("/_id")
+            }
             "notice_obi" => {
                 self.boss.post("/insert_notice", sample::notice("Notice")).succeeded().text("/_id")
             }
@@ -87,6 +92,20 @@ impl Fixture {
             }
             other => panic!("the fixture has no value for the parameter {other}"),
         }
+    }
+
+    /// Returns the id of a webhook whose receiver does not exist. There is one at a time, because their number is limited.
+    fn webhook(&self) -> String {
+        let listed = self.boss.get("/get_webhooks").succeeded();
+        if let Some(webhook) = listed.list("webhooks").iter().find(|webhook| webhook["name"] == "fixture") {
+            return webhook["_id"].as_str().unwrap().to_owned();
+        }
+        let draft = json!({
+            "name": "fixture",
+            "url": "https://receiver.invalid/",
+            "events": ["feedback.created"],
+        });
+        self.boss.post("/add_webhook", draft).succeeded().text("/_id")
     }
 
     /// Makes an API key, and returns its id and the key.

@@ -27,6 +27,7 @@ mod events;
 pub mod jwt;
 mod operation;
 mod raw;
+pub mod receiver;
 pub mod remote;
 pub mod sample;
 mod server;

@@ -76,7 +76,7 @@ impl CallerKind {
 }
 
 /// All scopes.
-const SCOPES: [&str; 10] = [
+const SCOPES: [&str; 11] = [
     "notices",
     "posts",
     "posts:import",
@@ -87,6 +87,7 @@ const SCOPES: [&str; 10] = [
     "front",
     "analytics:read",
     "audit:read",
+    "webhooks",
 ];
 
 /// Returns whether no API key may use the operation.
