@@ -13,7 +13,7 @@ use tidings_core::post::{self, Exported};
 
 use crate::Service;
 use crate::error::Result;
-use crate::http::Server;
+use crate::http::{Server, line_ends};
 
 /// Receives complete parts of an export and the number of records so far, and can stop it.
 pub type Take<'t> = &'t mut dyn FnMut(&[u8], u64) -> ControlFlow<()>;
@@ -64,11 +64,9 @@ impl Service {
                 })
             }
             crate::Place::Server(server) => {
-                let body = match server.is_member(id) {
-                    true => server.stream(&["get_my_data"], &[]),
-                    false => server.stream(&["get_member_data", id], &[]),
-                };
-                server.export_object(body?, take).map(|entries| ExportedData { entries })
+                let body =
+                    server.stream(server.path_of(id, &["get_my_data"], &["get_member_data", id]), &[])?;
+                server.export_object(body, take).map(|entries| ExportedData { entries })
             }
         }
     }
@@ -87,7 +85,7 @@ impl Server {
             waiting.extend_from_slice(&chunk[..length]);
             let Some(end) = waiting.iter().rposition(|byte| *byte == b'\n') else { continue };
             let complete: Vec<u8> = waiting.drain(..=end).collect();
-            lines += complete.iter().filter(|byte| **byte == b'\n').count() as u64;
+            lines += line_ends(&complete);
             if take(&complete, lines).is_break() {
                 return Ok(lines);
             }

@@ -131,9 +131,11 @@ impl Server {
         self.member.as_deref()
     }
 
-    /// Returns whether operations are called as the member `id`.
-    pub(crate) fn is_member(&self, id: &str) -> bool {
-        self.member().is_some_and(|member| member.eq_ignore_ascii_case(id))
+    /// Returns the path of an operation on the account of the member `id`: of members on their `own`, or of administrators on
+    /// `any`.
+    pub(crate) fn path_of<'p>(&self, id: &str, own: &'p [&'p str], any: &'p [&'p str]) -> &'p [&'p str] {
+        let is_own = self.member().is_some_and(|member| member.eq_ignore_ascii_case(id));
+        if is_own { own } else { any }
     }
 
     /// Returns the same server as a guest sees it, unless operations are called as a member.
@@ -286,4 +288,9 @@ impl Server {
     pub(crate) fn unreachable(&self, error: &impl fmt::Display) -> Error {
         Error::Unreachable { server: self.address.to_string(), cause: error.to_string() }
     }
+}
+
+/// Returns the number of line ends.
+pub(crate) fn line_ends(bytes: &[u8]) -> u64 {
+    bytes.split(|byte| *byte == b'\n').skip(1).count() as u64
 }

@@ -12,7 +12,7 @@ use tidings_core::{Error as CoreError, act};
 
 use crate::Service;
 use crate::error::{Error, Result};
-use crate::http::Server;
+use crate::http::{Server, line_ends};
 
 const NDJSON: &str = "application/x-ndjson";
 const JSON: &str = "application/json";
@@ -129,9 +129,8 @@ struct Watched<'p, R> {
 impl<R: Read> Read for Watched<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.input.read(into).and_then(|length| {
-            let lines = into[..length].iter().filter(|byte| **byte == b'\n').count();
             self.bytes += length;
-            self.lines += lines as u64;
+            self.lines += line_ends(&into[..length]);
             match (self.progress)(self.lines) {
                 ControlFlow::Continue(()) => Ok(length),
                 ControlFlow::Break(()) => Err(io::ErrorKind::Interrupted.into()),
