@@ -106,6 +106,11 @@ impl Server {
         let answer = self.upload(&[operation], content_type, &mut input);
         match (answer, input.failure) {
             // The request failed because the input did.
+            (Err(Error::Unreachable { .. }), Some(failure))
+                if failure.kind() == io::ErrorKind::Interrupted && input.bytes > 0 =>
+            {
+                Err(Error::Stopped)
+            }
             (Err(Error::Unreachable { .. }), Some(failure)) => Err(CoreError::Input(failure).into()),
             // A server refuses an empty body, because a client may have forgotten it. An empty file is an import of nothing.
             (Err(error), _) if input.bytes == 0 && error.code() == Some(Code::MalformedBody) => {
