@@ -126,14 +126,7 @@ fn operator_commands_refuse_administrators_named_by_as() {
     for args in [
         &["init", "--admin", "ann"][..],
         &["serve", "--listen", "127.0.0.1:0"],
-        &["member", "list"],
-        &["member", "list", "--ndjson"],
         &["member", "password", "boss", "--password-stdin"],
-        &["admin", "grant", "ann"],
-        &["admin", "revoke", "boss"],
-        &["admin", "list"],
-        &["roster", "import", "-"],
-        &["roster", "list"],
         &["words", "train"],
         &["words", "load", "-"],
         &["words", "export", "vectors.txt"],
@@ -148,6 +141,30 @@ fn operator_commands_refuse_administrators_named_by_as() {
         let explained = output.stderr.starts_with("tidings: Not admin: only the operator")
             && output.stderr.contains("leave --as out");
         assert!(output.status == 1 && explained, "{args:?}: {output:?}");
+    }
+}
+
+#[test]
+fn commands_of_administrators_refuse_members_named_by_as() {
+    let fixture = Fixture::new();
+    for args in [
+        &["member", "list"][..],
+        &["member", "list", "--ndjson"],
+        &["admin", "list"],
+        &["admin", "grant", "s2026001"],
+        &["roster", "list"],
+        &["admin", "revoke", "s2026001"],
+    ] {
+        let output = fixture.with_input(&[&["--as", "ann"], args].concat(), "");
+        let explained = output.stderr.starts_with("tidings: Not admin: only the operator")
+            && output.stderr.contains("leave --as out");
+        assert!(output.status == 1 && explained, "{args:?}: {output:?}");
+        let output = fixture.with_input(&[&["--as", "boss"], args].concat(), "");
+        assert!(output.status == 0, "{args:?}: {output:?}");
+    }
+    for args in [&["roster", "import", "-"][..], &["admin", "revoke", "boss"]] {
+        let output = fixture.with_input(&[&["--as", "ann"], args].concat(), "id,name,password\n");
+        assert!(output.status == 1 && output.stderr.contains("leave --as out"), "{args:?}: {output:?}");
     }
 }
 
