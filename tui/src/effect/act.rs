@@ -1,16 +1,14 @@
-//! Changes to the database or to files.
+//! Changes to the data of the service or to files.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tidings_core::account::Caller;
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::FeedbackState;
-use tidings_core::notice::Visibility;
-use tidings_core::{admin, feedback, notice, post, profile};
+use tidings_core::notice::{self, Visibility};
 
-use super::{Service, panicked};
+use super::{Sources, panicked};
 use crate::draft::SavedDraft;
 use crate::problem::Problem;
 use crate::sheet::{self, Sheet};
@@ -116,13 +114,13 @@ impl Act {
 
 impl Act {
     /// Makes the change. A panic is returned as a problem.
-    pub(crate) fn run(&self, service: &Service) -> Result<(), Problem> {
-        let result = catch_unwind(AssertUnwindSafe(|| self.change(service)));
+    pub(crate) fn run(&self, sources: &Sources) -> Result<(), Problem> {
+        let result = catch_unwind(AssertUnwindSafe(|| self.change(sources)));
         result.unwrap_or_else(|panic| Err(panicked(&*panic)))
     }
 
-    fn change(&self, service: &Service) -> Result<(), Problem> {
-        let (tidings, operator) = (&service.tidings, &Caller::Operator);
+    fn change(&self, sources: &Sources) -> Result<(), Problem> {
+        let Sources { service, drafts } = sources;
         match self {
             Self::SaveNotice { target, draft, title, post, shown, at } => {
                 let new = notice::Draft {
@@ -132,34 +130,32 @@ impl Act {
                     ..notice::Draft::default()
                 };
                 match target {
-                    Some(id) => notice::update(tidings, operator, id, &new)?,
-                    None => drop(notice::insert(tidings, operator, &new)?),
+                    Some(id) => service.update_notice(id, &new)?,
+                    None => drop(service.insert_notice(&new)?),
                 }
-                service.drafts.remove(draft, *at)
+                drafts.remove(draft, *at)
             }
             Self::ShowNotice { id, shown, .. } => {
                 let change = notice::Draft {
                     activation: Some(Visibility::shown_if(*shown).activation()),
                     ..notice::Draft::default()
                 };
-                Ok(notice::update(tidings, operator, id, &change)?)
+                Ok(service.update_notice(id, &change)?)
             }
-            Self::RemoveNotice { id, .. } => Ok(notice::remove(tidings, operator, id)?),
-            Self::SaveDraft(kept) => service.drafts.keep(kept),
-            Self::DiscardDraft { key, at } => service.drafts.remove(key, *at),
+            Self::RemoveNotice { id, .. } => Ok(service.remove_notice(id)?),
+            Self::SaveDraft(kept) => drafts.keep(kept),
+            Self::DiscardDraft { key, at } => drafts.remove(key, *at),
             Self::FeedbackDone { id, done } => {
                 let state = if *done { FeedbackState::Done } else { FeedbackState::Open };
-                Ok(feedback::set_activation(tidings, operator, id, state.activation())?)
+                Ok(service.set_feedback(id, state)?)
             }
-            Self::RemovePost { id, .. } => Ok(post::remove(tidings, operator, id)?),
-            Self::Blacklist { id, on: true } => Ok(admin::push_blacklist(tidings, operator, id)?),
-            Self::Blacklist { id, .. } => Ok(admin::pop_blacklist(tidings, operator, id)?),
-            Self::Administrate { id, on: true } => Ok(admin::grant(tidings, operator, id)?),
-            Self::Administrate { id, .. } => Ok(admin::revoke(tidings, operator, id)?),
-            Self::ResetMember { id } => {
-                Ok(profile::reset_measurement(tidings, &operator.on_behalf_of(tidings, id)?)?)
-            }
-            Self::RemoveMember { id } => Ok(admin::remove_user(tidings, operator, id)?),
+            Self::RemovePost { id, .. } => Ok(service.remove_post(id)?),
+            Self::Blacklist { id, on: true } => Ok(service.push_blacklist(id)?),
+            Self::Blacklist { id, .. } => Ok(service.pop_blacklist(id)?),
+            Self::Administrate { id, on: true } => Ok(service.grant(id)?),
+            Self::Administrate { id, .. } => Ok(service.revoke(id)?),
+            Self::ResetMember { id } => Ok(service.reset_measurement(id)?),
+            Self::RemoveMember { id } => Ok(service.remove_member(id)?),
             Self::Export { path, sheet, replace } => sheet::write(path, sheet, *replace),
         }
     }
