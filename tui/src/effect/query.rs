@@ -64,7 +64,7 @@ impl Query {
     }
 
     /// Returns the answer for a query that panicked.
-    fn failed(self, problem: Problem) -> Answer {
+    pub(crate) fn failed(self, problem: Problem) -> Answer {
         match self {
             Self::Overview => Answer::Overview(Err(problem)),
             Self::Notices => Answer::Notices(Err(problem)),

@@ -22,6 +22,7 @@ mod acts;
 mod data;
 mod drafts;
 mod frame;
+mod remote;
 mod screens;
 mod svg;
 
