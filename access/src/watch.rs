@@ -11,6 +11,7 @@ use tidings_core::Tidings;
 use tidings_core::account::key;
 use tidings_core::changes::Changes;
 use tidings_core::clock::{Clock, Timestamp};
+use tidings_core::error::Code;
 use tidings_core::profile::UserInfo;
 
 use crate::error::{Error, Result};
@@ -64,6 +65,8 @@ pub enum Link {
     Live,
     /// The caller may not follow the events of the server, so that changes are seen after ten seconds.
     Polling,
+    /// The server does not accept the token or the key, or there is none.
+    SignedOut,
     /// The server cannot be reached.
     Lost {
         /// Since when, by the clock of the service.
@@ -175,8 +178,9 @@ impl Follower {
             }
             let pause = match ended {
                 Ok(()) => self.pause(),
-                Err(Error::Core(_) | Error::Refused(_)) => {
-                    if let Err(error) = self.poll() {
+                Err(error @ (Error::Core(_) | Error::Refused(_))) => {
+                    let is_known = error.code() != Some(Code::BadToken);
+                    if let Err(error) = self.poll(if is_known { Link::Polling } else { Link::SignedOut }) {
                         self.lose(&error);
                     }
                     POLL_EVERY
@@ -218,10 +222,10 @@ impl Follower {
     }
 
     /// Has all data read again, if the server can be reached.
-    fn poll(&mut self) -> Result<()> {
+    fn poll(&mut self, link: Link) -> Result<()> {
         self.introduce()?;
         self.with(|heard| {
-            heard.link = Link::Polling;
+            heard.link = link;
             heard.raise(None, &Changes::default());
         });
         Ok(())

@@ -84,6 +84,7 @@ fn draw_title(title: &Title, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
         Link::Connecting => ("connecting …".to_owned(), "…".to_owned(), Theme::faint()),
         Link::Live => ("● live".to_owned(), "●".to_owned(), ctx.theme.good()),
         Link::Polling => ("○ every 10 seconds".to_owned(), "○ 10 s".to_owned(), Theme::faint()),
+        Link::SignedOut => ("✗ not signed in".to_owned(), "✗ not signed in".to_owned(), ctx.theme.bad()),
         Link::Lost { since, .. } => {
             let since = ctx.moment(*since);
             (format!("✗ not reachable since {since}"), format!("✗ since {since}"), ctx.theme.bad())

@@ -127,11 +127,17 @@ fn a_lost_server_is_found_again_and_everything_is_read_again() {
 
 #[test]
 fn a_caller_who_may_not_follow_the_events_polls() {
-    let refused = r#"{"result": "Not admin", "code": "missing_scope", "message": "no"}"#;
-    let played = play(listener(), 2, refused);
-    let mut watch = Service::on_server(played.server).watch().unwrap();
-    let look = waits(&mut watch, |look| look.link == Link::Polling);
-    assert_eq!((look.changes.posts, look.zone), (1, None));
+    let refusals = [
+        (r#"{"result": "Not admin", "code": "missing_scope", "message": "no"}"#, Link::Polling),
+        (r#"{"result": "Not found", "code": "unknown_path", "message": "no"}"#, Link::Polling),
+        (r#"{"result": "bad token", "code": "bad_token", "message": "no"}"#, Link::SignedOut),
+    ];
+    for (refused, link) in refusals {
+        let played = play(listener(), 2, refused);
+        let mut watch = Service::on_server(played.server).watch().unwrap();
+        let look = waits(&mut watch, |look| look.link != Link::Connecting);
+        assert_eq!((look.link, look.changes.posts, look.zone), (link, 1, None));
+    }
 }
 
 #[test]

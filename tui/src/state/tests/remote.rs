@@ -32,7 +32,12 @@ fn the_title_names_the_server_the_caller_and_the_connection() {
     stage.sees("connecting …");
     for (columns, rows) in [(40, 12), (80, 24)] {
         stage.resize(columns, rows);
-        for (name, link) in [("live", Link::Live), ("polling", Link::Polling), ("lost", lost())] {
+        for (name, link) in [
+            ("live", Link::Live),
+            ("polling", Link::Polling),
+            ("signed_out", Link::SignedOut),
+            ("lost", lost()),
+        ] {
             ticks(&mut stage, link);
             stage.keys(&["2"]);
             insta::assert_snapshot!(format!("remote_{name}_{columns}x{rows}"), stage.seen());
