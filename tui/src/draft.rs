@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use tidings_access::Address;
 use tidings_core::clock::Timestamp;
 
+use crate::placing::Placing;
 use crate::problem::Problem;
 
 /// A draft as it is stored. The files contain the names of the fields, so the names must not change.
@@ -24,10 +25,16 @@ pub(crate) struct SavedDraft {
     pub(crate) key: String,
     /// The notice that the draft changes; `None` for a new notice.
     pub(crate) notice: Option<String>,
+    /// The draft on the server that it changes. Files of earlier versions do not have it.
+    #[serde(default)]
+    pub(crate) shared: Option<String>,
     pub(crate) title: String,
     pub(crate) post: String,
     /// Whether the notice will be shown once it is published.
     pub(crate) shown: bool,
+    /// When, where and to whom the notice will be visible. Files of earlier versions do not have it.
+    #[serde(default)]
+    pub(crate) placing: Placing,
     /// When the draft was saved. The file has milliseconds since 1970, UTC.
     #[serde(with = "millis")]
     pub(crate) date: Timestamp,
@@ -188,9 +195,11 @@ mod tests {
         SavedDraft {
             key: key.into(),
             notice: None,
+            shared: None,
             title: title.into(),
             post: "열 시".into(),
             shown: true,
+            placing: Placing::default(),
             date: Timestamp::from_millis(ms),
         }
     }
@@ -221,6 +230,12 @@ mod tests {
         assert_eq!(drafts.all().unwrap(), []);
         drafts.keep(&kept("a1", "typed since", 4)).unwrap();
         assert_eq!(drafts.all().unwrap()[0].title, "typed since");
+    }
+
+    #[test]
+    fn a_draft_of_an_earlier_version_is_read() {
+        let text = r#"{"key":"a1","notice":null,"title":"one","post":"열 시","shown":true,"date":1}"#;
+        assert_eq!(serde_json::from_str::<SavedDraft>(text).unwrap(), kept("a1", "one", 1));
     }
 
     #[cfg(unix)]

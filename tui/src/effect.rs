@@ -7,7 +7,7 @@ use tidings_core::analysis::{Live, LogEntry, LogFilter, LogPage, LogPlace, Perio
 use tidings_core::audit::{AuditPage, Verification};
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::Feedback;
-use tidings_core::notice::FullNotice;
+use tidings_core::notice::{FullNotice, SavedDraft as SharedDraft};
 use tidings_core::profile::Lists;
 
 use crate::draft::{Drafts, SavedDraft};
@@ -83,6 +83,16 @@ pub(crate) struct Health {
     pub(crate) at: Timestamp,
 }
 
+/// The notices and their drafts.
+#[derive(Debug)]
+pub(crate) struct Notices {
+    pub(crate) notices: Vec<FullNotice>,
+    /// The drafts of all administrators, which the service has.
+    pub(crate) shared: Vec<SharedDraft>,
+    /// The drafts on this machine.
+    pub(crate) drafts: Vec<SavedDraft>,
+}
+
 /// A post in the list.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PostRow {
@@ -113,7 +123,7 @@ pub(crate) struct PostText {
 #[derive(Debug)]
 pub(crate) enum Answer {
     Overview(Result<Box<Overview>, Problem>),
-    Notices(Result<(Vec<FullNotice>, Vec<SavedDraft>), Problem>),
+    Notices(Result<Box<Notices>, Problem>),
     Feedback(Result<(Vec<Feedback>, Vec<FullNotice>), Problem>),
     Posts(Result<Vec<PostRow>, Problem>),
     Post(Result<PostText, Problem>),

@@ -51,6 +51,9 @@ pub(crate) enum Action {
     CutText,
     PasteText,
     SaveDraft,
+    ShareDraft,
+    Publish,
+    Placing,
     DiscardDraft,
     No,
     /// A key of the text editor itself, listed here for the help only.
@@ -247,6 +250,7 @@ pub(crate) static NOTICES: Table = Table {
         binding(&[ch('e')], Action::Edit, "edit, or resume a draft", "edit"),
         binding(&[ch(' ')], Action::Toggle, "show or hide", "show/hide"),
         binding(&[ch('x'), key(KeyCode::Delete)], Action::Remove, "remove (asks)", "remove"),
+        binding(&[ch('p')], Action::Publish, "publish a draft of all administrators (asks)", ""),
         binding(&[ch('s')], Action::Sort, "sort by date, title, views or state", "sort"),
     ],
 };
@@ -259,6 +263,7 @@ pub(crate) static EDITOR: Table = Table {
         binding(&[key(KeyCode::Tab), key(KeyCode::BackTab)], Action::NextField, "title, text", "field"),
         binding(&[ctrl('p')], Action::Preview, "preview, and back", "preview"),
         binding(&[ctrl('t')], Action::Toggle, "shown or hidden once saved", "shown/hidden"),
+        binding(&[ctrl('o')], Action::Placing, "dates, topic, pinned, members only, and back", "when/where"),
         binding(&[ctrl('c')], Action::CopyText, "copy what is selected", ""),
         binding(&[ctrl('x')], Action::CutText, "cut what is selected", ""),
         binding(&[ctrl('v')], Action::PasteText, "paste", ""),

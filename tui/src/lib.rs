@@ -32,6 +32,7 @@ mod keys;
 mod layout;
 pub mod number;
 mod pending;
+mod placing;
 mod problem;
 mod screen;
 mod sheet;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::FeedbackState;
-use tidings_core::notice::{self, Visibility};
+use tidings_core::notice::{Draft, Visibility};
 
 use super::{Sources, panicked};
 use crate::draft::SavedDraft;
@@ -17,12 +17,30 @@ use crate::sheet::{self, Sheet};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Act {
     SaveNotice {
+        /// The notice that is changed; `None` for a new one.
         target: Option<String>,
+        /// The draft on the server that is published.
+        shared: Option<String>,
+        /// The draft on this machine, which is removed.
         draft: String,
-        title: String,
-        post: String,
-        shown: bool,
+        fields: Box<Draft>,
         at: Timestamp,
+    },
+    /// Saves a draft on the server; the fields are those of `SaveNotice`.
+    ShareDraft {
+        target: Option<String>,
+        shared: Option<String>,
+        draft: String,
+        fields: Box<Draft>,
+        at: Timestamp,
+    },
+    PublishShared {
+        id: String,
+        title: String,
+    },
+    RemoveShared {
+        id: String,
+        title: String,
     },
     ShowNotice {
         id: String,
@@ -72,13 +90,17 @@ impl Act {
     pub(crate) const fn doing(&self) -> &'static str {
         match self {
             Self::SaveNotice { .. }
+            | Self::PublishShared { .. }
             | Self::ShowNotice { .. }
             | Self::FeedbackDone { .. }
             | Self::Blacklist { .. }
             | Self::Administrate { .. }
             | Self::ResetMember { .. } => "saving",
-            Self::RemoveNotice { .. } | Self::RemovePost { .. } | Self::RemoveMember { .. } => "removing",
-            Self::SaveDraft(_) | Self::DiscardDraft { .. } => "saving the draft",
+            Self::RemoveNotice { .. }
+            | Self::RemoveShared { .. }
+            | Self::RemovePost { .. }
+            | Self::RemoveMember { .. } => "removing",
+            Self::ShareDraft { .. } | Self::SaveDraft(_) | Self::DiscardDraft { .. } => "saving the draft",
             Self::Export { .. } => "exporting",
         }
     }
@@ -86,9 +108,17 @@ impl Act {
     /// Returns the message for a successful change; `None` when the screen itself shows the result.
     pub(crate) fn done(&self) -> Option<String> {
         Some(match self {
-            Self::SaveNotice { target: None, title, shown: true, .. } => format!("Published “{title}”."),
-            Self::SaveNotice { target: None, title, .. } => format!("Saved “{title}”, hidden."),
-            Self::SaveNotice { title, .. } => format!("Saved “{title}”."),
+            Self::SaveNotice { target, fields, .. } => {
+                let title = fields.title.as_deref().unwrap_or_default();
+                match (target, fields.activation) {
+                    (Some(_), _) => format!("Saved “{title}”."),
+                    (None, Some(0)) => format!("Saved “{title}”, hidden."),
+                    (None, _) => format!("Published “{title}”."),
+                }
+            }
+            Self::ShareDraft { .. } => "Saved as a draft of all administrators.".to_owned(),
+            Self::PublishShared { title, .. } => format!("Published “{title}”."),
+            Self::RemoveShared { title, .. } => format!("Removed the draft “{title}”."),
             Self::ShowNotice { title, shown: true, .. } => format!("“{title}” is shown to everybody."),
             Self::ShowNotice { title, .. } => format!("“{title}” is hidden."),
             Self::RemoveNotice { title, .. } | Self::RemovePost { title, .. } => {
@@ -122,24 +152,31 @@ impl Act {
     fn change(&self, sources: &Sources) -> Result<(), Problem> {
         let Sources { service, drafts } = sources;
         match self {
-            Self::SaveNotice { target, draft, title, post, shown, at } => {
-                let new = notice::Draft {
-                    title: Some(title.clone()),
-                    post: Some(post.clone()),
-                    activation: Some(Visibility::shown_if(*shown).activation()),
-                    ..notice::Draft::default()
-                };
-                match target {
-                    Some(id) => service.update_notice(id, &new)?,
-                    None => drop(service.insert_notice(&new)?),
+            Self::SaveNotice { target, shared, draft, fields, at } => {
+                match (shared, target) {
+                    (Some(shared), target) => {
+                        service.save_draft(Some(shared), target.as_deref(), fields)?;
+                        service.publish_draft(shared)?;
+                    }
+                    (None, Some(id)) => service.update_notice(id, fields)?,
+                    (None, None) => {
+                        service.insert_notice(fields)?;
+                    }
                 }
                 drafts.remove(draft, *at)
             }
+            Self::ShareDraft { target, shared, draft, fields, at } => {
+                service.save_draft(shared.as_deref(), target.as_deref(), fields)?;
+                drafts.remove(draft, *at)
+            }
+            Self::PublishShared { id, .. } => {
+                service.publish_draft(id)?;
+                Ok(())
+            }
+            Self::RemoveShared { id, .. } => Ok(service.remove_draft(id)?),
             Self::ShowNotice { id, shown, .. } => {
-                let change = notice::Draft {
-                    activation: Some(Visibility::shown_if(*shown).activation()),
-                    ..notice::Draft::default()
-                };
+                let activation = Some(Visibility::shown_if(*shown).activation());
+                let change = Draft { activation, ..Draft::default() };
                 Ok(service.update_notice(id, &change)?)
             }
             Self::RemoveNotice { id, .. } => Ok(service.remove_notice(id)?),

@@ -11,7 +11,9 @@ use tidings_core::newsfeed::Why;
 use tidings_core::notice::{FullNotice, ListQuery};
 use tidings_core::{post, search};
 
-use super::{Answer, Figures, Health, Member, Overview, PostRow, PostText, Query, Sources, panicked};
+use super::{
+    Answer, Figures, Health, Member, Notices, Overview, PostRow, PostText, Query, Sources, panicked,
+};
 use crate::problem::Problem;
 
 /// The number of lines in a page of the log.
@@ -31,9 +33,7 @@ impl Query {
         let service = &sources.service;
         match self {
             Self::Overview => Answer::Overview(overview(service).map(Box::new).map_err(Problem::from)),
-            Self::Notices => Answer::Notices(
-                notices(service).map_err(Problem::from).and_then(|list| Ok((list, sources.drafts.all()?))),
-            ),
+            Self::Notices => Answer::Notices(board(sources).map(Box::new)),
             Self::Feedback => {
                 let list = service.all_feedback();
                 let both = list.and_then(|list| Ok((list.feedback_list, notices(service)?)));
@@ -115,6 +115,13 @@ fn overview(service: &Service) -> Result<Overview, Error> {
             at: status.now,
         },
     })
+}
+
+fn board(sources: &Sources) -> Result<Notices, Problem> {
+    let Sources { service, drafts } = sources;
+    // First, because these need the right that the notices are shown without.
+    let shared = service.drafts()?.drafts;
+    Ok(Notices { notices: notices(service)?, shared, drafts: drafts.all()? })
 }
 
 fn notices(service: &Service) -> Result<Vec<FullNotice>, Error> {

@@ -24,6 +24,7 @@ mod drafts;
 mod frame;
 mod remote;
 mod screens;
+mod shared;
 mod svg;
 
 /// 2026-11-20T08:36:00Z, the time of the tests.
