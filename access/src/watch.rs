@@ -108,7 +108,7 @@ impl Service {
         }));
         let follower =
             Follower { server, heard: Arc::downgrade(&heard), last: None, is_introduced: false, tries: 0 };
-        thread::Builder::new().name("tidings-events".into()).spawn(move || follower.run())?;
+        thread::Builder::new().name("tidings-follow".into()).spawn(move || follower.run())?;
         let (seen, counted) = ((Changes::default(), 0), Instant::now());
         Ok(Watch(Source::Server { heard, seen, counted }))
     }

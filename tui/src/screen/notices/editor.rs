@@ -1,7 +1,7 @@
 //! The editor of a notice: its title and its text, their lengths and limits, when and where it is visible, and a preview.
 
 use crossterm::event::{KeyCode, KeyEvent};
-use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use tidings_core::clock::Timestamp;
@@ -18,8 +18,11 @@ use crate::screen::{Choice, Ctx, Out, Question, Then};
 use crate::theme::Theme;
 
 mod draw;
+mod text;
 
+use draw::Areas;
 pub(super) use draw::put;
+use text::Text;
 
 /// The time after which the screen shows that saving is running, in milliseconds.
 const SLOW_MS: i64 = 300;
@@ -58,66 +61,12 @@ pub(super) struct Editor {
     problem: Option<Problem>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Text {
-    title: String,
-    post: String,
-    shown: bool,
-    placing: Placing,
-}
-
-impl Text {
-    /// Returns what is written in a row: its notice, with the changes of its draft on the server.
-    fn of(row: &Row, ctx: &Ctx) -> Self {
-        let base = row.notice.as_ref().or(row.base.as_ref());
-        let base = base.map_or_else(Self::new, |notice| Self {
-            title: notice.title.to_string(),
-            post: notice.post.to_string(),
-            shown: notice.activation == Visibility::Shown,
-            placing: Placing::of(&notice.placement, ctx),
-        });
-        let Some(shared) = &row.shared else { return base };
-        let fields = &shared.fields;
-        Self {
-            title: fields.title.clone().unwrap_or(base.title),
-            post: fields.post.clone().unwrap_or(base.post),
-            shown: fields.activation.map_or(base.shown, |shown| shown == Visibility::Shown.activation()),
-            placing: base.placing.with(fields, ctx),
-        }
-    }
-
-    fn new() -> Self {
-        Self { title: String::new(), post: String::new(), shown: true, placing: Placing::default() }
-    }
-}
-
 /// The part of the editor that is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pane {
     Text,
     Form,
     Preview,
-}
-
-/// The areas of the editor.
-struct Areas {
-    head: Rect,
-    title: Rect,
-    post: Rect,
-    form: Rect,
-    foot: Rect,
-}
-
-impl Areas {
-    fn of(area: Rect) -> Self {
-        let lines = [Constraint::Length(1), Constraint::Length(1), Constraint::Length(1)];
-        let [head, title, _] = Layout::vertical(lines).areas(Rect { height: area.height.min(3), ..area });
-        let below = Rect { y: area.y + 3.min(area.height), height: area.height.saturating_sub(4), ..area };
-        let foot = Rect { y: below.bottom(), height: 1.min(area.height.saturating_sub(3)), ..area };
-        let title = Rect { x: title.x + 7.min(title.width), width: title.width.saturating_sub(7), ..title };
-        let form = Rect { y: area.y + 2.min(area.height), height: area.height.saturating_sub(3), ..area };
-        Self { head, title, post: below, form, foot }
-    }
 }
 
 fn area_of(text: &str, wrap: WrapMode) -> TextArea<'static> {

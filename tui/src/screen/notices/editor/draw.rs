@@ -1,18 +1,39 @@
 //! Draws the editor.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::widgets::{Paragraph, Widget as _};
 use ratatui_textarea::TextArea;
 use tidings_core::notice;
 
-use super::{Areas, Editor, Pane, Text};
+use super::{Editor, Pane, Text};
 use crate::number::number;
 use crate::placing::Placing;
 use crate::screen::{Ctx, reading};
 use crate::text::{cut, width};
 use crate::theme::Theme;
+
+/// The areas of the editor.
+pub(super) struct Areas {
+    pub(super) head: Rect,
+    pub(super) title: Rect,
+    pub(super) post: Rect,
+    pub(super) form: Rect,
+    pub(super) foot: Rect,
+}
+
+impl Areas {
+    pub(super) fn of(area: Rect) -> Self {
+        let lines = [Constraint::Length(1), Constraint::Length(1), Constraint::Length(1)];
+        let [head, title, _] = Layout::vertical(lines).areas(Rect { height: area.height.min(3), ..area });
+        let below = Rect { y: area.y + 3.min(area.height), height: area.height.saturating_sub(4), ..area };
+        let foot = Rect { y: below.bottom(), height: 1.min(area.height.saturating_sub(3)), ..area };
+        let title = Rect { x: title.x + 7.min(title.width), width: title.width.saturating_sub(7), ..title };
+        let form = Rect { y: area.y + 2.min(area.height), height: area.height.saturating_sub(3), ..area };
+        Self { head, title, post: below, form, foot }
+    }
+}
 
 impl Editor {
     pub(in crate::screen::notices) fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
