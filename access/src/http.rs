@@ -116,7 +116,7 @@ impl Server {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .tls_config(tls)
-            .user_agent(concat!("tidings/", env!("CARGO_PKG_VERSION")))
+            .user_agent(concat!("tidings-access/", env!("CARGO_PKG_VERSION")))
             .timeout_resolve(Some(CONNECT))
             .timeout_connect(Some(CONNECT))
             .timeout_per_write(Some(READ));
@@ -143,9 +143,11 @@ impl Server {
         self.member.as_deref()
     }
 
-    /// Returns whether operations are called as the member `id`.
-    pub(crate) fn is_member(&self, id: &str) -> bool {
-        self.member().is_some_and(|member| member.eq_ignore_ascii_case(id))
+    /// Returns the path of an operation on the account of the member `id`: of members on their `own`, or of administrators on
+    /// `any`.
+    pub(crate) fn path_of<'p>(&self, id: &str, own: &'p [&'p str], any: &'p [&'p str]) -> &'p [&'p str] {
+        let is_own = self.member().is_some_and(|member| member.eq_ignore_ascii_case(id));
+        if is_own { own } else { any }
     }
 
     /// Returns the same server as a guest sees it, unless operations are called as a member.
@@ -318,5 +320,58 @@ impl Server {
 
     pub(crate) fn unreachable(&self, error: &impl fmt::Display) -> Error {
         Error::Unreachable { server: self.address.to_string(), cause: error.to_string() }
+    }
+}
+
+/// Returns the number of line ends.
+pub(crate) fn line_ends(bytes: &[u8]) -> u64 {
+    bytes.split(|byte| *byte == b'\n').skip(1).count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_https_or_on_this_machine() {
+        for (text, address) in [
+            ("https://tidings.example.org", "https://tidings.example.org"),
+            (" https://tidings.example.org/api/ ", "https://tidings.example.org/api"),
+            ("https://도서관.example", "https://xn--zb0b81k2qm.example"),
+            ("http://localhost:8080", "http://localhost:8080"),
+            ("http://127.0.0.1:8080/", "http://127.0.0.1:8080"),
+            ("http://[::1]:8080", "http://[::1]:8080"),
+        ] {
+            assert_eq!(text.parse::<Address>().map(|parsed| parsed.to_string()), Ok(address.to_owned()));
+        }
+        for (text, why) in [
+            ("", InvalidAddress::Url),
+            ("tidings.example.org", InvalidAddress::Url),
+            ("ftp://tidings.example.org", InvalidAddress::Url),
+            ("http://tidings.example.org", InvalidAddress::Plain),
+            ("http://10.0.0.1", InvalidAddress::Plain),
+            ("http://localhost.example.org", InvalidAddress::Plain),
+            ("https://ann:secret@tidings.example.org", InvalidAddress::Extra),
+            ("https://tidings.example.org/?a=b", InvalidAddress::Extra),
+            ("https://tidings.example.org/#a", InvalidAddress::Extra),
+        ] {
+            assert_eq!(text.parse::<Address>(), Err(why), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_operation_on_the_own_account_is_that_of_members() {
+        let address: Address = "http://localhost".parse().unwrap();
+        let path = |member, id| {
+            Server::new(address.clone(), None, member).path_of(id, &["own"], &["any"])[0].to_owned()
+        };
+        assert_eq!(path(Some("ann"), "ANN"), "own");
+        assert_eq!(path(Some("ann"), "ben"), "any");
+        assert_eq!(path(None, "ann"), "any");
+    }
+
+    #[test]
+    fn lines_are_counted_at_their_ends() {
+        assert_eq!([&b""[..], b"a", b"a\n", b"a\nb", b"\n\n"].map(line_ends), [0, 0, 1, 1, 2]);
     }
 }

@@ -35,6 +35,7 @@ mod notice;
 mod post;
 mod search;
 mod watch;
+mod webhook;
 
 pub use error::{Error, Refusal, Result};
 pub use events::{Event, Events};

@@ -30,6 +30,8 @@ mod notice;
 mod post;
 mod postgres;
 mod profile;
+mod remote_administration;
 mod search;
 mod tui;
+mod webhook;
 mod words;

@@ -20,7 +20,7 @@ use crate::binary::{self, Output, command};
 use crate::caller::{Address, Caller, PASSWORD};
 use crate::database::{self, location};
 use crate::wait::holds_within;
-use crate::{Answer, raw};
+use crate::{Answer, raw, remote};
 
 /// The timeout of a start; other tests may keep the machine busy.
 const START_MAX: Duration = Duration::from_secs(60);
@@ -255,9 +255,21 @@ impl Server {
         args: impl IntoIterator<Item = S>,
         input: impl AsRef<[u8]>,
     ) -> Output {
+        let args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
         let mut command = self.command();
-        command.args(args);
+        command.args(&args);
+        if remote::is_chosen() && self.process.is_some() && remote::is_remote(&args) {
+            self.sign_in(&mut command, &args);
+        }
         binary::run(command, input)
+    }
+
+    /// Lets a command with these arguments run on this server in place of its database.
+    ///
+    /// # Panics
+    /// When the database cannot be read.
+    pub fn sign_in(&self, command: &mut Command, args: &[OsString]) {
+        remote::sign_in(command, args, &format!("http://{}", self.address()), &self.database);
     }
 
     /// Returns a command on the same database, with the database's directory as working directory.

@@ -648,6 +648,148 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/get_webhooks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Lists the webhooks, without their secrets
+         * @description For administrators.
+         */
+        readonly get: operations["get_webhooks"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/add_webhook": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Adds a webhook: another system that is told about what happens from now on
+         * @description The secret, with which the receiver verifies signatures, is not shown again.
+         *
+         *     For administrators.
+         */
+        readonly post: operations["add_webhook"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/remove_webhook/{webhook_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Removes a webhook and what it has not been told yet
+         * @description For administrators.
+         */
+        readonly get: operations["remove_webhook"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/rotate_webhook/{webhook_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gives a webhook a new secret; the one before also signs for 24 hours
+         * @description For administrators.
+         */
+        readonly get: operations["rotate_webhook"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/test_webhook/{webhook_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Queues a delivery of the event `ping` to a webhook
+         * @description For administrators.
+         */
+        readonly get: operations["test_webhook"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_webhook_deliveries": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Lists the deliveries of webhooks that wait or were given up, latest first
+         * @description For administrators.
+         */
+        readonly get: operations["get_webhook_deliveries"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/retry_webhook_delivery/{delivery_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Sends a delivery of a webhook again that waits or was given up
+         * @description For administrators.
+         */
+        readonly get: operations["retry_webhook_delivery"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/get_audit": {
         readonly parameters: {
             readonly query?: never;
@@ -2239,6 +2381,58 @@ export interface components {
             /** @description The days, oldest first. */
             readonly analysis: readonly components["schemas"]["Day"][];
         };
+        /** @description The deliveries that no receiver has accepted. */
+        readonly Deliveries: {
+            /** @description At most 1,000, latest first. */
+            readonly deliveries: readonly components["schemas"]["Delivery"][];
+        };
+        /** @description A delivery that its receiver has not accepted. */
+        readonly Delivery: {
+            /**
+             * @description Its id, which the receiver gets as `webhook-id`.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description The name of the webhook.
+             * @example chat
+             */
+            readonly webhook: string;
+            /**
+             * @description The event.
+             * @example notice.published
+             */
+            readonly event: string;
+            /**
+             * Format: date-time
+             * @description The date of the event.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+            /**
+             * @description `pending`, or `dead` if it was given up.
+             * @example pending
+             * @enum {string}
+             */
+            readonly state: "pending" | "dead";
+            /**
+             * Format: int64
+             * @description The number of failed attempts.
+             * @example 2
+             */
+            readonly attempts: number;
+            /**
+             * Format: date-time
+             * @description The date of the next attempt; null if it was given up.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly next_attempt?: string | null;
+            /**
+             * @description Why the latest attempt failed; null before the first one.
+             * @example status 503
+             */
+            readonly error?: string | null;
+        };
         /** @description The answer to asking for the devices. */
         readonly Devices: {
             /**
@@ -3163,7 +3357,7 @@ export interface components {
              *       "posts:import"
              *     ]
              */
-            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read")[];
+            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read" | "webhooks")[];
             /**
              * Format: date-time
              * @description The date when it was made.
@@ -3195,7 +3389,7 @@ export interface components {
              *       "posts:import"
              *     ]
              */
-            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read")[];
+            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read" | "webhooks")[];
             /**
              * @description The date from which on the key fails, RFC 3339; never by default.
              * @example 2036-11-20T00:00:00Z
@@ -3980,6 +4174,14 @@ export interface components {
              */
             readonly img: 0 | 1;
         };
+        /** @description The answer to testing a webhook. */
+        readonly Queued: {
+            /**
+             * @description The id of the delivery.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+        };
         /** @description The answer to reading how often a notice was read. */
         readonly Reads: {
             /** @description One entry for each day, oldest first; the last one is today. */
@@ -4392,6 +4594,17 @@ export interface components {
             readonly result: "success";
         };
         /** @description The answer of a successful operation. */
+        readonly Success_Deliveries: {
+            /** @description At most 1,000, latest first. */
+            readonly deliveries: readonly components["schemas"]["Delivery"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
         readonly Success_Devices: {
             /**
              * Format: int64
@@ -4767,6 +4980,20 @@ export interface components {
             readonly result: "success";
         };
         /** @description The answer of a successful operation. */
+        readonly Success_Queued: {
+            /**
+             * @description The id of the delivery.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
         readonly Success_Reads: {
             /** @description One entry for each day, oldest first; the last one is today. */
             readonly notice_reads: readonly components["schemas"]["DayReads"][];
@@ -4957,6 +5184,36 @@ export interface components {
              */
             readonly hash: string;
             readonly fault?: components["schemas"]["Fault"] | null;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_WebhookSecret: {
+            /**
+             * @description The id of the webhook.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description The secret with which deliveries are signed. It is not shown again.
+             * @example whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=
+             */
+            readonly secret: string;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Webhooks: {
+            /** @description The webhooks by name. */
+            readonly webhooks: readonly components["schemas"]["Webhook"][];
         } & {
             /**
              * @description `success`.
@@ -5155,6 +5412,86 @@ export interface components {
              * @example 2026-11-20T08:36:00.000Z
              */
             readonly seen: string;
+        };
+        /** @description A webhook, without its secret. */
+        readonly Webhook: {
+            /**
+             * @description Its id.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description What it is for.
+             * @example chat
+             */
+            readonly name: string;
+            /**
+             * @description The address of the receiver.
+             * @example https://chat.example.org/hooks/news
+             */
+            readonly url: string;
+            /**
+             * @description What it is told about.
+             * @example [
+             *       "notice.published"
+             *     ]
+             */
+            readonly events: readonly ("notice.published" | "feedback.created")[];
+            /**
+             * Format: date-time
+             * @description The date when it was added.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+            /**
+             * Format: int64
+             * @description The number of deliveries that wait, or wait to be tried again.
+             * @example 2
+             */
+            readonly pending: number;
+            /**
+             * Format: int64
+             * @description The number of deliveries that were given up in the last 30 days.
+             * @example 2
+             */
+            readonly dead: number;
+        };
+        readonly WebhookFields: {
+            /**
+             * @description What the webhook is for, 1 to 50 characters on one line. No two webhooks have the same name.
+             * @example chat
+             */
+            readonly name: string;
+            /**
+             * @description The address of the receiver, which begins with `https://`.
+             * @example https://chat.example.org/hooks/news
+             */
+            readonly url: string;
+            /**
+             * @description What the receiver is told about, at least one: `notice.published` or `feedback.created`.
+             * @example [
+             *       "notice.published"
+             *     ]
+             */
+            readonly events: readonly ("notice.published" | "feedback.created")[];
+        };
+        /** @description The answer to adding a webhook, or to replacing its secret. */
+        readonly WebhookSecret: {
+            /**
+             * @description The id of the webhook.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description The secret with which deliveries are signed. It is not shown again.
+             * @example whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=
+             */
+            readonly secret: string;
+        };
+        /** @description The webhooks. */
+        readonly Webhooks: {
+            /** @description The webhooks by name. */
+            readonly webhooks: readonly components["schemas"]["Webhook"][];
         };
         /** @description The reason why a post is in a feed. */
         readonly Why: {
@@ -6300,6 +6637,216 @@ export interface operations {
             readonly path: {
                 /** @description The id of the key, or its name */
                 readonly key_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_webhooks: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Webhooks"];
+                };
+            };
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly add_webhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["WebhookFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["WebhookFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_WebhookSecret"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly remove_webhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the webhook, or its name */
+                readonly webhook_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly rotate_webhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the webhook, or its name */
+                readonly webhook_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_WebhookSecret"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly test_webhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the webhook, or its name */
+                readonly webhook_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Queued"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_webhook_deliveries: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Deliveries"];
+                };
+            };
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly retry_webhook_delivery: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the delivery */
+                readonly delivery_obi: string;
             };
             readonly cookie?: never;
         };

@@ -34,6 +34,13 @@ export const OPERATIONS = {
     getKeys: { id: "get_keys", method: "GET", path: "/get_keys", query: [], answers: "result" },
     addKey: { id: "add_key", method: "POST", path: "/add_key", query: [], answers: "result" },
     removeKey: { id: "remove_key", method: "GET", path: "/remove_key/{key_obi}", query: [], answers: "result" },
+    getWebhooks: { id: "get_webhooks", method: "GET", path: "/get_webhooks", query: [], answers: "result" },
+    addWebhook: { id: "add_webhook", method: "POST", path: "/add_webhook", query: [], answers: "result" },
+    removeWebhook: { id: "remove_webhook", method: "GET", path: "/remove_webhook/{webhook_obi}", query: [], answers: "result" },
+    rotateWebhook: { id: "rotate_webhook", method: "GET", path: "/rotate_webhook/{webhook_obi}", query: [], answers: "result" },
+    testWebhook: { id: "test_webhook", method: "GET", path: "/test_webhook/{webhook_obi}", query: [], answers: "result" },
+    getWebhookDeliveries: { id: "get_webhook_deliveries", method: "GET", path: "/get_webhook_deliveries", query: [], answers: "result" },
+    retryWebhookDelivery: { id: "retry_webhook_delivery", method: "GET", path: "/retry_webhook_delivery/{delivery_obi}", query: [], answers: "result" },
     getAudit: { id: "get_audit", method: "GET", path: "/get_audit", query: ["before","limit","action","actor","subject"], answers: "result" },
     verifyAudit: { id: "verify_audit", method: "GET", path: "/verify_audit", query: ["head"], answers: "result" },
     getAllNotice: { id: "get_all_notice", method: "GET", path: "/get_all_notice", query: ["format"], answers: "result" },
@@ -252,6 +259,41 @@ export abstract class Operations {
     /** Revokes an API key: its next request fails. For administrators. `GET /remove_key/{key_obi}` */
     removeKey(input: Input<"removeKey">, options?: CallOptions): Answer<"removeKey"> {
         return this.call("removeKey", input, options);
+    }
+
+    /** Lists the webhooks, without their secrets. For administrators. `GET /get_webhooks` */
+    getWebhooks(options?: CallOptions): Answer<"getWebhooks"> {
+        return this.call("getWebhooks", undefined, options);
+    }
+
+    /** Adds a webhook: another system that is told about what happens from now on. For administrators. `POST /add_webhook` */
+    addWebhook(input: Input<"addWebhook">, options?: CallOptions): Answer<"addWebhook"> {
+        return this.call("addWebhook", input, options);
+    }
+
+    /** Removes a webhook and what it has not been told yet. For administrators. `GET /remove_webhook/{webhook_obi}` */
+    removeWebhook(input: Input<"removeWebhook">, options?: CallOptions): Answer<"removeWebhook"> {
+        return this.call("removeWebhook", input, options);
+    }
+
+    /** Gives a webhook a new secret; the one before also signs for 24 hours. For administrators. `GET /rotate_webhook/{webhook_obi}` */
+    rotateWebhook(input: Input<"rotateWebhook">, options?: CallOptions): Answer<"rotateWebhook"> {
+        return this.call("rotateWebhook", input, options);
+    }
+
+    /** Queues a delivery of the event `ping` to a webhook. For administrators. `GET /test_webhook/{webhook_obi}` */
+    testWebhook(input: Input<"testWebhook">, options?: CallOptions): Answer<"testWebhook"> {
+        return this.call("testWebhook", input, options);
+    }
+
+    /** Lists the deliveries of webhooks that wait or were given up, latest first. For administrators. `GET /get_webhook_deliveries` */
+    getWebhookDeliveries(options?: CallOptions): Answer<"getWebhookDeliveries"> {
+        return this.call("getWebhookDeliveries", undefined, options);
+    }
+
+    /** Sends a delivery of a webhook again that waits or was given up. For administrators. `GET /retry_webhook_delivery/{delivery_obi}` */
+    retryWebhookDelivery(input: Input<"retryWebhookDelivery">, options?: CallOptions): Answer<"retryWebhookDelivery"> {
+        return this.call("retryWebhookDelivery", input, options);
     }
 
     /** Lists what administrators, operators and API keys have done, latest first. For administrators. `GET /get_audit` */

@@ -44,6 +44,8 @@ export const READS: ReadonlySet<Operation> = new Set<Operation>([
     "getTopicNewsfeed",
     "getUserLatelySearch",
     "getUserinfo",
+    "getWebhookDeliveries",
+    "getWebhooks",
     "healthz",
     "home",
     "openapiJson",
