@@ -160,7 +160,7 @@ impl Service {
 }
 
 impl Server {
-    fn status(&self) -> Result<Status> {
+    pub(crate) fn status(&self) -> Result<Status> {
         self.get(&["get_status"], &[])
     }
 }

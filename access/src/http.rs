@@ -13,7 +13,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use tidings_core::answer::SUCCESS;
 use ureq::http::{Request, Response, header};
 use ureq::tls::{RootCerts, TlsConfig};
-use ureq::{Agent, Body, SendBody};
+use ureq::{Agent, AsSendBody, Body, SendBody};
 use url::Url;
 use zeroize::Zeroizing;
 
@@ -77,6 +77,14 @@ impl FromStr for Address {
     }
 }
 
+impl Address {
+    /// Returns the host, with the port if it is not that of the scheme.
+    pub fn host(&self) -> &str {
+        let rest = self.0.split_once("://").map_or(self.0.as_str(), |(_, rest)| rest);
+        rest.split_once('/').map_or(rest, |(host, _)| host)
+    }
+}
+
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -111,7 +119,6 @@ impl Server {
             .user_agent(concat!("tidings-access/", env!("CARGO_PKG_VERSION")))
             .timeout_resolve(Some(CONNECT))
             .timeout_connect(Some(CONNECT))
-            .timeout_per_read(Some(READ))
             .timeout_per_write(Some(READ));
         Self {
             address,
@@ -124,6 +131,11 @@ impl Server {
     /// Returns the address.
     pub fn address(&self) -> &Address {
         &self.address
+    }
+
+    /// Returns the token or the API key.
+    pub(crate) fn token(&self) -> Option<&str> {
+        self.token.as_deref().map(|token| token.as_str())
     }
 
     /// Returns the id of the member as whom operations are called; `None` if they are called as who administers.
@@ -229,6 +241,18 @@ impl Server {
         query: &Query<'_>,
         body: Option<(&mut dyn Read, &str)>,
     ) -> Result<Response<Body>> {
+        self.send_within(method, path, query, body, READ)
+    }
+
+    /// Sends a request. `read` is the time limit between two parts of its response.
+    pub(crate) fn send_within(
+        &self,
+        method: &str,
+        path: &[&str],
+        query: &Query<'_>,
+        body: Option<(&mut dyn Read, &str)>,
+        read: Duration,
+    ) -> Result<Response<Body>> {
         let mut url = self.address.0.clone();
         for segment in path {
             url.push('/');
@@ -250,16 +274,25 @@ impl Server {
         let response = match body {
             Some((body, content_type)) => {
                 let request = request.header(header::CONTENT_TYPE, content_type);
-                request.body(SendBody::from_reader(body)).map(|request| self.agent.run(request))
+                request.body(SendBody::from_reader(body)).map(|request| self.run_within(request, read))
             }
-            None => request.body(()).map(|request| self.agent.run(request)),
+            None => request.body(()).map(|request| self.run_within(request, read)),
         };
         let response = response.map_err(|_| self.unexpected("no valid request"))?;
         response.map_err(|error| self.unreachable(&error))
     }
 
+    fn run_within(
+        &self,
+        request: Request<impl AsSendBody>,
+        read: Duration,
+    ) -> Result<Response<Body>, ureq::Error> {
+        let request = self.agent.configure_request(request).timeout_per_read(Some(read)).build();
+        self.agent.run(request)
+    }
+
     /// Reads an answer and returns it if it is a success.
-    fn read(&self, mut response: Response<Body>) -> Result<Vec<u8>> {
+    pub(crate) fn read(&self, mut response: Response<Body>) -> Result<Vec<u8>> {
         let status = response.status();
         let number = |name| response.headers().get(name)?.to_str().ok()?.parse::<u64>().ok();
         let retry_after_s = number(header::RETRY_AFTER);
