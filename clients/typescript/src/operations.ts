@@ -110,7 +110,7 @@ export const OPERATIONS = {
     getLogDate: { id: "get_log_date", method: "GET", path: "/get_log_date/{months}/{days}/{hours}/{limit}", query: [], answers: "result" },
     getLogUser: { id: "get_log_user", method: "GET", path: "/get_log_user/{user_id}/{limit}", query: [], answers: "result" },
     getLogUserDate: { id: "get_log_user_date", method: "GET", path: "/get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}", query: [], answers: "result" },
-    getLog: { id: "get_log", method: "GET", path: "/get_log", query: ["member","result","path","since","before","limit"], answers: "result" },
+    getLog: { id: "get_log", method: "GET", path: "/get_log", query: ["member","result","path","since","until","before","limit"], answers: "result" },
     getAnalysisOfDays: { id: "get_analysis_of_days", method: "GET", path: "/get_analysis_of_days/{first}/{last}", query: [], answers: "result" },
     getStatus: { id: "get_status", method: "GET", path: "/get_status", query: [], answers: "result" },
     getAnalysis: { id: "get_analysis", method: "GET", path: "/get_analysis", query: [], answers: "result" },
