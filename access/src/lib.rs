@@ -33,11 +33,13 @@ mod member;
 mod notice;
 mod post;
 mod search;
+mod sign_in;
 
 pub use error::{Error, Refusal, Result};
 pub use export::Take;
 pub use feed::{Feed, FeedPage};
 pub use http::{Address, InvalidAddress, Server};
+pub use sign_in::{SignedIn, expiry};
 
 /// A service, with the caller of its operations. Cheap to clone.
 #[derive(Clone)]
