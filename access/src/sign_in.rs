@@ -2,13 +2,14 @@
 
 use data_encoding::BASE64URL_NOPAD;
 use serde::Deserialize;
-use tidings_core::account::{AccessToken, SignIn};
+use serde::de::IgnoredAny;
+use tidings_core::account::{AccessToken, Sessions, SignIn};
 use tidings_core::clock::Timestamp;
 use tidings_core::error::Code;
 use zeroize::Zeroizing;
 
 use crate::Service;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::http::{Address, Server};
 
 /// A member who has signed in.
@@ -42,11 +43,12 @@ impl Server {
     /// Checks that the server accepts the API key, whatever its scopes are.
     ///
     /// # Errors
-    /// `Not admin` with [`Code::BadToken`] if it does not; when the server does not answer.
+    /// `bad token` if it does not; when the server does not answer.
     pub fn check_key(&self) -> Result<()> {
-        match self.get::<serde::de::IgnoredAny>(&["check_admin"], &[]) {
-            // A key is never an administrator; a key that the server does not accept has another code.
-            Err(Error::Refused(refusal)) if refusal.code == Some(Code::NotAdmin) => Ok(()),
+        let query = [("limit", Some("1".to_owned()))];
+        match self.get::<IgnoredAny>(&["get_members"], &query) {
+            // The server looks a key up before it checks the scopes.
+            Err(error) if error.code() == Some(Code::MissingScope) => Ok(()),
             answer => answer.map(|_| ()),
         }
     }
@@ -56,14 +58,13 @@ impl Server {
     /// # Errors
     /// When the server does not answer, or refuses.
     pub fn sign_out(&self) -> Result<()> {
-        let ended =
-            self.get::<tidings_core::account::Sessions>(&["get_sessions"], &[]).and_then(|sessions| {
-                match sessions.sessions.iter().find(|session| session.current == 1) {
-                    Some(session) => self.done(&["sign_out_session", &session.id]),
-                    // The disk of the server was full at the sign-in, so the token ends only with all others.
-                    None => self.done(&["sign_out_all"]),
-                }
-            });
+        let ended = self.get::<Sessions>(&["get_sessions"], &[]).and_then(|sessions| {
+            match sessions.sessions.iter().find(|session| session.current == 1) {
+                Some(session) => self.done(&["sign_out_session", &session.id]),
+                // The disk of the server was full at the sign-in, so the token ends only with all others.
+                None => self.done(&["sign_out_all"]),
+            }
+        });
         match ended {
             Err(error) if error.code() == Some(Code::BadToken) => Ok(()),
             ended => ended,

@@ -62,9 +62,14 @@ pub(crate) fn explained(global: &Global, failure: Failure) -> Failure {
         )),
         Ok(Some(SignIn::Profile(_, name, profile))) => {
             let (who, server) = (profile.who(), &profile.server);
+            if profile.member.is_none() {
+                return failure.with_advice(format!(
+                    "{server} does not accept the API key of the profile {name}, or this needs a member: store another key \
+                     with tidings login --profile {name} --key-file F"
+                ));
+            }
             let why = match profile.expires {
                 Some(end) if end <= Clock::system().now() => format!("expired on {}, {}", local(end), zone()),
-                _ if profile.member.is_none() => "is revoked, or this needs a member".to_owned(),
                 _ => "is no longer valid".to_owned(),
             };
             failure.with_advice(format!(

@@ -36,7 +36,10 @@ pub(crate) struct Login {
     #[arg(long, value_name = "F", conflicts_with_all = ["id", "password_stdin", "password_file", "otp"])]
     key_file: Option<PathBuf>,
     /// Store the secret in a file that only you can read, not in the keyring of the system
-    #[arg(long, env = "TIDINGS_NO_KEYRING", num_args = 0..=1, default_missing_value = "true")]
+    #[arg(
+        long, env = "TIDINGS_NO_KEYRING", num_args = 0..=1, default_missing_value = "true",
+        value_parser = clap::builder::BoolishValueParser::new()
+    )]
     no_keyring: Option<bool>,
 }
 
