@@ -11,6 +11,8 @@ use tidings_tests::{Output, PASSWORD, Server, command, run};
 
 mod choice;
 mod faults;
+#[cfg(target_os = "linux")]
+mod keyring;
 mod tls;
 
 /// The home of a user, whose commands run on servers.

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 use tempfile::TempDir;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
@@ -61,6 +61,8 @@ impl TlsProxy {
 /// Makes an authority, writes its certificate to a file, and returns a configuration with a certificate of it.
 fn certify(authority: &Path) -> ServerConfig {
     let mut params = CertificateParams::default();
+    // Two authorities have two names, so that a certificate of the one is unknown to the other.
+    params.distinguished_name.push(DnType::CommonName, authority.display().to_string());
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let key = KeyPair::generate().unwrap();
     std::fs::write(authority, params.self_signed(&key).unwrap().pem()).unwrap();

@@ -58,8 +58,7 @@ impl Secrets {
         let entry = entry(name, profile);
         if keyring && keyring::set(&entry, secret) {
             profile.secret = Some(Place::Keyring);
-            // An earlier secret in the file is of no use.
-            return self.forget(&entry);
+            return Ok(());
         }
         let mut contents = self.read()?;
         if let Some(mut earlier) = contents.0.insert(entry, secret.to_owned()) {
@@ -193,8 +192,13 @@ mod keyring {
     }
 
     fn failed(error: &Error) -> Failure {
+        let cause = match Entry::store_status() {
+            Err(cause) => cause,
+            Ok(()) => error,
+        };
         Failure::system(format!(
-            "the keyring does not give the secret ({error}): unlock it, or sign in with tidings login --no-keyring"
+            "the keyring of the system does not answer ({cause}): use the desktop session in which you signed in, or sign \
+             in here with tidings login --no-keyring"
         ))
     }
 }

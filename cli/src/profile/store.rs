@@ -131,11 +131,15 @@ impl Locked<'_> {
         keyring: bool,
     ) -> Result<(Profile, Profiles), Failure> {
         self.store.secrets.insert(name, &mut profile, secret, keyring)?;
-        self.profiles.0.insert(name.to_owned(), profile.clone());
+        let earlier = self.profiles.0.insert(name.to_owned(), profile.clone());
         if let Err(failure) = self.save() {
             // Without its profile the secret is of no use. The failure to write matters more than one to clean up.
             let _ = self.store.secrets.remove(name, &mut profile);
             return Err(failure);
+        }
+        if let Some(mut earlier) = earlier.filter(|earlier| earlier.secret != profile.secret) {
+            // An earlier secret elsewhere is of no use. A keyring that does not answer keeps it.
+            let _ = self.store.secrets.remove(name, &mut earlier);
         }
         Ok((profile, self.profiles))
     }
