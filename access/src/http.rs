@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use rustls::{CertificateError, Error as TlsError};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use tidings_core::answer::SUCCESS;
@@ -279,7 +280,7 @@ impl Server {
             None => request.body(()).map(|request| self.run_within(request, read)),
         };
         let response = response.map_err(|_| self.unexpected("no valid request"))?;
-        response.map_err(|error| self.unreachable(&error))
+        response.map_err(|error| self.unreachable(&cause(&error)))
     }
 
     fn run_within(
@@ -320,6 +321,26 @@ impl Server {
 
     pub(crate) fn unreachable(&self, error: &impl fmt::Display) -> Error {
         Error::Unreachable { server: self.address.to_string(), cause: error.to_string() }
+    }
+}
+
+/// Returns why a server did not answer, and what to do if its certificate is the reason.
+fn cause(error: &ureq::Error) -> String {
+    let certificate = match error {
+        ureq::Error::Io(error) => error.get_ref().and_then(|cause| cause.downcast_ref()),
+        ureq::Error::Rustls(error) => Some(error),
+        _ => None,
+    };
+    match certificate {
+        // macOS and Windows tell only with `Other` that they do not know the authority.
+        Some(TlsError::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::Other(_))) => {
+            format!(
+                "the certificate is not trusted ({error}): if its authority is private, add it to the system, or name the \
+                 file of its certificate in SSL_CERT_FILE"
+            )
+        }
+        Some(TlsError::InvalidCertificate(_)) => format!("the certificate is not valid ({error})"),
+        _ => error.to_string(),
     }
 }
 

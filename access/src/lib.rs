@@ -34,6 +34,7 @@ mod member;
 mod notice;
 mod post;
 mod search;
+mod sign_in;
 mod watch;
 mod webhook;
 
@@ -42,6 +43,7 @@ pub use events::{Event, Events};
 pub use export::Take;
 pub use feed::{Feed, FeedPage};
 pub use http::{Address, InvalidAddress, Server};
+pub use sign_in::{SignedIn, expiry};
 pub use watch::{Link, Look, Watch};
 
 /// A service, with the caller of its operations. Cheap to clone.

@@ -1,11 +1,12 @@
 //! The command line as clap parses it; each command group is in its own file.
 
+use clap::error::ErrorKind;
 use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::global::{Color, Global, color};
 use crate::{
     act, admin, analysis, audit, backup, bench, blacklist, check, demo, describe, feed, feedback, init, key,
-    member, notice, post, roster, search, settings, store, tui, webhook, words,
+    login, member, notice, post, profile, roster, search, settings, store, tui, webhook, words,
 };
 
 /// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, in one SQLite file.
@@ -30,7 +31,12 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
     };
     let mut command = Cli::command().color(choice);
     let matches = command.try_get_matches_from_mut(std::env::args_os())?;
-    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    cli.global.settle(&matches).map_err(|[one, other]| {
+        let message = format!("{one} names a database, and {other} a server: leave one of them out");
+        command.error(ErrorKind::ArgumentConflict, message)
+    })?;
+    Ok(cli)
 }
 
 #[derive(Debug, Subcommand)]
@@ -49,6 +55,19 @@ pub(crate) enum Command {
     /// Fill an empty database with generated members, posts and weeks of traffic, to try tidings out
     #[command(after_help = "Example: tidings --db demo.db demo --days 60")]
     Demo(demo::Demo),
+    /// Sign in to a server, so that commands with --server or --profile work there
+    #[command(
+        after_help = "Examples:\n  tidings login --server https://tidings.example.org ann\n  tidings login --server https://tidings.example.org --key-file importer.key"
+    )]
+    Login(login::Login),
+    /// Sign out of a server
+    #[command(
+        after_help = "Examples:\n  tidings logout --server https://tidings.example.org\n  tidings logout --all"
+    )]
+    Logout(login::Logout),
+    /// Manage the profiles, which are the sign-ins of tidings login
+    #[command(subcommand)]
+    Profile(profile::Command),
     /// Manage members
     #[command(subcommand)]
     Member(member::Member),

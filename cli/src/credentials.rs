@@ -1,26 +1,158 @@
-//! Who signs in to the server that `--server` names.
+//! Who signs in to the server that `--server` or `--profile` names.
 
-use tidings_access::Server;
+use std::env::VarError;
+
+use tidings_access::{Address, Server, Service};
+use tidings_core::clock::Clock;
+use tidings_core::error::Code;
 use zeroize::Zeroizing;
 
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::output::{local, zone};
+use crate::profile::{self, Chosen, Profile, Store};
 
 /// The variable with an API key or an access token.
 const KEY: &str = "TIDINGS_SERVER_KEY";
 
+/// Who signs in.
+enum SignIn {
+    /// Whose key the variable has.
+    Variable(Address, Zeroizing<String>),
+    /// A profile, with its name.
+    Profile(Store, String, Profile),
+    /// Nobody: operations are called as a guest.
+    Nobody(Address),
+}
+
 /// Returns the server that the options name; `None` if they name a database.
 ///
 /// # Errors
-/// When the key is not text.
+/// When it is not clear who signs in, or their secret cannot be read; when the token in the variable is not that of the
+/// member whom `--as` names.
 pub(crate) fn server(global: &Global) -> Result<Option<Server>, Failure> {
-    let Some(address) = &global.server else { return Ok(None) };
-    let key = match std::env::var(KEY) {
-        Ok(key) => Some(Zeroizing::new(key.trim().to_owned())).filter(|key| !key.is_empty()),
-        Err(std::env::VarError::NotPresent) => None,
-        Err(std::env::VarError::NotUnicode(_)) => {
-            return Err(Failure::usage(format!("{KEY} is neither an API key nor an access token")));
+    let acting = global.acting.as_deref();
+    let server = match choose(global)? {
+        None => return Ok(None),
+        Some(SignIn::Variable(address, key)) => {
+            let server = Server::new(address, Some(key), acting);
+            if let Some(id) = acting {
+                check_member(&server, id)?;
+            }
+            server
         }
+        Some(SignIn::Profile(store, name, profile)) => {
+            let secret = store.secret(&name, &profile)?;
+            Server::new(profile.server, Some(secret), acting)
+        }
+        Some(SignIn::Nobody(address)) => Server::new(address, None, None),
     };
-    Ok(Some(Server::new(address.clone(), key, global.acting.as_deref())))
+    Ok(Some(server))
+}
+
+/// Explains the failure of a command whose sign-in the server did not accept.
+pub(crate) fn explained(global: &Global, failure: Failure) -> Failure {
+    if failure.code() != Some(Code::BadToken) {
+        return failure;
+    }
+    match choose(global) {
+        Ok(Some(SignIn::Variable(address, _))) => failure.with_advice(format!(
+            "{address} does not accept the key in {KEY}: it is wrong, revoked or expired, or it is an API key where a \
+             member is needed"
+        )),
+        Ok(Some(SignIn::Profile(_, name, profile))) => {
+            let (who, server) = (profile.who(), &profile.server);
+            if profile.member.is_none() {
+                return failure.with_advice(format!(
+                    "{server} does not accept the API key of the profile {name}, or this needs a member: store another key \
+                     with tidings login --profile {name} --key-file F"
+                ));
+            }
+            let why = match profile.expires {
+                Some(end) if end <= Clock::system().now() => format!("expired on {}, {}", local(end), zone()),
+                _ => "is no longer valid".to_owned(),
+            };
+            failure.with_advice(format!(
+                "the sign-in of {who} at {server} {why}: sign in again with tidings login --profile {name}"
+            ))
+        }
+        Ok(Some(SignIn::Nobody(address))) => failure
+            .with_advice(format!("nobody is signed in at {address}: tidings login --server {address} ID")),
+        // It is a database, or the first failure says more than this one.
+        Ok(None) | Err(_) => failure,
+    }
+}
+
+/// Chooses who signs in; `None` if the options name a database.
+fn choose(global: &Global) -> Result<Option<SignIn>, Failure> {
+    let acting = global.acting.as_deref();
+    if let Some(name) = &global.profile {
+        let store = Store::of_user()?;
+        let profiles = store.profiles()?;
+        let profile = profiles.get(name).ok_or_else(|| profile::unknown(name))?;
+        if let Some(address) = global.server.as_ref().filter(|address| **address != profile.server) {
+            let server = &profile.server;
+            return Err(Failure::usage(format!(
+                "the profile {name} is for {server}, and --server names {address}: leave one of them out"
+            )));
+        }
+        return match acting {
+            Some(id) if !profile.is_of(id) => stored(&profile.server, Some(id)),
+            _ => Ok(SignIn::Profile(store, name.clone(), profile.clone())),
+        }
+        .map(Some);
+    }
+    let Some(address) = &global.server else { return Ok(None) };
+    Ok(Some(match key()? {
+        Some(key) => SignIn::Variable(address.clone(), key),
+        None => stored(address, acting)?,
+    }))
+}
+
+/// Chooses the stored sign-in at an address.
+fn stored(address: &Address, acting: Option<&str>) -> Result<SignIn, Failure> {
+    // Without a place for sign-ins nobody has signed in.
+    let Ok(store) = Store::of_user() else { return nobody(address, acting) };
+    match store.profiles()?.at(address, acting) {
+        Chosen::One(name, profile) => {
+            let (name, profile) = (name.to_owned(), profile.clone());
+            Ok(SignIn::Profile(store, name, profile))
+        }
+        Chosen::None => nobody(address, acting),
+        Chosen::Several(names) => {
+            let names = names.join(", ");
+            Err(Failure::usage(format!(
+                "there are several sign-ins at {address}: choose one with --profile: {names}"
+            )))
+        }
+    }
+}
+
+fn nobody(address: &Address, acting: Option<&str>) -> Result<SignIn, Failure> {
+    match acting {
+        None => Ok(SignIn::Nobody(address.clone())),
+        Some(id) => Err(Failure::usage(format!(
+            "{id:?} is not signed in at {address}: tidings login --server {address} {id}"
+        ))),
+    }
+}
+
+/// Returns the key in the variable; `None` if it has none.
+fn key() -> Result<Option<Zeroizing<String>>, Failure> {
+    match std::env::var(KEY).map(Zeroizing::new) {
+        Ok(key) => Ok(Some(Zeroizing::new(key.trim().to_owned())).filter(|key| !key.is_empty())),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => {
+            Err(Failure::usage(format!("{KEY} is neither an API key nor an access token")))
+        }
+    }
+}
+
+/// Checks that the token in the variable is that of the member whom `--as` names, because commands act in their name.
+fn check_member(server: &Server, id: &str) -> Result<(), Failure> {
+    let own = Service::on_server(server.clone()).user_info(id)?.user_id;
+    if own.eq_ignore_ascii_case(id) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("{KEY} has the token of {own:?}, and --as names {id:?}")))
 }

@@ -1,5 +1,6 @@
 //! The failure of a command: its message and its exit status.
 
+use std::fmt;
 use std::path::Path;
 
 use tidings_access::Error as AccessError;
@@ -15,6 +16,8 @@ pub(crate) struct Failure {
     status: u8,
     /// The object that `--json` prints.
     json: Vec<u8>,
+    /// The condition of a refused operation, if it is known.
+    code: Option<Code>,
 }
 
 /// The operation was refused.
@@ -29,28 +32,38 @@ pub(crate) const INTERRUPTED: u8 = 130;
 impl Failure {
     /// Returns the failure of an invalid command line or setting.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self { message: message.into(), status: USAGE, json: answer::refusal("bad request") }
+        Self { message: message.into(), status: USAGE, json: answer::refusal("bad request"), code: None }
     }
 
     /// Returns the failure of a file or of the system.
     pub(crate) fn system(message: impl Into<String>) -> Self {
-        Self { message: message.into(), status: SYSTEM, json: answer::refusal("internal error") }
+        Self { message: message.into(), status: SYSTEM, json: answer::refusal("internal error"), code: None }
     }
 
     /// Returns the failure of a refused operation; `message` says what to do about it.
     pub(crate) fn refused(error: &AccessError, message: impl Into<String>) -> Self {
         let message = format!("{error}: {}", message.into());
-        Self { message, status: status(error), json: json(error) }
+        Self { message, status: status(error), json: json(error), code: error.code() }
     }
 
     /// Returns the failure of work stopped by Ctrl-C; `message` says what has been done so far.
     pub(crate) fn interrupted(message: impl Into<String>) -> Self {
-        Self { message: message.into(), status: INTERRUPTED, json: answer::refusal("interrupted") }
+        Self {
+            message: message.into(),
+            status: INTERRUPTED,
+            json: answer::refusal("interrupted"),
+            code: None,
+        }
     }
 
     /// Returns the failure of a change to a file that another process uses.
     pub(crate) fn in_use(message: impl Into<String>) -> Self {
-        Self { message: message.into(), status: SYSTEM, json: answer::failure(&Error::Overloaded) }
+        Self {
+            message: message.into(),
+            status: SYSTEM,
+            json: answer::failure(&Error::Overloaded),
+            code: None,
+        }
     }
 
     /// The message for people.
@@ -63,6 +76,17 @@ impl Failure {
         &self.json
     }
 
+    /// The condition of a refused operation, if it is known.
+    pub(crate) const fn code(&self) -> Option<Code> {
+        self.code
+    }
+
+    /// Returns the failure with other advice after the `result` text.
+    pub(crate) fn with_advice(self, advice: impl fmt::Display) -> Self {
+        let result = self.message.split_once(": ").map_or(&*self.message, |(result, _)| result);
+        Self { message: format!("{result}: {advice}"), ..self }
+    }
+
     /// The exit status.
     pub(crate) const fn status(&self) -> u8 {
         self.status
@@ -70,7 +94,7 @@ impl Failure {
 
     /// Returns the failure of a command that the user declined when asked.
     pub(crate) fn declined(message: impl Into<String>) -> Self {
-        Self { message: message.into(), status: REFUSED, json: answer::refusal("bad request") }
+        Self { message: message.into(), status: REFUSED, json: answer::refusal("bad request"), code: None }
     }
 }
 
@@ -89,7 +113,7 @@ impl From<AccessError> for Failure {
             SYSTEM if !is_overloaded => advice,
             _ => format!("{error}: {advice}"),
         };
-        Self { message, status: status(&error), json: json(&error) }
+        Self { message, status: status(&error), json: json(&error), code: error.code() }
     }
 }
 

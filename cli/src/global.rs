@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, ValueEnum};
 use tidings_access::Address;
 use tidings_core::Location;
 
@@ -20,6 +21,9 @@ pub(crate) struct Global {
     /// The address of a server, such as <https://tidings.example.org>, instead of a database: see tidings login
     #[arg(long, global = true, env = "TIDINGS_SERVER", value_name = "URL", hide_env_values = true)]
     pub(crate) server: Option<Address>,
+    /// The sign-in on a server, instead of a database: see tidings profile list
+    #[arg(long, global = true, env = "TIDINGS_PROFILE", value_name = "NAME", hide_env_values = true)]
+    pub(crate) profile: Option<String>,
     /// A TOML file with settings [default: ./tidings.toml, if it exists]
     #[arg(long, global = true, env = "TIDINGS_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -35,6 +39,33 @@ pub(crate) struct Global {
     /// When to use colours; auto uses them on a terminal unless `NO_COLOR` is set
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
+}
+
+impl Global {
+    /// Returns whether the options name a server, not a database.
+    pub(crate) fn names_server(&self) -> bool {
+        self.server.is_some() || self.profile.is_some()
+    }
+
+    /// Applies that an option takes precedence over the variables of others that name a database or a server, so that a
+    /// script that names its database does not change a server.
+    ///
+    /// # Errors
+    /// The two options, if both are given and contradict each other.
+    pub(crate) fn settle(&mut self, matches: &ArgMatches) -> Result<(), [&'static str; 2]> {
+        let is_flag = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
+        let [db, server, profile] = [settings::DB, "server", "profile"].map(is_flag);
+        if db && (server || profile) {
+            return Err(["--db", if server { "--server" } else { "--profile" }]);
+        }
+        if db || (profile && !server) {
+            self.server = self.server.take().filter(|_| server);
+        }
+        if db || (server && !profile) {
+            self.profile = self.profile.take().filter(|_| profile);
+        }
+        Ok(())
+    }
 }
 
 /// Returns when to use colours, even if clap cannot parse the command line.

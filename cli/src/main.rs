@@ -29,12 +29,14 @@ mod init;
 mod input;
 mod interrupt;
 mod key;
+mod login;
 mod member;
 mod misuse;
 mod notice;
 mod output;
 mod password;
 mod post;
+mod profile;
 mod progress;
 mod raw_args;
 mod roster;
@@ -68,7 +70,10 @@ fn main() -> ExitCode {
     match args::parse() {
         Ok(Cli { global, command }) => {
             let output = Output::new(&global);
-            run(&global, command).unwrap_or_else(|failure| output.failed(&failure))
+            let signs_in = matches!(command, Command::Login(_) | Command::Logout(_) | Command::Profile(_));
+            let explained =
+                |failure| if signs_in { failure } else { credentials::explained(&global, failure) };
+            run(&global, command).unwrap_or_else(|failure| output.failed(&explained(failure)))
         }
         Err(refused) => misuse::report(refused),
     }
@@ -81,7 +86,7 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         | Command::Restore(_)
         | Command::Store(_)
         | Command::Check(_)
-            if global.server.is_some() =>
+            if global.names_server() =>
         {
             Err(session::needs_database())
         }
@@ -116,5 +121,8 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Completions(args) => describe::completions(&args, Cli::command()),
         Command::Man(args) => describe::man(global, &args, Cli::command()),
         Command::Openapi => describe::openapi(global),
+        Command::Login(args) => login::run(global, &args),
+        Command::Logout(args) => login::log_out(global, &args),
+        Command::Profile(command) => profile::run(global, &command),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, IsTerminal as _, Read, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -31,6 +31,11 @@ pub(crate) fn present(args: &Password) -> Result<Zeroizing<String>, Failure> {
     given(args)?.map_or_else(|| prompt("Password: "), Ok)
 }
 
+/// Reads an API key from standard input or from a file, or asks for it.
+pub(crate) fn key(file: Option<&Path>) -> Result<Zeroizing<String>, Failure> {
+    read(file.is_none(), file, "the API key")?.map_or_else(|| prompt("API key: "), Ok)
+}
+
 /// Reads a new password from the source in `args`, or asks for it twice.
 pub(crate) fn new(args: &Password) -> Result<Zeroizing<String>, Failure> {
     if let Some(password) = given(args)? {
@@ -45,17 +50,22 @@ pub(crate) fn new(args: &Password) -> Result<Zeroizing<String>, Failure> {
 
 /// Reads the password from the source in `args`, if they name one.
 fn given(args: &Password) -> Result<Option<Zeroizing<String>>, Failure> {
-    if args.password_stdin {
+    read(args.password_stdin, args.password_file.as_deref(), "the password")
+}
+
+/// Reads a secret from its source, if there is one that is not a terminal; `what` is its name.
+fn read(stdin: bool, file: Option<&Path>, what: &str) -> Result<Option<Zeroizing<String>>, Failure> {
+    if stdin {
         if std::io::stdin().is_terminal() {
-            // On a terminal the password would be visible, so the command asks for it.
+            // On a terminal it would be visible, so the command asks for it.
             return Ok(None);
         }
-        return first_line(std::io::stdin().lock(), "standard input").map(Some);
+        return first_line(std::io::stdin().lock(), what, "standard input").map(Some);
     }
-    let Some(path) = &args.password_file else { return Ok(None) };
+    let Some(path) = file else { return Ok(None) };
     let name = path.display().to_string();
     let file = File::open(path).map_err(|e| Failure::system(format!("cannot read {name}: {e}")))?;
-    first_line(file, &name).map(Some)
+    first_line(file, what, &name).map(Some)
 }
 
 /// Asks for a password without showing it.
@@ -146,10 +156,10 @@ pub(crate) fn ask(prompt: &str) -> Result<Option<String>, Failure> {
     Ok((!line.is_empty()).then(|| line.to_owned()))
 }
 
-fn first_line(input: impl Read, name: &str) -> Result<Zeroizing<String>, Failure> {
+fn first_line(input: impl Read, what: &str, name: &str) -> Result<Zeroizing<String>, Failure> {
     let mut line = Zeroizing::new(String::new());
     let read = BufReader::new(input.take(BYTES_MAX)).read_line(&mut line);
-    read.map_err(|e| Failure::system(format!("cannot read the password from {name}: {e}")))?;
+    read.map_err(|e| Failure::system(format!("cannot read {what} from {name}: {e}")))?;
     let end = line.trim_end_matches(['\r', '\n']).len();
     line.truncate(end);
     Ok(line)

@@ -18,6 +18,7 @@ mod form;
 mod http;
 mod import;
 mod isolation;
+mod login;
 mod main_info;
 mod main_job;
 mod matrix;

@@ -1,0 +1,104 @@
+//! Signing in to a server, and out of it.
+
+use data_encoding::BASE64URL_NOPAD;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use tidings_core::account::{AccessToken, Sessions, SignIn};
+use tidings_core::clock::Timestamp;
+use tidings_core::error::Code;
+use zeroize::Zeroizing;
+
+use crate::Service;
+use crate::error::Result;
+use crate::http::{Address, Server};
+
+/// A member who has signed in.
+pub struct SignedIn {
+    /// The server, whose operations are called as this member.
+    pub server: Server,
+    /// The access token.
+    pub token: Zeroizing<String>,
+    /// The id with which the member signed up.
+    pub id: String,
+    /// Whether the member is an administrator.
+    pub is_admin: bool,
+}
+
+impl SignedIn {
+    /// Signs a member in with a password.
+    ///
+    /// # Errors
+    /// Those of [`Service::sign_in`].
+    pub fn new(address: Address, form: &SignIn) -> Result<Self> {
+        let guest = Service::on_server(Server::new(address.clone(), None, None));
+        let AccessToken { access_token } = guest.sign_in(form)?;
+        let token = Zeroizing::new(access_token);
+        let server = Server::new(address, Some(token.clone()), Some(&form.id));
+        let info = Service::on_server(server.clone()).user_info(&form.id)?;
+        Ok(Self { server, token, id: info.user_id, is_admin: info.admin == 1 })
+    }
+}
+
+impl Server {
+    /// Checks that the server accepts the API key, whatever its scopes are.
+    ///
+    /// # Errors
+    /// `bad token` if it does not; when the server does not answer.
+    pub fn check_key(&self) -> Result<()> {
+        let query = [("limit", Some("1".to_owned()))];
+        match self.get::<IgnoredAny>(&["get_members"], &query) {
+            // The server looks a key up before it checks the scopes.
+            Err(error) if error.code() == Some(Code::MissingScope) => Ok(()),
+            answer => answer.map(|_| ()),
+        }
+    }
+
+    /// Ends the session of the access token on the server. A token that the server no longer accepts is no error.
+    ///
+    /// # Errors
+    /// When the server does not answer, or refuses.
+    pub fn sign_out(&self) -> Result<()> {
+        let ended = self.get::<Sessions>(&["get_sessions"], &[]).and_then(|sessions| {
+            match sessions.sessions.iter().find(|session| session.current == 1) {
+                Some(session) => self.done(&["sign_out_session", &session.id]),
+                // The disk of the server was full at the sign-in, so the token ends only with all others.
+                None => self.done(&["sign_out_all"]),
+            }
+        });
+        match ended {
+            Err(error) if error.code() == Some(Code::BadToken) => Ok(()),
+            ended => ended,
+        }
+    }
+}
+
+/// Returns when an access token expires; `None` if it does not tell. The token is not verified.
+pub fn expiry(token: &str) -> Option<Timestamp> {
+    #[derive(Deserialize)]
+    struct Claims {
+        exp: i64,
+    }
+    let claims = BASE64URL_NOPAD.decode(token.split('.').nth(1)?.as_bytes()).ok()?;
+    let Claims { exp } = serde_json::from_slice(&claims).ok()?;
+    Some(Timestamp::from_millis(exp.checked_mul(1_000)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_expiry_of_a_token_is_among_its_claims() {
+        let token = |claims: &str| format!("e30.{}.c2ln", BASE64URL_NOPAD.encode(claims.as_bytes()));
+        let expires = Timestamp::from_millis(1_795_459_104_000);
+        assert_eq!(expiry(&token(r#"{"sub":"ann","exp":1795459104}"#)), Some(expires));
+        for other in [
+            token(r#"{"sub":"ann"}"#),
+            token(r#"{"exp":9223372036854775807}"#),
+            "tidings_00".into(),
+            "a.?.c".into(),
+        ] {
+            assert_eq!(expiry(&other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! `tidings login` and `logout`: sign-ins on servers.
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+use tidings_access::{Address, Error, Server, SignedIn, expiry};
+use tidings_core::account::SignIn;
+use tidings_core::clock::Timestamp;
+use tidings_core::error::Code;
+use zeroize::Zeroizing;
+
+use crate::failure::Failure;
+use crate::global::Global;
+use crate::output::{self, Output, Page, local, zone};
+use crate::password::{self, Password};
+use crate::profile::{self, Chosen, Place, Profile, Profiles, Store};
+
+mod name;
+
+#[derive(Debug, Args)]
+pub(crate) struct Login {
+    /// The member
+    id: Option<String>,
+    #[command(flatten)]
+    password: Password,
+    /// A code of the authenticator, or a recovery code, if the member has enabled the second factor
+    #[arg(long, value_name = "CODE")]
+    otp: Option<String>,
+    /// Sign in with an API key, not as a member; read it from standard input, up to the end of its first line
+    #[arg(long, conflicts_with_all = ["id", "password_stdin", "password_file", "otp", "key_file"])]
+    key_stdin: bool,
+    /// Sign in with an API key, not as a member; read it from a file, up to the end of its first line
+    #[arg(long, value_name = "F", conflicts_with_all = ["id", "password_stdin", "password_file", "otp"])]
+    key_file: Option<PathBuf>,
+    /// Store the secret in a file that only you can read, not in the keyring of the system
+    #[arg(
+        long, env = "TIDINGS_NO_KEYRING", num_args = 0..=1, default_missing_value = "true",
+        value_parser = clap::builder::BoolishValueParser::new()
+    )]
+    no_keyring: Option<bool>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Logout {
+    /// Sign out of every server
+    #[arg(long)]
+    all: bool,
+}
+
+/// The answer of `tidings login`.
+#[derive(Serialize)]
+struct Answer {
+    profile: String,
+    server: String,
+    /// `None` for an API key.
+    member: Option<String>,
+    admin: u8,
+    expires: Option<Timestamp>,
+    secret: Option<Place>,
+}
+
+/// A sign-in that the server has accepted.
+struct Accepted {
+    secret: Zeroizing<String>,
+    server: Server,
+    member: Option<String>,
+    is_admin: bool,
+}
+
+/// Signs in, and stores the sign-in.
+pub(crate) fn run(global: &Global, args: &Login) -> Result<ExitCode, Failure> {
+    if global.acting.is_some() {
+        return Err(Failure::usage("name the member as tidings login ID: leave --as out"));
+    }
+    let (store, out) = (Store::of_user()?, Output::new(global));
+    // Before it asks for a password, the command finds out whether it can store the sign-in.
+    let profiles = store.lock()?.profiles().clone();
+    let earlier = global.profile.as_ref().and_then(|name| Some((name, profiles.get(name)?)));
+    let address = match (&global.server, earlier) {
+        (Some(address), _) => address.clone(),
+        (None, Some((_, profile))) => profile.server.clone(),
+        (None, None) => asked(&out, "Server: ", "name the server: tidings login --server URL ID")?
+            .parse::<Address>()
+            .map_err(|error| Failure::usage(error.to_string()))?,
+    };
+    let is_key = args.key_stdin || args.key_file.is_some();
+    let id = match (is_key, &args.id, earlier.and_then(|(_, profile)| profile.member.clone())) {
+        (true, ..) => None,
+        (false, Some(id), _) => Some(id.clone()),
+        (false, None, Some(id)) => Some(id),
+        (false, None, None) => {
+            Some(asked(&out, "Member: ", &format!("name the member: tidings login --server {address} ID"))?)
+        }
+    };
+    let name = match &global.profile {
+        Some(name) => name::check(name)?.to_owned(),
+        None => name::of(&address, id.as_deref()),
+    };
+    check_same(&profiles, &name, &address, id.as_deref())?;
+    let accepted = match &id {
+        Some(id) => sign_in(args, address, id)?,
+        None => with_key(args, address)?,
+    };
+    let profile = Profile {
+        server: accepted.server.address().clone(),
+        member: accepted.member.clone(),
+        administrator: accepted.is_admin,
+        expires: expiry(&accepted.secret),
+        secret: None,
+    };
+    let keyring = !args.no_keyring.unwrap_or(false);
+    let stored = store.lock().and_then(|locked| {
+        check_same(locked.profiles(), &name, &profile.server, id.as_deref())?;
+        let replaced =
+            locked.profiles().get(&name).and_then(|earlier| store.find_secret(&name, earlier).ok().flatten());
+        Ok((locked.insert(&name, profile, &accepted.secret, keyring)?, replaced))
+    });
+    let ((profile, profiles), replaced) = match stored {
+        Ok(stored) => stored,
+        Err(failure) => {
+            if accepted.member.is_some() {
+                // A session whose token is stored nowhere is of no use. The failure to store it matters more.
+                let _ = accepted.server.sign_out();
+            }
+            return Err(failure);
+        }
+    };
+    if let Some(member) = &profile.member
+        && let Some(token) = replaced
+    {
+        // The session that this one replaces is of no use. It ends by itself if the server does not answer.
+        let _ = Server::new(profile.server.clone(), Some(token), Some(member)).sign_out();
+    }
+    let answer = Answer {
+        profile: name.clone(),
+        server: profile.server.to_string(),
+        member: profile.member.clone(),
+        admin: profile.administrator.into(),
+        expires: profile.expires,
+        secret: profile.secret,
+    };
+    out.answer(&answer, |page| show(page, &store, &name, &profile, &profiles))
+}
+
+/// Says who is signed in where, with which rights.
+fn show(page: &mut Page, store: &Store, name: &str, profile: &Profile, profiles: &Profiles) {
+    let Profile { server, member, administrator, expires, secret } = profile;
+    page.line(match (member, administrator) {
+        (Some(member), true) => format!("{member} is signed in at {server} as an administrator."),
+        (Some(member), false) => format!("{member} is signed in at {server}."),
+        (None, _) => format!("The API key signs in at {server}; its scopes decide what it may do."),
+    });
+    if let Some(end) = expires {
+        page.line(format!("The sign-in expires on {}, {}.", local(*end), zone()));
+    }
+    page.line(match secret {
+        Some(Place::Keyring) => "The secret is in the keyring of the system.".to_owned(),
+        _ => format!("The secret is in {}.", store.secrets_file().display()),
+    });
+    let option =
+        if profiles.is_default(name) { format!("--server {server}") } else { format!("--profile {name}") };
+    page.line(format!("Commands use it with {option}."));
+    if let (Some(member), false) = (member, administrator) {
+        page.note(&format!(
+            "{member} is no administrator: the server refuses the commands that administer; --as {member} acts as this \
+             member"
+        ));
+    }
+}
+
+/// Asks for what is missing on a terminal.
+///
+/// # Errors
+/// A usage failure with `hint` if the command cannot ask, or the answer is empty.
+fn asked(out: &Output, question: &str, hint: &str) -> Result<String, Failure> {
+    let can_ask = output::is_interactive() && !out.is_for_programs();
+    let answer = if can_ask { password::ask(question)? } else { None };
+    answer.ok_or_else(|| Failure::usage(hint))
+}
+
+/// Checks that a profile with this name, if there is one, is for the same sign-in.
+fn check_same(profiles: &Profiles, name: &str, address: &Address, id: Option<&str>) -> Result<(), Failure> {
+    let Some(profile) = profiles.get(name) else { return Ok(()) };
+    let is_same = profile.server == *address
+        && match id {
+            Some(id) => profile.is_of(id),
+            None => profile.member.is_none(),
+        };
+    if is_same {
+        return Ok(());
+    }
+    let (who, server) = (profile.who(), &profile.server);
+    Err(Failure::usage(format!(
+        "the profile {name} is for {who} at {server}: choose another name with --profile, or remove it with tidings \
+         profile remove {name}"
+    )))
+}
+
+/// Signs a member in.
+fn sign_in(args: &Login, address: Address, id: &str) -> Result<Accepted, Failure> {
+    let pw = password::present(&args.password)?;
+    let mut form = SignIn { id: id.to_owned(), pw: pw.as_str().to_owned(), otp: args.otp.clone() };
+    let mut signed_in = SignedIn::new(address.clone(), &form);
+    let asks_code = |error: &Error| error.code() == Some(Code::OtpRequired) && form.otp.is_none();
+    if std::io::stdin().is_terminal() && signed_in.as_ref().is_err_and(asks_code) {
+        form.otp = password::ask("Code of the authenticator, or a recovery code: ")?;
+        signed_in = SignedIn::new(address, &form);
+    }
+    let SignedIn { server, token, id, is_admin } = signed_in.map_err(|error| match error.code() {
+        Some(Code::OtpRequired) => Failure::refused(
+            &error,
+            "give the code of the authenticator, or a recovery code, with --otp CODE",
+        ),
+        Some(Code::WrongOtp) => Failure::refused(&error, "the code is wrong, or was used before"),
+        _ => error.into(),
+    })?;
+    Ok(Accepted { secret: token, server, member: Some(id), is_admin })
+}
+
+/// Signs in with an API key, which is checked before it is stored.
+fn with_key(args: &Login, address: Address) -> Result<Accepted, Failure> {
+    let secret = password::key(args.key_file.as_deref())?;
+    let secret = Zeroizing::new(secret.trim().to_owned());
+    if !secret.starts_with(tidings_core::account::key::PREFIX) {
+        return Err(Failure::usage(format!(
+            "this is no API key, which begins with {}: tidings key add makes one",
+            tidings_core::account::key::PREFIX
+        )));
+    }
+    let server = Server::new(address, Some(secret.clone()), None);
+    server.check_key().map_err(|error| match error.code() {
+        Some(Code::BadToken) => {
+            let address = server.address();
+            Failure::refused(
+                &error,
+                format!("{address} does not accept the key: it is wrong, revoked or expired"),
+            )
+        }
+        _ => error.into(),
+    })?;
+    Ok(Accepted { secret, server, member: None, is_admin: false })
+}
+
+/// Signs out of the servers that the options name.
+pub(crate) fn log_out(global: &Global, args: &Logout) -> Result<ExitCode, Failure> {
+    if global.acting.is_some() {
+        return Err(Failure::usage("name what to sign out of with --profile: leave --as out"));
+    }
+    if args.all && global.names_server() {
+        return Err(Failure::usage("--all signs out of every server: leave --server and --profile out"));
+    }
+    let (store, out) = (Store::of_user()?, Output::new(global));
+    let profiles = store.profiles()?;
+    let chosen = if args.all {
+        let signed_in = profiles.0.iter().filter(|(_, profile)| profile.secret.is_some());
+        signed_in.map(|(name, profile)| (&**name, profile)).collect()
+    } else {
+        vec![chosen(global, &profiles)?]
+    };
+    let mut lines = Vec::new();
+    let mut notes = Vec::new();
+    for (name, profile) in chosen {
+        notes.extend(end(&store, name, profile)?);
+        store.lock()?.sign_out(name)?;
+        let (who, server) = (profile.who(), &profile.server);
+        lines.push(match profile.member {
+            Some(_) => format!("{who} is signed out at {server}."),
+            None => format!("The API key of {server} is removed here."),
+        });
+    }
+    out.answer(&(), |page| {
+        lines.iter().for_each(|line| page.line(line));
+        notes.iter().for_each(|note| page.note(note));
+        if lines.is_empty() {
+            page.note("nobody is signed in");
+        }
+    })
+}
+
+/// Returns the profile that the options name, or the only one.
+fn chosen<'a>(global: &Global, profiles: &'a Profiles) -> Result<(&'a str, &'a Profile), Failure> {
+    if let Some(name) = &global.profile {
+        let found = profiles.0.get_key_value(name);
+        return found.map(|(name, profile)| (&**name, profile)).ok_or_else(|| profile::unknown(name));
+    }
+    let several = |names: &[&str]| {
+        Failure::usage(format!("there are several sign-ins: choose one with --profile: {}", names.join(", ")))
+    };
+    let nobody = || Failure::usage("nobody is signed in: see tidings profile list");
+    if let Some(address) = &global.server {
+        return match profiles.at(address, None) {
+            Chosen::One(name, profile) => Ok((name, profile)),
+            Chosen::Several(names) => Err(several(&names)),
+            Chosen::None => Err(nobody()),
+        };
+    }
+    let signed_in = profiles.0.iter().filter(|(_, profile)| profile.secret.is_some());
+    match signed_in.collect::<Vec<_>>()[..] {
+        [] => Err(nobody()),
+        [(name, profile)] => Ok((name, profile)),
+        ref found => Err(several(&found.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>())),
+    }
+}
+
+/// Ends a sign-in on its server. Returns what is left to do, if the server accepts the secret afterwards.
+///
+/// # Errors
+/// When the secret cannot be read.
+pub(crate) fn end(store: &Store, name: &str, profile: &Profile) -> Result<Option<String>, Failure> {
+    let Some(token) = store.find_secret(name, profile)? else { return Ok(None) };
+    let server = &profile.server;
+    let Some(member) = &profile.member else {
+        return Ok(Some(format!("{server} accepts the key until it is revoked: tidings key revoke NAME")));
+    };
+    Ok(Server::new(server.clone(), Some(token), Some(member)).sign_out().err().map(|error| {
+        let until = profile.expires.map_or_else(String::new, |end| format!(" until {}", local(end)));
+        format!(
+            "{error}: the sign-in is removed here, but the server accepts it{until}: tidings member sign-out {member} ends \
+             it"
+        )
+    }))
+}

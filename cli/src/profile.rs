@@ -1,0 +1,134 @@
+//! `tidings profile`: the servers that `tidings login` has signed in to.
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use serde::Serialize;
+use tidings_core::clock::{Clock, Timestamp};
+
+use crate::failure::Failure;
+use crate::global::Global;
+use crate::login;
+use crate::output::{Column, Output, Style, Table, dated, local};
+
+mod file;
+mod secret;
+mod store;
+
+pub(crate) use file::{Chosen, Profile, Profiles};
+pub(crate) use secret::Place;
+pub(crate) use store::Store;
+use store::write_private;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the profiles
+    #[command(after_help = "Example: tidings profile list")]
+    List,
+    /// Sign a profile out and remove it
+    #[command(after_help = "Example: tidings profile remove campus")]
+    Remove {
+        /// The profile
+        name: String,
+    },
+}
+
+/// The answer of `tidings profile list`.
+#[derive(Serialize)]
+struct Answer {
+    profiles: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    server: String,
+    /// `None` for an API key.
+    member: Option<String>,
+    admin: u8,
+    signed_in: u8,
+    expires: Option<Timestamp>,
+    /// Whether `--server` alone chooses the profile.
+    default: u8,
+}
+
+impl Row {
+    fn new(profiles: &Profiles, name: &str, profile: &Profile) -> Self {
+        Self {
+            name: name.to_owned(),
+            server: profile.server.to_string(),
+            member: profile.member.clone(),
+            admin: profile.administrator.into(),
+            signed_in: profile.secret.is_some().into(),
+            expires: profile.expires,
+            default: profiles.is_default(name).into(),
+        }
+    }
+
+    /// Returns the state of the sign-in, for people.
+    fn state(&self, now: Timestamp) -> &'static str {
+        match self {
+            Self { signed_in: 0, .. } => "signed out",
+            Self { expires: Some(end), .. } if *end <= now => "expired",
+            Self { member: None, .. } => "by its scopes",
+            Self { admin: 0, .. } => "member",
+            _ => "administrator",
+        }
+    }
+}
+
+pub(crate) fn run(global: &Global, command: &Command) -> Result<ExitCode, Failure> {
+    let (store, out) = (Store::of_user()?, Output::new(global));
+    match command {
+        Command::List => list(&store, &out),
+        Command::Remove { name } => {
+            let profiles = store.profiles()?;
+            let profile = profiles.get(name).ok_or_else(|| unknown(name))?;
+            let left = login::end(&store, name, profile)?;
+            store.lock()?.remove(name)?;
+            out.answer(&(), |page| {
+                page.line(format!("The profile {name} is removed."));
+                left.iter().for_each(|left| page.note(left));
+            })
+        }
+    }
+}
+
+/// Returns the failure of a command that names a profile that does not exist.
+pub(crate) fn unknown(name: &str) -> Failure {
+    Failure::usage(format!("there is no profile {name:?}: see tidings profile list"))
+}
+
+fn list(store: &Store, out: &Output) -> Result<ExitCode, Failure> {
+    let profiles = store.profiles()?;
+    let now = Clock::system().now();
+    let rows = profiles.0.iter().map(|(name, profile)| Row::new(&profiles, name, profile)).collect();
+    let answer = Answer { profiles: rows };
+    out.list(&answer, &answer.profiles, |page| {
+        let columns = [
+            Column::whole("Name"),
+            Column::whole("Server"),
+            Column::whole("Signs in"),
+            Column::whole("Is"),
+            Column::whole("Default"),
+            Column::whole(dated("Expires")).optional(),
+        ];
+        let mut table = Table::new(columns);
+        for row in &answer.profiles {
+            let style = if row.signed_in == 1 { Style::Plain } else { Style::Faint };
+            let default = if row.default == 1 { "yes" } else { "" };
+            table.styled_row(
+                style,
+                [
+                    row.name.clone(),
+                    row.server.clone(),
+                    profiles.get(&row.name).map_or_else(String::new, |profile| profile.who().to_owned()),
+                    row.state(now).to_owned(),
+                    default.to_owned(),
+                    row.expires.map_or_else(String::new, local),
+                ],
+            );
+        }
+        page.table(&table, "There is no profile yet: tidings login --server URL ID");
+    })
+}

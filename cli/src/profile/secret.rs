@@ -1,0 +1,286 @@
+//! The secrets of the profiles: in the keyring of the system, or in a file that only its owner can read.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use zeroize::{Zeroize as _, Zeroizing};
+
+use super::file::Profile;
+use super::write_private;
+use crate::failure::Failure;
+use crate::input::unreadable;
+
+/// Where a secret is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Place {
+    /// In the keyring of the system.
+    Keyring,
+    /// In the file.
+    File,
+}
+
+/// The secrets of the profiles.
+pub(super) struct Secrets {
+    /// The file.
+    pub(super) path: PathBuf,
+}
+
+impl Secrets {
+    /// Returns the secret of a profile; `None` if it is not there.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(super) fn get(&self, name: &str, profile: &Profile) -> Result<Option<Zeroizing<String>>, Failure> {
+        let entry = entry(name, profile);
+        match profile.secret {
+            None => Ok(None),
+            Some(Place::Keyring) => keyring::get(&entry),
+            Some(Place::File) => Ok(self.read()?.0.remove(&entry).map(Zeroizing::new)),
+        }
+    }
+
+    /// Stores the secret of a profile in place of an earlier one, and sets its place: the keyring, if there is one and
+    /// `keyring` is set, or the file.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn insert(
+        &self,
+        name: &str,
+        profile: &mut Profile,
+        secret: &str,
+        keyring: bool,
+    ) -> Result<(), Failure> {
+        let entry = entry(name, profile);
+        if keyring && keyring::set(&entry, secret) {
+            profile.secret = Some(Place::Keyring);
+            return Ok(());
+        }
+        let mut contents = self.read()?;
+        if let Some(mut earlier) = contents.0.insert(entry, secret.to_owned()) {
+            earlier.zeroize();
+        }
+        profile.secret = Some(Place::File);
+        self.write(&contents)
+    }
+
+    /// Removes the secret of a profile.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub(super) fn remove(&self, name: &str, profile: &mut Profile) -> Result<(), Failure> {
+        let entry = entry(name, profile);
+        match profile.secret.take() {
+            None => Ok(()),
+            Some(Place::Keyring) => keyring::remove(&entry),
+            Some(Place::File) => self.forget(&entry),
+        }
+    }
+
+    /// Removes a secret from the file.
+    fn forget(&self, entry: &str) -> Result<(), Failure> {
+        let mut contents = self.read()?;
+        match contents.0.remove(entry) {
+            Some(mut secret) => {
+                secret.zeroize();
+                self.write(&contents)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn read(&self) -> Result<Contents, Failure> {
+        let mut file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Contents::default()),
+            Err(error) => return Err(unreadable(&self.path, &error)),
+        };
+        check_owner_only(&file, &self.path)?;
+        let mut text = Zeroizing::new(String::new());
+        file.read_to_string(&mut text).map_err(|error| unreadable(&self.path, &error))?;
+        Contents::parse(&text, &self.path)
+    }
+
+    fn write(&self, contents: &Contents) -> Result<(), Failure> {
+        let text = toml::to_string(&contents.0).map(Zeroizing::new);
+        // The message of this error could quote a secret.
+        let text = text.map_err(|_| Failure::system("the secrets cannot be written"))?;
+        write_private(&self.path, text.as_bytes())
+    }
+}
+
+/// Returns the key of a secret. It has the address, so that an edited profile does not send the secret to another server.
+fn entry(name: &str, profile: &Profile) -> String {
+    format!("{name} {}", profile.server)
+}
+
+/// What the file contains: secrets by [`entry`].
+#[derive(Default, Deserialize)]
+struct Contents(BTreeMap<String, String>);
+
+impl Contents {
+    fn parse(text: &str, path: &Path) -> Result<Self, Failure> {
+        toml::from_str(text).map_err(|error| {
+            // The message of the error quotes the line, which has a secret.
+            let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+            let path = path.display();
+            Failure::usage(format!(
+                "{path}, line {line}: not a secret that tidings login has written: remove the file, and sign in again"
+            ))
+        })
+    }
+}
+
+impl Drop for Contents {
+    fn drop(&mut self) {
+        self.0.values_mut().for_each(String::zeroize);
+    }
+}
+
+/// Checks that other users of the machine cannot read a file.
+fn check_owner_only(file: &File, path: &Path) -> Result<(), Failure> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let about = file.metadata().map_err(|error| unreadable(path, &error))?;
+        if about.permissions().mode() & 0o077 != 0 {
+            let path = path.display();
+            return Err(Failure::usage(format!(
+                "{path} is not used, because other users can access it: chmod 600 {path}, and sign in again if they may \
+                 have read it"
+            )));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (file, path);
+    Ok(())
+}
+
+/// The keyring of the system: the Secret Service of a desktop, the keychain of macOS, the credential manager of Windows.
+#[cfg(feature = "keyring")]
+mod keyring {
+    use ::keyring::v1::{Entry, Error};
+    use zeroize::Zeroizing;
+
+    use crate::failure::Failure;
+
+    /// The name of the program in the keyring.
+    const SERVICE: &str = "tidings";
+
+    pub(super) fn get(entry: &str) -> Result<Option<Zeroizing<String>>, Failure> {
+        match Entry::new(SERVICE, entry).and_then(|entry| entry.get_password()) {
+            Ok(secret) => Ok(Some(Zeroizing::new(secret))),
+            Err(Error::NoEntry) => Ok(None),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    /// Returns false if there is no keyring, or it does not take the secret.
+    pub(super) fn set(entry: &str, secret: &str) -> bool {
+        Entry::new(SERVICE, entry).and_then(|entry| entry.set_password(secret)).is_ok()
+    }
+
+    pub(super) fn remove(entry: &str) -> Result<(), Failure> {
+        match Entry::new(SERVICE, entry).and_then(|entry| entry.delete_credential()) {
+            Ok(()) | Err(Error::NoEntry) => Ok(()),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    fn failed(error: &Error) -> Failure {
+        let cause = match Entry::store_status() {
+            Err(cause) => cause,
+            Ok(()) => error,
+        };
+        Failure::system(format!(
+            "the keyring of the system does not answer ({cause}): use the desktop session in which you signed in, or sign \
+             in here with tidings login --no-keyring"
+        ))
+    }
+}
+
+/// A program without the feature `keyring` has none.
+#[cfg(not(feature = "keyring"))]
+mod keyring {
+    use zeroize::Zeroizing;
+
+    use crate::failure::Failure;
+
+    pub(super) fn get(_: &str) -> Result<Option<Zeroizing<String>>, Failure> {
+        Err(Failure::usage("this program is built without the keyring: sign in with tidings login again"))
+    }
+
+    pub(super) fn set(_: &str, _: &str) -> bool {
+        false
+    }
+
+    pub(super) fn remove(_: &str) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile() -> Profile {
+        Profile {
+            server: "https://news.example.org".parse().unwrap(),
+            member: Some("ann".into()),
+            administrator: true,
+            expires: None,
+            secret: None,
+        }
+    }
+
+    #[test]
+    fn a_secret_belongs_to_a_profile_and_its_address() {
+        let dir = tempfile::tempdir().unwrap();
+        let secrets = Secrets { path: dir.path().join("secrets.toml") };
+        let (mut ann, mut other) = (profile(), profile());
+        assert_eq!(secrets.get("a", &ann).unwrap(), None);
+        secrets.insert("a", &mut ann, "first", false).unwrap();
+        secrets.insert("a", &mut ann, "second\n\"'", false).unwrap();
+        secrets.insert("b", &mut other, "third", false).unwrap();
+        assert_eq!(ann.secret, Some(Place::File));
+        assert_eq!(secrets.get("a", &ann).unwrap().as_deref().map(String::as_str), Some("second\n\"'"));
+        let elsewhere = Profile { server: "https://evil.example.org".parse().unwrap(), ..ann.clone() };
+        assert_eq!(secrets.get("a", &elsewhere).unwrap(), None, "the profile was edited");
+        secrets.remove("a", &mut ann).unwrap();
+        assert_eq!((ann.secret, secrets.get("a", &ann).unwrap()), (None, None));
+        assert!(secrets.get("b", &other).unwrap().is_some());
+        let text = std::fs::read_to_string(&secrets.path).unwrap();
+        assert!(!text.contains("second") && !text.contains("first"), "{text}");
+    }
+
+    #[test]
+    fn the_message_about_a_damaged_file_has_no_secret() {
+        for (text, line) in [("a = \"hidden\"\nb = \"hidden\n", 2), ("a = 1\n", 1), ("hidden", 1)] {
+            let failure = Contents::parse(text, Path::new("secrets.toml")).err().unwrap();
+            let message = failure.message();
+            assert!(message.starts_with(&format!("secrets.toml, line {line}: ")), "{message}");
+            assert!(!message.contains("hidden"), "{message}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_others_can_read_is_not_used() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let secrets = Secrets { path: dir.path().join("secrets.toml") };
+        let mut ann = profile();
+        secrets.insert("a", &mut ann, "x", false).unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&secrets.path), 0o600);
+        for open in [0o640, 0o604, 0o620, 0o602, 0o777] {
+            std::fs::set_permissions(&secrets.path, std::fs::Permissions::from_mode(open)).unwrap();
+            let failure = secrets.get("a", &ann).unwrap_err();
+            assert!(failure.message().contains("chmod 600"), "{}", failure.message());
+        }
+    }
+}

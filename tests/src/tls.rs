@@ -1,0 +1,81 @@
+//! A proxy that speaks TLS, as one in front of a server, with a certificate of its own authority.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
+use tempfile::TempDir;
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring::default_provider;
+use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+
+/// A running proxy. Dropping the value stops it.
+pub struct TlsProxy {
+    address: SocketAddr,
+    directory: TempDir,
+    _runtime: Runtime,
+}
+
+impl TlsProxy {
+    /// Starts a proxy in front of the server at this address. Its certificate is for the name `localhost`.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn before(server: SocketAddr) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let config = Arc::new(certify(&directory.path().join("authority.pem")));
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        runtime.spawn(async move {
+            let acceptor = TlsAcceptor::from(config);
+            while let Ok((client, _)) = listener.accept().await {
+                let acceptor = acceptor.clone();
+                tokio::spawn(async move {
+                    // A client that does not trust the certificate closes the connection.
+                    let Ok(mut client) = acceptor.accept(client).await else { return };
+                    let mut server = TcpStream::connect(server).await.unwrap();
+                    let _ = copy_bidirectional(&mut client, &mut server).await;
+                });
+            }
+        });
+        Self { address, directory, _runtime: runtime }
+    }
+
+    /// Returns the address of the proxy.
+    pub fn url(&self) -> String {
+        format!("https://localhost:{}", self.address.port())
+    }
+
+    /// Returns the path of the certificate of the authority.
+    pub fn authority(&self) -> PathBuf {
+        self.directory.path().join("authority.pem")
+    }
+}
+
+/// Makes an authority, writes its certificate to a file, and returns a configuration with a certificate of it.
+fn certify(authority: &Path) -> ServerConfig {
+    let mut params = CertificateParams::default();
+    // Two authorities have two names, so that a certificate of the one is unknown to the other.
+    params.distinguished_name.push(DnType::CommonName, authority.display().to_string());
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().unwrap();
+    std::fs::write(authority, params.self_signed(&key).unwrap().pem()).unwrap();
+    let issuer = Issuer::new(params, key);
+    let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let key = KeyPair::generate().unwrap();
+    let certificate = params.signed_by(&key, &issuer).unwrap();
+    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], key)
+        .unwrap()
+}
