@@ -6,6 +6,7 @@ import { createHmac } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { attempt, type Operation, Tidings } from "tidings-client";
+import { administration } from "./administration.js";
 import { all, PACKAGE, PASSWORD, run, Server, until } from "./support.js";
 import { OPERATIONS, Operations } from "../dist/operations.js";
 import { READS } from "../dist/retry.js";
@@ -463,6 +464,7 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
     async docs() {
         assert.match(await guest().docs(), /<html/i);
     },
+    ...administration(() => ({ server, boss, ann })),
 };
 
 test("every operation of the document is a method, which does what it says", async (t) => {

@@ -143,10 +143,29 @@ fn commands_on_the_database_itself_refuse_administrators_named_by_as() {
             && output.stderr.contains("leave --as out");
         assert!(output.status == 1 && explained, "{args:?}: {output:?}");
     }
-    // What administrators may do, they may do by this name too.
-    for args in [&["member", "list"][..], &["admin", "list"], &["roster", "list"], &["admin", "grant", "ann"]]
-    {
-        let _ = fixture.stdout(&[&["--as", "boss"], args].concat());
+}
+
+#[test]
+fn commands_of_administrators_refuse_members_named_by_as() {
+    let fixture = Fixture::new();
+    for args in [
+        &["member", "list"][..],
+        &["member", "list", "--ndjson"],
+        &["admin", "list"],
+        &["admin", "grant", "s2026001"],
+        &["roster", "list"],
+        &["admin", "revoke", "s2026001"],
+    ] {
+        let output = fixture.with_input(&[&["--as", "ann"], args].concat(), "");
+        let explained = output.stderr.starts_with("tidings: Not admin: only an administrator")
+            && output.stderr.contains("leave --as out");
+        assert!(output.status == 1 && explained, "{args:?}: {output:?}");
+        let output = fixture.with_input(&[&["--as", "boss"], args].concat(), "");
+        assert!(output.status == 0, "{args:?}: {output:?}");
+    }
+    for args in [&["roster", "import", "-"][..], &["admin", "revoke", "boss"]] {
+        let output = fixture.with_input(&[&["--as", "ann"], args].concat(), "id,name,password\n");
+        assert!(output.status == 1 && output.stderr.contains("leave --as out"), "{args:?}: {output:?}");
     }
 }
 

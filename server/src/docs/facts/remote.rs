@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::{count, example, line, moment, number, switch};
 
 /// Returns what is known of a field of a request or an answer.
-#[expect(clippy::match_same_arms, reason = "one line for each meaning")]
 pub(super) fn of_field(schema: &str, field: &str) -> Option<Value> {
     Some(match (schema, field) {
         ("MemberEntry" | "Administrator", "nickname") => line(128, "Ann"),
@@ -56,6 +55,7 @@ pub(super) fn of_field(schema: &str, field: &str) -> Option<Value> {
 }
 
 /// Returns what is known of a parameter of an operation.
+#[expect(clippy::match_same_arms, reason = "one line for each meaning")]
 pub(super) fn of_parameter(operation: &str, name: &str) -> Option<Value> {
     Some(match (operation, name) {
         ("get_log", "before") => place(),
