@@ -42,12 +42,11 @@ impl Service {
         )
     }
 
-    /// Returns the name of the time zone in which days are counted.
-    ///
-    /// # Errors
-    /// Those of [`Service::status`].
-    pub fn zone(&self) -> Result<String> {
-        self.run(|tidings, _| Ok(analysis::zone(tidings).to_owned()), |server| Ok(server.status()?.zone))
+    /// Returns the name of the time zone in which days are counted; `None` if the caller of a server may not see it.
+    pub fn zone(&self) -> Option<String> {
+        let zone =
+            self.run(|tidings, _| Ok(analysis::zone(tidings).to_owned()), |server| Ok(server.status()?.zone));
+        zone.ok()
     }
 
     /// Returns the report of one day.
@@ -141,7 +140,8 @@ impl Service {
                     ("since", since),
                     ("until", until),
                     ("before", place.map(|place| place.to_string())),
-                    ("limit", Some(limit.to_string())),
+                    // As many as a page has at most, which a database returns without being told.
+                    ("limit", Some(limit.clamp(1, analysis::LOG_MAX).to_string())),
                 ];
                 let LogLines { log, next, looked_to } = server.get(&["get_log"], &query)?;
                 Ok(LogPage { lines: log.into_iter().map(LogEntry::from).collect(), next, looked_to })
@@ -160,7 +160,7 @@ impl Service {
 }
 
 impl Server {
-    fn status(&self) -> Result<Status> {
+    pub(crate) fn status(&self) -> Result<Status> {
         self.get(&["get_status"], &[])
     }
 }

@@ -26,6 +26,9 @@ pub enum Error {
         /// What went wrong.
         cause: String,
     },
+    /// The caller stopped an import on a server, which keeps what it has received so far.
+    #[error("the import was stopped")]
+    Stopped,
     /// What answered is no server of tidings, or one of another version.
     #[error(
         "{server} answered {what}: check the address, and the versions of this program and of the server"
@@ -88,7 +91,7 @@ impl Error {
         match self {
             Self::Core(error) => Some(error.problem().code),
             Self::Refused(refusal) => refusal.code,
-            Self::Unreachable { .. } | Self::Unexpected { .. } => None,
+            Self::Unreachable { .. } | Self::Unexpected { .. } | Self::Stopped => None,
         }
     }
 
@@ -100,5 +103,37 @@ impl Error {
     /// Returns whether the caller may not do this.
     pub fn is_forbidden(&self) -> bool {
         self.code() == Some(Code::NotAdmin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_read_with_its_condition() {
+        let json = br#"{"result":"Not admin","code":"missing_scope","message":"this needs posts"}"#;
+        let refusal = Refusal::read(json, None).unwrap();
+        assert_eq!(
+            (refusal.code, refusal.to_string()),
+            (Some(Code::MissingScope), "Not admin: this needs posts".into())
+        );
+        let error = Error::Refused(Box::new(refusal));
+        assert!(!error.is_forbidden() && !error.is_not_found());
+        // One of a newer server.
+        let refusal = Refusal::read(br#"{"result":"gone","code":"gone_for_good"}"#, Some(3)).unwrap();
+        assert_eq!((refusal.code, refusal.retry_after_s, &*refusal.result), (None, Some(3), "gone"));
+        for other in [&b""[..], b"<html>", b"[]", b"{}", br#"{"result":1}"#] {
+            assert!(Refusal::read(other, None).is_none());
+        }
+    }
+
+    #[test]
+    fn conditions_are_the_same_on_a_database_and_on_a_server() {
+        for outcome in Outcome::ALL {
+            let error = tidings_core::Error::from(outcome);
+            let refusal = Refusal::read(&tidings_core::answer::failure(&error), None).unwrap();
+            assert_eq!(Error::Refused(Box::new(refusal)).code(), Error::from(error).code(), "{outcome}");
+        }
     }
 }

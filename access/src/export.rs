@@ -13,7 +13,7 @@ use tidings_core::post::{self, Exported};
 
 use crate::Service;
 use crate::error::Result;
-use crate::http::Server;
+use crate::http::{Server, line_ends};
 
 /// Receives complete parts of an export and the number of records so far, and can stop it.
 pub type Take<'t> = &'t mut dyn FnMut(&[u8], u64) -> ControlFlow<()>;
@@ -64,11 +64,9 @@ impl Service {
                 })
             }
             crate::Place::Server(server) => {
-                let body = match server.is_member(id) {
-                    true => server.stream(&["get_my_data"], &[]),
-                    false => server.stream(&["get_member_data", id], &[]),
-                };
-                server.export_object(body?, take).map(|entries| ExportedData { entries })
+                let body =
+                    server.stream(server.path_of(id, &["get_my_data"], &["get_member_data", id]), &[])?;
+                server.export_object(body, take).map(|entries| ExportedData { entries })
             }
         }
     }
@@ -87,7 +85,7 @@ impl Server {
             waiting.extend_from_slice(&chunk[..length]);
             let Some(end) = waiting.iter().rposition(|byte| *byte == b'\n') else { continue };
             let complete: Vec<u8> = waiting.drain(..=end).collect();
-            lines += complete.iter().filter(|byte| **byte == b'\n').count() as u64;
+            lines += line_ends(&complete);
             if take(&complete, lines).is_break() {
                 return Ok(lines);
             }
@@ -116,6 +114,15 @@ struct Passed<'t> {
     is_stopped: bool,
 }
 
+impl Passed<'_> {
+    /// Passes bytes on, unless the caller has stopped the export.
+    fn pass(&mut self, bytes: &[u8]) {
+        if !self.is_stopped && !bytes.is_empty() {
+            self.is_stopped = (self.take)(bytes, self.entries).is_break();
+        }
+    }
+}
+
 /// Passes bytes on before the parser gets them.
 struct Passing<'s, 't, R> {
     body: R,
@@ -129,17 +136,15 @@ impl<R: Read> Read for Passing<'_, '_, R> {
         let length = self.body.read(into)?;
         let mut bytes = &into[..length];
         let mut state = self.state.borrow_mut();
-        let Passed { take, entries, is_stopped } = &mut *state;
-        let mut pass = |bytes: &[u8]| bytes.is_empty() || take(bytes, *entries).is_continue();
         if self.skipped == 0 && !bytes.is_empty() {
             // The brace.
-            *is_stopped |= !pass(&bytes[..1]);
+            state.pass(&bytes[..1]);
             (self.skipped, bytes) = (1, &bytes[1..]);
         }
         let rest = (RESULT.len() + 1).saturating_sub(self.skipped).min(bytes.len());
         self.skipped += rest;
-        *is_stopped |= !pass(&bytes[rest..]);
-        if *is_stopped { Err(io::ErrorKind::ConnectionAborted.into()) } else { Ok(length) }
+        state.pass(&bytes[rest..]);
+        if state.is_stopped { Err(io::ErrorKind::ConnectionAborted.into()) } else { Ok(length) }
     }
 }
 
@@ -191,5 +196,49 @@ impl<'de> Visitor<'de> for Elements<'_, '_> {
             self.0.borrow_mut().entries += 1;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns what is passed on of a body that arrives in parts of this length, and the number of entries.
+    fn passed(body: &str, part: usize, parts: usize) -> (Result<u64>, String) {
+        struct Parts<'a>(&'a [u8], usize);
+        impl Read for Parts<'_> {
+            fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+                let length = self.1.min(into.len()).min(self.0.len());
+                into[..length].copy_from_slice(&self.0[..length]);
+                self.0 = &self.0[length..];
+                Ok(length)
+            }
+        }
+        let server = Server::new("http://localhost".parse().unwrap(), None, None);
+        let (mut text, mut left) = (Vec::new(), parts);
+        let entries = server.export_object(Parts(body.as_bytes(), part), &mut |bytes, _| {
+            text.extend_from_slice(bytes);
+            left -= 1;
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        (entries, String::from_utf8(text).unwrap())
+    }
+
+    #[test]
+    fn an_object_is_passed_on_without_its_result_however_it_arrives() {
+        let object =
+            r#"{"account":{"_id":"ann","list":[1,2]},"likes":[{"a":[1]},{}],"log":[],"views":["도"]}"#;
+        let body = object.replacen('{', r#"{"result":"success","#, 1);
+        for part in [1, 2, 7, 21, 22, 23, 64, 4_096] {
+            let (entries, text) = passed(&body, part, usize::MAX);
+            assert_eq!((entries.unwrap(), text.as_str()), (3, object), "{part}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_an_object_is_a_failure_unless_the_caller_stopped() {
+        let body = r#"{"result":"success","account":{},"likes":[1,2,3"#;
+        assert!(matches!(passed(body, 8, usize::MAX).0, Err(crate::Error::Unreachable { .. })));
+        assert!(passed(body, 8, 2).0.is_ok());
     }
 }

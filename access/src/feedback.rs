@@ -1,7 +1,7 @@
 //! Feedback.
 
-use serde::{Deserialize, Serialize};
-use tidings_core::feedback::{self, Draft, Feedback, FeedbackList, FeedbackPage, FeedbackState};
+use serde::Serialize;
+use tidings_core::feedback::{self, Draft, FeedbackList, FeedbackPage, FeedbackState};
 
 use crate::Service;
 use crate::error::Result;
@@ -45,18 +45,12 @@ impl Service {
     /// # Errors
     /// Those of [`feedback::browse`].
     pub fn feedback(&self, all: bool, after: Option<&str>) -> Result<FeedbackPage> {
-        #[derive(Deserialize)]
-        struct Answer {
-            feedback: Vec<Feedback>,
-            next: Option<String>,
-        }
         self.run(
             |tidings, caller| feedback::browse(tidings, caller, all, after),
             |server| {
-                let all = ("all", Some(i64::from(all).to_string()));
-                let query = [all, ("after", after.map(str::to_owned))];
-                let Answer { feedback, next } = server.get(&["get_feedback"], &query)?;
-                Ok(FeedbackPage { feedback, next })
+                let number = |number: i64| Some(number.to_string());
+                let (all, limit) = (("all", number(all.into())), ("limit", number(feedback::LIST_MAX)));
+                server.get(&["get_feedback"], &[all, limit, ("after", after.map(str::to_owned))])
             },
         )
     }

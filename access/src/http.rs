@@ -14,7 +14,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use tidings_core::answer::SUCCESS;
 use ureq::http::{Request, Response, header};
 use ureq::tls::{RootCerts, TlsConfig};
-use ureq::{Agent, Body, SendBody};
+use ureq::{Agent, AsSendBody, Body, SendBody};
 use url::Url;
 use zeroize::Zeroizing;
 
@@ -78,6 +78,14 @@ impl FromStr for Address {
     }
 }
 
+impl Address {
+    /// Returns the host, with the port if it is not that of the scheme.
+    pub fn host(&self) -> &str {
+        let rest = self.0.split_once("://").map_or(self.0.as_str(), |(_, rest)| rest);
+        rest.split_once('/').map_or(rest, |(host, _)| host)
+    }
+}
+
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -109,10 +117,9 @@ impl Server {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .tls_config(tls)
-            .user_agent(concat!("tidings/", env!("CARGO_PKG_VERSION")))
+            .user_agent(concat!("tidings-access/", env!("CARGO_PKG_VERSION")))
             .timeout_resolve(Some(CONNECT))
             .timeout_connect(Some(CONNECT))
-            .timeout_per_read(Some(READ))
             .timeout_per_write(Some(READ));
         Self {
             address,
@@ -127,14 +134,21 @@ impl Server {
         &self.address
     }
 
+    /// Returns the token or the API key.
+    pub(crate) fn token(&self) -> Option<&str> {
+        self.token.as_deref().map(|token| token.as_str())
+    }
+
     /// Returns the id of the member as whom operations are called; `None` if they are called as who administers.
     pub fn member(&self) -> Option<&str> {
         self.member.as_deref()
     }
 
-    /// Returns whether operations are called as the member `id`.
-    pub(crate) fn is_member(&self, id: &str) -> bool {
-        self.member().is_some_and(|member| member.eq_ignore_ascii_case(id))
+    /// Returns the path of an operation on the account of the member `id`: of members on their `own`, or of administrators on
+    /// `any`.
+    pub(crate) fn path_of<'p>(&self, id: &str, own: &'p [&'p str], any: &'p [&'p str]) -> &'p [&'p str] {
+        let is_own = self.member().is_some_and(|member| member.eq_ignore_ascii_case(id));
+        if is_own { own } else { any }
     }
 
     /// Returns the same server as a guest sees it, unless operations are called as a member.
@@ -228,6 +242,18 @@ impl Server {
         query: &Query<'_>,
         body: Option<(&mut dyn Read, &str)>,
     ) -> Result<Response<Body>> {
+        self.send_within(method, path, query, body, READ)
+    }
+
+    /// Sends a request. `read` is the time limit between two parts of its response.
+    pub(crate) fn send_within(
+        &self,
+        method: &str,
+        path: &[&str],
+        query: &Query<'_>,
+        body: Option<(&mut dyn Read, &str)>,
+        read: Duration,
+    ) -> Result<Response<Body>> {
         let mut url = self.address.0.clone();
         for segment in path {
             url.push('/');
@@ -249,16 +275,25 @@ impl Server {
         let response = match body {
             Some((body, content_type)) => {
                 let request = request.header(header::CONTENT_TYPE, content_type);
-                request.body(SendBody::from_reader(body)).map(|request| self.agent.run(request))
+                request.body(SendBody::from_reader(body)).map(|request| self.run_within(request, read))
             }
-            None => request.body(()).map(|request| self.agent.run(request)),
+            None => request.body(()).map(|request| self.run_within(request, read)),
         };
         let response = response.map_err(|_| self.unexpected("no valid request"))?;
         response.map_err(|error| self.unreachable(&cause(&error)))
     }
 
+    fn run_within(
+        &self,
+        request: Request<impl AsSendBody>,
+        read: Duration,
+    ) -> Result<Response<Body>, ureq::Error> {
+        let request = self.agent.configure_request(request).timeout_per_read(Some(read)).build();
+        self.agent.run(request)
+    }
+
     /// Reads an answer and returns it if it is a success.
-    fn read(&self, mut response: Response<Body>) -> Result<Vec<u8>> {
+    pub(crate) fn read(&self, mut response: Response<Body>) -> Result<Vec<u8>> {
         let status = response.status();
         let number = |name| response.headers().get(name)?.to_str().ok()?.parse::<u64>().ok();
         let retry_after_s = number(header::RETRY_AFTER);
@@ -306,5 +341,58 @@ fn cause(error: &ureq::Error) -> String {
         }
         Some(TlsError::InvalidCertificate(_)) => format!("the certificate is not valid ({error})"),
         _ => error.to_string(),
+    }
+}
+
+/// Returns the number of line ends.
+pub(crate) fn line_ends(bytes: &[u8]) -> u64 {
+    bytes.split(|byte| *byte == b'\n').skip(1).count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_https_or_on_this_machine() {
+        for (text, address) in [
+            ("https://tidings.example.org", "https://tidings.example.org"),
+            (" https://tidings.example.org/api/ ", "https://tidings.example.org/api"),
+            ("https://도서관.example", "https://xn--zb0b81k2qm.example"),
+            ("http://localhost:8080", "http://localhost:8080"),
+            ("http://127.0.0.1:8080/", "http://127.0.0.1:8080"),
+            ("http://[::1]:8080", "http://[::1]:8080"),
+        ] {
+            assert_eq!(text.parse::<Address>().map(|parsed| parsed.to_string()), Ok(address.to_owned()));
+        }
+        for (text, why) in [
+            ("", InvalidAddress::Url),
+            ("tidings.example.org", InvalidAddress::Url),
+            ("ftp://tidings.example.org", InvalidAddress::Url),
+            ("http://tidings.example.org", InvalidAddress::Plain),
+            ("http://10.0.0.1", InvalidAddress::Plain),
+            ("http://localhost.example.org", InvalidAddress::Plain),
+            ("https://ann:secret@tidings.example.org", InvalidAddress::Extra),
+            ("https://tidings.example.org/?a=b", InvalidAddress::Extra),
+            ("https://tidings.example.org/#a", InvalidAddress::Extra),
+        ] {
+            assert_eq!(text.parse::<Address>(), Err(why), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_operation_on_the_own_account_is_that_of_members() {
+        let address: Address = "http://localhost".parse().unwrap();
+        let path = |member, id| {
+            Server::new(address.clone(), None, member).path_of(id, &["own"], &["any"])[0].to_owned()
+        };
+        assert_eq!(path(Some("ann"), "ANN"), "own");
+        assert_eq!(path(Some("ann"), "ben"), "any");
+        assert_eq!(path(None, "ann"), "any");
+    }
+
+    #[test]
+    fn lines_are_counted_at_their_ends() {
+        assert_eq!([&b""[..], b"a", b"a\n", b"a\nb", b"\n\n"].map(line_ends), [0, 0, 1, 1, 2]);
     }
 }

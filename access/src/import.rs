@@ -5,13 +5,14 @@ use std::ops::ControlFlow;
 
 use serde::de::DeserializeOwned;
 use tidings_core::account::{self, RosterReport};
+use tidings_core::error::Code;
 use tidings_core::import::{MoveReport, Progress};
 use tidings_core::post::{self, Format, ImportReport};
 use tidings_core::{Error as CoreError, act};
 
 use crate::Service;
 use crate::error::{Error, Result};
-use crate::http::Server;
+use crate::http::{Server, line_ends};
 
 const NDJSON: &str = "application/x-ndjson";
 const JSON: &str = "application/json";
@@ -94,18 +95,27 @@ impl Service {
 
 impl Server {
     /// Sends an import, and asks `progress` after each part whether to continue.
-    fn import<T: DeserializeOwned>(
+    fn import<T: DeserializeOwned + Default>(
         &self,
         operation: &str,
         content_type: &'static str,
         input: impl Read,
         progress: Progress<'_>,
     ) -> Result<T> {
-        let mut input = Watched { input, progress, lines: 0, failure: None };
+        let mut input = Watched { input, progress, bytes: 0, lines: 0, failure: None };
         let answer = self.upload(&[operation], content_type, &mut input);
         match (answer, input.failure) {
             // The request failed because the input did.
+            (Err(Error::Unreachable { .. }), Some(failure))
+                if failure.kind() == io::ErrorKind::Interrupted && input.bytes > 0 =>
+            {
+                Err(Error::Stopped)
+            }
             (Err(Error::Unreachable { .. }), Some(failure)) => Err(CoreError::Input(failure).into()),
+            // A server refuses an empty body, because a client may have forgotten it. An empty file is an import of nothing.
+            (Err(error), _) if input.bytes == 0 && error.code() == Some(Code::MalformedBody) => {
+                Ok(T::default())
+            }
             (answer, _) => answer,
         }
     }
@@ -115,6 +125,7 @@ impl Server {
 struct Watched<'p, R> {
     input: R,
     progress: Progress<'p>,
+    bytes: usize,
     lines: u64,
     /// Why the input could not be read to its end.
     failure: Option<io::Error>,
@@ -123,8 +134,8 @@ struct Watched<'p, R> {
 impl<R: Read> Read for Watched<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.input.read(into).and_then(|length| {
-            let lines = into[..length].iter().filter(|byte| **byte == b'\n').count();
-            self.lines += lines as u64;
+            self.bytes += length;
+            self.lines += line_ends(&into[..length]);
             match (self.progress)(self.lines) {
                 ControlFlow::Continue(()) => Ok(length),
                 ControlFlow::Break(()) => Err(io::ErrorKind::Interrupted.into()),

@@ -24,6 +24,7 @@ use tidings_core::clock::{Clock, Timestamp};
 mod administration;
 mod analytics;
 mod error;
+mod events;
 mod export;
 mod feed;
 mod feedback;
@@ -34,12 +35,16 @@ mod notice;
 mod post;
 mod search;
 mod sign_in;
+mod watch;
+mod webhook;
 
 pub use error::{Error, Refusal, Result};
+pub use events::{Event, Events};
 pub use export::Take;
 pub use feed::{Feed, FeedPage};
 pub use http::{Address, InvalidAddress, Server};
 pub use sign_in::{SignedIn, expiry};
+pub use watch::{Link, Look, Watch};
 
 /// A service, with the caller of its operations. Cheap to clone.
 #[derive(Clone)]

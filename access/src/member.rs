@@ -102,9 +102,11 @@ impl Service {
                 Some(member) => profile::lists(tidings, &member, &kind),
                 None => profile::lists_of(tidings, caller, id, &kind),
             },
-            |server| match server.is_member(id) {
-                true => server.get(&["get_specific_userinfo", &kind], &[]),
-                false => server.get(&["get_member_lists", id, &kind], &[]),
+            |server| {
+                server.get(
+                    server.path_of(id, &["get_specific_userinfo", &kind], &["get_member_lists", id, &kind]),
+                    &[],
+                )
             },
         )
     }
@@ -119,9 +121,12 @@ impl Service {
                 Some(member) => profile::reset_measurement(tidings, &member),
                 None => profile::reset_measurement_of(tidings, caller, id),
             },
-            |server| match server.is_member(id) {
-                true => server.done(&["reset_user_measurement"]),
-                false => server.done(&["reset_member_measurement", id]),
+            |server| {
+                server.done(server.path_of(
+                    id,
+                    &["reset_user_measurement"],
+                    &["reset_member_measurement", id],
+                ))
             },
         )
     }
@@ -142,10 +147,8 @@ impl Service {
             },
             |server| {
                 let form = Form { new_nickname: nickname };
-                match server.is_member(id) {
-                    true => server.posted(&["change_nickname"], &form),
-                    false => server.posted(&["change_member_nickname", id], &form),
-                }
+                server
+                    .posted(server.path_of(id, &["change_nickname"], &["change_member_nickname", id]), &form)
             },
         )
     }
@@ -161,9 +164,12 @@ impl Service {
                 Some(member) => profile::update_auto_login(tidings, &member, auto_login),
                 None => profile::update_auto_login_of(tidings, caller, id, auto_login),
             },
-            |server| match server.is_member(id) {
-                true => server.done(&["update_auto_login", &number]),
-                false => server.done(&["update_member_auto_login", id, &number]),
+            |server| {
+                server.done(server.path_of(
+                    id,
+                    &["update_auto_login", &number],
+                    &["update_member_auto_login", id, &number],
+                ))
             },
         )
     }
@@ -204,10 +210,7 @@ impl Service {
                 Some(member) => account::sessions(tidings, &member),
                 None => account::sessions_of(tidings, caller, id),
             },
-            |server| match server.is_member(id) {
-                true => server.get(&["get_sessions"], &[]),
-                false => server.get(&["get_member_sessions", id], &[]),
-            },
+            |server| server.get(server.path_of(id, &["get_sessions"], &["get_member_sessions", id]), &[]),
         )
     }
 
@@ -222,11 +225,13 @@ impl Service {
                 (Some(member), None) => account::sign_out_all(tidings, &member),
                 (None, _) => account::sign_out_member(tidings, caller, id, session),
             },
-            |server| match (server.is_member(id), session) {
-                (true, Some(session)) => server.done(&["sign_out_session", session]),
-                (true, None) => server.done(&["sign_out_all"]),
-                (false, Some(session)) => server.done(&["sign_out_member_session", id, session]),
-                (false, None) => server.done(&["sign_out_member", id]),
+            |server| match session {
+                Some(session) => {
+                    let (own, any) =
+                        (["sign_out_session", session], ["sign_out_member_session", id, session]);
+                    server.done(server.path_of(id, &own, &any))
+                }
+                None => server.done(server.path_of(id, &["sign_out_all"], &["sign_out_member", id])),
             },
         )
     }
@@ -241,10 +246,7 @@ impl Service {
                 Some(member) => profile::remove_mine(tidings, &member),
                 None => admin::remove_user(tidings, caller, id),
             },
-            |server| match server.is_member(id) {
-                true => server.done(&["remove_mine"]),
-                false => server.done(&["admin_remove_user", id]),
-            },
+            |server| server.done(server.path_of(id, &["remove_mine"], &["admin_remove_user", id])),
         )
     }
 
@@ -363,10 +365,7 @@ impl Server {
     }
 
     fn user_info(&self, id: &str) -> Result<UserInfo> {
-        match self.is_member(id) {
-            true => self.get(&["get_userinfo"], &[]),
-            false => self.get(&["get_member", id], &[]),
-        }
+        self.get(self.path_of(id, &["get_userinfo"], &["get_member", id]), &[])
     }
 }
 

@@ -100,9 +100,9 @@ impl Service {
     /// Those of [`notice::get`].
     pub fn notice(&self, id: &str, html: bool) -> Result<OneNotice> {
         self.run(
-            |tidings, caller| match html {
-                true => notice::get_rendered(tidings, caller, id),
-                false => notice::get(tidings, caller, id),
+            |tidings, caller| {
+                let get = if html { notice::get_rendered } else { notice::get };
+                get(tidings, caller, id)
             },
             |server| server.get(&["get_notice", id], &[("html", html.then(|| "1".to_owned()))]),
         )

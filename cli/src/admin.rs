@@ -7,7 +7,7 @@ use tidings_access::{Result, Service};
 
 use crate::failure::Failure;
 use crate::output::{Column, Style, Table, dated, local};
-use crate::session::{Session, refused_to_members};
+use crate::session::Session;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Admin {
@@ -65,7 +65,7 @@ fn change(
         if error.is_not_found() {
             Failure::refused(&error, format!("there is no member {id:?}: sign up first"))
         } else {
-            refused_to_members(error)
+            error.into()
         }
     };
     act(service, id).map_err(explained)?;
@@ -74,7 +74,7 @@ fn change(
 }
 
 fn list(session: &Session) -> Result<ExitCode, Failure> {
-    let admins = session.service.admins().map_err(refused_to_members)?;
+    let admins = session.service.admins()?;
     let kept_out = session.service.blacklist()?.blacklist;
     session.out.list(&admins, &admins.admins, |page| {
         let columns = [

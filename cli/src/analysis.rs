@@ -74,8 +74,8 @@ pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Fai
         }
         Analysis::Day { date } => {
             let day = one_day(session, date.as_deref())?;
-            let zone = service.zone()?;
-            out.answer(&day, |page| of_day(page, &day.analysis, &zone))
+            let zone = service.zone();
+            out.answer(&day, |page| of_day(page, &day.analysis, zone.as_deref()))
         }
         Analysis::Days { days } => {
             let days = service.days_ago(*days)?;
@@ -191,9 +191,10 @@ fn figures(page: &mut Page, figures: &analysis::Analysis, crawled: Option<i64>) 
     page.fields(&fields);
 }
 
-fn of_day(page: &mut Page, day: &Day, zone: &str) {
+fn of_day(page: &mut Page, day: &Day, zone: Option<&str>) {
+    let zone = zone.map(|zone| format!(" ({zone})")).unwrap_or_default();
     page.fields(&[
-        ("Day", format!("{} ({zone})", day.date)),
+        ("Day", format!("{}{zone}", day.date)),
         ("Visitors", number(day.today_visitor)),
         ("Views", number(day.today_view)),
         ("Likes", number(day.today_fav)),

@@ -6,7 +6,7 @@ use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcom
 use crate::global::{Color, Global, color};
 use crate::{
     act, admin, analysis, audit, backup, bench, blacklist, check, demo, describe, feed, feedback, init, key,
-    login, member, notice, post, profile, roster, search, settings, store, tui, words,
+    login, member, notice, post, profile, roster, search, settings, store, tui, webhook, words,
 };
 
 /// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, in one SQLite file.
@@ -80,6 +80,9 @@ pub(crate) enum Command {
     /// Manage API keys, with which programs administer
     #[command(subcommand)]
     Key(key::Key),
+    /// Manage webhooks, which tell other systems about notices and feedback
+    #[command(subcommand)]
+    Webhook(webhook::Webhook),
     /// Show and verify what administrators, operators and API keys have done
     #[command(subcommand)]
     Audit(audit::Audit),

@@ -125,7 +125,7 @@ fn status(error: &AccessError) -> u8 {
             Some(Code::Overloaded | Code::InternalError) => SYSTEM,
             _ => REFUSED,
         },
-        AccessError::Unreachable { .. } | AccessError::Unexpected { .. } => SYSTEM,
+        AccessError::Unreachable { .. } | AccessError::Unexpected { .. } | AccessError::Stopped => SYSTEM,
     }
 }
 
@@ -134,7 +134,9 @@ fn json(error: &AccessError) -> Vec<u8> {
     match error {
         AccessError::Core(error) => answer::failure(error),
         AccessError::Refused(refusal) => refusal.json.clone(),
-        AccessError::Unreachable { .. } | AccessError::Unexpected { .. } => answer::refusal("internal error"),
+        AccessError::Unreachable { .. } | AccessError::Unexpected { .. } | AccessError::Stopped => {
+            answer::refusal("internal error")
+        }
     }
 }
 

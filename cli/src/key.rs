@@ -15,15 +15,16 @@ pub(crate) enum Key {
     /// Make an API key and print it; it is not shown again
     #[command(
         after_help = "Scopes:\n  notices         insert, change and remove notices, and read hidden ones\n  \
-                      posts           insert, change, remove, import and export posts\n  \
+                      posts           insert, change, remove, import and export posts, and set the weights of the feed\n  \
                       posts:import    import posts\n  \
                       acts:import     import acts of members\n  \
                       feedback        read feedback, and mark it as done\n  \
-                      members         read, import, remove, blacklist and sign out members\n  \
-                      members:read    read the list of members and the blacklist\n  \
+                      members         read, import, change, remove, blacklist and sign out members, and import the roster\n  \
+                      members:read    read members and their lists, administrators, the roster and the blacklist\n  \
                       front           change the two lines of the front page\n  \
-                      analytics:read  read the access log, and reports in full\n  \
-                      audit:read      read and verify the audit trail\n\n\
+                      analytics:read  read the access log, reports in full, and the state of the service\n  \
+                      audit:read      read, export and verify the audit trail\n  \
+                      webhooks        add and remove webhooks, which receive notices and feedback\n\n\
                       Example: tidings key add importer --scope posts:import --expires 90d"
     )]
     Add {

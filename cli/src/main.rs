@@ -47,6 +47,7 @@ mod settings;
 mod steps;
 mod store;
 mod tui;
+mod webhook;
 mod whole_file;
 mod words;
 
@@ -98,6 +99,7 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Admin(command) => admin::run(&Session::open(global)?, &command),
         Command::Blacklist(command) => blacklist::run(&Session::open(global)?, &command),
         Command::Key(command) => key::run(&Session::open(global)?, &command),
+        Command::Webhook(command) => webhook::run(&Session::open(global)?, &command),
         Command::Audit(command) => audit::run(&Session::open(global)?, &command),
         Command::Notice(command) => notice::run(&Session::open(global)?, &command),
         Command::Feedback(command) => feedback::run(&Session::open(global)?, &command),

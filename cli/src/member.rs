@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use tidings_core::Error;
 use tidings_core::account::{SignIn, SignUp};
 use tidings_tui::number::number;
 
@@ -12,7 +11,7 @@ use crate::export;
 use crate::failure::Failure;
 use crate::password::{self, Password};
 use crate::progress::Watch;
-use crate::session::{Session, refused_to_members, unknown};
+use crate::session::{Session, unknown};
 use crate::whole_file::Readers;
 
 mod list;
@@ -202,9 +201,7 @@ pub(crate) fn run(session: &Session, command: &Member) -> Result<ExitCode, Failu
         Member::Sessions { id } => sessions::list(session, id),
         Member::SignOut { id, session: of } => sessions::sign_out(session, id, of.as_deref()),
         Member::ResetOtp { id } => {
-            service.reset_otp(id).map_err(|error| {
-                if error.is_forbidden() { refused_to_members(error) } else { unknown(error, "member", id) }
-            })?;
+            service.reset_otp(id).map_err(|error| unknown(error, "member", id))?;
             out.answer(&(), |page| page.line(format!("{id} signs in with the password alone.")))
         }
         Member::Export { id, file } => export_data(session, id, file),
@@ -237,9 +234,7 @@ fn export_data(session: &Session, id: &str, file: &Path) -> Result<ExitCode, Fai
 }
 
 fn give_password(session: &Session, id: &str, password: &Password) -> Result<ExitCode, Failure> {
-    if session.service.acts_as_member() {
-        return Err(refused_to_members(Error::Forbidden));
-    }
+    session.service.check_admin()?;
     // An unknown member is reported before the command asks for a password.
     let id = session.member(id)?;
     session.service.set_password(&id, &password::new(password)?)?;

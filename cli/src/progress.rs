@@ -104,6 +104,9 @@ impl Watch {
     pub(crate) fn imported<T: Default>(&self, report: Result<T, AccessError>) -> Result<T, Failure> {
         match report {
             Err(AccessError::Core(Error::Input(_))) if self.is_interrupted() => Ok(T::default()),
+            Err(AccessError::Stopped) => Err(Failure::interrupted(
+                "stopped; the server keeps what it has received: run the command again to continue",
+            )),
             report => Ok(report?),
         }
     }

@@ -9,7 +9,7 @@ use tidings_core::account::Roster as Listed;
 use crate::failure::Failure;
 use crate::output::{Column, Table, stream_pages};
 use crate::progress::Watch;
-use crate::session::{Session, refused_to_members};
+use crate::session::Session;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Roster {
@@ -33,10 +33,7 @@ pub(crate) fn run(session: &Session, command: &Roster) -> Result<ExitCode, Failu
             let watch = Watch::start("members");
             let told = &mut |done| watch.told(done);
             let report = session.service.import_roster(watch.open(file)?, told);
-            let report = match report {
-                Err(error) if error.is_forbidden() => return Err(refused_to_members(error)),
-                report => watch.imported(report)?,
-            };
+            let report = watch.imported(report)?;
             watch.answer(&session.out, &report, |page| {
                 let updated = Some(report.updated);
                 page.imported(report.inserted, updated, report.skipped, &report.errors, &report.about);
@@ -50,7 +47,7 @@ fn list(session: &Session) -> Result<ExitCode, Failure> {
     let page = |after: Option<String>| {
         let after = after.unwrap_or_default();
         let page = session.service.roster(&after, PAGE);
-        let members = page.map_err(refused_to_members)?.roster;
+        let members = page?.roster;
         let next = members.last().map(|member| member.id.clone());
         Ok::<_, Failure>((members, next))
     };

@@ -75,7 +75,7 @@ impl Session {
         }
     }
 
-    /// Returns the id with which the member `id` signed up, for operations that the operator may do for any member and
+    /// Returns the id with which the member `id` signed up, for operations that administrators do for any member and
     /// members for themselves.
     ///
     /// # Errors
@@ -83,7 +83,10 @@ impl Session {
     pub(crate) fn member(&self, id: &str) -> Result<String, Failure> {
         self.service.registered(id).map_err(|error| {
             if error.is_forbidden() {
-                Failure::refused(&error, format!("only {id:?} does this, or the operator: leave --as out"))
+                Failure::refused(
+                    &error,
+                    format!("only {id:?} does this, or an administrator: leave --as out"),
+                )
             } else {
                 unknown(error, "member", id)
             }

@@ -4,13 +4,16 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Args;
+use tidings_access::Service;
 use tidings_core::Surface;
+use tidings_core::account::Caller;
 use tidings_tui::Options;
 
 use crate::database;
 use crate::failure::Failure;
 use crate::global::{Color, Global};
 use crate::output;
+use crate::session::Session;
 use crate::settings::Settings;
 
 /// The options of the terminal UI.
@@ -24,8 +27,8 @@ pub(crate) struct Screens {
 /// Runs the terminal UI until the user quits it.
 ///
 /// # Errors
-/// A usage failure without a terminal, with `--json` or `--ndjson`, or with `--as`; when the database does not open;
-/// when the terminal fails.
+/// A usage failure without a terminal, with `--json` or `--ndjson`, or with `--as`; when the database does not open, or
+/// there is no directory for drafts; when the terminal fails.
 pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failure> {
     if global.json || global.ndjson {
         return Err(Failure::usage("the terminal UI is for people: leave --json and --ndjson out"));
@@ -38,17 +41,28 @@ pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failur
                     that scripts use";
         return Err(Failure::usage(hint));
     }
-    let settings = Settings::default().complete(global.config.as_deref())?;
-    let database = database::location(global, &settings);
-    // The database is opened without background work, which the screens do not need, so the first frame does not wait
-    // for the posts to load.
-    let tidings = database::open(&database, &settings)?.through(Surface::Tui);
+    let Session { service, .. } = Session::open(global)?;
+    let (service, drafts) = match (service.database(), service.server()) {
+        // The database is opened without background work, which the screens do not need, so the first frame does not wait
+        // for the posts to load.
+        (Some((tidings, _)), _) => {
+            let settings = Settings::default().complete(global.config.as_deref())?;
+            let drafts = tidings_tui::drafts_beside(&database::location(global, &settings).stem());
+            (Service::on_database(tidings.clone().through(Surface::Tui), Caller::Operator), Some(drafts))
+        }
+        (None, server) => {
+            let drafts = server.and_then(|server| tidings_tui::drafts_of_server(server.address()));
+            (service, drafts)
+        }
+    };
+    let drafts =
+        drafts.ok_or_else(|| Failure::system("there is no directory for drafts: set XDG_STATE_HOME"))?;
     let options = Options {
-        database,
+        drafts,
         mouse: !screens.no_mouse.unwrap_or(false),
         colour: global.color != Color::Never && output::colours(global.color, true),
     };
-    tidings_tui::run(&tidings, &options)
+    tidings_tui::run(&service, &options)
         .map_err(|error| Failure::system(format!("the terminal failed: {error}")))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -74,6 +74,7 @@ pub fn import(
     input: impl BufRead,
     progress: Progress<'_>,
 ) -> Result<MoveReport> {
+    import::check::<ActImport>(tidings, caller)?;
     // The log must be complete, because the visits of a day are computed from it.
     tidings.analysis().flush()?;
     let lines = import::json(input, |number, text| {

@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use serde::{Deserialize, Serialize};
 
 use crate::Tidings;
-use crate::account::{Caller, Member, REMOVED, find, fold};
+use crate::account::{Caller, Identity, Member, REMOVED, find, fold};
 use crate::clock::Timestamp;
 use crate::error::{Error, Problem, Result};
 use crate::scope::Scope;
@@ -223,24 +223,47 @@ pub fn export(
     caller: &Caller,
     take: &mut dyn FnMut(&[u8], u64) -> ControlFlow<()>,
 ) -> Result<ExportedAudit> {
-    let identity = caller.identify(tidings);
-    let (mut after, mut records, mut lines) = (0, 0, Vec::new());
-    loop {
+    let mut export = AuditExport::new(tidings, caller);
+    while let Some(lines) = export.next(tidings)? {
+        if take(&lines, export.records).is_break() {
+            break;
+        }
+    }
+    Ok(ExportedAudit { records: export.records })
+}
+
+/// Reads the lines of [`export`] page by page. It holds no transaction between two pages, and each page checks the caller.
+pub struct AuditExport {
+    identity: Identity,
+    after: i64,
+    records: u64,
+}
+
+impl AuditExport {
+    /// Returns an export from the earliest record on.
+    pub fn new(tidings: &Tidings, caller: &Caller) -> Self {
+        Self { identity: caller.identify(tidings), after: 0, records: 0 }
+    }
+
+    /// Returns the next lines; `None` after the last one. After an error, another call reads the same lines.
+    ///
+    /// # Errors
+    /// Those of [`export`].
+    pub fn next(&mut self, tidings: &Tidings) -> Result<Option<Vec<u8>>> {
         let page = tidings.store().read(|tx| {
-            let admin = identity.admin(tx, Scope::AuditRead)?;
-            Ok::<_, Error>(sql::after(tx, &admin, after, PAGE)?)
+            let admin = self.identity.admin(tx, Scope::AuditRead)?;
+            Ok::<_, Error>(sql::after(tx, &admin, self.after, PAGE)?)
         })?;
-        let Some(last) = page.last() else { return Ok(ExportedAudit { records }) };
-        after = last.record.seq;
-        records += page.len() as u64;
-        lines.clear();
+        let Some(last) = page.last() else { return Ok(None) };
+        let (after, records) = (last.record.seq, page.len() as u64);
+        let mut lines = Vec::new();
         for read in page {
             serde_json::to_writer(&mut lines, &Line::from(read)).map_err(|e| Error::Internal(e.into()))?;
             lines.push(b'\n');
         }
-        if take(&lines, records).is_break() {
-            return Ok(ExportedAudit { records });
-        }
+        self.after = after;
+        self.records += records;
+        Ok(Some(lines))
     }
 }
 

@@ -24,6 +24,7 @@ pub use verifier::{HttpVerifier, IdPattern, Verifier};
 
 /// The settings of the service.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Config {
     /// Characters of an id.
     pub id_length: Bounds,
@@ -56,6 +57,8 @@ pub struct Config {
     pub verifier: Verifier,
     /// The address that [`Verifier::Http`] asks.
     pub http_verifier: HttpVerifier,
+    /// Whether webhooks may be at private addresses, and at addresses that begin with `http://`.
+    pub webhook_private: bool,
     /// The ranking of the feeds.
     pub feed: Feed,
     /// The settings of analytics.
@@ -82,6 +85,7 @@ impl Default for Config {
             sign_in_slowing: true,
             verifier: Verifier::Roster,
             http_verifier: HttpVerifier::default(),
+            webhook_private: false,
             feed: Feed::default(),
             analysis: Analysis::default(),
             words: WordModel::default(),

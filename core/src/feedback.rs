@@ -10,12 +10,13 @@ use crate::config::Bounds;
 use crate::error::{Code, Error, Outcome, Problem, Result};
 use crate::id::ObjectId;
 use crate::notice;
+use crate::outbox::{self, Event};
 use crate::scope::Scope;
 use crate::store::Isolation;
 use crate::text;
 use crate::trail::{Action, Entry};
 
-pub(crate) use sql::{insert, of_member};
+pub(crate) use sql::{get, insert, of_member};
 
 #[cfg(test)]
 mod tests;
@@ -27,7 +28,9 @@ const GENERAL: &str = "general";
 /// The length of a text in characters.
 pub const POST: Bounds = Bounds { min: 1, max: 5_000 };
 /// The maximum number of entries of a list, because members may send any amount of feedback.
-const LIST_MAX: i64 = 1_000;
+pub const LIST_MAX: i64 = 1_000;
+/// The default number of entries of a page.
+const LIST: i64 = 100;
 
 /// The problem of feedback on a notice that the member cannot see.
 pub const NO_NOTICE: Problem = Problem::new(Code::NotFound, "there is no such notice");
@@ -74,7 +77,9 @@ pub fn send(tidings: &Tidings, caller: &Caller, notice: Option<&str>, draft: &Dr
         };
         let kind = kind.as_ref().ok_or(Outcome::Fail.because(KIND_RULE))?;
         let post = post.as_ref().ok_or(Outcome::Fail.because(POST_RULE))?;
-        Ok(insert(tx, &member, id, (kind, post), &notice, now)?)
+        insert(tx, &member, id, (kind, post), &notice, now)?;
+        // The body is made when it is sent: until then the author may have been removed.
+        Ok(outbox::enqueue(tx, Event::FeedbackCreated, &id.to_string(), None, now)?)
     });
     written.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest).if_failed("fail"))
 }
@@ -124,7 +129,8 @@ pub fn list(tidings: &Tidings, caller: &Caller) -> Result<FeedbackList> {
 }
 
 /// A page of feedback.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FeedbackPage {
     /// At most 1,000 entries, newest first.
     pub feedback: Vec<Feedback>,
@@ -138,15 +144,40 @@ pub struct FeedbackPage {
 /// # Errors
 /// `bad token`, `Not admin`; `Not found` if no feedback has the id `after`.
 pub fn browse(tidings: &Tidings, caller: &Caller, all: bool, after: Option<&str>) -> Result<FeedbackPage> {
+    page(tidings, caller, &FeedbackQuery { all, limit: Some(LIST_MAX), after: after.map(str::to_owned) })
+}
+
+/// The input of [`page`].
+#[derive(Clone, Debug, Default)]
+pub struct FeedbackQuery {
+    /// Whether the page has done feedback too, and not only open feedback.
+    pub all: bool,
+    /// The maximum number of entries, 1 to 1,000; 100 by default.
+    pub limit: Option<i64>,
+    /// The `next` of the previous page; `None` for the first page.
+    pub after: Option<String>,
+}
+
+/// Returns a page of feedback, newest first.
+///
+/// # Errors
+/// `bad token`, `Not admin`; `bad request` if the limit is out of bounds; `Not found` if no feedback has the id `after`.
+pub fn page(tidings: &Tidings, caller: &Caller, query: &FeedbackQuery) -> Result<FeedbackPage> {
+    let FeedbackQuery { all, limit, after } = query;
+    let limit = limit.unwrap_or(LIST);
     let identity = caller.identify(tidings);
     tidings.store().read(|tx| {
         let admin = identity.admin(tx, Scope::Feedback)?;
+        if !(1..=LIST_MAX).contains(&limit) {
+            return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
+        }
         let before = match after {
             Some(id) => sql::key(tx, &admin, id)?.ok_or(Error::NotFound)?,
             None => i64::MAX,
         };
-        let mut feedback = sql::list(tx, &admin, all, before, LIST_MAX + 1)?;
-        let most = usize::try_from(LIST_MAX).unwrap_or(usize::MAX);
+        // One more than the page has, to detect whether another page follows.
+        let mut feedback = sql::list(tx, &admin, *all, before, limit + 1)?;
+        let most = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = feedback.len() > most;
         feedback.truncate(most);
         let next = feedback.last().filter(|_| more).map(|last| last.id.clone());
@@ -204,18 +235,29 @@ mod sql {
         before: i64,
         limit: i64,
     ) -> Result<Vec<Feedback>, StoreError> {
-        let feedback = |mut row: Row| {
-            Ok(Feedback {
-                id: row.take(0)?,
-                kind: row.take(1)?,
-                post: row.take(2)?,
-                author: row.take::<Option<String>>(3)?.unwrap_or_else(|| REMOVED.to_owned()),
-                date: row.take(4)?,
-                notice: row.take(5)?,
-                activation: row.take(6)?,
-            })
-        };
         tx.rows(&page(all), &[before.into(), limit.into()])?.into_iter().map(feedback).collect()
+    }
+
+    /// Returns the feedback with this id, for the webhooks that administrators have added.
+    pub(crate) fn get(tx: &mut dyn Tx, id: &str) -> Result<Option<Feedback>, StoreError> {
+        let sql = format!("{SELECT} WHERE f.id = $1");
+        tx.row(&sql, &[id.into()])?.map(feedback).transpose()
+    }
+
+    const SELECT: &str = "SELECT f.id, f.type, f.post, m.id, f.date, f.notice, f.activation
+                          FROM feedback f LEFT JOIN member m ON m.key = f.member";
+
+    /// Reads a row of [`SELECT`].
+    fn feedback(mut row: Row) -> Result<Feedback, StoreError> {
+        Ok(Feedback {
+            id: row.take(0)?,
+            kind: row.take(1)?,
+            post: row.take(2)?,
+            author: row.take::<Option<String>>(3)?.unwrap_or_else(|| REMOVED.to_owned()),
+            date: row.take(4)?,
+            notice: row.take(5)?,
+            activation: row.take(6)?,
+        })
     }
 
     /// Returns feedback of a member with a key greater than `after`, earliest first, and the key of the last one unless no
@@ -251,11 +293,7 @@ mod sql {
         // Keys increase with each insertion, and feedback is never deleted. Only a statement that names the state can
         // use the index of open feedback.
         let state = if all { "" } else { "f.activation = 1 AND" };
-        format!(
-            "SELECT f.id, f.type, f.post, m.id, f.date, f.notice, f.activation
-             FROM feedback f LEFT JOIN member m ON m.key = f.member
-             WHERE {state} f.key < $1 ORDER BY f.key DESC LIMIT $2"
-        )
+        format!("{SELECT} WHERE {state} f.key < $1 ORDER BY f.key DESC LIMIT $2")
     }
 
     /// Returns the key of the feedback with this id.

@@ -244,8 +244,8 @@ pub(crate) fn run_prepared<K: Kind>(
     items: impl Iterator<Item = Result<Item<K::Line>>>,
     progress: Progress<'_>,
 ) -> Result<Totals> {
+    check::<K>(tidings, caller)?;
     let identity = caller.identify(tidings);
-    tidings.store().read(|tx| authority::<K>(&identity, tx).map(drop))?;
     let mut import = Import::new(tidings, identity, kind, progress);
     let read = import.read(items);
     // Writes the last batch even after a read error.
@@ -266,6 +266,15 @@ pub(crate) fn run_prepared<K: Kind>(
     }
 }
 
+/// Checks that the caller may run an import of this kind.
+///
+/// # Errors
+/// `bad token`, `Not admin`.
+pub(crate) fn check<K: Kind>(tidings: &Tidings, caller: &Caller) -> Result<()> {
+    let identity = caller.identify(tidings);
+    tidings.store().read(|tx| identity.admin(tx, K::SCOPE).map(drop))
+}
+
 /// A running import.
 struct Import<'t, K: Kind> {
     tidings: &'t Tidings,
@@ -283,11 +292,6 @@ struct Import<'t, K: Kind> {
     stopped: bool,
     /// Whether the audit trail tells of the import.
     is_recorded: bool,
-}
-
-/// Checks that the caller may run an import of this kind.
-fn authority<'tx, K: Kind>(identity: &Identity, tx: &mut (dyn Tx + 'tx)) -> Result<Admin<'tx>> {
-    identity.admin(tx, K::SCOPE)
 }
 
 /// A batch that is being written. Its lines are shared with the write, which may run more than once.
@@ -365,7 +369,7 @@ impl<'t, K: Kind> Import<'t, K> {
         let lines = Arc::clone(&batch);
         let is_first = !std::mem::replace(&mut self.is_recorded, true);
         let written = self.tidings.store().submit_long(Isolation::Alone, move |tx| {
-            let admin = authority::<K>(&identity, tx)?;
+            let admin = identity.admin(tx, K::SCOPE)?;
             if is_first {
                 admin.record(tx, Entry::new(K::ACTION).after("began"))?;
             }
@@ -412,7 +416,7 @@ impl<'t, K: Kind> Import<'t, K> {
         let totals = format!("inserted {inserted}, updated {updated}, skipped {skipped}");
         let identity = self.identity.clone();
         self.tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = authority::<K>(&identity, tx)?;
+            let admin = identity.admin(tx, K::SCOPE)?;
             Ok(admin.record(tx, Entry::new(K::ACTION).after(&totals))?)
         })
     }

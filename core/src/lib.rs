@@ -100,6 +100,7 @@
 //! | [`notice`] | administrators' notices |
 //! | [`main_info`] | the two lines of the front page |
 //! | [`feedback`] | messages from members to the administrators |
+//! | [`webhook`] | other systems that are told about notices and feedback |
 //! | [`post`] | posts, their import, views and likes |
 //! | [`search`] | search over posts, search records |
 //! | [`newsfeed`] | the popular, topic and recommended feeds |
@@ -169,6 +170,7 @@ pub mod location;
 pub mod main_info;
 pub mod newsfeed;
 pub mod notice;
+mod outbox;
 pub mod post;
 pub mod profile;
 mod scope;
@@ -181,6 +183,7 @@ mod store;
 mod testing;
 mod text;
 mod trail;
+pub mod webhook;
 pub mod words;
 mod zone;
 
@@ -208,6 +211,7 @@ struct Inner {
     feeds: newsfeed::Feeds,
     analysis: analysis::State,
     index_merger: post::index::Merger,
+    webhook_sender: webhook::Sender,
     search_cache: post::index::SearchCache,
     words: Arc<words::ModelKeeper>,
     notice_cache: notice::NoticeCache,
@@ -281,6 +285,7 @@ impl Tidings {
         newsfeed::start(self)?;
         analysis::start(self)?;
         self.index_merger().start()?;
+        self.webhook_sender().start()?;
         words::start(self)
     }
 
@@ -400,6 +405,10 @@ impl Tidings {
         &self.0.index_merger
     }
 
+    pub(crate) fn webhook_sender(&self) -> &webhook::Sender {
+        &self.0.webhook_sender
+    }
+
     pub(crate) fn search_cache(&self) -> &post::index::SearchCache {
         &self.0.search_cache
     }
@@ -507,6 +516,7 @@ impl Builder {
             user_infos: profile::UserInfos::new(&store),
             posts_changed: store::Latest::default(),
             index_merger: post::index::Merger::new(Arc::clone(&store), clock.clone()),
+            webhook_sender: webhook::Sender::new(&store, &clock, config.webhook_private),
             search_cache: post::index::SearchCache::default(),
             feeds,
             analysis,

@@ -61,6 +61,8 @@ pub use entry::{FeedEntry, entries};
 pub use learning::Learned;
 pub use order::{LIMIT, LIMIT_MAX};
 pub use page::FeedPage;
+#[cfg(feature = "openapi")]
+pub use signals::SignalWeights;
 pub use signals::Weights;
 pub use weights::{FeedWeights, learn_weights, pin_weights, unpin_weights, weights};
 pub use why::{SignalShares, Why, why};

@@ -20,9 +20,10 @@ use crate::config::Bounds;
 use crate::error::{Error, Outcome, Result};
 use crate::id::ObjectId;
 use crate::scope::Scope;
-use crate::store::{Isolation, StoreError, Topic, Tx};
+use crate::store::{Isolation, Topic, Tx};
 use crate::trail::{Action, Entry};
 
+mod announce;
 mod cache;
 mod draft;
 mod drafts;
@@ -35,6 +36,7 @@ mod reads;
 mod sql;
 mod views;
 
+pub(crate) use announce::{announce, mark_announced, next_announcement};
 pub(crate) use cache::NoticeCache;
 use cache::{CachedNotice, Snapshot};
 pub use draft::Draft;
@@ -184,11 +186,12 @@ fn insert_in(
     id: ObjectId,
     content: &Content,
     now: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     sql::insert(tx, admin, id, content, now)?;
     tx.touch(Topic::Notices);
+    announce(tx, now)?;
     let entry = Entry::new(Action::NoticeInsert);
-    admin.record(tx, entry.on(&id.to_string()).after(&content.summary()))
+    Ok(admin.record(tx, entry.on(&id.to_string()).after(&content.summary()))?)
 }
 
 /// A notice of the demo data, with its views.
@@ -223,22 +226,29 @@ pub(crate) fn insert_demo(tx: &mut dyn Tx, admin: &Admin<'_>, notice: &DemoNotic
 /// `Not admin`; `bad request` if the draft is empty, a field breaks its rule, or the notice would end before it begins;
 /// `Not found`.
 pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Result<()> {
-    let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
+    let (identity, id, now) = (caller.identify(tidings), ObjectId::parse(id), tidings.now());
     let change = Change::parse(draft).and_then(|change| change.require_any().map(|()| change));
     let written = tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx, Scope::Notices)?;
-        change_in(tx, &admin, id.ok_or(Error::NotFound)?, change.as_ref()?)
+        change_in(tx, &admin, id.ok_or(Error::NotFound)?, change.as_ref()?, now)
     });
     written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
 }
 
 /// Changes a notice in a transaction that runs alone.
-fn change_in(tx: &mut dyn Tx, admin: &Admin<'_>, id: ObjectId, change: &Change) -> Result<()> {
+fn change_in(
+    tx: &mut dyn Tx,
+    admin: &Admin<'_>,
+    id: ObjectId,
+    change: &Change,
+    now: Timestamp,
+) -> Result<()> {
     let old = sql::content(tx, id)?.ok_or(Error::NotFound)?;
     let before = old.summary();
     let new = change.onto(old)?;
     sql::update(tx, admin, id, &new)?;
     tx.touch(Topic::Notices);
+    announce(tx, now)?;
     let (id, entry) = (id.to_string(), Entry::new(Action::NoticeUpdate));
     Ok(admin.record(tx, entry.on(&id).change(Some(&before), Some(&new.summary())))?)
 }

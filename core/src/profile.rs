@@ -178,7 +178,7 @@ impl NewNickname {
     fn set(&self, tx: &mut dyn Tx, member: &Member<'_>) -> Result<()> {
         match &self.0 {
             Ok(nickname) => Ok(sql::set_nickname(tx, member, nickname)?),
-            Err(rule) => Err(Outcome::RewriteNickname.because(*rule).into()),
+            Err(rule) => Err(Outcome::RewriteNickname.because(*rule)),
         }
     }
 }

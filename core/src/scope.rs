@@ -37,24 +37,26 @@ macro_rules! scopes {
 scopes! {
     /// Insert, change and remove notices, and read hidden ones.
     Notices = "notices": "insert, change and remove notices, and read hidden ones",
-    /// Insert, change, remove, import and export posts.
-    Posts = "posts": "insert, change, remove, import and export posts",
+    /// Insert, change, remove, import and export posts, and set the weights of the recommended feed.
+    Posts = "posts": "insert, change, remove, import and export posts, and set the weights of the feed",
     /// Import posts.
     PostsImport = "posts:import": "import posts",
     /// Import acts of members.
     ActsImport = "acts:import": "import acts of members",
     /// Read feedback, and mark it as done.
     Feedback = "feedback": "read feedback, and mark it as done",
-    /// Read, import, remove, blacklist and sign out members.
-    Members = "members": "read, import, remove, blacklist and sign out members",
-    /// Read the list of members and the blacklist.
-    MembersRead = "members:read": "read the list of members and the blacklist",
+    /// Read, import, change, remove, blacklist and sign out members, and import the roster.
+    Members = "members": "read, import, change, remove, blacklist and sign out members, and import the roster",
+    /// Read members and their lists, administrators, the roster and the blacklist.
+    MembersRead = "members:read": "read members and their lists, administrators, the roster and the blacklist",
     /// Change the two lines of the front page.
     Front = "front": "change the two lines of the front page",
-    /// Read the access log, and reports in full.
-    AnalyticsRead = "analytics:read": "read the access log, and reports in full",
-    /// Read and verify the audit trail.
-    AuditRead = "audit:read": "read and verify the audit trail",
+    /// Read the access log, reports in full, and the state of the service.
+    AnalyticsRead = "analytics:read": "read the access log, reports in full, and the state of the service",
+    /// Read, export and verify the audit trail.
+    AuditRead = "audit:read": "read, export and verify the audit trail",
+    /// Add and remove webhooks, which receive notices and feedback.
+    Webhooks = "webhooks": "add and remove webhooks, which receive notices and feedback",
 }
 
 impl Scope {

@@ -6,6 +6,7 @@ use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::store::Store;
 pub use crate::store::{Follower, ReadStandby, Retries, ServerGauges};
+use crate::webhook;
 
 /// The state of the service at one moment.
 #[derive(Clone, Debug)]
@@ -32,6 +33,8 @@ pub struct Stats {
     pub wal_bytes: u64,
     /// What a PostgreSQL server and its standbys report; `None` for a file.
     pub server: Option<ServerGauges>,
+    /// The deliveries of webhooks.
+    pub webhooks: webhook::Figures,
     /// Milliseconds since the feed index was last updated; `None` before it is loaded.
     pub feeds_age_ms: Option<i64>,
     /// Milliseconds since the word model was trained; `None` without a model.
@@ -54,6 +57,7 @@ impl Stats {
             database_bytes: store.database_bytes(),
             wal_bytes: store.wal_bytes(),
             server: store.server_gauges(),
+            webhooks: tidings.webhook_sender().figures(),
             feeds_age_ms: age(tidings.feeds().updated()),
             words_age_ms: age(tidings.words().made()),
         }

@@ -196,6 +196,16 @@ actions! {
     RosterImport = "roster.import",
     /// A backup became the database.
     StoreRestore = "store.restore",
+    /// A webhook was added.
+    WebhookAdd = "webhook.add",
+    /// A webhook was removed.
+    WebhookRemove = "webhook.remove",
+    /// A delivery to a webhook is sent again.
+    WebhookRetry = "webhook.retry",
+    /// A webhook got a new secret.
+    WebhookRotate = "webhook.rotate",
+    /// A test was sent to a webhook.
+    WebhookTest = "webhook.test",
     /// Word vectors were loaded.
     WordsLoad = "words.load",
     /// The word model was learned at an operator's request.

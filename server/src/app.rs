@@ -33,8 +33,9 @@ use crate::service::PeerAddress;
 use crate::syndication::Documents;
 use crate::upload::Upload;
 use crate::{
-    account, admin, analysis, audit, client, data, docs, download, events, feedback, health, home, key,
-    main_info, members, newsfeed, notice, otp, post, profile, request, search, sessions, target, words,
+    account, admin, analysis, audit, client, data, docs, download, events, feedback, health, home, import,
+    key, main_info, members, newsfeed, notice, otp, post, profile, request, search, sessions, target,
+    webhook, weights, words,
 };
 
 /// The state that all requests share.
@@ -253,7 +254,9 @@ pub(crate) fn operations(config: &Config) -> Vec<Route> {
         otp::routes(),
         admin::routes(),
         key::routes(),
+        webhook::routes(),
         members::routes(),
+        import::routes(),
         audit::routes(),
         notice::routes(),
         main_info::routes(),
@@ -262,6 +265,7 @@ pub(crate) fn operations(config: &Config) -> Vec<Route> {
         search::routes(),
         words::routes(),
         newsfeed::routes(),
+        weights::routes(),
         analysis::routes(),
         events::routes(config),
         health::routes(),

@@ -7,12 +7,17 @@ use tidings_core::error::Problem;
 use utoipa::IntoParams;
 
 use crate::docs;
+use crate::download;
 use crate::reply::Answer;
 use crate::request::Call;
 use crate::route::Route;
 
 pub(crate) fn routes() -> Vec<Route> {
-    vec![Route::get("/get_audit", get_audit).reads(), Route::get("/verify_audit", verify_audit).reads()]
+    vec![
+        Route::get("/get_audit", get_audit).reads(),
+        Route::get("/verify_audit", verify_audit).reads(),
+        Route::get("/export_audit", export_audit).reads(),
+    ]
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -69,4 +74,20 @@ pub(crate) async fn verify_audit(call: Call) -> Answer {
     let head: Option<Head> =
         head.map(|head| head.parse()).transpose().map_err(|_| Error::BadRequest(HEAD_RULE))?;
     call.query(move |tidings, caller| audit::verify(tidings, caller, head.as_ref())).await
+}
+
+/// Returns the whole audit trail, earliest first
+///
+/// The response is a download of any length with one JSON object on each line: what a record of `/get_audit` has, and in
+/// `stored` the fields that its hash covers. At most 16 downloads run at the same time, each for at most ten minutes.
+#[utoipa::path(
+    get,
+    path = "/export_audit",
+    tag = "admin",
+    security(("token" = [])),
+    responses((status = 200, body = String, content_type = "application/x-ndjson"), docs::Administrators),
+)]
+pub(crate) async fn export_audit(call: Call) -> Answer {
+    let records = audit::AuditExport::new(call.tidings(), call.caller());
+    download::lines(&call, records, "audit.jsonl").await
 }

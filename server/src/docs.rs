@@ -15,8 +15,8 @@ use crate::reply::{self, Answer};
 use crate::request::Call;
 use crate::route::Route;
 use crate::{
-    account, admin, analysis, audit, data, events, feedback, health, home, key, main_info, members, newsfeed,
-    notice, otp, post, profile, search, sessions, words,
+    account, admin, analysis, audit, data, events, feedback, health, home, import, key, main_info, members,
+    newsfeed, notice, otp, post, profile, search, sessions, webhook, weights, words,
 };
 
 mod caching;
@@ -35,7 +35,11 @@ pub(crate) use schema::{Done, Success};
 
 const JSON: &str = "application/json";
 const NDJSON: &str = "application/x-ndjson";
+const CSV: &str = "text/csv";
 const FORM: &str = "application/x-www-form-urlencoded";
+
+/// The operation whose body has an object in it, which a form cannot have.
+const NESTED: &str = "pin_feed_weights";
 
 #[derive(OpenApi)]
 #[openapi(
@@ -81,6 +85,9 @@ const FORM: &str = "application/x-www-form-urlencoded";
         members::set_member_password,
         members::reset_member_otp,
         members::get_roster,
+        import::import_members,
+        import::import_acts,
+        import::import_roster,
         admin::admin_remove_user,
         admin::get_blacklist,
         admin::push_blacklist,
@@ -91,8 +98,16 @@ const FORM: &str = "application/x-www-form-urlencoded";
         key::get_keys,
         key::add_key,
         key::remove_key,
+        webhook::get_webhooks,
+        webhook::add_webhook,
+        webhook::remove_webhook,
+        webhook::rotate_webhook,
+        webhook::test_webhook,
+        webhook::get_webhook_deliveries,
+        webhook::retry_webhook_delivery,
         audit::get_audit,
         audit::verify_audit,
+        audit::export_audit,
         notice::get_all_notice,
         notice::get_notices,
         notice::get_notice,
@@ -109,9 +124,12 @@ const FORM: &str = "application/x-www-form-urlencoded";
         feedback::notice_feedback,
         feedback::send_feedback,
         feedback::get_all_feedback,
+        feedback::get_feedback,
         feedback::update_feedback,
         post::get_post,
         post::get_categories,
+        post::get_posts,
+        post::export_posts,
         post::post_view,
         post::post_like,
         post::post_unlike,
@@ -131,6 +149,10 @@ const FORM: &str = "application/x-www-form-urlencoded";
         newsfeed::get_popularity_newsfeed,
         newsfeed::get_newsfeed_of_topic,
         newsfeed::get_topic_newsfeed,
+        weights::get_feed_weights,
+        weights::learn_feed_weights,
+        weights::pin_feed_weights,
+        weights::unpin_feed_weights,
         analysis::get_search_realtime,
         analysis::get_search_bursts,
         analysis::get_log_date,
@@ -197,10 +219,11 @@ fn complete(operation: &mut Operation) {
         ("503", "Overloaded"),
     ];
     if let Some(RefOr::T(body)) = &mut operation.request_body {
-        if let Some(json) = body.content.get(JSON).filter(|_| body.content.len() == 1).cloned() {
+        let is_flat = body.content.len() == 1 && operation.operation_id.as_deref() != Some(NESTED);
+        if let Some(json) = body.content.get(JSON).filter(|_| is_flat).cloned() {
             body.content.insert(FORM.into(), json);
         }
-        let is_import = body.content.contains_key(NDJSON);
+        let is_import = body.content.contains_key(NDJSON) || body.content.contains_key(CSV);
         responses.push(("413", if is_import { "ImportTooLarge" } else { "BodyTooLarge" }));
         responses.push(("415", "UnsupportedMediaType"));
     }

@@ -9,13 +9,18 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{Stream, stream};
+use http::HeaderValue;
+use http::header::CONTENT_DISPOSITION;
 use tidings_core::account::Client;
 use tidings_core::account::data::DataReader;
+use tidings_core::audit::AuditExport;
+use tidings_core::post::PostExport;
 use tidings_core::{Error, Result, Tidings};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::app::App;
+use crate::reply::{Answer, Reply};
 use crate::request::Call;
 
 /// The maximum number of downloads at the same time. More are answered with `overloaded`.
@@ -35,6 +40,31 @@ impl Pieces for DataReader {
     fn next(&mut self, tidings: &Tidings) -> Result<Option<Vec<u8>>> {
         Self::next(self, tidings)
     }
+}
+
+impl Pieces for PostExport {
+    fn next(&mut self, tidings: &Tidings) -> Result<Option<Vec<u8>>> {
+        Self::next(self, tidings)
+    }
+}
+
+impl Pieces for AuditExport {
+    fn next(&mut self, tidings: &Tidings) -> Result<Option<Vec<u8>>> {
+        Self::next(self, tidings)
+    }
+}
+
+const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
+
+/// Returns the download of an export with one JSON object on each line.
+///
+/// # Errors
+/// `overloaded` if there are too many downloads; those of the export.
+pub(crate) async fn lines(call: &Call, pieces: impl Pieces, name: &'static str) -> Answer {
+    let (download, first) = Download::begin(call, permit(call.app())?, pieces).await?;
+    let file = HeaderValue::try_from(format!("attachment; filename=\"{name}\"")).expect("a plain name");
+    let reply = Reply::download(download.stream(first.into()), NDJSON);
+    Ok(reply.with(CONTENT_DISPOSITION, file))
 }
 
 /// Returns the right to a download.

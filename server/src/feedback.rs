@@ -1,8 +1,10 @@
 //! Members' feedback to the administrators.
 
 use serde::Deserialize;
-use tidings_core::feedback::{self, Draft, FeedbackList};
-use utoipa::ToSchema;
+use tidings_core::Error;
+use tidings_core::error::Problem;
+use tidings_core::feedback::{self, Draft, FeedbackList, FeedbackPage, FeedbackQuery};
+use utoipa::{IntoParams, ToSchema};
 
 use crate::docs;
 use crate::limit::Counted;
@@ -16,6 +18,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::post("/remove_notice/{notice_obi}", notice_feedback).counts_as(Counted::Write),
         Route::post("/send_feedback", send_feedback).counts_as(Counted::Write),
         Route::get("/get_all_feedback", get_all_feedback).reads(),
+        Route::get("/get_feedback", get_feedback).reads(),
         Route::get("/update_feedback/{feedback_obi}/{activation}", update_feedback).counts_as(Counted::Write),
     ]
 }
@@ -82,6 +85,37 @@ pub(crate) async fn send_feedback(mut call: Call) -> Answer {
 )]
 pub(crate) async fn get_all_feedback(call: Call) -> Answer {
     call.answer(feedback::list).await
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FeedbackParameters {
+    /// 0 for open feedback only, which is the default; 1 for all.
+    all: Option<i64>,
+    /// The maximum number of entries, 1 to 1,000; 100 by default.
+    limit: Option<i64>,
+    /// The `next` of the previous page.
+    after: Option<String>,
+}
+
+/// Lists open or all feedback, newest first, in pages
+#[utoipa::path(
+    get,
+    path = "/get_feedback",
+    tag = "feedback",
+    security(("token" = [])),
+    params(FeedbackParameters),
+    responses((status = 200, body = docs::Success<FeedbackPage>), docs::Administrators, docs::Missing),
+)]
+pub(crate) async fn get_feedback(call: Call) -> Answer {
+    let FeedbackParameters { all, limit, after } = call.parameters()?;
+    let all = match all {
+        None | Some(0) => false,
+        Some(1) => true,
+        Some(_) => return Err(Error::BadRequest(Problem::invalid("all", "all is 0 or 1")).into()),
+    };
+    let query = FeedbackQuery { all, limit, after };
+    call.query(move |tidings, caller| feedback::page(tidings, caller, &query)).await
 }
 
 /// Marks feedback as done or open

@@ -84,6 +84,7 @@ mod files;
 pub mod fuzzing;
 mod health;
 mod home;
+mod import;
 mod key;
 mod lane;
 mod limit;
@@ -112,6 +113,8 @@ mod testing;
 mod timeouts;
 mod unsent;
 mod upload;
+mod webhook;
+mod weights;
 mod words;
 
 pub use config::{BasePath, Config, InvalidText, IpNet, Origin, SETTINGS};

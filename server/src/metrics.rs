@@ -123,6 +123,16 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
         ),
         ("wal_bytes", "Size of the write-ahead log of an SQLite file.", Some(stats.wal_bytes as f64)),
         (
+            "webhooks_pending",
+            "Deliveries of webhooks that wait, or wait to be tried again.",
+            Some(stats.webhooks.pending as f64),
+        ),
+        (
+            "webhooks_dead",
+            "Deliveries of webhooks that were given up in the last 30 days.",
+            Some(stats.webhooks.dead as f64),
+        ),
+        (
             "event_streams",
             "Open streams of live events.",
             app.events.as_ref().map(|hub| hub.listeners() as f64),
@@ -158,6 +168,12 @@ fn counters(stats: &Stats) -> prometheus::Result<Registry> {
             stats.statements,
         ),
         ("commits_failed_total", "Commits that failed.", stats.commits_failed),
+        (
+            "webhooks_delivered_total",
+            "Deliveries of webhooks that their receivers accepted.",
+            stats.webhooks.delivered,
+        ),
+        ("webhooks_failed_total", "Attempts to deliver webhooks that failed.", stats.webhooks.failed),
         ("crawler_requests_total", "Requests of crawlers, which do not count as visitors.", stats.crawled),
     ] {
         let counter = IntCounter::new(name, help)?;
@@ -274,6 +290,10 @@ mod tests {
             "tidings_crawler_requests_total 0",
             "tidings_commits_failed_total 0",
             "tidings_writable 1",
+            "tidings_webhooks_pending 0",
+            "tidings_webhooks_dead 0",
+            "tidings_webhooks_delivered_total 0",
+            "tidings_webhooks_failed_total 0",
         ] {
             assert!(page.lines().any(|one| one == line), "{line}\n{page}");
         }

@@ -1,17 +1,18 @@
 //! Posts, which administrators write and import, and members view and like.
 
-use std::pin::pin;
-
+use http::header::CONTENT_TYPE;
 use serde::Deserialize;
-use tidings_core::Error;
 use tidings_core::answer::Inserted;
 use tidings_core::error::{Code, Problem};
-use tidings_core::post::{self, Categories, Draft, GetPost, ImportReport};
-use utoipa::ToSchema;
+use tidings_core::post::{self, Categories, Draft, Format, GetPost, ImportReport, ListQuery, PostList};
+use utoipa::{IntoParams, ToSchema};
 
 use crate::docs;
+use crate::download;
+use crate::fields;
+use crate::import;
 use crate::limit::Counted;
-use crate::reply::{Answer, Refusal, Reply};
+use crate::reply::{Answer, Reply};
 use crate::request::Call;
 use crate::route::Route;
 
@@ -19,6 +20,8 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/get_post/{post_obi}", get_post).public(),
         Route::get("/get_categories", get_categories).public(),
+        Route::get("/get_posts", get_posts).public(),
+        Route::get("/export_posts", export_posts).reads(),
         Route::get("/post_view/{post_obi}", post_view).counts_as(Counted::Write),
         Route::get("/post_like/{post_obi}", post_like).counts_as(Counted::Write),
         Route::get("/post_unlike/{post_obi}", post_unlike).counts_as(Counted::Write),
@@ -206,13 +209,23 @@ pub(crate) async fn remove_post(mut call: Call) -> Answer {
 }
 
 const NO_BODY: Problem = Problem::new(Code::MalformedBody, "the body is missing: send a post on each line");
-const NDJSON: &str = "application/x-ndjson";
-const JSON: &str = "application/json";
+
+/// The media types of posts, and the format of each.
+const FORMATS: [(&str, Format); 8] = [
+    ("application/x-ndjson", Format::Json),
+    ("application/json", Format::Json),
+    ("text/csv", Format::Csv),
+    ("application/feed+json", Format::Feed),
+    ("application/rss+xml", Format::Feed),
+    ("application/atom+xml", Format::Feed),
+    ("application/xml", Format::Feed),
+    ("text/xml", Format::Feed),
+];
 
 /// Imports posts
 ///
 /// The body, up to {import}, has one JSON object with the fields of a post on each line, or is one array of such objects.
-/// The `url` identifies a post: a new post is inserted, and an existing post gets the given fields. An invalid line is
+/// It can also be CSV, after a line with the names of the fields, or an RSS, Atom or JSON feed. The `url` identifies a post: a new post is inserted, and an existing post gets the given fields. An invalid line is
 /// reported and does not stop the import. If the database fails during the import, the response is `internal error` with
 /// the numbers of posts `inserted`, `updated` and `skipped` so far; the same import can then be repeated and continues
 /// from there.
@@ -221,34 +234,78 @@ const JSON: &str = "application/json";
     path = "/import_posts",
     tag = "post",
     security(("token" = [])),
-    request_body(content((PostFields = "application/x-ndjson"), (Vec<PostFields> = "application/json"))),
+    request_body(content(
+        (PostFields = "application/x-ndjson"),
+        (Vec<PostFields> = "application/json"),
+        (String = "text/csv"),
+        (String = "application/feed+json"),
+        (String = "application/rss+xml"),
+        (String = "application/atom+xml"),
+        (String = "application/xml"),
+        (String = "text/xml"),
+    )),
     responses((status = 200, body = docs::Success<ImportReport>), docs::Administrators),
 )]
-pub(crate) async fn import_posts(mut call: Call) -> Answer {
-    let (reader, feed) = call.reader(&[NDJSON, JSON])?;
-    let import = call.answer_in(
-        |lanes| &lanes.import,
-        move |tidings, caller| post::import(tidings, caller, reader, &mut tidings_core::import::to_the_end),
-    );
-    let mut import = pin!(import);
-    // A caller who may not import is refused before the body arrives, so the import may end before the future that
-    // feeds it.
-    let arrived = tokio::select! {
-        imported = &mut import => return imported,
-        arrived = feed => arrived,
+pub(crate) async fn import_posts(call: Call) -> Answer {
+    let given = call.headers().get(CONTENT_TYPE).map(fields::media_type).unwrap_or_default();
+    let format = FORMATS.iter().find(|(name, _)| given.eq_ignore_ascii_case(name.as_bytes()));
+    let format = format.map_or(Format::Json, |(_, format)| *format);
+    import::run(call, &FORMATS.map(|(name, _)| name), NO_BODY, move |tidings, caller, reader| {
+        post::import_as(tidings, caller, format, reader, &mut tidings_core::import::to_the_end)
+    })
+    .await
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PostParameters {
+    /// The topic or tag of the posts; all posts by default.
+    topic: Option<String>,
+    /// The maximum number of posts, 1 to 1,000; 100 by default.
+    limit: Option<i64>,
+    /// The `next` of the previous page.
+    next: Option<String>,
+}
+
+/// Lists all posts, newest first, also those past their end date
+#[utoipa::path(
+    get,
+    path = "/get_posts",
+    tag = "post",
+    params(PostParameters),
+    responses((status = 200, body = docs::Success<PostList>)),
+)]
+pub(crate) async fn get_posts(call: Call) -> Answer {
+    let PostParameters { topic, limit, next } = call.parameters()?;
+    let list = move |tidings: &_, _: &_| {
+        post::list(tidings, &ListQuery { topic: topic.as_deref(), limit, next: next.as_deref() })
     };
-    match (import.await, arrived) {
-        (Err(Refusal::Operation(Error::Input(_))), Err(why)) => Err(why),
-        (Ok(_), Ok(0)) => Err(Error::BadRequest(NO_BODY).into()),
-        (imported, _) => imported,
-    }
+    call.query(list).await
+}
+
+/// Returns all posts in the format that `/import_posts` reads
+///
+/// The response is a download of any length with one JSON object on each line, in the order of the insertions, sent as it is
+/// read: posts may change meanwhile. At most 16 downloads run at the same time, each for at most ten minutes.
+#[utoipa::path(
+    get,
+    path = "/export_posts",
+    tag = "post",
+    security(("token" = [])),
+    responses((status = 200, body = String, content_type = "application/x-ndjson"), docs::Administrators),
+)]
+pub(crate) async fn export_posts(call: Call) -> Answer {
+    let posts = post::PostExport::new(call.tidings(), call.caller());
+    download::lines(&call, posts, "posts.jsonl").await
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::config::Config;
     use crate::testing::{by, json, outcome, post, request, service, with};
+
+    const NDJSON: &str = "application/x-ndjson";
+    const JSON: &str = "application/json";
 
     fn line(number: usize) -> String {
         format!(r#"{{"title":"Post {number}","url":"https://example.org/{number}"}}"#)
@@ -300,8 +357,27 @@ mod tests {
         assert_eq!(outcome(&service.call(by(&member, import("no post"))).await), "403 Not admin");
         let huge = with(import(""), "content-length", "99999999999");
         assert_eq!(outcome(&service.call(by(&member, huge)).await), "403 Not admin");
-        let text = post("/import_posts", "text/csv", line(1));
+        let text = post("/import_posts", "text/plain", line(1));
         assert_eq!(outcome(&service.call(text).await), "415 unsupported media type");
+    }
+
+    #[tokio::test]
+    async fn posts_are_also_csv_and_feeds() {
+        let service = service();
+        let token = service.admin("boss").await;
+        let feed = r#"{"version": "https://jsonfeed.org/version/1.1", "title": "F", "items": [
+            {"id": "1", "url": "https://example.org/feed", "title": "In a feed"}]}"#;
+        for (content_type, body) in [
+            ("text/csv; charset=utf-8", "title,url\nIn a table,https://example.org/table\n"),
+            ("Application/Feed+JSON", feed),
+        ] {
+            let answer = json(&service.call(by(&token, post("/import_posts", content_type, body))).await);
+            assert_eq!(
+                (&answer["inserted"], &answer["errors"]),
+                (&1.into(), &serde_json::json!([])),
+                "{answer}"
+            );
+        }
     }
 
     #[tokio::test]

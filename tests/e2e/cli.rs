@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::json;
 use tidings_tests::{Database, Output, Server, command, command_in, only_on_sqlite, run, wait_until};
 
+mod again;
 mod backup;
 mod busy;
 mod check;

@@ -225,7 +225,7 @@ fn only_administrators_import() {
         assert_eq!(import(&caller, NDJSON, sample::RUST_BLOG).outcome(), "401 bad token");
     }
     assert_eq!(import(&ann, NDJSON, sample::RUST_BLOG).outcome(), "403 Not admin");
-    for content_type in ["text/plain", "text/csv", "multipart/form-data; boundary=x"] {
+    for content_type in ["text/plain", "application/pdf", "multipart/form-data; boundary=x"] {
         let refused = import(&admin, content_type, sample::RUST_BLOG);
         assert_eq!(refused.outcome(), "415 unsupported media type", "{content_type}");
     }

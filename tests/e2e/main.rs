@@ -31,6 +31,8 @@ mod notice;
 mod post;
 mod postgres;
 mod profile;
+mod remote_administration;
 mod search;
 mod tui;
+mod webhook;
 mod words;

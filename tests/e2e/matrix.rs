@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use tidings_tests::{Answer, Caller, Operation, PASSWORD, Request, Server, sample};
+use tidings_tests::{Answer, Caller, LINES, Operation, PASSWORD, Request, Server, sample};
 
 mod bodies;
 mod callers;
@@ -63,6 +63,7 @@ impl Fixture {
             "auto_login" | "activation" | "days" => "1".into(),
             "type_num" | "months" | "hours" => "0".into(),
             "num" | "limit" | "month" | "day" => "10".into(),
+            "first" | "last" => "2026-11-20".into(),
             "year" => "2026".into(),
             "device" => "tablet".into(),
             "category_name" | "newsfeed_name" => "news".into(),
@@ -74,6 +75,11 @@ impl Fixture {
                 sessions.succeeded().text("/sessions/0/_id")
             }
             "key_obi" => self.key(&["front"]).0,
+            "webhook_obi" => self.webhook(),
+            "delivery_obi" => {
+                let test = format!("/test_webhook/{}", self.webhook());
+                self.boss.get(&test).succeeded().text("/_id")
+            }
             "notice_obi" => {
                 self.boss.post("/insert_notice", sample::notice("Notice")).succeeded().text("/_id")
             }
@@ -86,6 +92,20 @@ impl Fixture {
             }
             other => panic!("the fixture has no value for the parameter {other}"),
         }
+    }
+
+    /// Returns the id of a webhook whose receiver does not exist. There is one at a time, because their number is limited.
+    fn webhook(&self) -> String {
+        let listed = self.boss.get("/get_webhooks").succeeded();
+        if let Some(webhook) = listed.list("webhooks").iter().find(|webhook| webhook["name"] == "fixture") {
+            return webhook["_id"].as_str().unwrap().to_owned();
+        }
+        let draft = json!({
+            "name": "fixture",
+            "url": "https://receiver.invalid/",
+            "events": ["feedback.created"],
+        });
+        self.boss.post("/add_webhook", draft).succeeded().text("/_id")
     }
 
     /// Makes an API key, and returns its id and the key.
@@ -135,7 +155,9 @@ fn invalidates_the_token(operation: &Operation) -> bool {
 fn outcome(operation: &Operation, case: &str, answer: &Answer) -> String {
     let name = operation.name();
     assert!(answer.status < 500, "{name}, {case}: {answer:?}");
-    assert_eq!(answer.header("content-type"), "application/json; charset=utf-8", "{name}, {case}");
+    let is_download = operation.path.starts_with("/export_") && answer.status == 200;
+    let media_type = if is_download { LINES } else { "application/json; charset=utf-8" };
+    assert_eq!(answer.header("content-type"), media_type, "{name}, {case}");
     let errors = answer.body["errors"].as_array().is_some_and(|errors| !errors.is_empty());
     if errors { format!("{} with errors", answer.outcome()) } else { answer.outcome() }
 }

@@ -1,5 +1,7 @@
 //! The terminal UI in a real terminal while a server runs on the same database.
 
+mod remote;
+
 use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};

@@ -5,6 +5,9 @@ use std::fmt;
 use serde_json::Value;
 use ureq::http::{HeaderMap, StatusCode};
 
+/// The media type of a download with one JSON object on each line.
+pub const LINES: &str = "application/x-ndjson";
+
 /// An HTTP response of the server, with its whole body.
 #[derive(Clone)]
 pub struct Answer {
@@ -24,12 +27,15 @@ impl Answer {
         Self { status: status.as_u16(), headers, body, bytes }
     }
 
-    /// Returns the `result` field of the body.
+    /// Returns the `result` field of the body; of a download of lines, what the header repeats.
     ///
     /// # Panics
     /// When the body has no `result`.
     #[track_caller]
     pub fn result(&self) -> &str {
+        if self.header("content-type") == LINES {
+            return self.header("tidings-result");
+        }
         self.body["result"].as_str().unwrap_or_else(|| panic!("no result in {self:?}"))
     }
 

@@ -183,8 +183,8 @@ fn text(value: ValueRef<'_>) -> Option<String> {
 
 /// Tables that any request may change: counters, the access log, the change numbers that invalidate caches, what servers
 /// share beside the data, the word model, which a server learns by itself, and the segments of the search index, which it
-/// merges by itself.
-const COUNTED: [&str; 20] = [
+/// merges by itself. The sender of webhooks removes what it has sent.
+const COUNTED: [&str; 21] = [
     "api_key",
     "day_count",
     "total_count",
@@ -205,6 +205,7 @@ const COUNTED: [&str; 20] = [
     "post_segment",
     "post_segment_block",
     "sqlite_sequence",
+    "webhook_delivery",
 ];
 
 /// Returns the bytes of the file and of the write-ahead log, or all rows of PostgreSQL as text.

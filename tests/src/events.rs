@@ -45,10 +45,22 @@ impl EventStream {
     /// # Panics
     /// When the server does not answer with a stream.
     pub fn open(address: SocketAddr, path: &str, last_id: &str) -> Self {
+        let last = if last_id.is_empty() { String::new() } else { format!("Last-Event-ID: {last_id}\r\n") };
+        Self { last_id: last_id.to_owned(), ..Self::request(address, path, &last) }
+    }
+
+    /// Opens the stream at this path with a token.
+    ///
+    /// # Panics
+    /// When the server does not answer with a stream.
+    pub fn open_with_token(address: SocketAddr, path: &str, token: &str) -> Self {
+        Self::request(address, path, &format!("Authorization: Bearer {token}\r\n"))
+    }
+
+    fn request(address: SocketAddr, path: &str, header: &str) -> Self {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(raw::TIMEOUT)).unwrap();
-        let last = if last_id.is_empty() { String::new() } else { format!("Last-Event-ID: {last_id}\r\n") };
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: here\r\nAccept: text/event-stream\r\n{last}\r\n")
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: here\r\nAccept: text/event-stream\r\n{header}\r\n")
             .unwrap();
         let mut reader = BufReader::new(stream);
         let mut head = String::new();
@@ -58,7 +70,7 @@ impl EventStream {
         let is_stream =
             head.starts_with("HTTP/1.1 200 ") && head.contains("content-type: text/event-stream\r\n");
         assert!(is_stream && head.contains("transfer-encoding: chunked\r\n"), "{head}");
-        Self { reader, rest: String::new(), last_id: last_id.to_owned() }
+        Self { reader, rest: String::new(), last_id: String::new() }
     }
 
     /// Returns the next event with data; `None` at the end of the stream.

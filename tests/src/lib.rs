@@ -27,6 +27,8 @@ mod events;
 pub mod jwt;
 mod operation;
 mod raw;
+pub mod receiver;
+pub mod remote;
 pub mod sample;
 mod server;
 mod terminal;
@@ -37,7 +39,7 @@ pub mod usage;
 mod wait;
 pub mod wal;
 
-pub use answer::Answer;
+pub use answer::{Answer, LINES};
 pub use binary::{Output, command, command_in, run};
 pub use caller::{Caller, PASSWORD, Request};
 pub use database::{Database, beside, integrity, location};

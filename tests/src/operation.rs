@@ -51,6 +51,16 @@ impl Operation {
         self.path.split('/').map(segment).collect::<Vec<_>>().join("/")
     }
 
+    /// Returns whether the operation imports lines, of which its body is one.
+    pub fn is_import(&self) -> bool {
+        self.path.starts_with("/import_")
+    }
+
+    /// Returns whether the fields of the body can be sent as a form.
+    pub fn takes_a_form(&self) -> bool {
+        !self.body.is_empty() && !self.is_import() && self.path != "/pin_feed_weights"
+    }
+
     /// Returns the body with `{n}` replaced by `n`; `None` if the operation takes no body.
     ///
     /// # Panics
@@ -99,6 +109,32 @@ pub const OPERATIONS: &[Operation] = &[
     get("/get_blacklist", Administrators),
     act("/push_blacklist/{user_id}", Administrators),
     act("/pop_blacklist/{user_id}", Administrators),
+    get("/get_admins", Administrators),
+    act("/grant_admin/{user_id}", Administrators),
+    act("/revoke_admin/{user_id}", Administrators),
+    get("/get_members", Administrators),
+    get("/get_member/{user_id}", Administrators),
+    get("/get_member_lists/{user_id}/{type_num}", Administrators),
+    // It has a record in the audit trail.
+    act("/get_member_data/{user_id}", Administrators),
+    act("/reset_member_measurement/{user_id}", Administrators),
+    post("/change_member_nickname/{user_id}", Administrators, r#"{"new_nickname": "Nick"}"#),
+    act("/update_member_auto_login/{user_id}/{auto_login}", Administrators),
+    post("/set_member_password/{user_id}", Administrators, r#"{"new_pw": "correct horse"}"#),
+    act("/reset_member_otp/{user_id}", Administrators),
+    post(
+        "/import_members",
+        Administrators,
+        r#"{"id": "moved{n}", "nickname": "Moved", "date": "2026-01-02"}"#,
+    ),
+    post(
+        "/import_acts",
+        Administrators,
+        r#"{"id": "target", "type": "search", "search": "word {n}", "date": "2026-01-02T03:04:05Z"}"#,
+    ),
+    // Its body is CSV.
+    post("/import_roster", Administrators, ""),
+    get("/get_roster", Administrators),
     get("/get_member_sessions/{user_id}", Administrators),
     act("/sign_out_member/{user_id}", Administrators),
     act("/sign_out_member_session/{user_id}/{session_obi}", Administrators),
@@ -109,8 +145,20 @@ pub const OPERATIONS: &[Operation] = &[
         r#"{"name": "key {n}", "scopes": ["posts"], "expires": "2096-01-02T03:04:05Z"}"#,
     ),
     act("/remove_key/{key_obi}", Administrators),
+    get("/get_webhooks", Administrators),
+    post(
+        "/add_webhook",
+        Administrators,
+        r#"{"name": "webhook {n}", "url": "https://receiver.invalid/", "events": ["feedback.created"]}"#,
+    ),
+    act("/remove_webhook/{webhook_obi}", Administrators),
+    act("/rotate_webhook/{webhook_obi}", Administrators),
+    act("/test_webhook/{webhook_obi}", Administrators),
+    get("/get_webhook_deliveries", Administrators),
+    act("/retry_webhook_delivery/{delivery_obi}", Administrators),
     get("/get_audit", Administrators),
     get("/verify_audit", Administrators),
+    get("/export_audit", Administrators),
     // Notices and the front page.
     get("/get_all_notice", Anyone),
     get("/get_notices", Anyone),
@@ -129,6 +177,7 @@ pub const OPERATIONS: &[Operation] = &[
     post("/remove_notice/{notice_obi}", Members, r#"{"type": "question", "post": "Text"}"#),
     post("/send_feedback", Members, r#"{"type": "question", "post": "Text"}"#),
     get("/get_all_feedback", Administrators),
+    get("/get_feedback", Administrators),
     act("/update_feedback/{feedback_obi}/{activation}", Administrators),
     // Posts.
     get("/get_post/{post_obi}", Anyone),
@@ -142,6 +191,8 @@ pub const OPERATIONS: &[Operation] = &[
     act("/remove_post/{post_obi}", Administrators),
     post("/import_posts", Administrators, POST),
     get("/get_categories", Anyone),
+    get("/get_posts", Anyone),
+    get("/export_posts", Administrators),
     // Search.
     post("/search_logging", Anyone, r#"{"search": "word"}"#),
     post("/priority_search/{num}", Anyone, r#"{"search": "word"}"#),
@@ -154,12 +205,19 @@ pub const OPERATIONS: &[Operation] = &[
     get("/get_popularity_newsfeed", Anyone),
     get("/get_topic_newsfeed/{newsfeed_name}", Anyone),
     get("/get_newsfeed_of_topic/{category_name}", Anyone),
+    get("/get_feed_weights", Administrators),
+    act("/learn_feed_weights", Administrators),
+    post("/pin_feed_weights", Administrators, r#"{"weights": {"topic": 0.5}}"#),
+    act("/unpin_feed_weights", Administrators),
     // Analytics.
     get("/get_search_realtime", Anyone),
     get("/get_search_bursts", Anyone),
     get("/get_log_date/{months}/{days}/{hours}/{limit}", Administrators),
     get("/get_log_user/{user_id}/{limit}", Members),
     get("/get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}", Members),
+    get("/get_log", Administrators),
+    get("/get_analysis_of_days/{first}/{last}", Administrators),
+    get("/get_status", Administrators),
     get("/get_analysis", Anyone),
     get("/get_everyday_analysis_days_ago/{days}", Anyone),
     get("/get_everyday_analysis_specific_days/{year}/{month}/{day}", Anyone),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead as _, BufReader, Read};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -20,12 +20,15 @@ use crate::binary::{self, Output, command};
 use crate::caller::{Address, Caller, PASSWORD};
 use crate::database::{self, location};
 use crate::wait::holds_within;
-use crate::{Answer, raw};
+use crate::{Answer, raw, remote};
 
 /// The timeout of a start; other tests may keep the machine busy.
 const START_MAX: Duration = Duration::from_secs(60);
 /// The timeout of a clean stop: the server's grace period of 10 seconds, and time to write to disk.
 const STOP_MAX: Duration = Duration::from_secs(20);
+
+/// The address of a server that the system chooses the port of.
+const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// A running `tidings serve` with its own database and port. Dropping the value kills the process.
 pub struct Server {
@@ -115,7 +118,7 @@ impl Server {
         configure: impl Fn(&mut Command) + Send + Sync + 'static,
     ) -> Result<Self, String> {
         let mut server = Self::stopped(path.into(), None, Box::new(configure));
-        server.try_restart().map(|()| server)
+        server.try_restart(ANY_PORT).map(|()| server)
     }
 
     fn new(database: PathBuf, directory: Option<TempDir>, configure: Configure) -> Self {
@@ -126,12 +129,11 @@ impl Server {
 
     /// Returns a server that is not yet running.
     fn stopped(database: PathBuf, directory: Option<TempDir>, configure: Configure) -> Self {
-        let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
         Self {
             location: location(&database),
             database,
             configure,
-            address: Arc::new(Mutex::new(nowhere)),
+            address: Arc::new(Mutex::new(ANY_PORT)),
             process: None,
             past: String::new(),
             postgres_database: None,
@@ -211,18 +213,30 @@ impl Server {
     /// # Panics
     /// When the server does not stop, or does not become ready.
     pub fn restart(&mut self) {
+        self.restart_on(ANY_PORT);
+    }
+
+    /// Does the same as [`Server::restart`], at the same address as before, for programs that know no other.
+    ///
+    /// # Panics
+    /// When the server does not stop, or does not become ready.
+    pub fn restart_here(&mut self) {
+        self.restart_on(self.address());
+    }
+
+    fn restart_on(&mut self, listen: SocketAddr) {
         if self.process.is_some() {
             self.stop();
         }
-        if let Err(log) = self.try_restart() {
+        if let Err(log) = self.try_restart(listen) {
             panic!("the server did not become ready; its log:\n{log}");
         }
     }
 
     /// Starts the process; if it does not become ready, returns its log as the error.
-    fn try_restart(&mut self) -> Result<(), String> {
+    fn try_restart(&mut self, listen: SocketAddr) -> Result<(), String> {
         let mut serve = self.command();
-        serve.args(["serve", "--listen", "127.0.0.1:0"]);
+        serve.args(["serve", "--listen", &listen.to_string()]);
         (self.configure)(&mut serve);
         let (process, address) = Process::start(serve)?;
         self.process = Some(process);
@@ -241,9 +255,21 @@ impl Server {
         args: impl IntoIterator<Item = S>,
         input: impl AsRef<[u8]>,
     ) -> Output {
+        let args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
         let mut command = self.command();
-        command.args(args);
+        command.args(&args);
+        if remote::is_chosen() && self.process.is_some() && remote::is_remote(&args) {
+            self.sign_in(&mut command, &args);
+        }
         binary::run(command, input)
+    }
+
+    /// Lets a command with these arguments run on this server in place of its database.
+    ///
+    /// # Panics
+    /// When the database cannot be read.
+    pub fn sign_in(&self, command: &mut Command, args: &[OsString]) {
+        remote::sign_in(command, args, &format!("http://{}", self.address()), &self.database);
     }
 
     /// Returns a command on the same database, with the database's directory as working directory.

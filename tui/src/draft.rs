@@ -2,17 +2,20 @@
 //! machine loses at most the text typed since the last tick.
 //!
 //! The directory `<database>.drafts`, next to the database, contains one file per draft, which only its owner can
-//! read. A draft is deleted when it is published or discarded.
+//! read; for each server there is a directory in the user's directory of states. A draft is deleted when it is published or
+//! discarded.
 
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use tidings_core::clock::Timestamp;
 
 use serde::{Deserialize, Serialize};
+use tidings_access::Address;
+use tidings_core::clock::Timestamp;
 
+use crate::placing::Placing;
 use crate::problem::Problem;
 
 /// A draft as it is stored. The files contain the names of the fields, so the names must not change.
@@ -22,10 +25,16 @@ pub(crate) struct SavedDraft {
     pub(crate) key: String,
     /// The notice that the draft changes; `None` for a new notice.
     pub(crate) notice: Option<String>,
+    /// The draft on the server that it changes. Files of earlier versions do not have it.
+    #[serde(default)]
+    pub(crate) shared: Option<String>,
     pub(crate) title: String,
     pub(crate) post: String,
     /// Whether the notice will be shown once it is published.
     pub(crate) shown: bool,
+    /// When, where and to whom the notice will be visible. Files of earlier versions do not have it.
+    #[serde(default)]
+    pub(crate) placing: Placing,
     /// When the draft was saved. The file has milliseconds since 1970, UTC.
     #[serde(with = "millis")]
     pub(crate) date: Timestamp,
@@ -62,12 +71,38 @@ struct Latest {
     removed: bool,
 }
 
+/// Returns the directory of the drafts of a database: `<database>.drafts`.
+pub fn drafts_beside(database: &Path) -> PathBuf {
+    let mut directory = database.to_owned().into_os_string();
+    directory.push(".drafts");
+    directory.into()
+}
+
+/// Returns the directory of the drafts of a server: `$XDG_STATE_HOME/tidings/drafts/ADDRESS`, by default in
+/// `~/.local/state`. Returns `None` if the user has no home directory.
+///
+/// Source: XDG Base Directory Specification 0.8.
+pub fn drafts_of_server(address: &Address) -> Option<PathBuf> {
+    let named = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || std::env::home_dir().filter(|home| home.is_absolute());
+    let state = named.or_else(|| home().map(|home| home.join(".local/state")))?;
+    Some(state.join("tidings/drafts").join(directory_of(address)))
+}
+
+/// Returns the address with `_` and two digits for characters that could have a meaning in a path, so that different
+/// addresses have different names.
+fn directory_of(address: &Address) -> String {
+    let character = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' => char::from(byte).to_string(),
+        byte => format!("_{byte:02x}"),
+    };
+    address.to_string().bytes().map(character).collect()
+}
+
 impl Drafts {
-    /// Returns the drafts of a database.
-    pub(crate) fn beside(database: &Path) -> Self {
-        let mut directory = database.to_owned().into_os_string();
-        directory.push(".drafts");
-        Self { directory: directory.into(), latest: Arc::default() }
+    /// Returns the drafts in a directory, which is created with the first of them.
+    pub(crate) fn at(directory: PathBuf) -> Self {
+        Self { directory, latest: Arc::default() }
     }
 
     fn file(&self, key: &str) -> PathBuf {
@@ -139,9 +174,10 @@ impl Drafts {
     }
 }
 
-/// Creates a directory that only its owner can access, unless it exists.
+/// Creates a directory, with those above it, that only its owner can access, unless it exists.
 fn make_private(directory: &Path) -> std::io::Result<()> {
     let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     match builder.create(directory) {
@@ -159,9 +195,11 @@ mod tests {
         SavedDraft {
             key: key.into(),
             notice: None,
+            shared: None,
             title: title.into(),
             post: "열 시".into(),
             shown: true,
+            placing: Placing::default(),
             date: Timestamp::from_millis(ms),
         }
     }
@@ -169,7 +207,7 @@ mod tests {
     #[test]
     fn a_draft_is_stored_until_it_is_removed() {
         let dir = tempfile::tempdir().unwrap();
-        let drafts = Drafts::beside(&dir.path().join("t.db"));
+        let drafts = Drafts::at(drafts_beside(&dir.path().join("t.db")));
         assert_eq!(drafts.all().unwrap(), []);
         drafts.keep(&kept("a1", "one", 1)).unwrap();
         drafts.keep(&kept("b2", "two", 2)).unwrap();
@@ -183,7 +221,7 @@ mod tests {
     #[test]
     fn a_late_write_does_not_overwrite_a_newer_draft() {
         let dir = tempfile::tempdir().unwrap();
-        let drafts = Drafts::beside(&dir.path().join("t.db"));
+        let drafts = Drafts::at(drafts_beside(&dir.path().join("t.db")));
         drafts.keep(&kept("a1", "later", 2)).unwrap();
         drafts.keep(&kept("a1", "earlier", 1)).unwrap();
         assert_eq!(drafts.all().unwrap()[0].title, "later");
@@ -194,12 +232,18 @@ mod tests {
         assert_eq!(drafts.all().unwrap()[0].title, "typed since");
     }
 
+    #[test]
+    fn a_draft_of_an_earlier_version_is_read() {
+        let text = r#"{"key":"a1","notice":null,"title":"one","post":"열 시","shown":true,"date":1}"#;
+        assert_eq!(serde_json::from_str::<SavedDraft>(text).unwrap(), kept("a1", "one", 1));
+    }
+
     #[cfg(unix)]
     #[test]
     fn only_the_owner_can_read_drafts() {
         use std::os::unix::fs::PermissionsExt as _;
         let dir = tempfile::tempdir().unwrap();
-        let drafts = Drafts::beside(&dir.path().join("t.db"));
+        let drafts = Drafts::at(drafts_beside(&dir.path().join("t.db")));
         drafts.keep(&kept("a1", "one", 1)).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&dir.path().join("t.db.drafts")), 0o700);
@@ -207,9 +251,34 @@ mod tests {
     }
 
     #[test]
+    fn each_server_has_its_own_private_directory() {
+        let address = |text: &str| text.parse::<Address>().unwrap();
+        let names =
+            ["https://a.example", "https://a.example/b", "https://a.example:8443", "https://a_b.example"]
+                .map(|text| directory_of(&address(text)));
+        assert_eq!(
+            names,
+            [
+                "https_3a_2f_2fa.example",
+                "https_3a_2f_2fa.example_2fb",
+                "https_3a_2f_2fa.example_3a8443",
+                "https_3a_2f_2fa_5fb.example"
+            ]
+        );
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().join("state/tidings");
+        Drafts::at(state.join("drafts").join(&names[0])).keep(&kept("a1", "one", 1)).unwrap();
+        #[cfg(unix)]
+        for path in [&state, &state.join("drafts"), &state.join("drafts").join(&names[0])] {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o700);
+        }
+    }
+
+    #[test]
     fn a_key_names_no_file_outside_the_directory_and_other_files_are_skipped() {
         let dir = tempfile::tempdir().unwrap();
-        let drafts = Drafts::beside(&dir.path().join("t.db"));
+        let drafts = Drafts::at(drafts_beside(&dir.path().join("t.db")));
         drafts.keep(&kept("../../x", "one", 1)).unwrap();
         assert!(dir.path().join("t.db.drafts/x.json").exists());
         fs::write(dir.path().join("t.db.drafts/y.json"), "{").unwrap();

@@ -1,13 +1,13 @@
-//! The work that the screens request. It does not run on the thread that draws. Only effects call the core or access
-//! files.
+//! The work that the screens request. It does not run on the thread that draws. Only effects call the service or
+//! access files.
 
-use tidings_core::Tidings;
+use tidings_access::Service;
 use tidings_core::account::Members;
 use tidings_core::analysis::{Live, LogEntry, LogFilter, LogPage, LogPlace, Period, SearchBurst};
 use tidings_core::audit::{AuditPage, Verification};
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::Feedback;
-use tidings_core::notice::FullNotice;
+use tidings_core::notice::{FullNotice, SavedDraft as SharedDraft};
 use tidings_core::profile::Lists;
 
 use crate::draft::{Drafts, SavedDraft};
@@ -18,10 +18,10 @@ mod query;
 
 pub(crate) use act::Act;
 
-/// The data that effects use.
+/// What effects use: the service, and the drafts on this machine.
 #[derive(Clone)]
-pub(crate) struct Service {
-    pub(crate) tidings: Tidings,
+pub(crate) struct Sources {
+    pub(crate) service: Service,
     pub(crate) drafts: Drafts,
 }
 
@@ -42,7 +42,7 @@ pub(crate) enum Effect {
     Quit,
 }
 
-/// A query to the core.
+/// A query to the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Query {
     Overview,
@@ -75,12 +75,22 @@ pub(crate) struct Overview {
 pub(crate) struct Health {
     pub(crate) database_bytes: u64,
     pub(crate) wal_bytes: u64,
-    /// The number of writes of this process that have not been committed yet.
+    /// The number of writes that have not been committed yet: of this process, or of the server.
     pub(crate) waiting: usize,
     /// The number of the last transaction that changed anything that the screens show.
     pub(crate) revision: i64,
     /// When the state was read.
     pub(crate) at: Timestamp,
+}
+
+/// The notices and their drafts.
+#[derive(Debug)]
+pub(crate) struct Notices {
+    pub(crate) notices: Vec<FullNotice>,
+    /// The drafts of all administrators, which the service has.
+    pub(crate) shared: Vec<SharedDraft>,
+    /// The drafts on this machine.
+    pub(crate) drafts: Vec<SavedDraft>,
 }
 
 /// A post in the list.
@@ -113,7 +123,7 @@ pub(crate) struct PostText {
 #[derive(Debug)]
 pub(crate) enum Answer {
     Overview(Result<Box<Overview>, Problem>),
-    Notices(Result<(Vec<FullNotice>, Vec<SavedDraft>), Problem>),
+    Notices(Result<Box<Notices>, Problem>),
     Feedback(Result<(Vec<Feedback>, Vec<FullNotice>), Problem>),
     Posts(Result<Vec<PostRow>, Problem>),
     Post(Result<PostText, Problem>),
@@ -139,7 +149,8 @@ pub(crate) struct Member {
     pub(crate) id: String,
     pub(crate) auto_login: bool,
     pub(crate) lists: Lists,
-    pub(crate) log: Vec<LogEntry>,
+    /// The member's lines of the log, or why the caller may not see them.
+    pub(crate) log: Result<Vec<LogEntry>, Problem>,
 }
 
 /// Returns the message of a panic.

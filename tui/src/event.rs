@@ -1,8 +1,7 @@
 //! The events that the screens react to: keys and the mouse, time, and finished effects.
 
 use crossterm::event::{KeyEvent, MouseEvent};
-use tidings_core::changes::Changes;
-use tidings_core::clock::Timestamp;
+use tidings_access::Look;
 
 use crate::effect::{Act, Answer};
 use crate::problem::Problem;
@@ -18,8 +17,8 @@ pub(crate) enum Event {
     Mouse(MouseEvent),
     /// The terminal was resized to these numbers of columns and rows.
     Resize(u16, u16),
-    /// Time has passed: the current time, and the current versions of the data.
-    Tick { now: Timestamp, changes: Changes },
+    /// Time has passed: the current time and state of the service.
+    Tick(Look),
     /// A query has been answered.
     Loaded { number: u64, answer: Answer },
     /// A change has succeeded or failed.

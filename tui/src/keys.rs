@@ -51,6 +51,9 @@ pub(crate) enum Action {
     CutText,
     PasteText,
     SaveDraft,
+    ShareDraft,
+    Publish,
+    Placing,
     DiscardDraft,
     No,
     /// A key of the text editor itself, listed here for the help only.
@@ -247,6 +250,7 @@ pub(crate) static NOTICES: Table = Table {
         binding(&[ch('e')], Action::Edit, "edit, or resume a draft", "edit"),
         binding(&[ch(' ')], Action::Toggle, "show or hide", "show/hide"),
         binding(&[ch('x'), key(KeyCode::Delete)], Action::Remove, "remove (asks)", "remove"),
+        binding(&[ch('p')], Action::Publish, "publish a draft of all administrators (asks)", ""),
         binding(&[ch('s')], Action::Sort, "sort by date, title, views or state", "sort"),
     ],
 };
@@ -259,6 +263,7 @@ pub(crate) static EDITOR: Table = Table {
         binding(&[key(KeyCode::Tab), key(KeyCode::BackTab)], Action::NextField, "title, text", "field"),
         binding(&[ctrl('p')], Action::Preview, "preview, and back", "preview"),
         binding(&[ctrl('t')], Action::Toggle, "shown or hidden once saved", "shown/hidden"),
+        binding(&[ctrl('o')], Action::Placing, "dates, topic, pinned, members only, and back", "when/where"),
         binding(&[ctrl('c')], Action::CopyText, "copy what is selected", ""),
         binding(&[ctrl('x')], Action::CutText, "cut what is selected", ""),
         binding(&[ctrl('v')], Action::PasteText, "paste", ""),
@@ -343,54 +348,4 @@ pub(crate) static AUDIT: Table = Table {
 };
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Returns the combinations of tables that apply at the same time.
-    fn together() -> Vec<Vec<&'static Table>> {
-        vec![
-            vec![&OVERVIEW, &GLOBAL],
-            vec![&NOTICES, &LIST, &SCROLL, &GLOBAL],
-            vec![&FEEDBACK, &LIST, &SCROLL, &GLOBAL],
-            vec![&MEMBERS, &LIST, &SCROLL, &GLOBAL],
-            vec![&POSTS, &LIST, &SCROLL, &GLOBAL],
-            vec![&LOG, &LIST, &SCROLL, &GLOBAL],
-            vec![&AUDIT, &LIST, &SCROLL, &GLOBAL],
-            vec![&ANALYTICS, &SCROLL, &GLOBAL],
-            vec![&EDITOR],
-            vec![&INPUT],
-            vec![&HELP],
-            vec![&QUESTION],
-        ]
-    }
-
-    #[test]
-    fn no_key_hides_another() {
-        for tables in together() {
-            let chords: Vec<_> = tables.iter().flat_map(|t| t.keys).flat_map(|b| b.chords).collect();
-            for (i, chord) in chords.iter().enumerate() {
-                let again = chords[i + 1..].contains(chord);
-                assert!(!again, "{} stands twice in {}", chord.name(), tables[0].title);
-            }
-        }
-    }
-
-    #[test]
-    fn analytics_moves_through_days_with_the_arrows() {
-        let left = KeyEvent::new(KeyCode::Left, KeyModifiers::NONE);
-        assert_eq!(find(&[&ANALYTICS, &SCROLL, &GLOBAL], &left), Some(Action::Earlier));
-    }
-
-    #[test]
-    fn keys_are_named_as_people_know_them() {
-        let names = [ctrl('s'), ch(' '), key(KeyCode::PageUp), key(KeyCode::F(1)), ch('G')].map(Chord::name);
-        assert_eq!(names, ["Ctrl-S", "Space", "PgUp", "F1", "G"]);
-    }
-
-    #[test]
-    fn shift_is_part_of_the_letter() {
-        let event = KeyEvent::new(KeyCode::Char('G'), KeyModifiers::SHIFT);
-        assert_eq!(find(&[&SCROLL], &event), Some(Action::Bottom));
-        assert_eq!(find(&[&SCROLL], &KeyEvent::new(KeyCode::Char('g'), KeyModifiers::CONTROL)), None);
-    }
-}
+mod tests;

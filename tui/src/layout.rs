@@ -17,19 +17,23 @@ pub(crate) const TITLES: [&str; 8] =
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Areas {
     pub(crate) tabs: Rect,
+    /// The line that names the server; empty on a database.
+    pub(crate) title: Rect,
     pub(crate) body: Rect,
     pub(crate) foot: Rect,
 }
 
-/// Returns the areas of the frame within `area`.
-pub(crate) fn areas(area: Rect) -> Areas {
-    // Large terminals have empty lines and columns around the screen.
+/// Returns the areas of the frame within `area`, with a line for the title if `titled` is set.
+pub(crate) fn areas(area: Rect, titled: bool) -> Areas {
+    // Large terminals have empty lines and columns around the screen. The title takes the upper line.
     let air = u16::from(area.height >= 20);
+    let above = 1 + air.max(u16::from(titled));
     let side = u16::from(area.width >= 60);
     let inner = Rect { x: area.x + side, width: area.width.saturating_sub(2 * side), ..area };
     let row = |y: u16| Rect { y: area.y + y, height: 1, ..inner }.intersection(area);
-    let body = Rect { y: area.y + 1 + air, height: area.height.saturating_sub(2 + 2 * air), ..inner };
-    Areas { tabs: row(0), body: body.intersection(area), foot: row(area.height.saturating_sub(1)) }
+    let title = if titled { row(1) } else { Rect::default() };
+    let body = Rect { y: area.y + above, height: area.height.saturating_sub(above + 1 + air), ..inner };
+    Areas { tabs: row(0), title, body: body.intersection(area), foot: row(area.height.saturating_sub(1)) }
 }
 
 /// Returns the area and the label of each tab.

@@ -1,14 +1,15 @@
 //! The administrators' terminal UI of tidings: today's traffic, notices, feedback, members, posts, analytics and the
-//! log, directly on the database.
+//! log, on the database or on a server. Only this file and the drafts know which.
 //!
 //! State, effects and drawing are separate. `state.rs` decides what follows from an event and uses no terminal, store
-//! or clock. `effect.rs` makes all calls to the core, on separate threads that send the answers back. `view.rs` and
+//! or clock. `effect.rs` makes all calls to the service, on separate threads that send the answers back. `view.rs` and
 //! the screens' `draw` read the state and change nothing. This file contains the event loop. All rules of the service
 //! are in the core.
 //!
 //! The command line shares [`escape`], [`number`] and [`advice`].
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -20,8 +21,7 @@ use crossterm::event::Event as Input;
 #[cfg(debug_assertions)]
 use crossterm::event::KeyCode;
 use crossterm::execute;
-use tidings_core::changes::Changes;
-use tidings_core::{Location, Tidings, analysis};
+use tidings_access::{Service, Watch};
 
 pub mod advice;
 mod draft;
@@ -32,6 +32,7 @@ mod keys;
 mod layout;
 pub mod number;
 mod pending;
+mod placing;
 mod problem;
 mod screen;
 mod sheet;
@@ -43,7 +44,8 @@ mod view;
 mod widget;
 
 use draft::Drafts;
-use effect::{Effect, Service};
+pub use draft::{drafts_beside, drafts_of_server};
+use effect::{Effect, Sources};
 use event::Event;
 use state::State;
 use terminal::TerminalGuard;
@@ -56,14 +58,14 @@ const TICK: Duration = Duration::from_millis(500);
 const QUICK_TICK: Duration = Duration::from_millis(100);
 /// The interval at which the thread that reads keys checks whether it should stop.
 const KEYS_WAIT: Duration = Duration::from_millis(250);
-/// The maximum time that the program waits for running changes when the system asks it to end.
+/// The maximum time that the program waits for running changes when the system asks it to end, and for changes on a server.
 const STOP_MAX: Duration = Duration::from_secs(5);
 
 /// Options of the terminal UI.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The database; drafts are saved next to its file, or in the current directory.
-    pub database: Location,
+    /// The directory in which drafts are saved.
+    pub drafts: PathBuf,
     /// Whether the program handles clicks and the wheel; otherwise the terminal selects text with the mouse.
     pub mouse: bool,
     /// Whether to use colours.
@@ -76,17 +78,18 @@ pub struct Options {
 ///
 /// # Errors
 /// When standard input or output is not a terminal, or the terminal is gone.
-pub fn run(tidings: &Tidings, options: &Options) -> io::Result<()> {
+pub fn run(service: &Service, options: &Options) -> io::Result<()> {
     let (send, events) = channel();
     let mut guard = TerminalGuard::enter(options.mouse)?;
     let _signals = forward_signals(&send)?;
     let keys = KeyReader::start(&send)?;
     let size = guard.terminal.size()?;
-    let now = tidings.clock().now();
+    let mut watch = service.watch()?;
+    let host = service.server().map(|server| server.address().host());
     let theme = Theme::new(options.colour);
-    let state = State::new(analysis::zone(tidings), theme, now, (size.width, size.height));
-    let service = Service { tidings: tidings.clone(), drafts: Drafts::beside(&options.database.stem()) };
-    let mut app = App { state, service, send, stop: None, stale: true };
+    let state = State::new(host, theme, (size.width, size.height), &watch.look());
+    let sources = Sources { service: service.clone(), drafts: Drafts::at(options.drafts.clone()) };
+    let mut app = App { state, sources, watch, send, stop: None, stale: true };
     let ended = app.run(&mut guard, &events);
     if ended.is_err() {
         app.save_drafts();
@@ -98,7 +101,8 @@ pub fn run(tidings: &Tidings, options: &Options) -> io::Result<()> {
 /// The event loop and its data.
 struct App {
     state: State,
-    service: Service,
+    sources: Sources,
+    watch: Watch,
     send: Sender<Event>,
     /// When the program stops waiting for running changes.
     stop: Option<Instant>,
@@ -108,7 +112,7 @@ struct App {
 
 impl App {
     fn run(&mut self, guard: &mut TerminalGuard, events: &Receiver<Event>) -> io::Result<()> {
-        let first = self.state.start(Changes::of(&self.service.tidings));
+        let first = self.state.start();
         // The frame is visible while the first data loads.
         guard.terminal.draw(|frame| view::draw(&self.state, frame))?;
         if self.perform(first, guard)? {
@@ -122,7 +126,7 @@ impl App {
                 Ok(event) => event,
                 Err(RecvTimeoutError::Timeout) => {
                     tick = Instant::now() + wait;
-                    self.tick()
+                    Event::Tick(self.watch.look())
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
@@ -141,11 +145,6 @@ impl App {
         }
     }
 
-    fn tick(&self) -> Event {
-        let tidings = &self.service.tidings;
-        Event::Tick { now: tidings.clock().now(), changes: Changes::of(tidings) }
-    }
-
     /// Handles an event. Returns whether the program ends.
     fn handle(&mut self, event: Event, guard: &mut TerminalGuard) -> io::Result<bool> {
         match event {
@@ -160,12 +159,18 @@ impl App {
             _ => {}
         }
         let passes = matches!(event, Event::Tick { .. });
-        let before = (self.state.minute(), self.state.is_slow());
+        let seen = |state: &State| {
+            (state.minute(), state.is_slow(), state.zone_name.clone(), state.title().cloned())
+        };
+        let before = seen(&self.state);
         let effects = self.state.update(event);
         // A tick that changes nothing visible needs no drawing.
-        let now = (self.state.minute(), self.state.is_slow());
-        let same = passes && effects.is_empty() && before == now && !now.1;
+        let same = passes && effects.is_empty() && before == seen(&self.state) && !before.1;
         self.stale |= !same;
+        if self.state.is_quitting() && self.stop.is_none() && self.sources.service.server().is_some() {
+            // A server may never answer. The draft of a notice whose fate is unknown stays.
+            self.stop = Some(Instant::now() + STOP_MAX);
+        }
         self.perform(effects, guard)
     }
 
@@ -174,10 +179,10 @@ impl App {
         for effect in effects {
             match effect {
                 Effect::Load { number, query } => {
-                    self.spawn(move |service| Event::Loaded { number, answer: query.run(service) })?;
+                    self.spawn(move |sources| Event::Loaded { number, answer: query.run(sources) })?;
                 }
-                Effect::Act(act) => self.spawn(move |service| {
-                    let result = act.run(service);
+                Effect::Act(act) => self.spawn(move |sources| {
+                    let result = act.run(sources);
                     Event::Acted { act, result }
                 })?,
                 Effect::Copy(text) => execute!(io::stdout(), CopyToClipboard::to_clipboard_from(text))?,
@@ -194,17 +199,17 @@ impl App {
         for effect in self.state.update(Event::Stop) {
             if let Effect::Act(act) = effect {
                 // There is no terminal on which to report a failure.
-                let _ = act.run(&self.service);
+                let _ = act.run(&self.sources);
             }
         }
     }
 
     /// Runs an effect on a new thread, which sends its event back.
-    fn spawn(&self, effect: impl FnOnce(&Service) -> Event + Send + 'static) -> io::Result<()> {
-        let (service, send) = (self.service.clone(), self.send.clone());
+    fn spawn(&self, effect: impl FnOnce(&Sources) -> Event + Send + 'static) -> io::Result<()> {
+        let (sources, send) = (self.sources.clone(), self.send.clone());
         let run = move || {
             // Sending fails when the program has ended, and then the answer is not needed.
-            let _ = send.send(effect(&service));
+            let _ = send.send(effect(&sources));
         };
         thread::Builder::new().name("tidings-effect".into()).spawn(run)?;
         Ok(())

@@ -1,8 +1,9 @@
 //! The failures that the screens show.
 
-use tidings_core::Error;
+use tidings_access::Error;
+use tidings_core::error::Code;
 
-use crate::advice::of_core;
+use crate::advice::advice;
 
 /// The cause of a failure, in one or two sentences for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +33,16 @@ impl Problem {
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        let advice = of_core(&error);
+        let advice = match error {
+            // The title names the server.
+            Error::Unreachable { cause, .. } => format!("the server cannot be reached: {cause}"),
+            Error::Unexpected { what, .. } => {
+                format!("the server answered {what}: check its address, and the versions of both programs")
+            }
+            // The server tells which right a key lacks.
+            Error::Refused(refusal) if refusal.code == Some(Code::NotAdmin) => refusal.message,
+            error => advice(&error),
+        };
         let mut chars = advice.chars();
         let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
         let stop = if advice.ends_with('.') { "" } else { "." };

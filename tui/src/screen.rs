@@ -36,12 +36,14 @@ pub(crate) struct Ctx {
     /// Columns and rows of the terminal.
     pub(crate) size: (u16, u16),
     pub(crate) theme: Theme,
+    /// Whether the frame has a title, which names the server.
+    pub(crate) titled: bool,
 }
 
 impl Ctx {
     /// Returns the area of the screen.
     pub(crate) fn body(&self) -> Rect {
-        layout::areas(Rect::new(0, 0, self.size.0, self.size.1)).body
+        layout::areas(Rect::new(0, 0, self.size.0, self.size.1), self.titled).body
     }
 
     /// Formats a point in time in the zone.

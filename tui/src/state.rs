@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crossterm::event::KeyEventKind;
 use jiff::tz::TimeZone;
+use tidings_access::{Link, Look};
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
@@ -54,10 +55,21 @@ pub(crate) struct State {
     log: Log,
     audit: Audit,
     changes: Changes,
+    /// The server, if the screens show one.
+    title: Option<Title>,
     /// The running changes: the description of each, and when it started.
     running: Vec<(&'static str, Timestamp)>,
     /// Whether the program ends when no change is running.
     quitting: bool,
+}
+
+/// The server that the screens show, and the connection to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Title {
+    pub(crate) host: Arc<str>,
+    /// Who calls its operations, if it is known.
+    pub(crate) caller: Option<Arc<str>>,
+    pub(crate) link: Link,
 }
 
 impl Overlay {
@@ -72,12 +84,16 @@ impl Overlay {
 }
 
 impl State {
-    /// Returns the state at the start, before anything is loaded.
-    pub(crate) fn new(zone_name: &str, theme: Theme, now: Timestamp, size: (u16, u16)) -> Self {
-        let zone = TimeZone::get(zone_name).unwrap_or(TimeZone::UTC);
-        Self {
-            ctx: Ctx { now, zone, size, theme },
-            zone_name: zone_name.to_owned(),
+    /// Returns the state at the start, before anything is loaded. `host` names the server, if the screens show one.
+    pub(crate) fn new(host: Option<&str>, theme: Theme, size: (u16, u16), look: &Look) -> Self {
+        let titled = host.is_some();
+        let title = host.map(|host| Title { host: host.into(), caller: None, link: Link::Connecting });
+        // Until the server tells its zone, times are those of this machine.
+        let zone = Some(TimeZone::system()).filter(|zone| zone.iana_name().is_some());
+        let zone = zone.unwrap_or(TimeZone::UTC);
+        let mut state = Self {
+            zone_name: zone.iana_name().unwrap_or("UTC").to_owned(),
+            ctx: Ctx { now: look.now, zone, size, theme, titled },
             current: 0,
             overlay: None,
             message: None,
@@ -90,9 +106,39 @@ impl State {
             log: Log::default(),
             audit: Audit::default(),
             changes: Changes::default(),
+            title,
             running: Vec::new(),
             quitting: false,
+        };
+        state.see(look);
+        state
+    }
+
+    /// Takes over the state of the service.
+    fn see(&mut self, look: &Look) {
+        let Look { now, changes, zone, caller, link } = look;
+        (self.ctx.now, self.changes) = (*now, *changes);
+        if let Some(zone) = zone
+            && **zone != *self.zone_name
+        {
+            self.ctx.zone = TimeZone::get(zone).unwrap_or(TimeZone::UTC);
+            zone.as_ref().clone_into(&mut self.zone_name);
         }
+        if let Some(title) = &mut self.title {
+            title.caller.clone_from(caller);
+            let before = std::mem::replace(&mut title.link, link.clone());
+            if matches!(before, Link::Lost { .. }) && !matches!(link, Link::Lost { .. }) {
+                // Requests from before may wait for an answer that never comes.
+                for screen in self.screens().0 {
+                    screen.cancel();
+                }
+            }
+        }
+    }
+
+    /// Returns the server that the screens show; `None` if they show a database.
+    pub(crate) const fn title(&self) -> Option<&Title> {
+        self.title.as_ref()
     }
 
     /// Returns the open screen.
@@ -129,6 +175,11 @@ impl State {
             &mut self.audit,
         ];
         (screens, &self.ctx)
+    }
+
+    /// Returns whether the program ends when no change is running.
+    pub(crate) const fn is_quitting(&self) -> bool {
+        self.quitting
     }
 
     /// Returns the number of open items of feedback.
@@ -183,9 +234,8 @@ impl State {
     }
 
     /// Requests the data of the first screen.
-    pub(crate) fn start(&mut self, changes: Changes) -> Vec<Effect> {
+    pub(crate) fn start(&mut self) -> Vec<Effect> {
         let mut out = Out::default();
-        self.changes = changes;
         self.refresh(&mut out);
         self.settle(out)
     }
@@ -200,10 +250,9 @@ impl State {
             Event::Paste(text) => self.paste(&text, &mut out),
             Event::Mouse(mouse) => self.mouse(mouse, &mut out),
             Event::Resize(columns, rows) => self.ctx.size = (columns, rows),
-            Event::Tick { now, changes } => {
-                self.ctx.now = now;
-                self.changes = changes;
-                self.notices.save_draft(now, &mut out);
+            Event::Tick(look) => {
+                self.see(&look);
+                self.notices.save_draft(look.now, &mut out);
                 self.refresh(&mut out);
             }
             Event::Loaded { number, answer } => self.answer(number, answer, &mut out),

@@ -5,10 +5,11 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Block, BorderType, Clear, Widget as _};
+use tidings_access::Link;
 
 use crate::layout::{self, LEAST, TITLES, footer, help, hint, tabs};
 use crate::screen::{Ctx, Message, Question, Tone};
-use crate::state::{Overlay, State};
+use crate::state::{Overlay, State, Title};
 use crate::text::{cut, line, width, wrap};
 use crate::theme::Theme;
 
@@ -19,14 +20,17 @@ pub(crate) fn draw(state: &State, frame: &mut Frame<'_>) {
         return too_small(area, frame.buffer_mut());
     }
     let ctx = &state.ctx;
-    let areas = layout::areas(area);
+    let areas = layout::areas(area, ctx.titled);
     draw_tabs(state, areas.tabs, frame.buffer_mut());
+    if let Some(title) = state.title() {
+        draw_title(title, areas.title, frame.buffer_mut(), ctx);
+    }
     state.screen().draw(frame, areas.body, ctx);
     draw_foot(state, areas.foot, frame.buffer_mut());
     match &state.overlay {
         None => {}
         Some(Overlay::Help { scroll }) => draw_help(state, *scroll, area, frame.buffer_mut()),
-        Some(Overlay::Question(question)) => draw_question(question, area, frame.buffer_mut(), ctx),
+        Some(Overlay::Question(question)) => draw_question(state, question, area, frame.buffer_mut()),
         Some(Overlay::Export { input, sheet, .. }) => {
             let title = format!("Export {} rows", sheet.rows.len());
             let inner = dialog(&title, area, 58, 5, frame.buffer_mut(), ctx);
@@ -68,6 +72,29 @@ fn draw_tabs(state: &State, area: Rect, buf: &mut Buffer) {
         let x = area.right() - u16::try_from(width(&shown)).unwrap_or_default();
         buf.set_string(x, area.y, shown, Theme::faint());
     }
+}
+
+/// Draws the server and who calls its operations, and the state of the connection.
+fn draw_title(title: &Title, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+    let Title { host, caller, link } = title;
+    let name = caller.as_ref().map_or_else(|| host.to_string(), |caller| format!("{host} · {caller}"));
+    let name = line(&name);
+    let room = usize::from(area.width);
+    let (long, short, style) = match link {
+        Link::Connecting => ("connecting …".to_owned(), "…".to_owned(), Theme::faint()),
+        Link::Live => ("● live".to_owned(), "●".to_owned(), ctx.theme.good()),
+        Link::Polling => ("○ every 10 seconds".to_owned(), "○ 10 s".to_owned(), Theme::faint()),
+        Link::SignedOut => ("✗ not signed in".to_owned(), "✗ not signed in".to_owned(), ctx.theme.bad()),
+        Link::Lost { since, .. } => {
+            let since = ctx.moment(*since);
+            (format!("✗ not reachable since {since}"), format!("✗ since {since}"), ctx.theme.bad())
+        }
+    };
+    let state = if width(&name) + 2 + width(&long) <= room { long } else { short };
+    let left = room.saturating_sub(width(&state) + 2);
+    buf.set_stringn(area.x, area.y, cut(&name, left), left, Theme::strong());
+    let x = area.right().saturating_sub(u16::try_from(width(&state)).unwrap_or_default()).max(area.x);
+    buf.set_stringn(x, area.y, state, room, style);
 }
 
 fn draw_foot(state: &State, area: Rect, buf: &mut Buffer) {
@@ -147,14 +174,17 @@ fn put(area: Rect, row: u16, buf: &mut Buffer, text: &str, style: ratatui::style
     }
 }
 
-fn draw_question(question: &Question, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+fn draw_question(state: &State, question: &Question, area: Rect, buf: &mut Buffer) {
+    let ctx = &state.ctx;
     let columns = area.width.saturating_sub(4).min(64);
     let room = usize::from(columns.saturating_sub(4));
     let (text, detail) = (wrap(&question.text, room), wrap(&question.detail, room));
     let choices = question.choices.len() + 1;
     // The choices are always visible, however long the text is.
     let rows = u16::try_from(text.len() + detail.len() + choices + 3).unwrap_or(u16::MAX);
-    let inner = dialog("Question", area, columns, rows, buf, ctx);
+    let title =
+        state.title().map_or_else(|| "Question".to_owned(), |title| format!("Question · {}", title.host));
+    let inner = dialog(&title, area, columns, rows, buf, ctx);
     let fits = usize::from(inner.height).saturating_sub(choices);
     let mut row = 0;
     let above = text

@@ -10,7 +10,7 @@ use tidings_tui::number::number;
 
 use crate::failure::Failure;
 use crate::output::{Column, Page, Style, Table, local};
-use crate::session::{Session, refused_to_members};
+use crate::session::Session;
 
 #[derive(Debug, Args)]
 pub(crate) struct Weights {
@@ -40,7 +40,7 @@ pub(super) fn run(session: &Session, command: &Weights) -> Result<ExitCode, Fail
     };
     let weights = weights.map_err(|error| match error {
         AccessError::Core(Error::BadRequest(why)) => Failure::refused(&error, why.message()),
-        error => refused_to_members(error),
+        error => error.into(),
     })?;
     out.answer(&weights, |page| describe(page, &weights))
 }

@@ -7,7 +7,7 @@ use tidings_core::account::{MEMBERS_MAX, MemberQuery};
 
 use crate::failure::Failure;
 use crate::output::{Column, Style, Table, dated, local, stream_pages};
-use crate::session::{Session, refused_to_members};
+use crate::session::Session;
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -27,7 +27,7 @@ pub(super) fn run(session: &Session, options: &Options) -> Result<ExitCode, Fail
     let Options { search, limit, after } = options;
     let list = |after, limit| {
         let query = MemberQuery { search: search.clone(), limit, after };
-        service.members(&query).map_err(refused_to_members)
+        service.members(&query)
     };
     if out.streams() {
         return stream_pages(*limit, after.clone(), |after, left| {

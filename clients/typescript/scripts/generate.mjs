@@ -16,6 +16,8 @@ const HEADER = "// Generated from the OpenAPI document by scripts/generate.mjs. 
 const METHODS = ["get", "post", "put", "patch", "delete"];
 const JSON_TYPE = "application/json";
 const EVENTS_TYPE = "text/event-stream";
+const LINES_TYPE = "application/x-ndjson";
+const CSV_TYPE = "text/csv";
 
 /** Returns the text of the document. */
 async function read(source) {
@@ -50,11 +52,14 @@ function* operations(document) {
     }
 }
 
-/** Returns what a successful answer is: an object with `result`, any JSON, events, or the text of a page. */
+/** Returns what a successful answer is: an object with `result`, any JSON, events, or the text of lines or of a page. */
 function answers(document, operation) {
     const content = operation.responses["200"]?.content ?? {};
     if (EVENTS_TYPE in content) {
         return "events";
+    }
+    if (LINES_TYPE in content) {
+        return "lines";
     }
     if (!(JSON_TYPE in content)) {
         return "page";
@@ -87,8 +92,9 @@ function parameters(document, operation) {
     if (twice.length > 0) {
         throw new Error(`${operation.operationId} has two inputs named ${twice.join(", ")}`);
     }
-    const required = path.length > 0 || body !== undefined;
-    return { query, required, none: all.length === 0 && body === undefined };
+    const hasBody = body !== undefined || operation.requestBody?.content[CSV_TYPE] !== undefined;
+    const required = path.length > 0 || hasBody;
+    return { query, required, none: all.length === 0 && !hasBody };
 }
 
 /** Returns the line that documents an operation. */

@@ -92,7 +92,8 @@ export class Tidings extends Operations {
      * one fails with the code `next_expired`.
      */
     async *posts<F extends Feed>(feed: F, input: Input<F>, options?: CallOptions): AsyncGenerator<Post, void, undefined> {
-        let page = { limit: PAGE_SIZE, ...input };
+        // Only an import takes something else than an object.
+        let page: object = { limit: PAGE_SIZE, ...(input as object) };
         for (;;) {
             // A generic type cannot tell the compiler that all feeds have the same answer.
             const { newsfeed, next }: Success<Feed> = await this.call<Feed>(feed, page as Input<Feed>, options);
@@ -211,7 +212,7 @@ export class Tidings extends Operations {
         if (!response.ok) {
             return await this.#refuse(request, response);
         }
-        if (answers === "page") {
+        if (answers === "page" || answers === "lines") {
             return await response.text();
         }
         const body = parse(await response.text());

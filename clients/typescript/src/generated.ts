@@ -440,6 +440,359 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/get_admins": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Lists the administrators by the date of the grant
+         * @description For administrators.
+         */
+        readonly get: operations["get_admins"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/grant_admin/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Makes a member an administrator; idempotent
+         * @description Only a person does this: an API key cannot.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["grant_admin"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/revoke_admin/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Revokes a member's administrator rights; idempotent
+         * @description Only a person does this: an API key cannot.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["revoke_admin"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_members": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Lists the members by id
+         * @description For administrators.
+         */
+        readonly get: operations["get_members"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_member/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns a member's information
+         * @description For administrators.
+         */
+        readonly get: operations["get_member"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_member_lists/{user_id}/{type_num}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the lists of a member
+         * @description `type_num` is 0 for all lists, 1 for liked posts, 2 for viewed posts, 3 for searches, 4 for opened newsfeeds.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["get_member_lists"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_member_data/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns everything that is stored about a member
+         * @description The response is a download as that of `/get_my_data`, and recorded in the audit trail. Only a person reads it: an API key
+         *     cannot.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["get_member_data"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/change_member_nickname/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Changes a member's nickname
+         * @description `result` is `success`, or `rewrite_nickname` when the nickname is not valid.
+         *
+         *     For administrators.
+         */
+        readonly post: operations["change_member_nickname"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/update_member_auto_login/{user_id}/{auto_login}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Sets whether the app signs a member in automatically
+         * @description For administrators.
+         */
+        readonly get: operations["update_member_auto_login"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/reset_member_measurement/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Resets the measurement of a member's interests
+         * @description Removes the lists of viewed posts, searches and opened newsfeeds, and shows hidden posts again. Likes stay, but no
+         *     longer count.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["reset_member_measurement"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/set_member_password/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Sets a member's password and signs the member out everywhere
+         * @description `result` is `success`, or `wrong user info` when the password is not valid. Only a person sets passwords: an API key
+         *     cannot.
+         *
+         *     For administrators.
+         */
+        readonly post: operations["set_member_password"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/reset_member_otp/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Disables the second factor of a member who has lost it
+         * @description Only a person does this: an API key cannot.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["reset_member_otp"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_roster": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Lists the roster, the members of the university, by id
+         * @description For administrators.
+         */
+        readonly get: operations["get_roster"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/import_members": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Imports members of another system with their password hashes
+         * @description The body, up to 64 MiB, has one JSON object on each line, or is one array of such objects. Existing members are skipped
+         *     and do not change. An invalid line is reported and does not stop the import. If the database fails during the import, the
+         *     response is `internal error` with the numbers of members `inserted` and `skipped` so far; the same import can then be
+         *     repeated and continues from there.
+         *
+         *     For administrators.
+         */
+        readonly post: operations["import_members"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/import_acts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Imports views, likes, searches and opened newsfeeds of members in another system
+         * @description The body, up to 64 MiB, has one JSON object on each line, or is one array of such objects. Each act counts once: an act
+         *     that was imported before is skipped. An invalid line is reported and does not stop the import. If the database fails
+         *     during the import, the response is `internal error` as that of `/import_members`.
+         *
+         *     For administrators.
+         */
+        readonly post: operations["import_acts"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/import_roster": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Imports the roster, the members of the university with their passwords
+         * @description The body, up to 64 MiB, is CSV whose first line names the columns `id`, `name`, `major` and `password`. A line replaces
+         *     the entry with its id. An API key does not change the entries of existing administrators. An invalid line is reported and
+         *     does not stop the import. Each new password takes approximately 20 ms on one core. If the database fails during the
+         *     import, the response is `internal error` as that of `/import_posts`.
+         *
+         *     For administrators.
+         */
+        readonly post: operations["import_roster"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin_remove_user/{user_id}": {
         readonly parameters: {
             readonly query?: never;
@@ -648,6 +1001,148 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/get_webhooks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Lists the webhooks, without their secrets
+         * @description For administrators.
+         */
+        readonly get: operations["get_webhooks"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/add_webhook": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Adds a webhook: another system that is told about what happens from now on
+         * @description The secret, with which the receiver verifies signatures, is not shown again.
+         *
+         *     For administrators.
+         */
+        readonly post: operations["add_webhook"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/remove_webhook/{webhook_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Removes a webhook and what it has not been told yet
+         * @description For administrators.
+         */
+        readonly get: operations["remove_webhook"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/rotate_webhook/{webhook_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gives a webhook a new secret; the one before also signs for 24 hours
+         * @description For administrators.
+         */
+        readonly get: operations["rotate_webhook"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/test_webhook/{webhook_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Queues a delivery of the event `ping` to a webhook
+         * @description For administrators.
+         */
+        readonly get: operations["test_webhook"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_webhook_deliveries": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Lists the deliveries of webhooks that wait or were given up, latest first
+         * @description For administrators.
+         */
+        readonly get: operations["get_webhook_deliveries"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/retry_webhook_delivery/{delivery_obi}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Sends a delivery of a webhook again that waits or was given up
+         * @description For administrators.
+         */
+        readonly get: operations["retry_webhook_delivery"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/get_audit": {
         readonly parameters: {
             readonly query?: never;
@@ -680,6 +1175,29 @@ export interface paths {
          * @description For administrators.
          */
         readonly get: operations["verify_audit"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/export_audit": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the whole audit trail, earliest first
+         * @description The response is a download of any length with one JSON object on each line: what a record of `/get_audit` has, and in
+         *     `stored` the fields that its hash covers. At most 16 downloads run at the same time, each for at most ten minutes.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["export_audit"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1018,6 +1536,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/get_feedback": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Lists open or all feedback, newest first, in pages
+         * @description For administrators.
+         */
+        readonly get: operations["get_feedback"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/update_feedback/{feedback_obi}/{activation}": {
         readonly parameters: {
             readonly query?: never;
@@ -1070,6 +1608,49 @@ export interface paths {
          * @description Anyone may call it.
          */
         readonly get: operations["get_categories"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_posts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Lists all posts, newest first, also those past their end date
+         * @description Anyone may call it.
+         */
+        readonly get: operations["get_posts"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/export_posts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns all posts in the format that `/import_posts` reads
+         * @description The response is a download of any length with one JSON object on each line, in the order of the insertions, sent as it is
+         *     read: posts may change meanwhile. At most 16 downloads run at the same time, each for at most ten minutes.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["export_posts"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1258,7 +1839,7 @@ export interface paths {
         /**
          * Imports posts
          * @description The body, up to 64 MiB, has one JSON object with the fields of a post on each line, or is one array of such objects.
-         *     The `url` identifies a post: a new post is inserted, and an existing post gets the given fields. An invalid line is
+         *     It can also be CSV, after a line with the names of the fields, or an RSS, Atom or JSON feed. The `url` identifies a post: a new post is inserted, and an existing post gets the given fields. An invalid line is
          *     reported and does not stop the import. If the database fails during the import, the response is `internal error` with
          *     the numbers of posts `inserted`, `updated` and `skipped` so far; the same import can then be repeated and continues
          *     from there.
@@ -1488,6 +2069,88 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/get_feed_weights": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the weights of the signals of the recommended feed
+         * @description For administrators.
+         */
+        readonly get: operations["get_feed_weights"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/learn_feed_weights": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Learns the weights from the acts of the members now, which may take minutes
+         * @description `overloaded` means that imports run, or that others are learning: try again later.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["learn_feed_weights"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/pin_feed_weights": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Pins the weights in use, with some changes
+         * @description For administrators.
+         */
+        readonly post: operations["pin_feed_weights"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/unpin_feed_weights": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Unpins the weights, so that those learned or those of the settings are used
+         * @description For administrators.
+         */
+        readonly get: operations["unpin_feed_weights"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/get_search_realtime": {
         readonly parameters: {
             readonly query?: never;
@@ -1599,6 +2262,69 @@ export interface paths {
          *     For administrators.
          */
         readonly get: operations["get_log_user_date"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_log": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns a page of the access log
+         * @description Newest first. A page reads a bounded part of the log, so it can be empty although `next` names another page. For
+         *     administrators and for the member whose lines it asks for, unless the settings make the log public.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["get_log"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_analysis_of_days/{first}/{last}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the figures of a period of at most 366 days: by day, hour, student number and device
+         * @description For administrators.
+         */
+        readonly get: operations["get_analysis_of_days"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/get_status": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the state of the service: the figures of today, and of the program and its database
+         * @description For administrators.
+         */
+        readonly get: operations["get_status"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1723,7 +2449,11 @@ export interface paths {
          *     data again. After a lost connection, the stream continues with the events after `Last-Event-ID`, also at another server.
          *     An event may come twice. A comment comes every 15 to 20 seconds. A token is not needed; all callers get the same.
          *
-         *     Anyone may call it.
+         *     `changes` comes only if `events` names it, and only for administrators and API keys with `analytics:read`: for each part
+         *     of the data a number that grows when the part changes, first and then whenever one grows, twice a second at most. The
+         *     numbers are those of one server. The stream ends when the right ends.
+         *
+         *     Anyone may call it; a token that fails is as none.
          */
         readonly get: operations["events"];
         readonly put?: never;
@@ -1918,6 +2648,64 @@ export interface components {
              * @example 9
              */
             readonly recovery_codes: number;
+        };
+        /** @description An act of a member in another system, for the document. */
+        readonly ActLineFields: {
+            /**
+             * @description The id of the member.
+             * @example ann
+             */
+            readonly id: string;
+            /**
+             * @description `view`, `like`, `search` or `newsfeed`.
+             * @example like
+             * @enum {string}
+             */
+            readonly type: "view" | "like" | "search" | "newsfeed";
+            /**
+             * @description The URL of the post, of a view and of a like.
+             * @example https://news.example.org/eclipse
+             */
+            readonly url?: string | null;
+            /**
+             * @description The text of a search.
+             * @example eclipse
+             */
+            readonly search?: string | null;
+            /**
+             * @description The name of an opened newsfeed.
+             * @example science
+             */
+            readonly newsfeed_name?: string | null;
+            /**
+             * @description The date of the act, RFC 3339.
+             * @example 2026-11-20T08:36:00Z
+             */
+            readonly date: string;
+        };
+        /** @description An administrator. */
+        readonly Administrator: {
+            /**
+             * @description The id as registered.
+             * @example ann
+             */
+            readonly user_id: string;
+            /**
+             * @description The nickname.
+             * @example Ann
+             */
+            readonly nickname: string;
+            /**
+             * Format: date-time
+             * @description The date when the member became an administrator.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+        };
+        /** @description The administrators. */
+        readonly Admins: {
+            /** @description The administrators by the date of the grant, the earliest first, then by id. */
+            readonly admins: readonly components["schemas"]["Administrator"][];
         };
         /** @description Another post has the url. */
         readonly AlreadyUrl: {
@@ -2188,6 +2976,56 @@ export interface components {
              */
             readonly posts: number;
         };
+        /**
+         * @description For each part of the data, a number that grows whenever the part changes.
+         *
+         *     Changes of this process are visible immediately, and changes of other processes within a quarter of a second. A
+         *     program compares this with an earlier value to find out which parts to read again.
+         */
+        readonly Changes: {
+            /**
+             * Format: int64
+             * @description Posts with their views and likes.
+             * @example 42
+             */
+            readonly posts: number;
+            /**
+             * Format: int64
+             * @description Notices.
+             * @example 42
+             */
+            readonly notices: number;
+            /**
+             * Format: int64
+             * @description Feedback.
+             * @example 42
+             */
+            readonly feedback: number;
+            /**
+             * Format: int64
+             * @description Members and the data that administrators see and set.
+             * @example 42
+             */
+            readonly members: number;
+            /**
+             * Format: int64
+             * @description Counters; the access log is written together with them.
+             * @example 42
+             */
+            readonly counts: number;
+            /**
+             * Format: int64
+             * @description Search terms.
+             * @example 42
+             */
+            readonly terms: number;
+            /**
+             * Format: int64
+             * @description The audit trail.
+             * @example 42
+             */
+            readonly audit: number;
+        };
         /** @description The report of one day. */
         readonly Day: {
             /**
@@ -2219,6 +3057,51 @@ export interface components {
             /** @description Visits by student number, most visits first. */
             readonly today_student_visitor: readonly components["schemas"]["StudentVisits"][];
         };
+        /** @description The figures of a day. */
+        readonly DayFigures: {
+            /**
+             * Format: date
+             * @description The day, `YYYY-MM-DD`.
+             * @example 2026-11-20
+             */
+            readonly date: string;
+            /**
+             * Format: int64
+             * @description Number of visitors.
+             * @example 42
+             */
+            readonly visitor: number;
+            /**
+             * Format: int64
+             * @description Number of visits.
+             * @example 42
+             */
+            readonly visit: number;
+            /**
+             * Format: int64
+             * @description Number of views of posts.
+             * @example 42
+             */
+            readonly view: number;
+            /**
+             * Format: int64
+             * @description Number of likes; taking a like back does not reduce it.
+             * @example 42
+             */
+            readonly like: number;
+            /**
+             * Format: int64
+             * @description Number of searches.
+             * @example 42
+             */
+            readonly search: number;
+            /**
+             * Format: int64
+             * @description Number of communications.
+             * @example 42
+             */
+            readonly communication: number;
+        };
         /** @description The reads of a notice on a day. */
         readonly DayReads: {
             /**
@@ -2234,10 +3117,77 @@ export interface components {
              */
             readonly reads: number;
         };
+        /** @description The number of visitors of a day. */
+        readonly DayVisitors: {
+            /**
+             * Format: date
+             * @description The day, `YYYY-MM-DD`.
+             * @example 2026-11-20
+             */
+            readonly date: string;
+            /**
+             * Format: int64
+             * @description Number of visitors.
+             * @example 42
+             */
+            readonly visitor: number;
+        };
         /** @description The answer to asking for the last days. */
         readonly Days: {
             /** @description The days, oldest first. */
             readonly analysis: readonly components["schemas"]["Day"][];
+        };
+        /** @description The deliveries that no receiver has accepted. */
+        readonly Deliveries: {
+            /** @description At most 1,000, latest first. */
+            readonly deliveries: readonly components["schemas"]["Delivery"][];
+        };
+        /** @description A delivery that its receiver has not accepted. */
+        readonly Delivery: {
+            /**
+             * @description Its id, which the receiver gets as `webhook-id`.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description The name of the webhook.
+             * @example chat
+             */
+            readonly webhook: string;
+            /**
+             * @description The event.
+             * @example notice.published
+             */
+            readonly event: string;
+            /**
+             * Format: date-time
+             * @description The date of the event.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+            /**
+             * @description `pending`, or `dead` if it was given up.
+             * @example pending
+             * @enum {string}
+             */
+            readonly state: "pending" | "dead";
+            /**
+             * Format: int64
+             * @description The number of failed attempts.
+             * @example 2
+             */
+            readonly attempts: number;
+            /**
+             * Format: date-time
+             * @description The date of the next attempt; null if it was given up.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly next_attempt?: string | null;
+            /**
+             * @description Why the latest attempt failed; null before the first one.
+             * @example status 503
+             */
+            readonly error?: string | null;
         };
         /** @description The answer to asking for the devices. */
         readonly Devices: {
@@ -2393,6 +3343,29 @@ export interface components {
              * @constant
              */
             readonly code: "wrong_password";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
+        /** @description The failures of `change_member_nickname` that have status 200. */
+        readonly Failure_change_member_nickname: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "rewrite_nickname";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "invalid_value";
             /**
              * @description What was wrong, or what to do, for people.
              * @example try again in 1 s
@@ -2772,6 +3745,29 @@ export interface components {
              */
             readonly field?: string;
         };
+        /** @description The failures of `set_member_password` that have status 200. */
+        readonly Failure_set_member_password: {
+            /**
+             * @description What went wrong, as clients compare it.
+             * @constant
+             */
+            readonly result: "wrong user info";
+            /**
+             * @description The condition; it never changes.
+             * @constant
+             */
+            readonly code: "invalid_value";
+            /**
+             * @description What was wrong, or what to do, for people.
+             * @example try again in 1 s
+             */
+            readonly message: string;
+            /**
+             * @description The field or the parameter at fault, if there is one.
+             * @example title
+             */
+            readonly field?: string;
+        };
         /** @description The failures of `sign_in` that have status 200. */
         readonly Failure_sign_in: {
             /**
@@ -2890,6 +3886,21 @@ export interface components {
             /** @description With `?why=1`: the reason why the post is in the newsfeed. It tells the caller's own acts and public facts only. */
             readonly why?: components["schemas"]["Why"];
         };
+        /** @description The weights of the recommended feed. */
+        readonly FeedWeights: {
+            /**
+             * @description Which of them are in use: `pinned`, `learned` or `settings`.
+             * @example settings
+             * @enum {string}
+             */
+            readonly in_use: "pinned" | "learned" | "settings";
+            /** @description The weights in use. */
+            readonly weights: components["schemas"]["SignalWeights"];
+            /** @description The weights of the settings. */
+            readonly settings: components["schemas"]["SignalWeights"];
+            readonly learned?: components["schemas"]["Learned"] | null;
+            readonly pinned?: components["schemas"]["SignalWeights"] | null;
+        };
         /** @description Feedback of a member. The names of its fields are those of the interface. */
         readonly Feedback: {
             /**
@@ -2975,6 +3986,16 @@ export interface components {
         readonly FeedbackList: {
             /** @description At most 1,000 entries, newest first. */
             readonly feedback_list: readonly components["schemas"]["Feedback"][];
+        };
+        /** @description A page of feedback. */
+        readonly FeedbackPage: {
+            /** @description At most 1,000 entries, newest first. */
+            readonly feedback: readonly components["schemas"]["Feedback"][];
+            /**
+             * @description The id after which the next page begins; `None` on the last page.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly next?: string | null;
         };
         /** @description Several notices with all fields. Cheap to clone. */
         readonly FullList: {
@@ -3163,7 +4184,7 @@ export interface components {
              *       "posts:import"
              *     ]
              */
-            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read")[];
+            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read" | "webhooks")[];
             /**
              * Format: date-time
              * @description The date when it was made.
@@ -3195,7 +4216,7 @@ export interface components {
              *       "posts:import"
              *     ]
              */
-            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read")[];
+            readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read" | "webhooks")[];
             /**
              * @description The date from which on the key fails, RFC 3339; never by default.
              * @example 2036-11-20T00:00:00Z
@@ -3240,6 +4261,51 @@ export interface components {
             /** @description The searches, newest first. */
             readonly lately_search_list: readonly components["schemas"]["SearchRecord"][];
         };
+        /** @description What was learned from the acts of members. */
+        readonly Learned: {
+            /**
+             * Format: date-time
+             * @description The time at which the acts were read.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly at: string;
+            /**
+             * @description The number of visits whose choices were compared.
+             * @example 42
+             */
+            readonly visits: number;
+            /**
+             * @description The number of members who made them.
+             * @example 42
+             */
+            readonly members: number;
+            /**
+             * Format: double
+             * @description The normalised discounted cumulative gain of the first ten posts of the feed with the weights of the settings, on the
+             *     latest fifth of the visits, from which nothing was learned for this …
+             * @example 0.25
+             */
+            readonly ndcg10_of_settings: number;
+            /**
+             * Format: double
+             * @description … with learned weights …
+             * @example 0.25
+             */
+            readonly ndcg10: number;
+            /**
+             * Format: double
+             * @description … and the standard error of the difference, with the visits of a member as one cluster.
+             * @example 0.25
+             */
+            readonly ndcg10_error: number;
+            /**
+             * @description Whether the weights are used: the difference is more than 1.64 standard errors.
+             * @example true
+             */
+            readonly is_better: boolean;
+            /** @description The weights. */
+            readonly weights: components["schemas"]["SignalWeights"];
+        };
         /** @description A refused line of an import. */
         readonly LineError: {
             /**
@@ -3270,6 +4336,35 @@ export interface components {
             /** @description Opened newsfeeds, newest first. */
             readonly newsfeed_list?: readonly components["schemas"]["NewsfeedAccess"][] | null;
         };
+        /** @description The live figures of the current day. */
+        readonly Live: {
+            /**
+             * @description The current hour, 0 to 23.
+             * @example 14
+             */
+            readonly hour: number;
+            /** @description The counts of today. */
+            readonly today: components["schemas"]["Sums"];
+            /**
+             * @description The counts of yesterday up to this time of day: the full hours, and of the current hour the share that has
+             *     passed.
+             */
+            readonly yesterday: components["schemas"]["Sums"];
+            /**
+             * Format: int64
+             * @description Number of today's visitors that are members; the others are guests.
+             * @example 42
+             */
+            readonly member_visitor: number;
+            /** @description Visitors in each hour of today … */
+            readonly hours: readonly number[];
+            /** @description … and of yesterday. */
+            readonly hours_yesterday: readonly number[];
+            /** @description Number of visitors on each of the last 30 days, oldest first; the last is today. */
+            readonly month: readonly components["schemas"]["DayVisitors"][];
+            /** @description Total numbers of reported devices. */
+            readonly devices: components["schemas"]["Devices"];
+        };
         /**
          * @description The data of live events by the names of the events. The document describes them here, because it has no schema for the
          *     parts of a stream; the end-to-end tests compare every event with it.
@@ -3281,6 +4376,8 @@ export interface components {
             readonly post: components["schemas"]["NewPost"];
             /** @description The counts of today. */
             readonly counts: components["schemas"]["TodayCounts"];
+            /** @description The numbers of changes of each part of the data. */
+            readonly changes: components["schemas"]["Changes"];
             /** @description Events are left out. */
             readonly reset: components["schemas"]["ResetData"];
         };
@@ -3319,6 +4416,32 @@ export interface components {
              * @example 200
              */
             readonly status: number;
+        };
+        /** @description A line of the access log with its result. */
+        readonly LogLine: components["schemas"]["LogEntry"] & {
+            /**
+             * @description The `result` of the answer; null in lines of versions that did not store it.
+             * @example success
+             */
+            readonly result?: string | null;
+            /** @description Its position, which no other line has. As `before`, it begins a page after this line. */
+            readonly place: string;
+        };
+        /** @description A page of the access log. */
+        readonly LogLines: {
+            /** @description The lines, newest first. Few of the lines of a long log may match, so a page can be empty although others follow. */
+            readonly log: readonly components["schemas"]["LogLine"][];
+            /**
+             * @description The `before` of the next page; null on the last one.
+             * @example 1795163760000-2
+             */
+            readonly next: string | null;
+            /**
+             * Format: date-time
+             * @description The time to which the log was read for this page; null on the last one.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly looked_to?: string | null;
         };
         /** @description The two lines; each is `""` until an administrator has written it. */
         readonly MainInfo: {
@@ -3372,6 +4495,100 @@ export interface components {
             /** @description The records of the audit trail that are about the member, or about what the member did as an administrator. */
             readonly audit: readonly components["schemas"]["AuditRecord"][];
         };
+        /** @description A member in the list. */
+        readonly MemberEntry: {
+            /**
+             * @description The id as registered.
+             * @example ann
+             */
+            readonly user_id: string;
+            /**
+             * @description The nickname.
+             * @example Ann
+             */
+            readonly nickname: string;
+            /**
+             * @description The name that the university verified; the nickname of a member who never verified.
+             * @example Ann Lee
+             */
+            readonly user_name: string;
+            /**
+             * @description The subject that the university verified, or `""`.
+             * @example Physics
+             */
+            readonly user_major: string;
+            /**
+             * Format: int64
+             * @description Whether the member is an administrator: 0 or 1.
+             * @example 0
+             * @enum {integer}
+             */
+            readonly admin: 0 | 1;
+            /**
+             * Format: int64
+             * @description Whether the member is blacklisted: 0 or 1.
+             * @example 0
+             * @enum {integer}
+             */
+            readonly blacklisted: 0 | 1;
+            /**
+             * Format: date-time
+             * @description The date when the member signed up.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+        };
+        /** @description A member of another system. The document describes a line of an import with it; the core reads it. */
+        readonly MemberLineFields: {
+            /**
+             * @description The sign-in identifier: 3 to 30 ASCII letters, digits, `_`, `-` and `.`, a letter or digit first.
+             * @example ann
+             */
+            readonly id: string;
+            /**
+             * @description The displayed name, 1 to 30 characters; the name by default, or else the id.
+             * @example Ann
+             */
+            readonly nickname?: string | null;
+            /**
+             * @description The hash of the password: an Argon2 PHC string, or PBKDF2 or scrypt as Werkzeug writes them. A member without a hash
+             *     cannot sign in.
+             * @example scrypt:32768:8:1$aGVsbG8$00ff
+             */
+            readonly password_hash?: string | null;
+            /**
+             * @description The name that the university verified.
+             * @example Ann Lee
+             */
+            readonly name?: string | null;
+            /**
+             * @description The subject that the university verified.
+             * @example Physics
+             */
+            readonly major?: string | null;
+            /**
+             * @description The date of the sign-up, RFC 3339; the current time by default.
+             * @example 2026-11-20T08:36:00Z
+             */
+            readonly date?: string | null;
+        };
+        readonly MemberPasswordFields: {
+            /**
+             * @description The new password, 8 to 128 characters.
+             * @example another long sentence
+             */
+            readonly new_pw: string;
+        };
+        /** @description A page of members. */
+        readonly Members: {
+            /** @description The members, by id. */
+            readonly members: readonly components["schemas"]["MemberEntry"][];
+            /**
+             * @description The `after` of the next page; `null` on the last page.
+             * @example ann
+             */
+            readonly next?: string | null;
+        };
         /** @description The path has other methods. */
         readonly MethodNotAllowed: {
             /**
@@ -3394,6 +4611,23 @@ export interface components {
              * @example title
              */
             readonly field?: string;
+        };
+        /** @description The result of an import of records that never change. */
+        readonly MoveReport: {
+            /**
+             * Format: int64
+             * @description The number of new records.
+             * @example 42
+             */
+            readonly inserted: number;
+            /**
+             * Format: int64
+             * @description The number of records that already existed.
+             * @example 42
+             */
+            readonly skipped: number;
+            /** @description The first 1,000 refused lines, in order; if there are more, a last entry has their number. */
+            readonly errors: readonly components["schemas"]["LineError"][];
         };
         /** @description The answer to making a key. */
         readonly NewKey: {
@@ -3757,6 +4991,17 @@ export interface components {
              */
             readonly field?: string;
         };
+        /** @description The figures of a period of days. */
+        readonly Period: {
+            /** @description The days, oldest first. */
+            readonly days: readonly components["schemas"]["DayFigures"][];
+            /** @description Number of visitors in each hour, 0 to 23, summed over all days. */
+            readonly hours: readonly number[];
+            /** @description Visits by student number, summed over all days, most visits first. */
+            readonly students: readonly components["schemas"]["StudentVisits"][];
+            /** @description Devices that were reported on these days. */
+            readonly devices: components["schemas"]["Devices"];
+        };
         /** @description When, where and to whom a notice is visible. Administrators see it always. */
         readonly Placement: {
             /**
@@ -3936,6 +5181,16 @@ export interface components {
              */
             readonly snippet?: readonly components["schemas"]["SnippetPart"][];
         };
+        /** @description A page of posts. */
+        readonly PostList: {
+            /** @description The posts, newest first. */
+            readonly posts: readonly components["schemas"]["Post"][];
+            /**
+             * @description The text that continues the list; `null` at its end.
+             * @example AAAAAAAAAAEAAAAAAAAAlg
+             */
+            readonly next?: string | null;
+        };
         /** @description A post that a member liked or viewed: an element of `fav_list` and `view_list`. */
         readonly PostRecord: {
             /**
@@ -3980,6 +5235,14 @@ export interface components {
              */
             readonly img: 0 | 1;
         };
+        /** @description The answer to testing a webhook. */
+        readonly Queued: {
+            /**
+             * @description The id of the delivery.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+        };
         /** @description The answer to reading how often a notice was read. */
         readonly Reads: {
             /** @description One entry for each day, oldest first; the last one is today. */
@@ -4014,6 +5277,60 @@ export interface components {
         readonly ResetData: {
             /** @description The name of the events that are left out: read the data again. */
             readonly event: components["schemas"]["Kind"];
+        };
+        /** @description A member on the roster. */
+        readonly RosterMember: {
+            /**
+             * @description The university's id for the member.
+             * @example s2026001
+             */
+            readonly id: string;
+            /**
+             * @description The member's name.
+             * @example Ann Lee
+             */
+            readonly name: string;
+            /**
+             * @description The subject that the member studies, or `""`.
+             * @example Physics
+             */
+            readonly major: string;
+        };
+        /** @description A page of the roster. */
+        readonly RosterPage: {
+            /** @description The members, by id. */
+            readonly roster: readonly components["schemas"]["RosterMember"][];
+            /**
+             * @description The `after` of the next page; `null` on the last page.
+             * @example ann
+             */
+            readonly next?: string | null;
+        };
+        /** @description The result of an import of a roster. */
+        readonly RosterReport: {
+            /**
+             * Format: int64
+             * @description The number of new members.
+             * @example 42
+             */
+            readonly inserted: number;
+            /**
+             * Format: int64
+             * @description The number of members whose entry changed.
+             * @example 42
+             */
+            readonly updated: number;
+            /**
+             * Format: int64
+             * @description The number of members whose entry did not change.
+             * @example 42
+             */
+            readonly skipped: number;
+            /**
+             * @description The first 1,000 lines that were skipped because of an error, in order. If there are more, a last entry has their
+             *     number.
+             */
+            readonly errors: readonly components["schemas"]["LineError"][];
         };
         /** @description A saved draft. */
         readonly SavedDraft: components["schemas"]["Draft"] & {
@@ -4262,6 +5579,69 @@ export interface components {
              */
             readonly together: number;
         };
+        /** @description The weight of each signal, from 0 to 1,000. It describes `Weights` in the OpenAPI document. */
+        readonly SignalWeights: {
+            /**
+             * Format: double
+             * @description The weight of the similarity to the topics of the member's acts.
+             * @example 0.5
+             */
+            readonly topic?: number;
+            /**
+             * Format: double
+             * @description The weight of the similarity to the tags.
+             * @example 0.5
+             */
+            readonly tag?: number;
+            /**
+             * Format: double
+             * @description The weight of the similarity to the words.
+             * @example 0.5
+             */
+            readonly word?: number;
+            /**
+             * Format: double
+             * @description The weight of the similarity to the meaning of the words.
+             * @example 0.5
+             */
+            readonly meaning?: number;
+            /**
+             * Format: double
+             * @description The weight of the similarity to the nearest posts that the member liked or viewed.
+             * @example 0.5
+             */
+            readonly near?: number;
+            /**
+             * Format: double
+             * @description The weight of how new the post is to the member.
+             * @example 0.5
+             */
+            readonly novel?: number;
+            /**
+             * Format: double
+             * @description The weight of how recent it is among the posts of its topic.
+             * @example 0.5
+             */
+            readonly recent?: number;
+            /**
+             * Format: double
+             * @description The weight of how fresh it is in days.
+             * @example 0.5
+             */
+            readonly fresh?: number;
+            /**
+             * Format: double
+             * @description The weight of how popular it is.
+             * @example 0.5
+             */
+            readonly popular?: number;
+            /**
+             * Format: double
+             * @description The weight of how many people who acted on the member's posts acted on it.
+             * @example 0.5
+             */
+            readonly together?: number;
+        };
         /** @description The answer to asking for similar words. */
         readonly SimilarityWords: {
             /**
@@ -4302,6 +5682,52 @@ export interface components {
              */
             readonly hit: boolean;
         };
+        /** @description The state of the service: the figures of today, and what the program and its database do. */
+        readonly Status: {
+            /**
+             * @description The version of the program.
+             * @example 0.1.0
+             */
+            readonly version: string;
+            /**
+             * Format: date-time
+             * @description The current time of the server.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly now: string;
+            /**
+             * @description The time zone in which days and hours are counted, such as `Asia/Seoul`.
+             * @example Asia/Seoul
+             */
+            readonly zone: string;
+            /** @description The live figures of the current day. */
+            readonly live: components["schemas"]["Live"];
+            /**
+             * Format: int64
+             * @description How many of all communications came from crawlers.
+             * @example 42
+             */
+            readonly crawled: number;
+            /**
+             * Format: int64
+             * @description Bytes of the database: of an SQLite file without the write-ahead log, or on a server as measured in the last minute.
+             * @example 42
+             */
+            readonly database_bytes: number;
+            /**
+             * Format: int64
+             * @description Bytes of the write-ahead log of an SQLite file; 0 on a server.
+             * @example 42
+             */
+            readonly wal_bytes: number;
+            /**
+             * @description Writes, and lines of the access log, that wait for a commit.
+             * @example 42
+             */
+            readonly writes_waiting: number;
+            /** @description The numbers of changes of each part of the data, as this server counts them. */
+            readonly changes: components["schemas"]["Changes"];
+        };
         /** @description The number of visits of a student number. */
         readonly StudentVisits: {
             /**
@@ -4323,6 +5749,17 @@ export interface components {
              * @example eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.Zm9yIHRoZSBkb2N1bWVudA
              */
             readonly access_token: string;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Admins: {
+            /** @description The administrators by the date of the grant, the earliest first, then by id. */
+            readonly admins: readonly components["schemas"]["Administrator"][];
         } & {
             /**
              * @description `success`.
@@ -4392,6 +5829,17 @@ export interface components {
             readonly result: "success";
         };
         /** @description The answer of a successful operation. */
+        readonly Success_Deliveries: {
+            /** @description At most 1,000, latest first. */
+            readonly deliveries: readonly components["schemas"]["Delivery"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
         readonly Success_Devices: {
             /**
              * Format: int64
@@ -4446,9 +5894,46 @@ export interface components {
             readonly result: "success";
         };
         /** @description The answer of a successful operation. */
+        readonly Success_FeedWeights: {
+            /**
+             * @description Which of them are in use: `pinned`, `learned` or `settings`.
+             * @example settings
+             * @enum {string}
+             */
+            readonly in_use: "pinned" | "learned" | "settings";
+            /** @description The weights in use. */
+            readonly weights: components["schemas"]["SignalWeights"];
+            /** @description The weights of the settings. */
+            readonly settings: components["schemas"]["SignalWeights"];
+            readonly learned?: components["schemas"]["Learned"] | null;
+            readonly pinned?: components["schemas"]["SignalWeights"] | null;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
         readonly Success_FeedbackList: {
             /** @description At most 1,000 entries, newest first. */
             readonly feedback_list: readonly components["schemas"]["Feedback"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_FeedbackPage: {
+            /** @description At most 1,000 entries, newest first. */
+            readonly feedback: readonly components["schemas"]["Feedback"][];
+            /**
+             * @description The id after which the next page begins; `None` on the last page.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly next?: string | null;
         } & {
             /**
              * @description `success`.
@@ -4606,6 +6091,28 @@ export interface components {
             readonly result: "success";
         };
         /** @description The answer of a successful operation. */
+        readonly Success_LogLines: {
+            /** @description The lines, newest first. Few of the lines of a long log may match, so a page can be empty although others follow. */
+            readonly log: readonly components["schemas"]["LogLine"][];
+            /**
+             * @description The `before` of the next page; null on the last one.
+             * @example 1795163760000-2
+             */
+            readonly next: string | null;
+            /**
+             * Format: date-time
+             * @description The time to which the log was read for this page; null on the last one.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly looked_to?: string | null;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
         readonly Success_MainInfo: {
             /**
              * @description The first and the second line.
@@ -4650,6 +6157,45 @@ export interface components {
             readonly log: readonly components["schemas"]["LogEntry"][];
             /** @description The records of the audit trail that are about the member, or about what the member did as an administrator. */
             readonly audit: readonly components["schemas"]["AuditRecord"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Members: {
+            /** @description The members, by id. */
+            readonly members: readonly components["schemas"]["MemberEntry"][];
+            /**
+             * @description The `after` of the next page; `null` on the last page.
+             * @example ann
+             */
+            readonly next?: string | null;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_MoveReport: {
+            /**
+             * Format: int64
+             * @description The number of new records.
+             * @example 42
+             */
+            readonly inserted: number;
+            /**
+             * Format: int64
+             * @description The number of records that already existed.
+             * @example 42
+             */
+            readonly skipped: number;
+            /** @description The first 1,000 refused lines, in order; if there are more, a last entry has their number. */
+            readonly errors: readonly components["schemas"]["LineError"][];
         } & {
             /**
              * @description `success`.
@@ -4767,6 +6313,53 @@ export interface components {
             readonly result: "success";
         };
         /** @description The answer of a successful operation. */
+        readonly Success_Period: {
+            /** @description The days, oldest first. */
+            readonly days: readonly components["schemas"]["DayFigures"][];
+            /** @description Number of visitors in each hour, 0 to 23, summed over all days. */
+            readonly hours: readonly number[];
+            /** @description Visits by student number, summed over all days, most visits first. */
+            readonly students: readonly components["schemas"]["StudentVisits"][];
+            /** @description Devices that were reported on these days. */
+            readonly devices: components["schemas"]["Devices"];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_PostList: {
+            /** @description The posts, newest first. */
+            readonly posts: readonly components["schemas"]["Post"][];
+            /**
+             * @description The text that continues the list; `null` at its end.
+             * @example AAAAAAAAAAEAAAAAAAAAlg
+             */
+            readonly next?: string | null;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Queued: {
+            /**
+             * @description The id of the delivery.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
         readonly Success_Reads: {
             /** @description One entry for each day, oldest first; the last one is today. */
             readonly notice_reads: readonly components["schemas"]["DayReads"][];
@@ -4807,6 +6400,54 @@ export interface components {
         readonly Success_RecoveryCodes: {
             /** @description Ten codes. Each replaces a code of the authenticator once. */
             readonly recovery_codes: readonly string[];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_RosterPage: {
+            /** @description The members, by id. */
+            readonly roster: readonly components["schemas"]["RosterMember"][];
+            /**
+             * @description The `after` of the next page; `null` on the last page.
+             * @example ann
+             */
+            readonly next?: string | null;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_RosterReport: {
+            /**
+             * Format: int64
+             * @description The number of new members.
+             * @example 42
+             */
+            readonly inserted: number;
+            /**
+             * Format: int64
+             * @description The number of members whose entry changed.
+             * @example 42
+             */
+            readonly updated: number;
+            /**
+             * Format: int64
+             * @description The number of members whose entry did not change.
+             * @example 42
+             */
+            readonly skipped: number;
+            /**
+             * @description The first 1,000 lines that were skipped because of an error, in order. If there are more, a last entry has their
+             *     number.
+             */
+            readonly errors: readonly components["schemas"]["LineError"][];
         } & {
             /**
              * @description `success`.
@@ -4863,6 +6504,58 @@ export interface components {
                     readonly [key: string]: number;
                 }[];
             }[];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Status: {
+            /**
+             * @description The version of the program.
+             * @example 0.1.0
+             */
+            readonly version: string;
+            /**
+             * Format: date-time
+             * @description The current time of the server.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly now: string;
+            /**
+             * @description The time zone in which days and hours are counted, such as `Asia/Seoul`.
+             * @example Asia/Seoul
+             */
+            readonly zone: string;
+            /** @description The live figures of the current day. */
+            readonly live: components["schemas"]["Live"];
+            /**
+             * Format: int64
+             * @description How many of all communications came from crawlers.
+             * @example 42
+             */
+            readonly crawled: number;
+            /**
+             * Format: int64
+             * @description Bytes of the database: of an SQLite file without the write-ahead log, or on a server as measured in the last minute.
+             * @example 42
+             */
+            readonly database_bytes: number;
+            /**
+             * Format: int64
+             * @description Bytes of the write-ahead log of an SQLite file; 0 on a server.
+             * @example 42
+             */
+            readonly wal_bytes: number;
+            /**
+             * @description Writes, and lines of the access log, that wait for a commit.
+             * @example 42
+             */
+            readonly writes_waiting: number;
+            /** @description The numbers of changes of each part of the data, as this server counts them. */
+            readonly changes: components["schemas"]["Changes"];
         } & {
             /**
              * @description `success`.
@@ -4964,10 +6657,79 @@ export interface components {
              */
             readonly result: "success";
         };
+        /** @description The answer of a successful operation. */
+        readonly Success_WebhookSecret: {
+            /**
+             * @description The id of the webhook.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description The secret with which deliveries are signed. It is not shown again.
+             * @example whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=
+             */
+            readonly secret: string;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_Webhooks: {
+            /** @description The webhooks by name. */
+            readonly webhooks: readonly components["schemas"]["Webhook"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
         /** @description The answer to asking for all figures. */
         readonly Summary: {
             /** @description The figures. */
             readonly analysis: components["schemas"]["Analysis"];
+        };
+        /** @description The counts of a day up to some time. */
+        readonly Sums: {
+            /**
+             * Format: int64
+             * @description Number of visitors.
+             * @example 42
+             */
+            readonly visitor: number;
+            /**
+             * Format: int64
+             * @description Number of visits of guests.
+             * @example 42
+             */
+            readonly guest_visit: number;
+            /**
+             * Format: int64
+             * @description Number of visits of members.
+             * @example 42
+             */
+            readonly member_visit: number;
+            /**
+             * Format: int64
+             * @description Number of views of posts.
+             * @example 42
+             */
+            readonly view: number;
+            /**
+             * Format: int64
+             * @description Number of likes; taking a like back does not reduce it.
+             * @example 42
+             */
+            readonly like: number;
+            /**
+             * Format: int64
+             * @description Number of searches.
+             * @example 42
+             */
+            readonly search: number;
         };
         /** @description The counts of today that all callers may see. The names of its fields are those of the daily report. */
         readonly TodayCounts: {
@@ -5155,6 +6917,93 @@ export interface components {
              * @example 2026-11-20T08:36:00.000Z
              */
             readonly seen: string;
+        };
+        /** @description A webhook, without its secret. */
+        readonly Webhook: {
+            /**
+             * @description Its id.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description What it is for.
+             * @example chat
+             */
+            readonly name: string;
+            /**
+             * @description The address of the receiver.
+             * @example https://chat.example.org/hooks/news
+             */
+            readonly url: string;
+            /**
+             * @description What it is told about.
+             * @example [
+             *       "notice.published"
+             *     ]
+             */
+            readonly events: readonly ("notice.published" | "feedback.created")[];
+            /**
+             * Format: date-time
+             * @description The date when it was added.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date: string;
+            /**
+             * Format: int64
+             * @description The number of deliveries that wait, or wait to be tried again.
+             * @example 2
+             */
+            readonly pending: number;
+            /**
+             * Format: int64
+             * @description The number of deliveries that were given up in the last 30 days.
+             * @example 2
+             */
+            readonly dead: number;
+        };
+        readonly WebhookFields: {
+            /**
+             * @description What the webhook is for, 1 to 50 characters on one line. No two webhooks have the same name.
+             * @example chat
+             */
+            readonly name: string;
+            /**
+             * @description The address of the receiver, which begins with `https://`.
+             * @example https://chat.example.org/hooks/news
+             */
+            readonly url: string;
+            /**
+             * @description What the receiver is told about, at least one: `notice.published` or `feedback.created`.
+             * @example [
+             *       "notice.published"
+             *     ]
+             */
+            readonly events: readonly ("notice.published" | "feedback.created")[];
+        };
+        /** @description The answer to adding a webhook, or to replacing its secret. */
+        readonly WebhookSecret: {
+            /**
+             * @description The id of the webhook.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description The secret with which deliveries are signed. It is not shown again.
+             * @example whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=
+             */
+            readonly secret: string;
+        };
+        /** @description The webhooks. */
+        readonly Webhooks: {
+            /** @description The webhooks by name. */
+            readonly webhooks: readonly components["schemas"]["Webhook"][];
+        };
+        readonly WeightFields: {
+            /**
+             * @description The weights to pin, each from 0 to 1,000, by the names of their signals. The weights in use of other signals are
+             *     pinned with them.
+             */
+            readonly weights: components["schemas"]["SignalWeights"];
         };
         /** @description The reason why a post is in a feed. */
         readonly Why: {
@@ -6022,6 +7871,528 @@ export interface operations {
             readonly 503: components["responses"]["Overloaded"];
         };
     };
+    readonly get_admins: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Admins"];
+                };
+            };
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly grant_admin: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly revoke_admin: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 409: components["responses"]["LastAdministrator"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_members: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description A text that the id, the nickname or the verified name contains; the case of ASCII letters does not matter. */
+                readonly search?: string;
+                /** @description The maximum number of members, 1 to 1,000; 100 by default. */
+                readonly limit?: number;
+                /** @description The `next` of the previous page. */
+                readonly after?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Members"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_member: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_UserInfo"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_member_lists: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+                /** @description The lists, 0 to 4 */
+                readonly type_num: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Lists"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_member_data: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_MemberData"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly change_member_nickname: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NicknameFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["NicknameFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_change_member_nickname"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly update_member_auto_login: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+                /** @description 0 off, 1 on */
+                readonly auto_login: 0 | 1;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly reset_member_measurement: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly set_member_password: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["MemberPasswordFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["MemberPasswordFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_set_member_password"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly reset_member_otp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_roster: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The maximum number of entries, 1 to 1,000; 100 by default. */
+                readonly limit?: number;
+                /** @description The `next` of the previous page. */
+                readonly after?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_RosterPage"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly import_members: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": readonly components["schemas"]["MemberLineFields"][];
+                readonly "application/x-ndjson": components["schemas"]["MemberLineFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_MoveReport"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["ImportTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["ImportFailed"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly import_acts: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": readonly components["schemas"]["ActLineFields"][];
+                readonly "application/x-ndjson": components["schemas"]["ActLineFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_MoveReport"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["ImportTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["ImportFailed"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly import_roster: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "text/csv": string;
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_RosterReport"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["ImportTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["ImportFailed"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
     readonly admin_remove_user: {
         readonly parameters: {
             readonly query?: never;
@@ -6324,6 +8695,216 @@ export interface operations {
             readonly 503: components["responses"]["Overloaded"];
         };
     };
+    readonly get_webhooks: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Webhooks"];
+                };
+            };
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly add_webhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["WebhookFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["WebhookFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_WebhookSecret"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly remove_webhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the webhook, or its name */
+                readonly webhook_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly rotate_webhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the webhook, or its name */
+                readonly webhook_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_WebhookSecret"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly test_webhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the webhook, or its name */
+                readonly webhook_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Queued"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_webhook_deliveries: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Deliveries"];
+                };
+            };
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly retry_webhook_delivery: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the delivery */
+                readonly delivery_obi: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
     readonly get_audit: {
         readonly parameters: {
             readonly query?: {
@@ -6384,6 +8965,32 @@ export interface operations {
                 };
             };
             readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly export_audit: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/x-ndjson": string;
+                };
+            };
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
@@ -6918,6 +9525,41 @@ export interface operations {
             readonly 503: components["responses"]["Overloaded"];
         };
     };
+    readonly get_feedback: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description 0 for open feedback only, which is the default; 1 for all. */
+                readonly all?: 0 | 1;
+                /** @description The maximum number of entries, 1 to 1,000; 100 by default. */
+                readonly limit?: number;
+                /** @description The `next` of the previous page. */
+                readonly after?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_FeedbackPage"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
     readonly update_feedback: {
         readonly parameters: {
             readonly query?: never;
@@ -7016,6 +9658,73 @@ export interface operations {
                 };
                 content?: never;
             };
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_posts: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The topic or tag of the posts; all posts by default. */
+                readonly topic?: string;
+                /** @description The maximum number of posts, 1 to 1,000; 100 by default. */
+                readonly limit?: number;
+                /** @description The `next` of the previous page. */
+                readonly next?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_PostList"];
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly export_posts: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/x-ndjson": string;
+                };
+            };
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 500: components["responses"]["InternalError"];
@@ -7285,8 +9994,14 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                readonly "application/atom+xml": string;
+                readonly "application/feed+json": string;
                 readonly "application/json": readonly components["schemas"]["PostFields"][];
+                readonly "application/rss+xml": string;
                 readonly "application/x-ndjson": components["schemas"]["PostFields"];
+                readonly "application/xml": string;
+                readonly "text/csv": string;
+                readonly "text/xml": string;
             };
         };
         readonly responses: {
@@ -7725,6 +10440,117 @@ export interface operations {
             readonly 503: components["responses"]["Overloaded"];
         };
     };
+    readonly get_feed_weights: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_FeedWeights"];
+                };
+            };
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly learn_feed_weights: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_FeedWeights"];
+                };
+            };
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly pin_feed_weights: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["WeightFields"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_FeedWeights"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly unpin_feed_weights: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_FeedWeights"];
+                };
+            };
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
     readonly get_search_realtime: {
         readonly parameters: {
             readonly query?: never;
@@ -7893,6 +10719,107 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_log: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Lines of the member with this id, of `guest` or of `removed`. */
+                readonly member?: string;
+                /** @description Lines whose `result` is this text, without regard to case; an underscore stands for a blank. */
+                readonly result?: string;
+                /** @description Lines whose path contains this text. */
+                readonly path?: string;
+                /** @description Lines at this time or later, RFC 3339. */
+                readonly since?: string;
+                /** @description Lines before this time, RFC 3339. */
+                readonly until?: string;
+                /** @description The `next` of the previous page, or the `place` of a line. */
+                readonly before?: string;
+                /** @description The maximum number of lines, 1 to 1,000; 100 by default. */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_LogLines"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_analysis_of_days: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The first day, `YYYY-MM-DD` */
+                readonly first: string;
+                /** @description The last day, `YYYY-MM-DD` */
+                readonly last: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Period"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_status: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_Status"];
+                };
+            };
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 500: components["responses"]["InternalError"];
@@ -8074,7 +11001,7 @@ export interface operations {
     readonly events: {
         readonly parameters: {
             readonly query?: {
-                /** @description The kinds of events, separated by commas: `notice`, `post`, `counts`; all by default. */
+                /** @description The kinds of events, separated by commas: `notice`, `post`, `counts` and `changes`; by default all but `changes`. */
                 readonly events?: string;
                 /** @description The id of the last event, for clients that cannot send the header `Last-Event-ID`. The header takes precedence. */
                 readonly last_event_id?: string;
@@ -8098,6 +11025,8 @@ export interface operations {
                 };
             };
             readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 500: components["responses"]["InternalError"];

@@ -24,6 +24,22 @@ export const OPERATIONS = {
     resetUserMeasurement: { id: "reset_user_measurement", method: "GET", path: "/reset_user_measurement", query: [], answers: "result" },
     removeMine: { id: "remove_mine", method: "GET", path: "/remove_mine", query: [], answers: "result" },
     checkAdmin: { id: "check_admin", method: "GET", path: "/check_admin", query: [], answers: "result" },
+    getAdmins: { id: "get_admins", method: "GET", path: "/get_admins", query: [], answers: "result" },
+    grantAdmin: { id: "grant_admin", method: "GET", path: "/grant_admin/{user_id}", query: [], answers: "result" },
+    revokeAdmin: { id: "revoke_admin", method: "GET", path: "/revoke_admin/{user_id}", query: [], answers: "result" },
+    getMembers: { id: "get_members", method: "GET", path: "/get_members", query: ["search","limit","after"], answers: "result" },
+    getMember: { id: "get_member", method: "GET", path: "/get_member/{user_id}", query: [], answers: "result" },
+    getMemberLists: { id: "get_member_lists", method: "GET", path: "/get_member_lists/{user_id}/{type_num}", query: [], answers: "result" },
+    getMemberData: { id: "get_member_data", method: "GET", path: "/get_member_data/{user_id}", query: [], answers: "result" },
+    changeMemberNickname: { id: "change_member_nickname", method: "POST", path: "/change_member_nickname/{user_id}", query: [], answers: "result" },
+    updateMemberAutoLogin: { id: "update_member_auto_login", method: "GET", path: "/update_member_auto_login/{user_id}/{auto_login}", query: [], answers: "result" },
+    resetMemberMeasurement: { id: "reset_member_measurement", method: "GET", path: "/reset_member_measurement/{user_id}", query: [], answers: "result" },
+    setMemberPassword: { id: "set_member_password", method: "POST", path: "/set_member_password/{user_id}", query: [], answers: "result" },
+    resetMemberOtp: { id: "reset_member_otp", method: "GET", path: "/reset_member_otp/{user_id}", query: [], answers: "result" },
+    getRoster: { id: "get_roster", method: "GET", path: "/get_roster", query: ["limit","after"], answers: "result" },
+    importMembers: { id: "import_members", method: "POST", path: "/import_members", query: [], answers: "result" },
+    importActs: { id: "import_acts", method: "POST", path: "/import_acts", query: [], answers: "result" },
+    importRoster: { id: "import_roster", method: "POST", path: "/import_roster", query: [], answers: "result" },
     adminRemoveUser: { id: "admin_remove_user", method: "GET", path: "/admin_remove_user/{user_id}", query: [], answers: "result" },
     getBlacklist: { id: "get_blacklist", method: "GET", path: "/get_blacklist", query: [], answers: "result" },
     pushBlacklist: { id: "push_blacklist", method: "GET", path: "/push_blacklist/{user_id}", query: [], answers: "result" },
@@ -34,8 +50,16 @@ export const OPERATIONS = {
     getKeys: { id: "get_keys", method: "GET", path: "/get_keys", query: [], answers: "result" },
     addKey: { id: "add_key", method: "POST", path: "/add_key", query: [], answers: "result" },
     removeKey: { id: "remove_key", method: "GET", path: "/remove_key/{key_obi}", query: [], answers: "result" },
+    getWebhooks: { id: "get_webhooks", method: "GET", path: "/get_webhooks", query: [], answers: "result" },
+    addWebhook: { id: "add_webhook", method: "POST", path: "/add_webhook", query: [], answers: "result" },
+    removeWebhook: { id: "remove_webhook", method: "GET", path: "/remove_webhook/{webhook_obi}", query: [], answers: "result" },
+    rotateWebhook: { id: "rotate_webhook", method: "GET", path: "/rotate_webhook/{webhook_obi}", query: [], answers: "result" },
+    testWebhook: { id: "test_webhook", method: "GET", path: "/test_webhook/{webhook_obi}", query: [], answers: "result" },
+    getWebhookDeliveries: { id: "get_webhook_deliveries", method: "GET", path: "/get_webhook_deliveries", query: [], answers: "result" },
+    retryWebhookDelivery: { id: "retry_webhook_delivery", method: "GET", path: "/retry_webhook_delivery/{delivery_obi}", query: [], answers: "result" },
     getAudit: { id: "get_audit", method: "GET", path: "/get_audit", query: ["before","limit","action","actor","subject"], answers: "result" },
     verifyAudit: { id: "verify_audit", method: "GET", path: "/verify_audit", query: ["head"], answers: "result" },
+    exportAudit: { id: "export_audit", method: "GET", path: "/export_audit", query: [], answers: "lines" },
     getAllNotice: { id: "get_all_notice", method: "GET", path: "/get_all_notice", query: ["format"], answers: "result" },
     getNotices: { id: "get_notices", method: "GET", path: "/get_notices", query: ["topic","html"], answers: "result" },
     getNotice: { id: "get_notice", method: "GET", path: "/get_notice/{notice_obi}", query: ["html"], answers: "result" },
@@ -52,9 +76,12 @@ export const OPERATIONS = {
     updateMainInfo: { id: "update_main_info", method: "POST", path: "/update_main_info", query: [], answers: "result" },
     sendFeedback: { id: "send_feedback", method: "POST", path: "/send_feedback", query: [], answers: "result" },
     getAllFeedback: { id: "get_all_feedback", method: "GET", path: "/get_all_feedback", query: [], answers: "result" },
+    getFeedback: { id: "get_feedback", method: "GET", path: "/get_feedback", query: ["all","limit","after"], answers: "result" },
     updateFeedback: { id: "update_feedback", method: "GET", path: "/update_feedback/{feedback_obi}/{activation}", query: [], answers: "result" },
     getPost: { id: "get_post", method: "GET", path: "/get_post/{post_obi}", query: [], answers: "result" },
     getCategories: { id: "get_categories", method: "GET", path: "/get_categories", query: [], answers: "result" },
+    getPosts: { id: "get_posts", method: "GET", path: "/get_posts", query: ["topic","limit","next"], answers: "result" },
+    exportPosts: { id: "export_posts", method: "GET", path: "/export_posts", query: [], answers: "lines" },
     postView: { id: "post_view", method: "GET", path: "/post_view/{post_obi}", query: [], answers: "result" },
     postLike: { id: "post_like", method: "GET", path: "/post_like/{post_obi}", query: [], answers: "result" },
     postUnlike: { id: "post_unlike", method: "GET", path: "/post_unlike/{post_obi}", query: [], answers: "result" },
@@ -74,11 +101,18 @@ export const OPERATIONS = {
     getPopularityNewsfeed: { id: "get_popularity_newsfeed", method: "GET", path: "/get_popularity_newsfeed", query: ["limit","next","liked","why","format"], answers: "result" },
     getNewsfeedOfTopic: { id: "get_newsfeed_of_topic", method: "GET", path: "/get_newsfeed_of_topic/{category_name}", query: ["limit","next","liked","why","format"], answers: "result" },
     getTopicNewsfeed: { id: "get_topic_newsfeed", method: "GET", path: "/get_topic_newsfeed/{newsfeed_name}", query: ["limit","next","liked","why","format"], answers: "result" },
+    getFeedWeights: { id: "get_feed_weights", method: "GET", path: "/get_feed_weights", query: [], answers: "result" },
+    learnFeedWeights: { id: "learn_feed_weights", method: "GET", path: "/learn_feed_weights", query: [], answers: "result" },
+    pinFeedWeights: { id: "pin_feed_weights", method: "POST", path: "/pin_feed_weights", query: [], answers: "result" },
+    unpinFeedWeights: { id: "unpin_feed_weights", method: "GET", path: "/unpin_feed_weights", query: [], answers: "result" },
     getSearchRealtime: { id: "get_search_realtime", method: "GET", path: "/get_search_realtime", query: [], answers: "result" },
     getSearchBursts: { id: "get_search_bursts", method: "GET", path: "/get_search_bursts", query: [], answers: "result" },
     getLogDate: { id: "get_log_date", method: "GET", path: "/get_log_date/{months}/{days}/{hours}/{limit}", query: [], answers: "result" },
     getLogUser: { id: "get_log_user", method: "GET", path: "/get_log_user/{user_id}/{limit}", query: [], answers: "result" },
     getLogUserDate: { id: "get_log_user_date", method: "GET", path: "/get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}", query: [], answers: "result" },
+    getLog: { id: "get_log", method: "GET", path: "/get_log", query: ["member","result","path","since","until","before","limit"], answers: "result" },
+    getAnalysisOfDays: { id: "get_analysis_of_days", method: "GET", path: "/get_analysis_of_days/{first}/{last}", query: [], answers: "result" },
+    getStatus: { id: "get_status", method: "GET", path: "/get_status", query: [], answers: "result" },
     getAnalysis: { id: "get_analysis", method: "GET", path: "/get_analysis", query: [], answers: "result" },
     getEverydayAnalysisDaysAgo: { id: "get_everyday_analysis_days_ago", method: "GET", path: "/get_everyday_analysis_days_ago/{days}", query: [], answers: "result" },
     specificDays: { id: "specific_days", method: "GET", path: "/get_everyday_analysis_specific_days/{year}/{month}/{day}", query: [], answers: "result" },
@@ -204,6 +238,86 @@ export abstract class Operations {
         return this.call("checkAdmin", undefined, options);
     }
 
+    /** Lists the administrators by the date of the grant. For administrators. `GET /get_admins` */
+    getAdmins(options?: CallOptions): Answer<"getAdmins"> {
+        return this.call("getAdmins", undefined, options);
+    }
+
+    /** Makes a member an administrator; idempotent. For administrators. `GET /grant_admin/{user_id}` */
+    grantAdmin(input: Input<"grantAdmin">, options?: CallOptions): Answer<"grantAdmin"> {
+        return this.call("grantAdmin", input, options);
+    }
+
+    /** Revokes a member's administrator rights; idempotent. For administrators. `GET /revoke_admin/{user_id}` */
+    revokeAdmin(input: Input<"revokeAdmin">, options?: CallOptions): Answer<"revokeAdmin"> {
+        return this.call("revokeAdmin", input, options);
+    }
+
+    /** Lists the members by id. For administrators. `GET /get_members` */
+    getMembers(input?: Input<"getMembers">, options?: CallOptions): Answer<"getMembers"> {
+        return this.call("getMembers", input, options);
+    }
+
+    /** Returns a member's information. For administrators. `GET /get_member/{user_id}` */
+    getMember(input: Input<"getMember">, options?: CallOptions): Answer<"getMember"> {
+        return this.call("getMember", input, options);
+    }
+
+    /** Returns the lists of a member. For administrators. `GET /get_member_lists/{user_id}/{type_num}` */
+    getMemberLists(input: Input<"getMemberLists">, options?: CallOptions): Answer<"getMemberLists"> {
+        return this.call("getMemberLists", input, options);
+    }
+
+    /** Returns everything that is stored about a member. For administrators. `GET /get_member_data/{user_id}` */
+    getMemberData(input: Input<"getMemberData">, options?: CallOptions): Answer<"getMemberData"> {
+        return this.call("getMemberData", input, options);
+    }
+
+    /** Changes a member's nickname. For administrators. `POST /change_member_nickname/{user_id}` */
+    changeMemberNickname(input: Input<"changeMemberNickname">, options?: CallOptions): Answer<"changeMemberNickname"> {
+        return this.call("changeMemberNickname", input, options);
+    }
+
+    /** Sets whether the app signs a member in automatically. For administrators. `GET /update_member_auto_login/{user_id}/{auto_login}` */
+    updateMemberAutoLogin(input: Input<"updateMemberAutoLogin">, options?: CallOptions): Answer<"updateMemberAutoLogin"> {
+        return this.call("updateMemberAutoLogin", input, options);
+    }
+
+    /** Resets the measurement of a member's interests. For administrators. `GET /reset_member_measurement/{user_id}` */
+    resetMemberMeasurement(input: Input<"resetMemberMeasurement">, options?: CallOptions): Answer<"resetMemberMeasurement"> {
+        return this.call("resetMemberMeasurement", input, options);
+    }
+
+    /** Sets a member's password and signs the member out everywhere. For administrators. `POST /set_member_password/{user_id}` */
+    setMemberPassword(input: Input<"setMemberPassword">, options?: CallOptions): Answer<"setMemberPassword"> {
+        return this.call("setMemberPassword", input, options);
+    }
+
+    /** Disables the second factor of a member who has lost it. For administrators. `GET /reset_member_otp/{user_id}` */
+    resetMemberOtp(input: Input<"resetMemberOtp">, options?: CallOptions): Answer<"resetMemberOtp"> {
+        return this.call("resetMemberOtp", input, options);
+    }
+
+    /** Lists the roster, the members of the university, by id. For administrators. `GET /get_roster` */
+    getRoster(input?: Input<"getRoster">, options?: CallOptions): Answer<"getRoster"> {
+        return this.call("getRoster", input, options);
+    }
+
+    /** Imports members of another system with their password hashes. For administrators. `POST /import_members` */
+    importMembers(input: Input<"importMembers">, options?: CallOptions): Answer<"importMembers"> {
+        return this.call("importMembers", input, options);
+    }
+
+    /** Imports views, likes, searches and opened newsfeeds of members in another system. For administrators. `POST /import_acts` */
+    importActs(input: Input<"importActs">, options?: CallOptions): Answer<"importActs"> {
+        return this.call("importActs", input, options);
+    }
+
+    /** Imports the roster, the members of the university with their passwords. For administrators. `POST /import_roster` */
+    importRoster(input: Input<"importRoster">, options?: CallOptions): Answer<"importRoster"> {
+        return this.call("importRoster", input, options);
+    }
+
     /** Removes a member. For members. `GET /admin_remove_user/{user_id}` */
     adminRemoveUser(input: Input<"adminRemoveUser">, options?: CallOptions): Answer<"adminRemoveUser"> {
         return this.call("adminRemoveUser", input, options);
@@ -254,6 +368,41 @@ export abstract class Operations {
         return this.call("removeKey", input, options);
     }
 
+    /** Lists the webhooks, without their secrets. For administrators. `GET /get_webhooks` */
+    getWebhooks(options?: CallOptions): Answer<"getWebhooks"> {
+        return this.call("getWebhooks", undefined, options);
+    }
+
+    /** Adds a webhook: another system that is told about what happens from now on. For administrators. `POST /add_webhook` */
+    addWebhook(input: Input<"addWebhook">, options?: CallOptions): Answer<"addWebhook"> {
+        return this.call("addWebhook", input, options);
+    }
+
+    /** Removes a webhook and what it has not been told yet. For administrators. `GET /remove_webhook/{webhook_obi}` */
+    removeWebhook(input: Input<"removeWebhook">, options?: CallOptions): Answer<"removeWebhook"> {
+        return this.call("removeWebhook", input, options);
+    }
+
+    /** Gives a webhook a new secret; the one before also signs for 24 hours. For administrators. `GET /rotate_webhook/{webhook_obi}` */
+    rotateWebhook(input: Input<"rotateWebhook">, options?: CallOptions): Answer<"rotateWebhook"> {
+        return this.call("rotateWebhook", input, options);
+    }
+
+    /** Queues a delivery of the event `ping` to a webhook. For administrators. `GET /test_webhook/{webhook_obi}` */
+    testWebhook(input: Input<"testWebhook">, options?: CallOptions): Answer<"testWebhook"> {
+        return this.call("testWebhook", input, options);
+    }
+
+    /** Lists the deliveries of webhooks that wait or were given up, latest first. For administrators. `GET /get_webhook_deliveries` */
+    getWebhookDeliveries(options?: CallOptions): Answer<"getWebhookDeliveries"> {
+        return this.call("getWebhookDeliveries", undefined, options);
+    }
+
+    /** Sends a delivery of a webhook again that waits or was given up. For administrators. `GET /retry_webhook_delivery/{delivery_obi}` */
+    retryWebhookDelivery(input: Input<"retryWebhookDelivery">, options?: CallOptions): Answer<"retryWebhookDelivery"> {
+        return this.call("retryWebhookDelivery", input, options);
+    }
+
     /** Lists what administrators, operators and API keys have done, latest first. For administrators. `GET /get_audit` */
     getAudit(input?: Input<"getAudit">, options?: CallOptions): Answer<"getAudit"> {
         return this.call("getAudit", input, options);
@@ -262,6 +411,11 @@ export abstract class Operations {
     /** Verifies the audit trail: that no record was changed, inserted or removed. For administrators. `GET /verify_audit` */
     verifyAudit(input?: Input<"verifyAudit">, options?: CallOptions): Answer<"verifyAudit"> {
         return this.call("verifyAudit", input, options);
+    }
+
+    /** Returns the whole audit trail, earliest first. For administrators. `GET /export_audit` */
+    exportAudit(options?: CallOptions): Answer<"exportAudit"> {
+        return this.call("exportAudit", undefined, options);
     }
 
     /** Lists all notices, newest first. Anyone may call it; a token that fails is as none. `GET /get_all_notice` */
@@ -344,6 +498,11 @@ export abstract class Operations {
         return this.call("getAllFeedback", undefined, options);
     }
 
+    /** Lists open or all feedback, newest first, in pages. For administrators. `GET /get_feedback` */
+    getFeedback(input?: Input<"getFeedback">, options?: CallOptions): Answer<"getFeedback"> {
+        return this.call("getFeedback", input, options);
+    }
+
     /** Marks feedback as done or open. For administrators. `GET /update_feedback/{feedback_obi}/{activation}` */
     updateFeedback(input: Input<"updateFeedback">, options?: CallOptions): Answer<"updateFeedback"> {
         return this.call("updateFeedback", input, options);
@@ -357,6 +516,16 @@ export abstract class Operations {
     /** Lists the categories that have posts, largest first. Anyone may call it. `GET /get_categories` */
     getCategories(options?: CallOptions): Answer<"getCategories"> {
         return this.call("getCategories", undefined, options);
+    }
+
+    /** Lists all posts, newest first, also those past their end date. Anyone may call it. `GET /get_posts` */
+    getPosts(input?: Input<"getPosts">, options?: CallOptions): Answer<"getPosts"> {
+        return this.call("getPosts", input, options);
+    }
+
+    /** Returns all posts in the format that `/import_posts` reads. For administrators. `GET /export_posts` */
+    exportPosts(options?: CallOptions): Answer<"exportPosts"> {
+        return this.call("exportPosts", undefined, options);
     }
 
     /** Counts a view and records it in a member's list. Anyone may call it; a token that fails is as none. `GET /post_view/{post_obi}` */
@@ -454,6 +623,26 @@ export abstract class Operations {
         return this.call("getTopicNewsfeed", input, options);
     }
 
+    /** Returns the weights of the signals of the recommended feed. For administrators. `GET /get_feed_weights` */
+    getFeedWeights(options?: CallOptions): Answer<"getFeedWeights"> {
+        return this.call("getFeedWeights", undefined, options);
+    }
+
+    /** Learns the weights from the acts of the members now, which may take minutes. For administrators. `GET /learn_feed_weights` */
+    learnFeedWeights(options?: CallOptions): Answer<"learnFeedWeights"> {
+        return this.call("learnFeedWeights", undefined, options);
+    }
+
+    /** Pins the weights in use, with some changes. For administrators. `POST /pin_feed_weights` */
+    pinFeedWeights(input: Input<"pinFeedWeights">, options?: CallOptions): Answer<"pinFeedWeights"> {
+        return this.call("pinFeedWeights", input, options);
+    }
+
+    /** Unpins the weights, so that those learned or those of the settings are used. For administrators. `GET /unpin_feed_weights` */
+    unpinFeedWeights(options?: CallOptions): Answer<"unpinFeedWeights"> {
+        return this.call("unpinFeedWeights", undefined, options);
+    }
+
     /** Returns the most frequent searches. Anyone may call it. `GET /get_search_realtime` */
     getSearchRealtime(options?: CallOptions): Answer<"getSearchRealtime"> {
         return this.call("getSearchRealtime", undefined, options);
@@ -477,6 +666,21 @@ export abstract class Operations {
     /** Returns the access log of a member in a period. For administrators. `GET /get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}` */
     getLogUserDate(input: Input<"getLogUserDate">, options?: CallOptions): Answer<"getLogUserDate"> {
         return this.call("getLogUserDate", input, options);
+    }
+
+    /** Returns a page of the access log. For administrators. `GET /get_log` */
+    getLog(input?: Input<"getLog">, options?: CallOptions): Answer<"getLog"> {
+        return this.call("getLog", input, options);
+    }
+
+    /** Returns the figures of a period of at most 366 days: by day, hour, student number and device. For administrators. `GET /get_analysis_of_days/{first}/{last}` */
+    getAnalysisOfDays(input: Input<"getAnalysisOfDays">, options?: CallOptions): Answer<"getAnalysisOfDays"> {
+        return this.call("getAnalysisOfDays", input, options);
+    }
+
+    /** Returns the state of the service: the figures of today, and of the program and its database. For administrators. `GET /get_status` */
+    getStatus(options?: CallOptions): Answer<"getStatus"> {
+        return this.call("getStatus", undefined, options);
     }
 
     /** Returns the totals of all days. Anyone may call it. `GET /get_analysis` */
@@ -504,7 +708,7 @@ export abstract class Operations {
         return this.call("getDevice", undefined, options);
     }
 
-    /** Sends live events as they happen. Anyone may call it. `GET /events` */
+    /** Sends live events as they happen. Anyone may call it; a token that fails is as none. `GET /events` */
     events(input?: Input<"events">, options?: CallOptions): LiveEvents {
         return this.listen(input, options);
     }

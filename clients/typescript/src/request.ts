@@ -15,10 +15,14 @@ export interface Request {
 export function requestOf(base: string, operation: Operation, input: unknown): Request {
     const { method, answers } = OPERATIONS[operation];
     const [url, rest] = address(base, operation, input);
-    const accept = { result: "application/json", json: "application/json", page: "text/html", events: "text/event-stream" };
+    const accept = { result: "application/json", json: "application/json", lines: "application/x-ndjson", page: "text/html", events: "text/event-stream" };
     const headers: Record<string, string> = { Accept: accept[answers] };
     if (method === "GET") {
         return { operation, url, method, headers, body: undefined };
+    }
+    if (typeof rest === "string") {
+        headers["Content-Type"] = "text/csv";
+        return { operation, url, method, headers, body: rest };
     }
     headers["Content-Type"] = "application/json";
     return { operation, url, method, headers, body: JSON.stringify(rest) };

@@ -30,22 +30,25 @@ type Given<T> = [NonNullable<T>] extends [never] ? unknown : NonNullable<T>;
 /** The JSON of a request or a response. */
 type Json<T> = T extends { content: { "application/json": infer Body } } ? Body : never;
 
+/** The text of a request that is CSV. */
+type Csv<T> = T extends { content: { "text/csv": infer Body } } ? Body : never;
+
 type Path<O extends Operation> = Given<Described<O>["parameters"]["path"]>;
 type Query<O extends Operation> = Given<Described<O>["parameters"]["query"]>;
-type Body<O extends Operation> = Described<O> extends { requestBody: infer Request } ? Given<Json<Request>> : unknown;
+type Body<O extends Operation> = Described<O> extends { requestBody: infer Request } ? Given<Json<Request> | Csv<Request>> : unknown;
 
 /** The names of live events. */
 export type EventName = Exclude<keyof Schemas["LiveEvents"], "reset">;
 
 /**
  * What an operation takes: the parameters of its path, those of its query and the fields of its body in one object. For
- * `importPosts` it is the array of posts.
+ * an import such as `importPosts` it is the array, and for `importRoster` the text of CSV.
  *
  * `format` is missing: methods return objects. `Tidings.address` returns the address of a feed in another format.
  */
 export type Input<O extends Operation> = O extends "events"
     ? Flat<Omit<Query<"events">, "events"> & { readonly events?: readonly EventName[] }>
-    : Body<O> extends readonly unknown[]
+    : Body<O> extends readonly unknown[] | string
       ? Body<O>
       : Flat<Path<O> & Omit<Query<O>, "format"> & Body<O>>;
 
@@ -67,7 +70,7 @@ type Failed<A> = A extends { result: "success" } ? never : A extends { result: s
 type Field<A, Name extends string> = A extends Record<Name, infer Value> ? Value : never;
 
 type Successes = {
-    [O in Operation]: Table[O]["answers"] extends "page"
+    [O in Operation]: Table[O]["answers"] extends "page" | "lines"
         ? string
         : Table[O]["answers"] extends "json"
           ? Readonly<Record<string, unknown>>

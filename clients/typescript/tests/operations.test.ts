@@ -6,6 +6,7 @@ import { createHmac } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { attempt, type Operation, Tidings } from "tidings-client";
+import { administration } from "./administration.js";
 import { all, PACKAGE, PASSWORD, run, Server, until } from "./support.js";
 import { OPERATIONS, Operations } from "../dist/operations.js";
 import { READS } from "../dist/retry.js";
@@ -200,6 +201,36 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
     async removeKey() {
         await boss.removeKey({ key_obi: "reader" });
         assert.deepEqual((await boss.getKeys()).keys, []);
+    },
+    async addWebhook() {
+        const fields = { name: "chat", url: "https://receiver.invalid/", events: ["feedback.created" as const] };
+        assert.match((await boss.addWebhook(fields)).secret, /^whsec_[\w+/]{43}=$/);
+        assert.equal((await attempt(boss.addWebhook({ ...fields, url: "https://127.0.0.1/" }))).result, "bad request");
+    },
+    async getWebhooks() {
+        const [webhook] = (await boss.getWebhooks()).webhooks;
+        assert.deepEqual([webhook?.name, webhook?.events, webhook?.dead], ["chat", ["feedback.created"], 0]);
+    },
+    async rotateWebhook() {
+        const { _id, secret } = await boss.rotateWebhook({ webhook_obi: "chat" });
+        assert.notEqual((await boss.rotateWebhook({ webhook_obi: _id })).secret, secret);
+    },
+    async testWebhook() {
+        const { _id } = await boss.testWebhook({ webhook_obi: "chat" });
+        const { deliveries } = await boss.getWebhookDeliveries();
+        assert.equal(deliveries.find((delivery) => delivery._id === _id)?.event, "ping");
+    },
+    async getWebhookDeliveries() {
+        const [delivery] = (await boss.getWebhookDeliveries()).deliveries;
+        assert.deepEqual([delivery?.webhook, delivery?.state], ["chat", "pending"]);
+    },
+    async retryWebhookDelivery() {
+        const [delivery] = (await boss.getWebhookDeliveries()).deliveries;
+        await boss.retryWebhookDelivery({ delivery_obi: delivery?._id ?? "" });
+    },
+    async removeWebhook() {
+        await boss.removeWebhook({ webhook_obi: "chat" });
+        assert.deepEqual((await boss.getWebhooks()).webhooks, []);
     },
     async getAudit() {
         const { audit, next } = await boss.getAudit({ action: "key", limit: 1 });
@@ -433,6 +464,7 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
     async docs() {
         assert.match(await guest().docs(), /<html/i);
     },
+    ...administration(() => ({ server, boss, ann })),
 };
 
 test("every operation of the document is a method, which does what it says", async (t) => {

@@ -30,6 +30,8 @@ same<Input<"updateAutoLogin">, { readonly auto_login: 0 | 1 }>();
 await tidings.getLogDate({ months: 0, days: 1, hours: 0, limit: 10 });
 await tidings.categorySearch({ category_name: "news", num: 10, search: "lake" });
 await tidings.importPosts([{ title: "A lake", url: "https://example.org" }]);
+await tidings.importRoster("id,name,password\n");
+same<Success<"exportPosts">, string>();
 await tidings.getAnalysis({ timeout: 1_000, retries: 0 });
 // @ts-expect-error pw is missing
 await tidings.signIn({ id: "ann" });
@@ -43,6 +45,8 @@ await tidings.updateAutoLogin({ auto_login: 2 });
 await tidings.getPopularityNewsfeed({ format: "atom" });
 // @ts-expect-error an optional field is left out, not undefined
 await tidings.getPopularityNewsfeed({ limit: undefined });
+// @ts-expect-error the roster is CSV
+await tidings.importRoster([{ id: "s1" }]);
 // @ts-expect-error an import is a list
 await tidings.importPosts({ title: "A lake", url: "https://example.org" });
 

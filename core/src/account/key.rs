@@ -53,8 +53,8 @@ const NAME_TAKEN: Problem =
 /// The problem of a scope that does not exist.
 pub const SCOPE_RULE: Problem = Problem::invalid(
     "scopes",
-    "a scope is notices, posts, posts:import, acts:import, feedback, members, members:read, front, analytics:read or \
-     audit:read",
+    "a scope is notices, posts, posts:import, acts:import, feedback, members, members:read, front, analytics:read, \
+     audit:read or webhooks",
 );
 const NO_SCOPE: Problem = Problem::missing("scopes", "a key needs at least one scope");
 const EXPIRES_RULE: Problem = Problem::invalid("expires", "expires is written like 2026-11-20T08:36:00Z");

@@ -295,5 +295,16 @@ mod tests {
         assert_eq!(names("", 2), ["Lee", "Kim"]);
         assert_eq!(names("S2", 2), ["Park"]);
         assert!(names("s3", 2).is_empty());
+        let page = |after: Option<&str>, limit| roster_page(&service, &Caller::Operator, after, limit);
+        let first = page(None, Some(2)).unwrap();
+        assert_eq!((first.roster.len(), first.next.as_deref()), (2, Some("S2")));
+        let last = page(Some("S2"), Some(2)).unwrap();
+        assert_eq!((last.roster.len(), last.next), (1, None));
+        assert_eq!(page(None, None).unwrap().roster.len(), 3);
+        for limit in [0, -1, 1_001] {
+            assert_eq!(page(None, Some(limit)).unwrap_err().problem().field, Some("limit"));
+        }
+        let refused = roster_page(&service, &Caller::Guest, None, Some(0));
+        assert!(matches!(refused, Err(Error::BadToken)));
     }
 }

@@ -65,6 +65,8 @@ const TOKENS: &[&str] = &[
     "meta-externalagent",
     "OAI-SearchBot",
     "PerplexityBot",
+    // The command line and the terminal UI of this project on a server: administration is no visit
+    "tidings-access",
     // Archives and link checkers
     "AhrefsBot",
     "archive\\.org_bot",

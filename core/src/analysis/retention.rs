@@ -13,6 +13,7 @@ use crate::audit;
 use crate::clock::{Clock, DAY_MS, SECOND_MS, Timestamp};
 use crate::error::{Error, Result};
 use crate::lease::Lease;
+use crate::outbox;
 use crate::store::{Isolation, Leftover, Store, StoreError, Tx};
 
 /// The interval between two runs.
@@ -191,6 +192,7 @@ impl Janitor {
             self.delete_lines(log_from),
             self.in_batches(u64::MAX, move |tx, limit| audit::prune(tx, now, audit_from, limit)),
             self.in_batches(u64::MAX, move |tx, limit| log::prune_requests(tx, first_day, limit)),
+            self.in_batches(u64::MAX, move |tx, limit| outbox::prune(tx, now, limit)),
         ]
         .into_iter()
         .collect::<Result<()>>()?;

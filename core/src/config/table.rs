@@ -24,12 +24,20 @@ pub static SETTINGS: &[Group<Config>] = &[
     Group { heading: "Words", settings: WORDS },
 ];
 
-const GENERAL: &[Setting<Config>] = &[Setting::new(
-    "query-timeout",
-    TIMEOUT,
-    field!(Config, query_timeout),
-    "Seconds that a search or another long query may take; longer ones are refused with 503",
-)];
+const GENERAL: &[Setting<Config>] = &[
+    Setting::new(
+        "query-timeout",
+        TIMEOUT,
+        field!(Config, query_timeout),
+        "Seconds that a search or another long query may take; longer ones are refused with 503",
+    ),
+    Setting::new(
+        "webhook-private",
+        Form::Flag,
+        field!(Config, webhook_private),
+        "Send webhooks to private addresses too, also without encryption, to addresses that begin with http://",
+    ),
+];
 
 const ACCOUNTS: &[Setting<Config>] = &[
     Setting::new(

@@ -16,7 +16,7 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 58] = [
+const TABLES: [(&str, Treatment); 60] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
@@ -32,6 +32,8 @@ const TABLES: [(&str, Treatment); 58] = [
     ("notice_draft", Treatment::Rows),
     ("notice_reads", Treatment::Rows),
     ("feedback", Treatment::Rows),
+    ("webhook", Treatment::Rows),
+    ("webhook_delivery", Treatment::Rows),
     ("main_info", Treatment::Settings),
     ("post", Treatment::Rows),
     ("post_stats", Treatment::Rows),

@@ -192,6 +192,11 @@ fn open_feedback_is_paged_among_feedback_that_is_done() {
     assert_eq!(pages(true), (vec![1_000, 1_000, 101], "oldest".to_owned()));
     assert_eq!(pages(false), (vec![1_000, 51], "oldest".to_owned()));
     assert!(matches!(browse(&service, &ann, true, Some("x")), Err(Error::NotFound)));
+    let small = |limit| page(&service, &ann, &FeedbackQuery { limit, ..FeedbackQuery::default() });
+    assert_eq!((small(None).unwrap().feedback.len(), small(Some(7)).unwrap().feedback.len()), (100, 7));
+    for limit in [0, -1, 1_001] {
+        assert_eq!(small(Some(limit)).unwrap_err().problem().field, Some("limit"));
+    }
     assert!(matches!(browse(&service, &ben, true, None), Err(Error::Forbidden)));
     assert!(matches!(browse(&service, &Caller::Guest, true, None), Err(Error::BadToken)));
 }

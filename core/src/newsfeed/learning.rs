@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 use super::clusters::Clusters;
 use super::index::FeedIndex;
 use super::past::PastAct;
+#[cfg(feature = "openapi")]
+use super::signals::SignalWeights;
 use super::signals::{SIGNALS, Signal, Weights};
 use super::weights::Scoring;
 use crate::clock::Timestamp;
@@ -41,8 +43,10 @@ const ERRORS: f64 = 1.64;
 
 /// What was learned from the acts of members.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Learned {
     /// The time at which the acts were read.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub at: Timestamp,
     /// The number of visits whose choices were compared.
     pub visits: usize,
@@ -58,6 +62,7 @@ pub struct Learned {
     /// Whether the weights are used: the difference is more than 1.64 standard errors.
     pub is_better: bool,
     /// The weights.
+    #[cfg_attr(feature = "openapi", schema(value_type = SignalWeights))]
     pub weights: Weights,
 }
 

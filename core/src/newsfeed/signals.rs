@@ -60,6 +60,43 @@ pub(super) type Values = [f32; SIGNALS];
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights(pub(super) Values);
 
+/// The weight of each signal, from 0 to 1,000. It describes `Weights` in the OpenAPI document.
+#[cfg(feature = "openapi")]
+#[derive(utoipa::ToSchema)]
+#[expect(dead_code, reason = "the fields are for the document only")]
+pub struct SignalWeights {
+    /// The weight of the similarity to the topics of the member's acts.
+    #[schema(required = false)]
+    topic: f64,
+    /// The weight of the similarity to the tags.
+    #[schema(required = false)]
+    tag: f64,
+    /// The weight of the similarity to the words.
+    #[schema(required = false)]
+    word: f64,
+    /// The weight of the similarity to the meaning of the words.
+    #[schema(required = false)]
+    meaning: f64,
+    /// The weight of the similarity to the nearest posts that the member liked or viewed.
+    #[schema(required = false)]
+    near: f64,
+    /// The weight of how new the post is to the member.
+    #[schema(required = false)]
+    novel: f64,
+    /// The weight of how recent it is among the posts of its topic.
+    #[schema(required = false)]
+    recent: f64,
+    /// The weight of how fresh it is in days.
+    #[schema(required = false)]
+    fresh: f64,
+    /// The weight of how popular it is.
+    #[schema(required = false)]
+    popular: f64,
+    /// The weight of how many people who acted on the member's posts acted on it.
+    #[schema(required = false)]
+    together: f64,
+}
+
 impl Signal {
     /// Returns the name of the signal.
     pub(super) fn name(self) -> &'static str {

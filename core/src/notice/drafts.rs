@@ -139,7 +139,7 @@ pub fn publish_draft(tidings: &Tidings, caller: &Caller, id: &str) -> Result<Ins
         let draft = sql::get(tx, &admin, id.ok_or(Error::NotFound)?)?.ok_or(Error::NotFound)?;
         let change = Change::parse(&draft.fields)?;
         let notice = if let Some(notice) = draft.notice {
-            change_in(tx, &admin, notice, &change)?;
+            change_in(tx, &admin, notice, &change, now)?;
             notice
         } else {
             insert_in(tx, &admin, new, &change.of_new()?, now)?;

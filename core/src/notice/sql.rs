@@ -6,7 +6,7 @@ use crate::account::Admin;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::id::ObjectId;
-use crate::store::{Row, StoreError, Tx};
+use crate::store::{Arg, Row, StoreError, Tx};
 
 pub(super) fn insert(
     tx: &mut dyn Tx,
@@ -91,9 +91,15 @@ pub(super) fn content(tx: &mut dyn Tx, id: ObjectId) -> Result<Option<Content>, 
 
 /// Returns all notices, newest first.
 pub(super) fn all(tx: &mut dyn Tx) -> Result<Vec<(Notice, Placement)>> {
-    let sql = "SELECT id, title, post, view, date, activation,
-                      visible_from, visible_until, pinned, topic, members_only
-               FROM notice ORDER BY date DESC, key DESC";
+    select(tx, "ORDER BY date DESC, key DESC", &[])
+}
+
+/// Returns the notices that a clause selects.
+pub(super) fn select(tx: &mut dyn Tx, clause: &str, args: &[Arg<'_>]) -> Result<Vec<(Notice, Placement)>> {
+    let sql = format!(
+        "SELECT id, title, post, view, date, activation, visible_from, visible_until, pinned, topic, members_only
+         FROM notice {clause}"
+    );
     let notice = |mut row: Row| {
         let id: String = row.take(0)?;
         let notice = Notice {
@@ -108,7 +114,7 @@ pub(super) fn all(tx: &mut dyn Tx) -> Result<Vec<(Notice, Placement)>> {
         };
         Ok((notice, placement(&mut row, 6)?))
     };
-    tx.rows(sql, &[])?.into_iter().map(notice).collect()
+    tx.rows(&sql, args)?.into_iter().map(notice).collect()
 }
 
 /// Reads the five columns of a placement, the first of which has this index.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use serde::Serialize;
 
 use crate::Tidings;
-use crate::account::{AdminReader, Caller};
+use crate::account::{AdminReader, Caller, Identity};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::id::PostKey;
@@ -56,27 +56,49 @@ pub fn export(
     caller: &Caller,
     take: &mut dyn FnMut(&[u8], u64) -> ControlFlow<()>,
 ) -> Result<Exported> {
-    let identity = caller.identify(tidings);
-    let (mut behind, mut posts, mut lines) = (PostKey::MIN, 0, Vec::new());
-    let seen = Moment::now();
-    loop {
+    let mut export = PostExport::new(tidings, caller);
+    while let Some(lines) = export.next(tidings)? {
+        if take(&lines, export.posts).is_break() {
+            break;
+        }
+    }
+    Ok(Exported { posts: export.posts })
+}
+
+/// Reads the lines of [`export`] page by page. It holds no transaction between two pages, and each page checks the caller.
+pub struct PostExport {
+    identity: Identity,
+    seen: Moment,
+    behind: PostKey,
+    posts: u64,
+}
+
+impl PostExport {
+    /// Returns an export from the first post on.
+    pub fn new(tidings: &Tidings, caller: &Caller) -> Self {
+        Self { identity: caller.identify(tidings), seen: Moment::now(), behind: PostKey::MIN, posts: 0 }
+    }
+
+    /// Returns the next lines; `None` after the last one. After an error, another call reads the same lines.
+    ///
+    /// # Errors
+    /// Those of [`export`].
+    pub fn next(&mut self, tidings: &Tidings) -> Result<Option<Vec<u8>>> {
         let page = tidings.store().read_stale_after(
             None,
-            seen,
-            |tx| identity.admin_reader(tx, Scope::Posts),
-            |tx, admin| Ok(sql::page(tx, admin, behind)?),
+            self.seen,
+            |tx| self.identity.admin_reader(tx, Scope::Posts),
+            |tx, admin| Ok(sql::page(tx, admin, self.behind)?),
         )?;
-        let Some(last) = page.last() else { return Ok(Exported { posts }) };
-        behind = last.key;
-        lines.clear();
+        let Some(last) = page.last() else { return Ok(None) };
+        let mut lines = Vec::new();
         for line in &page {
             serde_json::to_writer(&mut lines, line).map_err(|cause| Error::Internal(cause.into()))?;
             lines.push(b'\n');
         }
-        posts += page.len() as u64;
-        if take(&lines, posts).is_break() {
-            return Ok(Exported { posts });
-        }
+        self.behind = last.key;
+        self.posts += page.len() as u64;
+        Ok(Some(lines))
     }
 }
 

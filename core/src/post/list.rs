@@ -28,6 +28,7 @@ pub struct ListQuery<'a> {
 
 /// A page of posts.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PostList {
     /// The posts, newest first.
     pub posts: Vec<Post>,

@@ -21,11 +21,13 @@ pub(crate) enum Topic {
     Feedback,
     /// The audit trail.
     Audit,
+    /// Webhooks, what they have to be told, and when the next notice becomes visible.
+    Webhooks,
 }
 
 impl Topic {
     /// All topics in the order of their numbers.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Posts,
         Self::Notices,
         Self::Counts,
@@ -34,6 +36,7 @@ impl Topic {
         Self::Members,
         Self::Feedback,
         Self::Audit,
+        Self::Webhooks,
     ];
 
     /// Returns the topic's name in the database, which must not change.
@@ -47,6 +50,7 @@ impl Topic {
             Self::Members => "members",
             Self::Feedback => "feedback",
             Self::Audit => "audit",
+            Self::Webhooks => "webhooks",
         }
     }
 }

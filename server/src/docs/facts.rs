@@ -9,13 +9,16 @@ use utoipa::openapi::schema::{Components, Object};
 use utoipa::openapi::{RefOr, Schema};
 
 mod administration;
+mod remote;
+mod webhooks;
 
 /// The longest address of a post or an image.
 const ADDRESS_MAX: usize = tidings_core::post::URL_MAX;
 
 /// Returns what is known of a field of a schema: keywords of JSON Schema.
 fn fact(schema: &str, field: &str) -> Option<Value> {
-    if let Some(fact) = administration::of_field(schema, field) {
+    let of_field = [administration::of_field, remote::of_field, webhooks::of_field];
+    if let Some(fact) = of_field.into_iter().find_map(|of_field| of_field(schema, field)) {
         return Some(fact);
     }
     if schema.ends_with("Fields") {
@@ -221,8 +224,11 @@ fn of_structure(schema: &str, field: &str) -> Option<Value> {
 fn of_parameter(name: &str) -> Option<Value> {
     Some(match name {
         "user_id" => json!({ "minLength": 1, "maxLength": 1_000, "examples": ["ann"] }),
-        "notice_obi" | "feedback_obi" | "session_obi" | "draft_obi" => id("6560c1a2ffeeddccbbaa0001"),
+        "notice_obi" | "feedback_obi" | "session_obi" | "draft_obi" | "delivery_obi" => {
+            id("6560c1a2ffeeddccbbaa0001")
+        }
         "key_obi" => json!({ "minLength": 1, "maxLength": 1_000, "examples": ["importer"] }),
+        "webhook_obi" => json!({ "minLength": 1, "maxLength": 1_000, "examples": ["chat"] }),
         "before" => json!({ "minimum": 0, "examples": [7] }),
         "action" => json!({ "maxLength": 50, "examples": ["notice.insert"] }),
         "actor" | "subject" => json!({ "maxLength": 1_000, "examples": ["ann"] }),
@@ -251,7 +257,8 @@ fn of_parameter(name: &str) -> Option<Value> {
         "next" => json!({ "minLength": 1, "maxLength": 1_000, "examples": ["AAAAAAAAAAEAAAAAAAAAlg"] }),
         "format" => json!({ "enum": ["json", "atom", "json-feed"] }),
         "events" => json!({
-            "pattern": "^(notice|post|counts)(,(notice|post|counts))*$", "examples": ["notice,post"],
+            "pattern": "^(notice|post|counts|changes)(,(notice|post|counts|changes))*$",
+            "examples": ["notice,post"],
         }),
         "last_event_id" | "Last-Event-ID" => json!({ "maxLength": 100, "examples": ["118-42"] }),
         _ => return None,
@@ -320,9 +327,10 @@ pub(super) fn objects(schema: &mut RefOr<Schema>) -> Vec<&mut Object> {
 
 /// Writes what is known into the parameters of an operation.
 pub(super) fn write_parameters(operation: &mut Operation) {
+    let id = operation.operation_id.as_deref().unwrap_or_default();
     for parameter in operation.parameters.iter_mut().flatten() {
         let RefOr::T(Parameter { name, schema: Some(schema), .. }) = parameter else { continue };
-        if let Some(fact) = of_parameter(name) {
+        if let Some(fact) = remote::of_parameter(id, name).or_else(|| of_parameter(name)) {
             merge(schema, fact);
         }
     }

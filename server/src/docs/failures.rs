@@ -66,6 +66,12 @@ fn documented(operation: &str, core: &Config) -> Vec<Error> {
             let rule = Problem::nickname("new_nickname", core.nickname_length);
             vec![RewriteNickname.because(rule), NoMember.because(signed_out)]
         }
+        "change_member_nickname" => {
+            vec![RewriteNickname.because(Problem::nickname("new_nickname", core.nickname_length))]
+        }
+        "set_member_password" => {
+            vec![WrongUserInfo.because(Problem::password("new_pw", core.password_length))]
+        }
         "reset_user_measurement" | "remove_mine" => vec![NotFound.because(signed_out)],
         "check_admin" | "insert_notice" | "update_notice" => not_admin.into(),
         "admin_remove_user" | "remove_notice" => not_admin.into_iter().chain([NotFound.into()]).collect(),
@@ -234,7 +240,7 @@ pub(super) fn internal(operation: &Operation) -> &'static str {
     match operation.operation_id.as_deref() {
         Some("sign_up") => "SignUpFailed",
         Some("notice_feedback" | "send_feedback") => "FeedbackFailed",
-        Some("import_posts") => "ImportFailed",
+        Some("import_posts" | "import_members" | "import_acts" | "import_roster") => "ImportFailed",
         _ => "InternalError",
     }
 }

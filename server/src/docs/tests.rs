@@ -85,6 +85,10 @@ fn a_failure_never_matches_the_schema_of_a_success() {
     };
     for (name, schema) in schemas {
         let Some(result) = result(schema) else { continue };
+        // A line of the access log has the result of another answer.
+        if name == "LogLine" {
+            continue;
+        }
         let is_success = name == "Done" || name.starts_with("Success_");
         let texts = result["enum"].as_array().cloned().unwrap_or_else(|| vec![result["const"].clone()]);
         assert!(

@@ -256,9 +256,11 @@ fn the_command_line_prints_what_http_answers() {
             let mut command = command.clone();
             command.push("--json");
             let mut printed = server.cli(command).succeeded().json();
-            // The interface documents the fields of a line; only the command line adds the result.
+            // The interface documents the fields of a line; the command line adds the result and the position.
             for line in printed.get_mut("log").and_then(Value::as_array_mut).into_iter().flatten() {
-                assert_eq!(line.as_object_mut().unwrap().remove("result"), Some("success".into()));
+                let line = line.as_object_mut().unwrap();
+                assert_eq!(line.remove("result"), Some("success".into()));
+                assert!(line.remove("place").is_some_and(|place| place.is_string()));
             }
             // Each request is a communication, so this counter differs between the two reports.
             let without = |mut body: Value| {

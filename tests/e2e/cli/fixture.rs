@@ -1,10 +1,12 @@
 //! A database with records of every kind, created by commands only.
 
+use std::cell::OnceCell;
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
-use tidings_tests::{Database, Output, PASSWORD, command_in, run};
+use tidings_tests::{Database, Output, PASSWORD, Server, command_in, remote, run, wait_until};
 
 /// Posts with fixed ids, in the form that `post import` reads.
 const POSTS: &str = r#"
@@ -20,6 +22,8 @@ pub(crate) const UNKNOWN: &str = "650000000000000000000009";
 
 /// A database, and the commands to run on it.
 pub(crate) struct Fixture {
+    /// The server on which the commands run, in the second run of the tests.
+    server: OnceCell<Server>,
     directory: TempDir,
     /// The id of a notice that everyone can see.
     pub(crate) notice: String,
@@ -30,7 +34,8 @@ pub(crate) struct Fixture {
 impl Fixture {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let mut fixture = Self { directory, notice: String::new(), hidden: String::new() };
+        let mut fixture =
+            Self { server: OnceCell::new(), directory, notice: String::new(), hidden: String::new() };
         let _ = fixture.with_input(&["init", "--admin", "boss", "--password-stdin"], PASSWORD).succeeded();
         for (id, nickname) in [("ann", "앤 🦀"), ("ben", "Ben \"the\" Quote")] {
             let args = ["member", "sign-up", id, "--nickname", nickname, "--password-stdin"];
@@ -41,6 +46,12 @@ impl Fixture {
         let args = ["member", "sign-in-up", "s2026001", "--password-stdin"];
         let _ = fixture.with_input(&args, "secret password").succeeded();
         let _ = fixture.with_input(&["post", "import", "-"], POSTS.trim_start()).succeeded();
+        if remote::is_chosen() {
+            // A command on a database reads the posts itself.
+            wait_until("the feeds of the server show the posts", || {
+                fixture.stdout(&["feed", "popular"]).contains("650000000000000000000002")
+            });
+        }
         let add = ["notice", "add", "--title", "Library", "--post", "Open until ten.\nNot on Sundays."];
         fixture.notice = String::from(fixture.stdout(&add).trim());
         let add = ["notice", "add", "--title", "곧 공개될 공지입니다 🎉", "--post", "Later.", "--hidden"];
@@ -71,6 +82,11 @@ impl Fixture {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut tidings = command_in(self.directory());
         tidings.args(args);
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        if remote::is_chosen() && remote::is_remote(&args) {
+            let start = || Server::at(self.directory().join("tidings.db"), |_| {});
+            self.server.get_or_init(start).sign_in(&mut tidings, &args);
+        }
         tidings
     }
 
@@ -103,6 +119,7 @@ pub(crate) fn with_redactions(assert: impl FnOnce()) {
         (r"\b[0-9a-f]{27}\b", "[next of a feed, 27 digits]"),
         // Shown where the database is named by a variable, as in the tests on PostgreSQL.
         (r"(! Usage: .*) --db <PATH\|URL>", "$1"),
+        (r"(! Usage: .*) --server <URL>", "$1"),
     ];
     insta::with_settings!({ filters => filters }, { assert() });
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use tidings_tests::remote;
+
 use super::fixture::{Fixture, LIBRARY, RELEASE, UNKNOWN, with_redactions};
 
 /// Runs commands one after the other, and returns the output of each as a transcript.
@@ -165,7 +167,33 @@ fn feedback_is_open_until_it_is_done() {
 }
 
 #[test]
-fn post_feed_and_search_commands_print_results_and_refusals() {
+fn feed_commands_print_results_and_refusals() {
+    // The feeds of a server show changes after a moment, and it tells a blacklisted member nothing.
+    if remote::is_chosen() {
+        return;
+    }
+    let fixture = Fixture::new();
+    let text = session(
+        &fixture,
+        &[
+            &["post", "edit", RELEASE, "--title", "A release", "--topic", "", "--end-date", "2099-01-01"],
+            &["post", "view", LIBRARY],
+            &["--as", "ann", "post", "like", LIBRARY],
+            &["--as", "ann", "post", "unlike", RELEASE],
+            &["--as", "ben", "post", "like", RELEASE],
+            &["feed", "popular"],
+            &["feed", "popular", "--limit", "1"],
+            &["feed", "topic", "Release"],
+            &["feed", "topic", "none"],
+            &["--as", "ann", "feed", "recommended", "--limit", "1"],
+            &["feed", "recommended", "--limit", "301"],
+        ],
+    );
+    with_redactions(|| insta::assert_snapshot!(text));
+}
+
+#[test]
+fn post_and_search_commands_print_results_and_refusals() {
     let fixture = Fixture::new();
     let text = session(
         &fixture,
@@ -190,15 +218,8 @@ fn post_feed_and_search_commands_print_results_and_refusals() {
             &["--as", "ann", "post", "hide", "--undo", RELEASE],
             &["--as", "ann", "post", "like", UNKNOWN],
             &["--as", "ann", "post", "edit", RELEASE, "--title", "Mine"],
-            &["--as", "ben", "post", "like", RELEASE],
             &["--as", "nobody", "feed", "popular"],
             &["post", "remove", RELEASE],
-            &["feed", "popular"],
-            &["feed", "popular", "--limit", "1"],
-            &["feed", "topic", "Release"],
-            &["feed", "topic", "none"],
-            &["--as", "ann", "feed", "recommended", "--limit", "1"],
-            &["feed", "recommended", "--limit", "301"],
             &["search", "run", "release"],
             &["search", "run", "release", "--category", "캠퍼스"],
             &["search", "run", ""],
@@ -217,6 +238,10 @@ fn post_feed_and_search_commands_print_results_and_refusals() {
 
 #[test]
 fn analysis_commands_print_results_and_refusals() {
+    // A server counts and logs the requests of the commands themselves.
+    if remote::is_chosen() {
+        return;
+    }
     let fixture = Fixture::new();
     let _ = fixture.stdout(&["analysis", "device", "pc"]);
     let _ = fixture.stdout(&["analysis", "device", "pc"]);

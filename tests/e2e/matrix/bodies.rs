@@ -37,7 +37,7 @@ fn broken_bodies(operation: &Operation, good: impl Fn() -> Value) -> Vec<Body> {
     let invalid = text.replacen("\": \"", "\": \"\u{1}", 1).replacen("\":\"", "\":\"\u{1}", 1);
     let invalid: Vec<u8> = invalid.bytes().map(|b| if b == 1 { 0xff } else { b }).collect();
     let form = form(&good());
-    let too_large = if operation.path == "/import_posts" { IMPORT_TOO_LARGE } else { BODY_TOO_LARGE };
+    let too_large = if operation.is_import() { IMPORT_TOO_LARGE } else { BODY_TOO_LARGE };
     let mut large = text.clone().into_bytes();
     large.resize(too_large, b' ');
     let mut bodies = vec![
@@ -58,6 +58,8 @@ fn broken_bodies(operation: &Operation, good: impl Fn() -> Value) -> Vec<Body> {
         Body { chunked: true, ..Body::new("too large", JSON, large) },
         Body { chunked: true, ..Body::new("no body", JSON, "") },
     ];
+    // Without a text, there is nothing to replace.
+    bodies.retain(|body| body.case != "invalid UTF-8" || body.bytes != text.as_bytes());
     bodies.push(Body::json(
         "unknown fields",
         &with_field(&good(), "more", json!({ "deep": [{ "title": 7 }], "한글": null })),
@@ -99,7 +101,13 @@ fn bodies_with_one_invalid_field(good: impl Fn() -> Value) -> Vec<Body> {
                     add("out of range", wrong);
                 }
             }
-            _ => unreachable!("the table has only texts, numbers and lists"),
+            Value::Object(_) => {
+                add("empty", json!({}));
+                for wrong in [json!({ "other": 1 }), json!({ "topic": "1" }), json!({ "topic": -1 })] {
+                    add("with an invalid entry", wrong);
+                }
+            }
+            _ => unreachable!("the table has only texts, numbers, lists and objects"),
         }
     }
     bodies

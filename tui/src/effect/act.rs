@@ -1,16 +1,14 @@
-//! Changes to the database or to files.
+//! Changes to the data of the service or to files.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tidings_core::account::Caller;
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::FeedbackState;
-use tidings_core::notice::Visibility;
-use tidings_core::{admin, feedback, notice, post, profile};
+use tidings_core::notice::{Draft, Visibility};
 
-use super::{Service, panicked};
+use super::{Sources, panicked};
 use crate::draft::SavedDraft;
 use crate::problem::Problem;
 use crate::sheet::{self, Sheet};
@@ -19,12 +17,30 @@ use crate::sheet::{self, Sheet};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Act {
     SaveNotice {
+        /// The notice that is changed; `None` for a new one.
         target: Option<String>,
+        /// The draft on the server that is published.
+        shared: Option<String>,
+        /// The draft on this machine, which is removed.
         draft: String,
-        title: String,
-        post: String,
-        shown: bool,
+        fields: Box<Draft>,
         at: Timestamp,
+    },
+    /// Saves a draft on the server; the fields are those of `SaveNotice`.
+    ShareDraft {
+        target: Option<String>,
+        shared: Option<String>,
+        draft: String,
+        fields: Box<Draft>,
+        at: Timestamp,
+    },
+    PublishShared {
+        id: String,
+        title: String,
+    },
+    RemoveShared {
+        id: String,
+        title: String,
     },
     ShowNotice {
         id: String,
@@ -74,13 +90,17 @@ impl Act {
     pub(crate) const fn doing(&self) -> &'static str {
         match self {
             Self::SaveNotice { .. }
+            | Self::PublishShared { .. }
             | Self::ShowNotice { .. }
             | Self::FeedbackDone { .. }
             | Self::Blacklist { .. }
             | Self::Administrate { .. }
             | Self::ResetMember { .. } => "saving",
-            Self::RemoveNotice { .. } | Self::RemovePost { .. } | Self::RemoveMember { .. } => "removing",
-            Self::SaveDraft(_) | Self::DiscardDraft { .. } => "saving the draft",
+            Self::RemoveNotice { .. }
+            | Self::RemoveShared { .. }
+            | Self::RemovePost { .. }
+            | Self::RemoveMember { .. } => "removing",
+            Self::ShareDraft { .. } | Self::SaveDraft(_) | Self::DiscardDraft { .. } => "saving the draft",
             Self::Export { .. } => "exporting",
         }
     }
@@ -88,9 +108,17 @@ impl Act {
     /// Returns the message for a successful change; `None` when the screen itself shows the result.
     pub(crate) fn done(&self) -> Option<String> {
         Some(match self {
-            Self::SaveNotice { target: None, title, shown: true, .. } => format!("Published “{title}”."),
-            Self::SaveNotice { target: None, title, .. } => format!("Saved “{title}”, hidden."),
-            Self::SaveNotice { title, .. } => format!("Saved “{title}”."),
+            Self::SaveNotice { target, fields, .. } => {
+                let title = fields.title.as_deref().unwrap_or_default();
+                match (target, fields.activation) {
+                    (Some(_), _) => format!("Saved “{title}”."),
+                    (None, Some(0)) => format!("Saved “{title}”, hidden."),
+                    (None, _) => format!("Published “{title}”."),
+                }
+            }
+            Self::ShareDraft { .. } => "Saved as a draft of all administrators.".to_owned(),
+            Self::PublishShared { title, .. } => format!("Published “{title}”."),
+            Self::RemoveShared { title, .. } => format!("Removed the draft “{title}”."),
             Self::ShowNotice { title, shown: true, .. } => format!("“{title}” is shown to everybody."),
             Self::ShowNotice { title, .. } => format!("“{title}” is hidden."),
             Self::RemoveNotice { title, .. } | Self::RemovePost { title, .. } => {
@@ -116,50 +144,55 @@ impl Act {
 
 impl Act {
     /// Makes the change. A panic is returned as a problem.
-    pub(crate) fn run(&self, service: &Service) -> Result<(), Problem> {
-        let result = catch_unwind(AssertUnwindSafe(|| self.change(service)));
+    pub(crate) fn run(&self, sources: &Sources) -> Result<(), Problem> {
+        let result = catch_unwind(AssertUnwindSafe(|| self.change(sources)));
         result.unwrap_or_else(|panic| Err(panicked(&*panic)))
     }
 
-    fn change(&self, service: &Service) -> Result<(), Problem> {
-        let (tidings, operator) = (&service.tidings, &Caller::Operator);
+    fn change(&self, sources: &Sources) -> Result<(), Problem> {
+        let Sources { service, drafts } = sources;
         match self {
-            Self::SaveNotice { target, draft, title, post, shown, at } => {
-                let new = notice::Draft {
-                    title: Some(title.clone()),
-                    post: Some(post.clone()),
-                    activation: Some(Visibility::shown_if(*shown).activation()),
-                    ..notice::Draft::default()
-                };
-                match target {
-                    Some(id) => notice::update(tidings, operator, id, &new)?,
-                    None => drop(notice::insert(tidings, operator, &new)?),
+            Self::SaveNotice { target, shared, draft, fields, at } => {
+                match (shared, target) {
+                    (Some(shared), target) => {
+                        service.save_draft(Some(shared), target.as_deref(), fields)?;
+                        service.publish_draft(shared)?;
+                    }
+                    (None, Some(id)) => service.update_notice(id, fields)?,
+                    (None, None) => {
+                        service.insert_notice(fields)?;
+                    }
                 }
-                service.drafts.remove(draft, *at)
+                drafts.remove(draft, *at)
             }
+            Self::ShareDraft { target, shared, draft, fields, at } => {
+                service.save_draft(shared.as_deref(), target.as_deref(), fields)?;
+                drafts.remove(draft, *at)
+            }
+            Self::PublishShared { id, .. } => {
+                service.publish_draft(id)?;
+                Ok(())
+            }
+            Self::RemoveShared { id, .. } => Ok(service.remove_draft(id)?),
             Self::ShowNotice { id, shown, .. } => {
-                let change = notice::Draft {
-                    activation: Some(Visibility::shown_if(*shown).activation()),
-                    ..notice::Draft::default()
-                };
-                Ok(notice::update(tidings, operator, id, &change)?)
+                let activation = Some(Visibility::shown_if(*shown).activation());
+                let change = Draft { activation, ..Draft::default() };
+                Ok(service.update_notice(id, &change)?)
             }
-            Self::RemoveNotice { id, .. } => Ok(notice::remove(tidings, operator, id)?),
-            Self::SaveDraft(kept) => service.drafts.keep(kept),
-            Self::DiscardDraft { key, at } => service.drafts.remove(key, *at),
+            Self::RemoveNotice { id, .. } => Ok(service.remove_notice(id)?),
+            Self::SaveDraft(kept) => drafts.keep(kept),
+            Self::DiscardDraft { key, at } => drafts.remove(key, *at),
             Self::FeedbackDone { id, done } => {
                 let state = if *done { FeedbackState::Done } else { FeedbackState::Open };
-                Ok(feedback::set_activation(tidings, operator, id, state.activation())?)
+                Ok(service.set_feedback(id, state)?)
             }
-            Self::RemovePost { id, .. } => Ok(post::remove(tidings, operator, id)?),
-            Self::Blacklist { id, on: true } => Ok(admin::push_blacklist(tidings, operator, id)?),
-            Self::Blacklist { id, .. } => Ok(admin::pop_blacklist(tidings, operator, id)?),
-            Self::Administrate { id, on: true } => Ok(admin::grant(tidings, operator, id)?),
-            Self::Administrate { id, .. } => Ok(admin::revoke(tidings, operator, id)?),
-            Self::ResetMember { id } => {
-                Ok(profile::reset_measurement(tidings, &operator.on_behalf_of(tidings, id)?)?)
-            }
-            Self::RemoveMember { id } => Ok(admin::remove_user(tidings, operator, id)?),
+            Self::RemovePost { id, .. } => Ok(service.remove_post(id)?),
+            Self::Blacklist { id, on: true } => Ok(service.push_blacklist(id)?),
+            Self::Blacklist { id, .. } => Ok(service.pop_blacklist(id)?),
+            Self::Administrate { id, on: true } => Ok(service.grant(id)?),
+            Self::Administrate { id, .. } => Ok(service.revoke(id)?),
+            Self::ResetMember { id } => Ok(service.reset_measurement(id)?),
+            Self::RemoveMember { id } => Ok(service.remove_member(id)?),
             Self::Export { path, sheet, replace } => sheet::write(path, sheet, *replace),
         }
     }

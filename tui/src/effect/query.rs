@@ -1,16 +1,19 @@
-//! Queries to the core.
+//! Queries to the service.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tidings_core::account::{self, Caller, MemberQuery};
-use tidings_core::analysis::{self, LogFilter};
-use tidings_core::audit::{self, AuditQuery};
-use tidings_core::changes::Changes;
-use tidings_core::notice::{self, FullNotice, ListQuery};
-use tidings_core::stats::Stats;
-use tidings_core::{Tidings, feedback, newsfeed, post, profile, search};
+use tidings_access::{Error, Feed, Service};
+use tidings_core::account::MemberQuery;
+use tidings_core::analysis::LogFilter;
+use tidings_core::audit::AuditQuery;
+use tidings_core::error::Code;
+use tidings_core::newsfeed::Why;
+use tidings_core::notice::{FullNotice, ListQuery};
+use tidings_core::{post, search};
 
-use super::{Answer, Figures, Health, Member, Overview, PostRow, PostText, Query, Service, panicked};
+use super::{
+    Answer, Figures, Health, Member, Notices, Overview, PostRow, PostText, Query, Sources, panicked,
+};
 use crate::problem::Problem;
 
 /// The number of lines in a page of the log.
@@ -25,44 +28,43 @@ const RECORDS: i64 = 200;
 const MEMBER_LINES: i64 = 300;
 
 impl Query {
-    /// Asks the core.
-    fn answer(self, service: &Service) -> Answer {
-        let (tidings, operator) = (&service.tidings, &Caller::Operator);
+    /// Asks the service.
+    fn answer(self, sources: &Sources) -> Answer {
+        let service = &sources.service;
         match self {
-            Self::Overview => Answer::Overview(overview(tidings).map(Box::new)),
-            Self::Notices => {
-                Answer::Notices(notices(tidings).and_then(|list| Ok((list, service.drafts.all()?))))
-            }
+            Self::Overview => Answer::Overview(overview(service).map(Box::new).map_err(Problem::from)),
+            Self::Notices => Answer::Notices(board(sources).map(Box::new)),
             Self::Feedback => {
-                let list = feedback::list(tidings, operator).map_err(Problem::from);
-                Answer::Feedback(list.and_then(|list| Ok((list.feedback_list, notices(tidings)?))))
+                let list = service.all_feedback();
+                let both = list.and_then(|list| Ok((list.feedback_list, notices(service)?)));
+                Answer::Feedback(both.map_err(Problem::from))
             }
-            Self::Popular => Answer::Posts(popular(tidings)),
-            Self::FindPosts(text) => Answer::Posts(find(tidings, &text)),
-            Self::Post(id) => Answer::Post(whole_post(tidings, &id)),
-            Self::Period { first, last } => Answer::Figures(figures(tidings, &first, &last).map(Box::new)),
+            Self::Popular => Answer::Posts(popular(service).map_err(Problem::from)),
+            Self::FindPosts(text) => Answer::Posts(find(service, &text).map_err(Problem::from)),
+            Self::Post(id) => Answer::Post(whole_post(service, &id).map_err(Problem::from)),
+            Self::Period { first, last } => {
+                Answer::Figures(figures(service, &first, &last).map(Box::new).map_err(Problem::from))
+            }
             Self::Log { filter, place } => {
-                let page = analysis::browse(tidings, operator, &filter, place, LOG_LINES);
+                let page = service.log(&filter, place, LOG_LINES);
                 Answer::Log(page.map_err(|error| no_such_member(error, filter.member.as_deref())))
             }
             Self::Members { search, after, limit } => {
                 let search = Some(search).filter(|search| !search.is_empty());
                 let query = MemberQuery { search, limit: i64::try_from(limit).ok(), after };
-                Answer::Members(account::list(tidings, operator, &query).map_err(Problem::from))
+                Answer::Members(service.members(&query).map_err(Problem::from))
             }
-            Self::Member(id) => Answer::Member(member(tidings, id).map(Box::new).map_err(Problem::from)),
+            Self::Member(id) => Answer::Member(member(service, id).map(Box::new).map_err(Problem::from)),
             Self::Audit { before } => {
                 let query = AuditQuery { before, limit: Some(RECORDS), ..AuditQuery::default() };
-                Answer::Audit(audit::list(tidings, operator, &query).map_err(Problem::from))
+                Answer::Audit(service.audit(&query).map_err(Problem::from))
             }
-            Self::VerifyAudit => {
-                Answer::Verified(audit::verify(tidings, operator, None).map_err(Problem::from))
-            }
+            Self::VerifyAudit => Answer::Verified(service.verify_audit(None).map_err(Problem::from)),
         }
     }
 
     /// Returns the answer for a query that panicked.
-    fn failed(self, problem: Problem) -> Answer {
+    pub(crate) fn failed(self, problem: Problem) -> Answer {
         match self {
             Self::Overview => Answer::Overview(Err(problem)),
             Self::Notices => Answer::Notices(Err(problem)),
@@ -79,52 +81,57 @@ impl Query {
     }
 
     /// Runs the query. A panic is returned as a problem.
-    pub(crate) fn run(self, service: &Service) -> Answer {
+    pub(crate) fn run(self, sources: &Sources) -> Answer {
         let again = self.clone();
-        let answer = catch_unwind(AssertUnwindSafe(|| self.answer(service)));
+        let answer = catch_unwind(AssertUnwindSafe(|| self.answer(sources)));
         answer.unwrap_or_else(|panic| again.failed(panicked(&*panic)))
     }
 }
 
-fn no_such_member(error: tidings_core::Error, member: Option<&str>) -> Problem {
-    match (&error, member) {
-        (tidings_core::Error::NotFound, Some(member)) => {
+fn no_such_member(error: Error, member: Option<&str>) -> Problem {
+    match member {
+        Some(member) if error.is_not_found() => {
             Problem::new(format!("There is no member {member}. A path begins with /."))
         }
         _ => error.into(),
     }
 }
 
-fn overview(tidings: &Tidings) -> Result<Overview, Problem> {
-    let stats = Stats::of(tidings);
-    let changes = Changes::of(tidings);
+fn overview(service: &Service) -> Result<Overview, Error> {
+    let status = service.status()?;
+    let changes = status.changes;
     let parts =
         [changes.posts, changes.notices, changes.feedback, changes.members, changes.counts, changes.terms];
     Ok(Overview {
-        live: analysis::live(tidings, &Caller::Operator)?,
-        terms: analysis::realtime(tidings)?.search_realtime,
-        bursts: analysis::bursts(tidings)?.search_bursts,
-        log: analysis::browse(tidings, &Caller::Operator, &LogFilter::default(), None, OVERVIEW_LINES)?,
+        live: status.live,
+        terms: service.frequent_searches()?.search_realtime,
+        bursts: service.bursts()?.search_bursts,
+        log: service.log(&LogFilter::default(), None, OVERVIEW_LINES)?,
         health: Health {
-            database_bytes: stats.database_bytes,
-            wal_bytes: stats.wal_bytes,
-            waiting: stats.writes_waiting + stats.records_waiting,
+            database_bytes: status.database_bytes,
+            wal_bytes: status.wal_bytes,
+            waiting: status.writes_waiting,
             revision: parts.into_iter().max().unwrap_or_default(),
-            at: tidings.clock().now(),
+            at: status.now,
         },
     })
 }
 
-fn notices(tidings: &Tidings) -> Result<Vec<FullNotice>, Problem> {
-    Ok(notice::list_full(tidings, &Caller::Operator, &ListQuery::default())?.notices().to_vec())
+fn board(sources: &Sources) -> Result<Notices, Problem> {
+    let Sources { service, drafts } = sources;
+    // First, because these need the right that the notices are shown without.
+    let shared = service.drafts()?.drafts;
+    Ok(Notices { notices: notices(service)?, shared, drafts: drafts.all()? })
+}
+
+fn notices(service: &Service) -> Result<Vec<FullNotice>, Error> {
+    Ok(service.all_full_notices(&ListQuery::default())?.notices().to_vec())
 }
 
 /// Returns the popular feed as guests see it.
-fn popular(tidings: &Tidings) -> Result<Vec<PostRow>, Problem> {
-    let page = newsfeed::Page { limit: Some(POSTS), ..newsfeed::Page::default() };
-    let page = newsfeed::popular(tidings, &page)?;
-    let why = newsfeed::why(tidings, &Caller::Guest, &page)?;
-    let row = |((place, post), why): ((usize, post::Post), newsfeed::Why)| PostRow {
+fn popular(service: &Service) -> Result<Vec<PostRow>, Error> {
+    let page = service.feed(Feed::Popular, Some(POSTS), None, true)?;
+    let row = |(place, (post, why)): (usize, (post::Post, Option<Why>))| PostRow {
         id: post.id,
         title: post.title,
         url: post.url,
@@ -133,13 +140,13 @@ fn popular(tidings: &Tidings) -> Result<Vec<PostRow>, Problem> {
         view: post.view,
         fav: post.fav_cnt,
         place,
-        why: why.text,
+        why: why.map(|why| why.text).unwrap_or_default(),
     };
-    Ok((1..).zip(page.posts()).zip(why).map(row).collect())
+    Ok((1..).zip(page.posts).map(row).collect())
 }
 
-fn find(tidings: &Tidings, text: &str) -> Result<Vec<PostRow>, Problem> {
-    let found = search::run(tidings, text, POSTS)?.search_result;
+fn find(service: &Service, text: &str) -> Result<Vec<PostRow>, Error> {
+    let found = service.search(text, None, POSTS, false)?.search_result;
     let row = |hit: search::PostHit| PostRow {
         // A similarity is between 0 and 1.
         #[expect(
@@ -160,8 +167,8 @@ fn find(tidings: &Tidings, text: &str) -> Result<Vec<PostRow>, Problem> {
     Ok(found.into_iter().map(row).collect())
 }
 
-fn whole_post(tidings: &Tidings, id: &str) -> Result<PostText, Problem> {
-    let post = post::get(tidings, id)?.post;
+fn whole_post(service: &Service, id: &str) -> Result<PostText, Error> {
+    let post = service.post(id)?.post;
     Ok(PostText {
         id: post.shown.id.clone(),
         img: post.shown.img.clone(),
@@ -171,20 +178,25 @@ fn whole_post(tidings: &Tidings, id: &str) -> Result<PostText, Problem> {
     })
 }
 
-fn figures(tidings: &Tidings, first: &str, last: &str) -> Result<Figures, Problem> {
+fn figures(service: &Service, first: &str, last: &str) -> Result<Figures, Error> {
     Ok(Figures {
-        period: analysis::period(tidings, &Caller::Operator, first, last)?,
-        terms: analysis::realtime(tidings)?.search_realtime,
-        bursts: analysis::bursts(tidings)?.search_bursts,
+        period: service.period(first, last)?,
+        terms: service.frequent_searches()?.search_realtime,
+        bursts: service.bursts()?.search_bursts,
     })
 }
 
-fn member(tidings: &Tidings, id: String) -> tidings_core::Result<Member> {
-    let caller = Caller::Operator.on_behalf_of(tidings, &id)?;
+fn member(service: &Service, id: String) -> Result<Member, Error> {
     Ok(Member {
-        auto_login: profile::user_info(tidings, &caller)?.auto_login == 1,
-        lists: profile::lists(tidings, &caller, "0")?,
-        log: analysis::log_user(tidings, &Caller::Operator, &id, MEMBER_LINES)?.log,
+        auto_login: service.user_info(&id)?.auto_login == 1,
+        lists: service.lists(&id, 0)?,
+        // A key may see members and not the log, which is only one of the views.
+        log: match service.log_of(&id, MEMBER_LINES) {
+            Err(error) if matches!(error.code(), Some(Code::NotAdmin | Code::MissingScope)) => {
+                Err(error.into())
+            }
+            log => Ok(log?),
+        },
         id,
     })
 }

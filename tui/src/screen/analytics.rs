@@ -152,8 +152,9 @@ impl Screen for Analytics {
     }
 
     fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
-        // Past days rarely change, so they are loaded again on request only.
-        let live = self.days.is_none_or(|days| days.last >= Self::today(ctx));
+        // Past days rarely change, so they are loaded again on request only, and after a failure.
+        let live =
+            self.pending.problem().is_some() || self.days.is_none_or(|days| days.last >= Self::today(ctx));
         let due = self.seen.is_none() || (live && self.seen != Some(changes.counts));
         if due && !self.pending.is_waiting() {
             self.seen = Some(changes.counts);

@@ -157,7 +157,8 @@ impl Browse for Log {
 
     fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
         let first = self.listed.is_none();
-        let grown = self.follow && self.seen != changes.counts && !self.list.reading();
+        let follows = self.follow || self.pending.problem().is_some();
+        let grown = follows && self.seen != changes.counts && !self.list.reading();
         if (first || grown) && !self.pending.is_waiting() {
             self.seen = changes.counts;
             self.load(None, ctx, out);

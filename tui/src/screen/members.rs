@@ -191,7 +191,8 @@ impl Browse for Members {
             self.seen.1 = changes.counts;
             self.stale = true;
         }
-        if !self.member_pending.is_waiting() && self.member_pending.problem().is_none() {
+        // A failed request is not repeated before something has changed.
+        if !self.member_pending.is_waiting() && (self.stale || self.member_pending.problem().is_none()) {
             self.load_member(ctx, out);
         }
     }

@@ -13,6 +13,7 @@ use crate::screen::browse::Browse as _;
 use crate::screen::{Ctx, Out, Screen};
 
 mod editor;
+mod form;
 mod list;
 mod row;
 
@@ -46,7 +47,7 @@ impl Notices {
 
     fn edit(&mut self, ctx: &Ctx) {
         let Some(row) = self.list.list().selected() else { return };
-        self.editor = Some(Editor::of(row.notice.as_deref(), row.draft.as_ref(), ctx.now));
+        self.editor = Some(Editor::of(Some(row), ctx));
     }
 
     fn close_editor(&mut self, ctx: &Ctx, out: &mut Out) {
@@ -78,7 +79,7 @@ impl Screen for Notices {
         // Opening the draft of a new notice resumes it.
         let is_draft = self.list.list().selected().is_some_and(|row| row.notice.is_none());
         match action {
-            Action::New => self.editor = Some(Editor::of(None, None, ctx.now)),
+            Action::New => self.editor = Some(Editor::of(None, ctx)),
             Action::Edit => self.edit(ctx),
             Action::Open if is_draft && !self.list.typing() => self.edit(ctx),
             action => return self.list.act(action, ctx, out),
@@ -114,7 +115,11 @@ impl Screen for Notices {
     fn acted(&mut self, act: &Act, result: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
         if let Some(editor) = &mut self.editor {
             match act {
-                Act::SaveNotice { draft, .. } if editor.saved(draft, result) => self.editor = None,
+                Act::SaveNotice { draft, .. } | Act::ShareDraft { draft, .. }
+                    if editor.saved(draft, result) =>
+                {
+                    self.editor = None;
+                }
                 Act::SaveDraft(draft) if editor.draft_saved(&draft.key, result) => {
                     out.done("Saved as a draft.");
                     self.close_editor(ctx, out);

@@ -150,7 +150,8 @@ impl Browse for Posts {
             self.stale = true;
             self.load(ctx, out);
         }
-        if !self.post_pending.is_waiting() && self.post_pending.problem().is_none() {
+        // A failed request is not repeated before something has changed.
+        if !self.post_pending.is_waiting() && (self.stale || self.post_pending.problem().is_none()) {
             self.load_post(ctx, out);
         }
     }

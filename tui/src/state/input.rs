@@ -191,7 +191,7 @@ impl State {
 
     fn click(&mut self, at: Position, out: &mut Out) {
         self.message = None;
-        let areas = layout::areas(Rect::new(0, 0, self.ctx.size.0, self.ctx.size.1));
+        let areas = layout::areas(Rect::new(0, 0, self.ctx.size.0, self.ctx.size.1), self.ctx.titled);
         if let Some(overlay) = &self.overlay {
             // A click outside a question does not answer it.
             if let Overlay::Help { .. } = overlay {

@@ -7,21 +7,24 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent,
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
+use tidings_access::{Service, Watch};
 use tidings_cluster::Scratch;
 use tidings_core::Tidings;
-use tidings_core::changes::Changes;
+use tidings_core::account::Caller;
 use tidings_core::clock::{Clock, Timestamp};
 
 use super::*;
-use crate::draft::Drafts;
-use crate::effect::{Answer, Health, Query, Service};
+use crate::draft::{Drafts, drafts_beside};
+use crate::effect::{Answer, Health, Query, Sources};
 use crate::view;
 
 mod acts;
 mod data;
 mod drafts;
 mod frame;
+mod remote;
 mod screens;
+mod shared;
 mod svg;
 
 /// 2026-11-20T08:36:00Z, the time of the tests.
@@ -30,7 +33,9 @@ const NOW: Timestamp = Timestamp::from_millis(1_795_163_760_000);
 /// The screens on their own database.
 struct Stage {
     state: State,
-    service: Service,
+    sources: Sources,
+    tidings: Tidings,
+    watch: Watch,
     clock: Clock,
     /// The copied texts, and whether the program ended.
     copied: Vec<String>,
@@ -55,10 +60,13 @@ impl Stage {
         // A service fills the database. The screens open it afterwards, so they load all of its posts.
         fill(&builder().start().unwrap(), &clock);
         let tidings = builder().open().unwrap();
-        let service = Service { tidings, drafts: Drafts::beside(&database.path()) };
+        let service = Service::on_database(tidings.clone(), Caller::Operator);
+        let mut watch = service.watch().unwrap();
         let mut stage = Self {
-            state: State::new("UTC", Theme::new(true), clock.now(), (80, 24)),
-            service,
+            state: State::new(None, Theme::new(true), (80, 24), &watch.look()),
+            sources: Sources { service, drafts: Drafts::at(drafts_beside(&database.path())) },
+            tidings,
+            watch,
             clock,
             copied: Vec::new(),
             ended: false,
@@ -67,7 +75,7 @@ impl Stage {
             holds: false,
             database,
         };
-        let first = stage.state.start(Changes::of(&stage.service.tidings));
+        let first = stage.state.start();
         stage.perform(first);
         stage
     }
@@ -82,10 +90,10 @@ impl Stage {
             }
             let event = match effect {
                 Effect::Load { number, query } => {
-                    steady(Event::Loaded { number, answer: query.run(&self.service) })
+                    steady(Event::Loaded { number, answer: query.run(&self.sources) })
                 }
                 Effect::Act(act) => {
-                    let result = act.run(&self.service);
+                    let result = act.run(&self.sources);
                     Event::Acted { act, result }
                 }
                 Effect::Copy(text) => {
@@ -114,8 +122,8 @@ impl Stage {
     /// Lets time pass and ticks.
     fn tick(&mut self, ms: i64) {
         self.clock.advance(ms);
-        let changes = Changes::of(&self.service.tidings);
-        self.happens(Event::Tick { now: self.clock.now(), changes });
+        let look = self.watch.look();
+        self.happens(Event::Tick(look));
     }
 
     /// Presses keys: `Ctrl-S`, `Enter`, `Up`, or each character of another text.

@@ -20,7 +20,7 @@ impl Step {
 }
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const STEPS: [Step; 15] = [
+const STEPS: [Step; 16] = [
     Step::new(include_str!("0001_initial.sql"), 1),
     // Counters have other keys.
     Step::new(include_str!("0002_concurrent.sql"), 2),
@@ -40,6 +40,8 @@ const STEPS: [Step; 15] = [
     Step::new(include_str!("0014_sessions.sql"), 9),
     // Earlier programs would show notices to callers who must not see them.
     Step::new(include_str!("0015_notices.sql"), 15),
+    // A server with this step announces the notices of earlier programs.
+    Step::new(include_str!("0016_webhooks.sql"), 15),
 ];
 
 /// The schema version of this program: the number of its steps.

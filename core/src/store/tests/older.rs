@@ -18,7 +18,7 @@ use crate::{Tidings, notice, post, profile, search};
 ///
 /// The member `ben` has liked post 2, viewed posts 1 and 2, searched, and opened a feed. Times are shortly before
 /// [`NOW`].
-const VERSIONS: [(&str, &str); 13] = [
+const VERSIONS: [(&str, &str); 14] = [
     (
         include_str!("../sqlite/0001_initial.sql"),
         "UPDATE revision SET n = 9;
@@ -67,6 +67,7 @@ const VERSIONS: [(&str, &str); 13] = [
     (include_str!("../sqlite/0011_feed_weights.sql"), "INSERT INTO feed_weights VALUES ('learned', '{}');"),
     (include_str!("../sqlite/0012_audit.sql"), ""),
     (include_str!("../sqlite/0013_sessions.sql"), ""),
+    (include_str!("../sqlite/0014_notices.sql"), ""),
 ];
 
 /// Creates a database with this version of the schema.

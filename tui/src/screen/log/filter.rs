@@ -106,7 +106,7 @@ mod tests {
 
     fn wanted(text: &str) -> Result<LogFilter, &'static str> {
         let zone = TimeZone::get("Asia/Seoul").unwrap();
-        parse(text, &Ctx { now: NOW, zone, size: (80, 24), theme: Theme::new(true) })
+        parse(text, &Ctx { now: NOW, zone, size: (80, 24), theme: Theme::new(true), titled: false })
     }
 
     #[test]

@@ -97,8 +97,10 @@ fn about(entry: &MemberEntry, member: &Member, view: View, ctx: &Ctx) -> Vec<(St
     };
     match view {
         View::Facts => {
-            let latest =
-                member.log.first().map_or_else(|| "nothing yet".to_owned(), |line| ctx.stamp(line.date));
+            let latest = match &member.log {
+                Ok(log) => log.first().map_or_else(|| "nothing yet".to_owned(), |line| ctx.stamp(line.date)),
+                Err(_) => String::new(),
+            };
             let mut facts = vec![
                 ("name", entry.user_name.clone()),
                 ("subject", entry.user_major.clone()),
@@ -134,7 +136,10 @@ fn about(entry: &MemberEntry, member: &Member, view: View, ctx: &Ctx) -> Vec<(St
                     format!("{} {} {}", line.status, line.method, line.path),
                 )
             };
-            member.log.iter().map(line).collect()
+            match &member.log {
+                Ok(log) => log.iter().map(line).collect(),
+                Err(problem) => vec![(String::new(), format!("✗ {}", problem.text))],
+            }
         }
     }
 }

@@ -1,22 +1,28 @@
-//! The editor of a notice: its title and its text, their lengths and limits, and a preview.
+//! The editor of a notice: its title and its text, their lengths and limits, when and where it is visible, and a preview.
 
 use crossterm::event::{KeyCode, KeyEvent};
-use ratatui::buffer::Buffer;
-use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
-use ratatui::widgets::{Paragraph, Widget as _};
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use tidings_core::clock::Timestamp;
-use tidings_core::notice::{self, Notice, Visibility};
+use tidings_core::notice::{Draft, Visibility};
 
+use super::form::Form;
+use super::row::Row;
 use crate::draft::SavedDraft;
 use crate::effect::{Act, Effect};
 use crate::keys::{self, Action, Table};
-use crate::number::number;
+use crate::placing::Placing;
 use crate::problem::Problem;
-use crate::screen::{Choice, Ctx, Out, Question, Then, reading};
-use crate::text::{cut, width};
+use crate::screen::{Choice, Ctx, Out, Question, Then};
 use crate::theme::Theme;
+
+mod draw;
+mod text;
+
+use draw::Areas;
+pub(super) use draw::put;
+use text::Text;
 
 /// The time after which the screen shows that saving is running, in milliseconds.
 const SLOW_MS: i64 = 300;
@@ -29,13 +35,18 @@ pub(super) struct Editor {
     key: String,
     /// The notice that is changed; `None` for a new notice.
     notice: Option<String>,
-    /// The notice before the change.
+    /// The draft on the server that is opened.
+    shared: Option<String>,
+    /// The notice, or the draft on the server, before the change.
     before: Text,
+    /// When and where the notice is visible before the change.
+    placed: Placing,
     title: TextArea<'static>,
     post: TextArea<'static>,
+    form: Form,
     shown: bool,
     in_title: bool,
-    preview: bool,
+    pane: Pane,
     scroll: u16,
     /// Whether the text has changed since the draft was saved last.
     to_keep: bool,
@@ -50,30 +61,12 @@ pub(super) struct Editor {
     problem: Option<Problem>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Text {
-    title: String,
-    post: String,
-    shown: bool,
-}
-
-/// The areas of the editor.
-struct Areas {
-    head: Rect,
-    title: Rect,
-    post: Rect,
-    foot: Rect,
-}
-
-impl Areas {
-    fn of(area: Rect) -> Self {
-        let lines = [Constraint::Length(1), Constraint::Length(1), Constraint::Length(1)];
-        let [head, title, _] = Layout::vertical(lines).areas(Rect { height: area.height.min(3), ..area });
-        let below = Rect { y: area.y + 3.min(area.height), height: area.height.saturating_sub(4), ..area };
-        let foot = Rect { y: below.bottom(), height: 1.min(area.height.saturating_sub(3)), ..area };
-        let title = Rect { x: title.x + 7.min(title.width), width: title.width.saturating_sub(7), ..title };
-        Self { head, title, post: below, foot }
-    }
+/// The part of the editor that is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pane {
+    Text,
+    Form,
+    Preview,
 }
 
 fn area_of(text: &str, wrap: WrapMode) -> TextArea<'static> {
@@ -89,31 +82,35 @@ fn area_of(text: &str, wrap: WrapMode) -> TextArea<'static> {
 }
 
 impl Editor {
-    /// Opens an existing or a new notice, with the text of `draft` if it is set.
-    pub(super) fn of(notice: Option<&Notice>, draft: Option<&SavedDraft>, now: Timestamp) -> Self {
-        let before = notice.map_or_else(
-            || Text { title: String::new(), post: String::new(), shown: true },
-            |notice| Text {
-                title: notice.title.to_string(),
-                post: notice.post.to_string(),
-                shown: notice.activation == Visibility::Shown,
-            },
-        );
+    /// Opens a row of the list, or a new notice.
+    pub(super) fn of(row: Option<&Row>, ctx: &Ctx) -> Self {
+        let before = row.map_or_else(Text::new, |row| Text::of(row, ctx));
+        let base = row.and_then(|row| row.notice.as_ref().or(row.base.as_ref()));
+        let draft = row.and_then(|row| row.draft.as_ref());
         let text = draft.map_or_else(
             || before.clone(),
-            |draft| Text { title: draft.title.clone(), post: draft.post.clone(), shown: draft.shown },
+            |draft| Text {
+                title: draft.title.clone(),
+                post: draft.post.clone(),
+                shown: draft.shown,
+                placing: draft.placing.clone(),
+            },
         );
-        let key = draft.map(|draft| draft.key.clone());
-        let id = notice.map(|notice| notice.id.to_string());
+        let shared = row.and_then(|row| row.shared.as_ref());
+        let notice = base.map(|notice| notice.id).or(shared.and_then(|shared| shared.notice));
+        let key = draft.map(|draft| draft.key.clone()).or(row.map(|row| row.id.clone()));
         Self {
-            key: key.or_else(|| id.clone()).unwrap_or_else(|| format!("new{:x}", now.as_millis())),
-            notice: id,
+            key: key.unwrap_or_else(|| format!("new{:x}", ctx.now.as_millis())),
+            notice: notice.map(|notice| notice.to_string()),
+            shared: shared.map(|shared| shared.id.to_string()),
             before,
+            placed: base.map(|notice| Placing::of(&notice.placement, ctx)).unwrap_or_default(),
             title: area_of(&text.title, WrapMode::None),
             post: area_of(&text.post, WrapMode::WordOrGlyph),
+            form: Form::new(&text.placing),
             shown: text.shown,
-            in_title: notice.is_none() && draft.is_none(),
-            preview: false,
+            in_title: row.is_none(),
+            pane: Pane::Text,
             scroll: 0,
             to_keep: false,
             kept: false,
@@ -125,7 +122,12 @@ impl Editor {
     }
 
     fn text(&self) -> Text {
-        Text { title: self.title.lines().join(" "), post: self.post.lines().join("\n"), shown: self.shown }
+        Text {
+            title: self.title.lines().join(" "),
+            post: self.post.lines().join("\n"),
+            shown: self.shown,
+            placing: self.form.placing(),
+        }
     }
 
     /// Returns whether the text differs from the notice before the change.
@@ -143,8 +145,9 @@ impl Editor {
             return None;
         }
         self.kept = true;
-        let Text { title, post, shown } = self.text();
-        Some(SavedDraft { key: self.key.clone(), notice: self.notice.clone(), title, post, shown, date: now })
+        let Text { title, post, shown, placing } = self.text();
+        let (key, notice, shared) = (self.key.clone(), self.notice.clone(), self.shared.clone());
+        Some(SavedDraft { key, notice, shared, title, post, shown, placing, date: now })
     }
 
     #[expect(clippy::unused_self, reason = "the keys may depend on the editor's state in the future")]
@@ -160,7 +163,7 @@ impl Editor {
     pub(super) fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
         match action {
             Action::Save => self.save(ctx, out),
-            Action::Back if self.preview => self.preview = false,
+            Action::Back if self.pane != Pane::Text => self.pane = Pane::Text,
             Action::Back if self.saving.is_some() => {
                 out.say("Still saving; the draft is kept.");
                 return true;
@@ -183,11 +186,18 @@ impl Editor {
                 out.act(Act::DiscardDraft { key: self.key.clone(), at: ctx.now });
                 return true;
             }
+            Action::ShareDraft => self.share(ctx, out),
+            Action::NextField if self.pane == Pane::Form => self.form.next(),
             Action::NextField => self.in_title = !self.in_title,
+            Action::Placing => {
+                self.pane = if self.pane == Pane::Form { Pane::Text } else { Pane::Form };
+            }
             Action::Preview => {
-                self.preview = !self.preview;
+                self.pane = if self.pane == Pane::Preview { Pane::Text } else { Pane::Preview };
                 self.scroll = 0;
             }
+            // The texts that these keys are for are not open.
+            Action::CopyText | Action::CutText | Action::PasteText if self.pane == Pane::Form => {}
             // The notice cannot be changed while it is being saved.
             Action::Toggle | Action::CutText | Action::PasteText if self.saving.is_some() => {}
             Action::Toggle => {
@@ -229,6 +239,7 @@ impl Editor {
             detail: "It is not saved yet.".into(),
             choices: vec![
                 choice('k', "save as a draft", Action::SaveDraft),
+                choice('a', "save as a draft of all administrators", Action::ShareDraft),
                 choice('d', "discard the changes", Action::DiscardDraft),
                 choice('s', "save now", Action::Save),
             ],
@@ -243,11 +254,42 @@ impl Editor {
         if let Some(draft) = self.take_draft(ctx.now) {
             out.act(Act::SaveDraft(draft));
         }
+        let Some(fields) = self.fields(ctx) else { return };
         self.saving = Some(ctx.now);
-        self.problem = None;
-        let Text { title, post, shown } = self.text();
-        let (target, draft) = (self.notice.clone(), self.key.clone());
-        out.act(Act::SaveNotice { target, draft, title, post, shown, at: ctx.now });
+        let (target, shared, draft) = (self.notice.clone(), self.shared.clone(), self.key.clone());
+        out.act(Act::SaveNotice { target, shared, draft, fields: Box::new(fields), at: ctx.now });
+    }
+
+    /// Saves a draft on the server, where every administrator can continue it.
+    fn share(&mut self, ctx: &Ctx, out: &mut Out) {
+        if self.saving.is_some() {
+            return;
+        }
+        let Some(mut fields) = self.fields(ctx) else { return };
+        // What is not written yet is not part of the draft.
+        fields.title = fields.title.filter(|title| !title.is_empty());
+        fields.post = fields.post.filter(|post| !post.is_empty());
+        self.saving = Some(ctx.now);
+        let (target, shared, draft) = (self.notice.clone(), self.shared.clone(), self.key.clone());
+        out.act(Act::ShareDraft { target, shared, draft, fields: Box::new(fields), at: ctx.now });
+    }
+
+    /// Returns the fields to save; `None` after showing which of them is wrong.
+    fn fields(&mut self, ctx: &Ctx) -> Option<Draft> {
+        let Text { title, post, shown, placing } = self.text();
+        let mut fields = Draft {
+            title: Some(title),
+            post: Some(post),
+            activation: Some(Visibility::shown_if(shown).activation()),
+            ..Draft::default()
+        };
+        self.problem = placing.set(&self.placed, &mut fields, ctx).err().map(Problem::new);
+        if self.problem.is_some() {
+            self.pane = Pane::Form;
+            self.to_keep = true;
+            return None;
+        }
+        Some(fields)
     }
 
     /// Handles the result of saving the notice. Returns whether the editor closes.
@@ -279,7 +321,9 @@ impl Editor {
         if self.saving.is_some() {
             return;
         }
-        if self.preview {
+        if self.pane == Pane::Form {
+            self.to_keep |= self.form.key(key);
+        } else if self.pane == Pane::Preview {
             self.scroll = match key.code {
                 KeyCode::Up | KeyCode::PageUp => self.scroll.saturating_sub(1),
                 KeyCode::Down | KeyCode::PageDown => self.scroll.saturating_add(1),
@@ -302,6 +346,10 @@ impl Editor {
         if self.saving.is_some() {
             return;
         }
+        if self.pane == Pane::Form {
+            self.to_keep |= self.form.paste(text);
+            return;
+        }
         let keeps = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let mut text: String = text.chars().filter(keeps).collect();
@@ -322,8 +370,10 @@ impl Editor {
             text.cancel_selection();
             text.move_cursor(CursorMove::Jump(jump(place.0), jump(place.1)));
         };
-        if self.preview {
-            self.preview = false;
+        if self.pane == Pane::Form {
+            self.form.click(at, areas.form);
+        } else if self.pane == Pane::Preview {
+            self.pane = Pane::Text;
         } else if areas.title.contains(at) {
             self.in_title = true;
             to(areas.title, &mut self.title);
@@ -331,84 +381,5 @@ impl Editor {
             self.in_title = false;
             to(areas.post, &mut self.post);
         }
-    }
-
-    pub(super) fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
-        let areas = Areas::of(area);
-        let Text { title, post, shown } = self.text();
-        let state = if shown { "● will be shown" } else { "○ will be hidden" };
-        let what = match (&self.notice, self.resumed) {
-            (_, Some(at)) => format!("The draft of {}", ctx.stamp(at)),
-            (Some(_), None) => "Edit the notice".to_owned(),
-            (None, None) => "A new notice".to_owned(),
-        };
-        let what = if self.saving.is_some() { "Saving …".to_owned() } else { what };
-        put(areas.head, buf, &what, Theme::strong());
-        let right = u16::try_from(width(state)).unwrap_or_default();
-        if areas.head.width > right + u16::try_from(width(&what)).unwrap_or_default() {
-            let style = if shown { ctx.theme.good() } else { Theme::faint() };
-            buf.set_string(areas.head.right() - right, areas.head.y, state, style);
-        }
-        if self.preview {
-            let rest = Rect { y: area.y + 2, height: area.height.saturating_sub(2), ..area };
-            let rest = rest.intersection(area);
-            let facts = format!("{state} · {}", ctx.stamp(ctx.now));
-            let lines = reading(&title, &facts, &post, rest.width.into());
-            let most = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_sub(rest.height);
-            Paragraph::new(lines).scroll((self.scroll.min(most), 0)).render(rest, buf);
-            return;
-        }
-        if areas.title.height > 0 {
-            let style = if self.in_title { Theme::strong() } else { Theme::faint() };
-            buf.set_stringn(area.x, areas.title.y, "Title", area.width.into(), style);
-        }
-        self.draw_field(&self.title, areas.title, buf, self.in_title);
-        if areas.post.y > area.y + 2 && area.height > 2 {
-            let rule = "─".repeat(area.width.into());
-            buf.set_string(area.x, areas.post.y - 1, rule, Theme::faint());
-        }
-        self.draw_field(&self.post, areas.post, buf, !self.in_title);
-        self.draw_foot(areas.foot, buf, ctx, &title, &post);
-    }
-
-    /// Draws a field, with a cursor if it has the focus.
-    #[expect(clippy::unused_self, reason = "consistent with the other drawing methods")]
-    fn draw_field(&self, field: &TextArea<'static>, area: Rect, buf: &mut Buffer, focused: bool) {
-        if area.width == 0 || area.height == 0 {
-            return;
-        }
-        if focused {
-            field.render(area, buf);
-        } else {
-            let mut still = field.clone();
-            still.set_cursor_style(Style::new());
-            still.render(area, buf);
-        }
-    }
-
-    /// Draws the lengths and their limits, or the reason why the notice was not saved.
-    fn draw_foot(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx, title: &str, post: &str) {
-        if let Some(problem) = &self.problem {
-            return put(area, buf, &format!("✗ {} The draft is kept.", problem.text), ctx.theme.bad());
-        }
-        let mut x = area.x;
-        let fields = [("title", title, notice::TITLE), ("text", post, notice::POST)];
-        for (name, text, bounds) in fields {
-            let length = notice::length(text);
-            let over = length > bounds.max;
-            let sign = if over { " too long!" } else { "" };
-            let shown = format!("{name} {}/{}{sign}   ", number(length), number(bounds.max));
-            let style = if over { ctx.theme.bad() } else { Theme::faint() };
-            let rest = Rect { x, width: area.right().saturating_sub(x), ..area };
-            put(rest, buf, &shown, style);
-            x = x.saturating_add(u16::try_from(width(&shown)).unwrap_or_default()).min(area.right());
-        }
-    }
-}
-
-fn put(area: Rect, buf: &mut Buffer, text: &str, style: Style) {
-    if area.height > 0 {
-        let room = usize::from(area.width);
-        buf.set_stringn(area.x, area.y, cut(&crate::text::line(text), room), room, style);
     }
 }

@@ -6,12 +6,12 @@ use ratatui::text::Line;
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
-use super::row::{Row, Sort};
-use crate::draft::SavedDraft;
+use super::row::{self, Row, Sort};
 use crate::effect::{Act, Answer, Query};
 use crate::keys::{self, Action, Table};
 use crate::number::{self, number};
 use crate::pending::Pending;
+use crate::placing::Placing;
 use crate::problem::Problem;
 use crate::screen::browse::Browse;
 use crate::screen::{Ctx, Out, Question, reading};
@@ -28,8 +28,8 @@ pub(super) struct NoticeList {
     pending: Pending,
     list: Browser<Row>,
     sort: Sort,
-    /// The version of the notices that was requested last.
-    seen: Option<i64>,
+    /// The versions of the notices and of the audit trail, which tells of drafts, that were requested last.
+    seen: Option<(i64, i64)>,
     /// The notice to open when the notices have been loaded.
     to_open: Option<String>,
 }
@@ -83,6 +83,12 @@ impl NoticeList {
                 "remove it",
                 Act::RemoveNotice { id: row.id.clone(), title },
             ),
+            (None, _) if row.shared.is_some() => Question::yes_or_no(
+                format!("Remove the draft “{title}”?"),
+                "All administrators see it. It cannot be brought back.",
+                "remove it",
+                Act::RemoveShared { id: row.id.clone(), title },
+            ),
             (None, draft) => Question::yes_or_no(
                 format!("Discard the draft “{title}”?"),
                 "It was never published.",
@@ -101,6 +107,23 @@ impl NoticeList {
             return out.say("A draft is published from the editor: e, then Ctrl-S.");
         }
         out.act(Act::ShowNotice { id: row.id.clone(), title: row.title().to_owned(), shown: !row.shown() });
+    }
+
+    fn publish(&self, out: &mut Out) {
+        let Some(row) = self.list.selected() else { return };
+        match (&row.shared, &row.draft) {
+            (Some(_), None) => {}
+            (Some(_), Some(_)) => return out.say("It is edited: the editor publishes it with Ctrl-S."),
+            (None, _) => return out.say("This publishes a draft of all administrators."),
+        }
+        let title = row.title().to_owned();
+        let detail = match &row.base {
+            Some(notice) => format!("It changes the notice “{}”.", notice.title),
+            None => "It becomes a new notice.".to_owned(),
+        };
+        let text = format!("Publish the draft “{title}”?");
+        let act = Act::PublishShared { id: row.id.clone(), title };
+        out.question = Some(Question::yes_or_no(text, detail, "publish it", act));
     }
 }
 
@@ -123,8 +146,12 @@ impl Browse for NoticeList {
             facts.push(number::count(row.view(), "view"));
             facts.extend(row.placement(|at| ctx.stamp(at)));
         }
+        if let Some(shared) = &row.shared {
+            facts.extend(row.base.as_ref().map(|notice| format!("changes “{}”", notice.title)));
+            facts.extend(Placing::default().with(&shared.fields, ctx).facts());
+        }
         let mut lines = reading(row.title(), &facts.join(" · "), row.post(), columns);
-        if row.notice.is_some() && row.draft.is_some() {
+        if (row.notice.is_some() || row.shared.is_some()) && row.draft.is_some() {
             let hint = "There is a draft with changes: e resumes it.";
             lines.insert(lines.len().min(2), Line::styled(hint, ctx.theme.attention()));
         }
@@ -133,8 +160,9 @@ impl Browse for NoticeList {
 
     fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
         let is_outdated = self.list.items().iter().any(|row| row.is_outdated(ctx.now));
-        if (self.seen != Some(changes.notices) || is_outdated) && !self.pending.is_waiting() {
-            self.seen = Some(changes.notices);
+        let seen = Some((changes.notices, changes.audit));
+        if (self.seen != seen || is_outdated) && !self.pending.is_waiting() {
+            self.seen = seen;
             self.load(ctx, out);
         }
     }
@@ -150,6 +178,7 @@ impl Browse for NoticeList {
     fn own_action(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
         match action {
             Action::Toggle => self.toggle(out),
+            Action::Publish => self.publish(out),
             Action::Remove => self.remove(ctx, out),
             Action::Sort => {
                 self.sort = self.sort.next();
@@ -184,21 +213,8 @@ impl Browse for NoticeList {
 
     fn loaded(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out) {
         let Answer::Notices(answer) = answer else { return };
-        let Some((notices, drafts)) = self.pending.take(number, answer) else { return };
-        let of = |id: &str| drafts.iter().find(|draft| draft.notice.as_deref() == Some(id)).cloned();
-        let mut rows: Vec<Row> = Vec::with_capacity(notices.len() + drafts.len());
-        for notice in notices {
-            let id = notice.id.to_string();
-            rows.push(Row { draft: of(&id), id, notice: Some(notice), at: ctx.now });
-        }
-        for draft in drafts {
-            let lost = draft.notice.as_ref().is_some_and(|id| !rows.iter().any(|row| row.id == *id));
-            if draft.notice.is_none() || lost {
-                // The draft of a removed notice becomes the draft of a new one.
-                let draft = SavedDraft { notice: None, ..draft };
-                rows.push(Row { id: draft.key.clone(), notice: None, draft: Some(draft), at: ctx.now });
-            }
-        }
+        let Some(loaded) = self.pending.take(number, answer) else { return };
+        let rows = row::rows(*loaded, ctx.now);
         let sort = self.sort;
         self.list.set(rows, |_| true, |a, b| sort.order(a, b));
         self.open_loaded(out);
@@ -208,6 +224,9 @@ impl Browse for NoticeList {
         if let Act::SaveNotice { .. }
         | Act::ShowNotice { .. }
         | Act::RemoveNotice { .. }
+        | Act::ShareDraft { .. }
+        | Act::PublishShared { .. }
+        | Act::RemoveShared { .. }
         | Act::DiscardDraft { .. } = act
         {
             self.load(ctx, out);

@@ -3,41 +3,85 @@
 use std::cmp::{Ordering, Reverse};
 
 use tidings_core::clock::Timestamp;
-use tidings_core::notice::{Audience, FullNotice, Pin, State, Visibility};
+use tidings_core::notice::{Audience, FullNotice, Pin, SavedDraft as SharedDraft, State, Visibility};
 
 use crate::draft::SavedDraft;
+use crate::effect::Notices;
 use crate::widget::browser::{Item, any_holds};
 use crate::widget::cycle::Cycle;
 
-/// A notice with the draft that changes it, or the draft of a new notice.
+/// A notice, a draft of all administrators, or the draft of a new notice on this machine.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) id: String,
     pub(super) notice: Option<FullNotice>,
+    /// The draft of all administrators.
+    pub(super) shared: Option<SharedDraft>,
+    /// The notice that the draft of all administrators changes.
+    pub(super) base: Option<FullNotice>,
+    /// The draft on this machine that changes the notice or the draft of all administrators, or that the row is.
     pub(super) draft: Option<SavedDraft>,
     /// The time of which the row shows the state.
     pub(super) at: Timestamp,
 }
 
+/// Returns the rows of the list: the notices, the drafts of all administrators and the other drafts.
+pub(super) fn rows(loaded: Notices, at: Timestamp) -> Vec<Row> {
+    let Notices { notices, shared, mut drafts } = loaded;
+    for draft in &mut drafts {
+        // The draft of a removed notice becomes the draft of a new one.
+        draft.notice =
+            draft.notice.take().filter(|id| notices.iter().any(|notice| notice.id.to_string() == *id));
+        draft.shared =
+            draft.shared.take().filter(|id| shared.iter().any(|shared| shared.id.to_string() == *id));
+    }
+    let (of_shared, drafts): (Vec<_>, Vec<_>) = drafts.into_iter().partition(|draft| draft.shared.is_some());
+    let (of_notices, of_new): (Vec<_>, Vec<_>) = drafts.into_iter().partition(|draft| draft.notice.is_some());
+    let shared = shared.into_iter().map(|shared| {
+        let id = shared.id.to_string();
+        let draft = of_shared.iter().find(|draft| draft.shared.as_ref() == Some(&id)).cloned();
+        let base = notices.iter().find(|notice| Some(notice.id) == shared.notice).cloned();
+        Row { id, notice: None, shared: Some(shared), base, draft, at }
+    });
+    let mut rows: Vec<Row> = shared.collect();
+    rows.extend(notices.into_iter().map(|notice| {
+        let id = notice.id.to_string();
+        let draft = of_notices.iter().find(|draft| draft.notice.as_ref() == Some(&id)).cloned();
+        Row { id, notice: Some(notice), shared: None, base: None, draft, at }
+    }));
+    rows.extend(of_new.into_iter().map(|draft| Row {
+        id: draft.key.clone(),
+        notice: None,
+        shared: None,
+        base: None,
+        draft: Some(draft),
+        at,
+    }));
+    rows
+}
+
 impl Row {
     pub(super) fn title(&self) -> &str {
-        match (&self.notice, &self.draft) {
-            (Some(notice), _) => &notice.title,
-            (None, Some(draft)) if draft.title.is_empty() => "(no title yet)",
-            (None, Some(draft)) => &draft.title,
-            (None, None) => "",
-        }
+        let shared = self.shared.as_ref().map(|shared| shared.fields.title.as_deref().unwrap_or_default());
+        let base = self.base.as_ref().map(|notice| &*notice.title);
+        let draft = self.draft.as_ref().map(|draft| draft.title.as_str());
+        let notice = self.notice.as_ref().map(|notice| &*notice.title);
+        let titles = [notice, shared, base, draft].into_iter().flatten();
+        titles.into_iter().find(|title| !title.is_empty()).unwrap_or("(no title yet)")
     }
 
     pub(super) fn post(&self) -> &str {
-        match (&self.notice, &self.draft) {
+        let shared = self.shared.as_ref().and_then(|shared| shared.fields.post.as_deref());
+        match (self.notice.as_ref().or(self.base.as_ref()), &self.draft) {
+            _ if shared.is_some() => shared.unwrap_or_default(),
             (Some(notice), _) => &notice.post,
             (None, draft) => draft.as_ref().map_or("", |draft| &draft.post),
         }
     }
 
     pub(super) fn date(&self) -> Timestamp {
-        let draft = || self.draft.as_ref().map_or(Timestamp::MIN, |draft| draft.date);
+        let shared = self.shared.as_ref().map(|shared| shared.date);
+        let draft = || shared.or(self.draft.as_ref().map(|draft| draft.date)).unwrap_or(Timestamp::MIN);
         self.notice.as_ref().map_or_else(draft, |notice| notice.date)
     }
 
@@ -50,10 +94,11 @@ impl Row {
     }
 
     pub(super) fn state(&self) -> &'static str {
-        let notice = match (&self.notice, &self.draft) {
-            (None, _) => return "✎ draft",
-            (Some(_), Some(_)) => return "✎ edited",
-            (Some(notice), None) => notice,
+        let notice = match (&self.notice, &self.shared, &self.draft) {
+            (None, Some(_), None) => return "✎ shared",
+            (None, None, _) => return "✎ draft",
+            (_, _, Some(_)) => return "✎ edited",
+            (Some(notice), _, None) => notice,
         };
         match notice.state(self.at) {
             State::Shown if notice.placement.pinned == Pin::Pinned => "● pinned",

@@ -8,7 +8,7 @@ use tidings_core::{admin, feedback, notice, post as core_post};
 use super::*;
 
 fn notices(stage: &Stage) -> Vec<(String, i64)> {
-    let list = notice::list(&stage.service.tidings, &Caller::Operator).unwrap();
+    let list = notice::list(&stage.tidings, &Caller::Operator).unwrap();
     list.notices().iter().map(|notice| (notice.title.to_string(), notice.activation.activation())).collect()
 }
 
@@ -56,7 +56,7 @@ fn an_invalid_notice_is_not_saved_and_the_editor_says_why() {
 fn an_edit_changes_only_the_edited_fields() {
     let mut stage = with_a_notice();
     stage.keys(&["e", " And on Sunday.", "Ctrl-S"]);
-    let list = notice::list(&stage.service.tidings, &Caller::Operator).unwrap();
+    let list = notice::list(&stage.tidings, &Caller::Operator).unwrap();
     let notice = &list.notices()[0];
     assert_eq!((&*notice.title, &*notice.post), ("Library hours", "Open until ten. And on Sunday."));
     assert_eq!((notice.date, notice.view, notice.activation), (NOW, 0, Visibility::Shown));
@@ -111,9 +111,9 @@ fn removing_asks_by_name_and_only_y_removes() {
 #[test]
 fn removing_a_notice_that_was_removed_meanwhile_reports_it() {
     let mut stage = with_a_notice();
-    let id = notice::list(&stage.service.tidings, &Caller::Operator).unwrap().notices()[0].id.to_string();
+    let id = notice::list(&stage.tidings, &Caller::Operator).unwrap().notices()[0].id.to_string();
     stage.keys(&["x"]);
-    notice::remove(&stage.service.tidings, &Caller::Operator, &id).unwrap();
+    notice::remove(&stage.tidings, &Caller::Operator, &id).unwrap();
     stage.keys(&["y"]);
     stage.sees("✗ It does not exist, or was removed in the meantime.");
 }
@@ -157,7 +157,7 @@ fn feedback_is_marked_done_or_open_and_its_notice_is_opened_with_one_key() {
     stage.sees("closes at eight.");
     stage.keys(&["3", "Esc", "d"]);
     stage.sees("1 open");
-    let open = feedback::list(&stage.service.tidings, &Caller::Operator).unwrap().feedback_list;
+    let open = feedback::list(&stage.tidings, &Caller::Operator).unwrap().feedback_list;
     assert_eq!(open.iter().filter(|item| item.activation == FeedbackState::Open).count(), 1);
     stage.keys(&["a", "End", " "]);
     stage.sees("3 in all, 2 open");
@@ -172,7 +172,7 @@ fn feedback_is_marked_done_or_open_and_its_notice_is_opened_with_one_key() {
 fn members_are_searched_while_typing_and_each_change_asks_by_name() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     let members = |stage: &Stage| {
-        account::list(&stage.service.tidings, &Caller::Operator, &MemberQuery::default()).unwrap().members
+        account::list(&stage.tidings, &Caller::Operator, &MemberQuery::default()).unwrap().members
     };
     stage.keys(&["4", "/", "libr"]);
     stage.sees("1 found");
@@ -321,9 +321,9 @@ fn the_log_is_filtered_and_followed() {
     stage.sees("401");
     stage.sees_not("/get_popularity_newsfeed");
     stage.keys(&["Enter"]);
-    data::asks(&stage.service.tidings, &Caller::Guest, 3, "/insert_post", 401);
+    data::asks(&stage.tidings, &Caller::Guest, 3, "/insert_post", 401);
     stage.tick(1_000);
-    tidings_core::analysis::insert_device(&stage.service.tidings, "pc").wait().unwrap();
+    tidings_core::analysis::insert_device(&stage.tidings, "pc").wait().unwrap();
     stage.tick(1_000);
     stage.sees("/insert_post");
     stage.keys(&["f"]);
@@ -348,9 +348,9 @@ fn a_followed_log_shows_the_newest_line_unless_another_line_is_selected() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     let more = |stage: &mut Stage, path| {
         for from in 0..40 {
-            data::asks(&stage.service.tidings, &Caller::Guest, from, path, 200);
+            data::asks(&stage.tidings, &Caller::Guest, from, path, 200);
         }
-        tidings_core::analysis::insert_device(&stage.service.tidings, "pc").wait().unwrap();
+        tidings_core::analysis::insert_device(&stage.tidings, "pc").wait().unwrap();
         stage.tick(1_000);
         stage.tick(1_000);
     };
@@ -377,7 +377,7 @@ fn an_open_item_follows_changes_by_others_and_is_never_blank() {
         data::member(tidings, "ann", "Ann");
         data::post(tidings, "Orbits", "2026-11-19T00:00:00Z");
     });
-    let tidings = stage.service.tidings.clone();
+    let tidings = stage.tidings.clone();
     let id = core_post::list(&tidings, &core_post::ListQuery::default()).unwrap().posts[0].id.clone();
     stage.keys(&["5"]);
     stage.tick(1_000);

@@ -3,7 +3,7 @@
 use super::*;
 
 fn kept(stage: &Stage) -> Vec<(String, String)> {
-    let drafts = stage.service.drafts.all().unwrap();
+    let drafts = stage.sources.drafts.all().unwrap();
     drafts.into_iter().map(|draft| (draft.title, draft.post)).collect()
 }
 
@@ -28,8 +28,8 @@ fn a_restarted_program_resumes_the_draft() {
     let mut stage = typed();
     stage.tick(500);
     // A new program on the same database finds the draft.
-    stage.state = State::new("UTC", Theme::new(true), NOW, (80, 24));
-    let first = stage.state.start(Changes::of(&stage.service.tidings));
+    stage.state = State::new(None, Theme::new(true), (80, 24), &stage.watch.look());
+    let first = stage.state.start();
     stage.perform(first);
     stage.keys(&["2"]);
     stage.sees("✎ draft");

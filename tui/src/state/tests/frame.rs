@@ -120,7 +120,7 @@ fn changes_show_with_the_next_tick_and_without_changes_nothing_is_loaded() {
     let mut stage = Stage::new();
     stage.keys(&["2"]);
     stage.sees("There are no notices.");
-    data::notice(&stage.service.tidings, "From elsewhere", "Now.", true);
+    data::notice(&stage.tidings, "From elsewhere", "Now.", true);
     stage.tick(500);
     stage.sees("From elsewhere");
     for screen in ["1", "2", "3", "4", "5", "6", "7"] {
@@ -185,6 +185,6 @@ fn every_screen_can_be_suspended_and_the_draft_is_saved() {
     let mut stage = Stage::new();
     stage.keys(&["Ctrl-Z", "2", "Ctrl-Z", "n", "typed", "Ctrl-Z"]);
     assert_eq!(stage.suspended, 3);
-    assert_eq!(stage.service.drafts.all().unwrap()[0].title, "typed");
+    assert_eq!(stage.sources.drafts.all().unwrap()[0].title, "typed");
     stage.sees("A new notice");
 }

@@ -1,0 +1,326 @@
+//! Watching a service for changes, for programs that show live data.
+//!
+//! On a database, the versions of the data are in the memory of this process. On a server, a thread follows its events,
+//! connects again when the connection is lost, and asks every ten seconds instead if the caller may not follow them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tidings_core::Tidings;
+use tidings_core::account::key;
+use tidings_core::changes::Changes;
+use tidings_core::clock::{Clock, Timestamp};
+use tidings_core::error::Code;
+use tidings_core::profile::UserInfo;
+
+use crate::error::{Error, Result};
+use crate::http::Server;
+use crate::{Place, Service};
+
+/// The interval at which data is read again without events.
+const POLL_EVERY: Duration = Duration::from_secs(10);
+/// The minimum time between two changes of the counters of a server. Each request is counted, also those that read the
+/// counters because they have changed.
+const COUNTS_EVERY: Duration = Duration::from_secs(10);
+/// The first and the longest pause before a lost server is tried again.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+
+/// Watches a service.
+pub struct Watch(Source);
+
+enum Source {
+    Database(Tidings),
+    Server {
+        heard: Arc<Mutex<Heard>>,
+        /// The versions that the last look returned, and in which round.
+        seen: (Changes, u64),
+        /// When the counters changed last.
+        counted: Instant,
+    },
+}
+
+/// The state of a service at a moment.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// The time by the clock of the service.
+    pub now: Timestamp,
+    /// For each part of the data a number that grows when the part may have changed. Only numbers of the same [`Watch`] can
+    /// be compared.
+    pub changes: Changes,
+    /// The name of the time zone in which days are counted, if it is known.
+    pub zone: Option<Arc<str>>,
+    /// Who calls the operations of a server, if it is known: the id of a member, or `API key`.
+    pub caller: Option<Arc<str>>,
+    /// The connection to the service.
+    pub link: Link,
+}
+
+/// The connection to a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// The server was not asked yet.
+    Connecting,
+    /// Changes are seen as they happen.
+    Live,
+    /// The caller may not follow the events of the server, so that changes are seen after ten seconds.
+    Polling,
+    /// The server does not accept the token or the key, or there is none.
+    SignedOut,
+    /// The server cannot be reached.
+    Lost {
+        /// Since when, by the clock of the service.
+        since: Timestamp,
+        /// What went wrong.
+        cause: String,
+    },
+}
+
+/// What the thread has heard from the server.
+struct Heard {
+    changes: Changes,
+    /// How often all versions were raised at once.
+    rounds: u64,
+    link: Link,
+    zone: Option<Arc<str>>,
+    caller: Option<Arc<str>>,
+    /// How many milliseconds the clock of the server is ahead of this machine's.
+    ahead_ms: i64,
+}
+
+impl Service {
+    /// Watches the service for changes. On a server this starts a thread, which ends after the returned value is dropped.
+    ///
+    /// # Errors
+    /// When the thread cannot be started.
+    pub fn watch(&self) -> std::io::Result<Watch> {
+        let server = match &self.0 {
+            Place::Database(database) => return Ok(Watch(Source::Database(database.tidings.clone()))),
+            Place::Server(server) => server.clone(),
+        };
+        let heard = Arc::new(Mutex::new(Heard {
+            changes: Changes::default(),
+            rounds: 0,
+            link: Link::Connecting,
+            zone: None,
+            caller: None,
+            ahead_ms: 0,
+        }));
+        let follower =
+            Follower { server, heard: Arc::downgrade(&heard), last: None, is_introduced: false, tries: 0 };
+        thread::Builder::new().name("tidings-follow".into()).spawn(move || follower.run())?;
+        let (seen, counted) = ((Changes::default(), 0), Instant::now());
+        Ok(Watch(Source::Server { heard, seen, counted }))
+    }
+}
+
+impl Watch {
+    /// Returns the current state, without waiting for the service.
+    pub fn look(&mut self) -> Look {
+        match &mut self.0 {
+            Source::Database(tidings) => Look {
+                now: tidings.clock().now(),
+                changes: Changes::of(tidings),
+                zone: Some(tidings_core::analysis::zone(tidings).into()),
+                caller: None,
+                link: Link::Live,
+            },
+            Source::Server { heard, seen, counted } => {
+                let heard = lock(heard);
+                let (before, round) = std::mem::replace(seen, (heard.changes, heard.rounds));
+                if round != heard.rounds || counted.elapsed() >= COUNTS_EVERY {
+                    *counted = Instant::now();
+                } else {
+                    seen.0.counts = before.counts;
+                }
+                Look {
+                    now: heard.now(),
+                    changes: seen.0,
+                    zone: heard.zone.clone(),
+                    caller: heard.caller.clone(),
+                    link: heard.link.clone(),
+                }
+            }
+        }
+    }
+}
+
+fn lock(heard: &Mutex<Heard>) -> MutexGuard<'_, Heard> {
+    heard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Heard {
+    fn now(&self) -> Timestamp {
+        Clock::system().now() + self.ahead_ms
+    }
+}
+
+/// The thread that follows the events of a server.
+struct Follower {
+    server: Server,
+    /// Gone when the watch is dropped, which ends the thread.
+    heard: Weak<Mutex<Heard>>,
+    /// The numbers of the server that it sent last.
+    last: Option<Changes>,
+    /// Whether the zone and the clock of the server are known since the last connection.
+    is_introduced: bool,
+    /// How often the server was tried since the last stream that lasted.
+    tries: u32,
+}
+
+impl Follower {
+    fn run(mut self) {
+        while self.heard.strong_count() > 0 {
+            let began = Instant::now();
+            let ended = self.follow();
+            if began.elapsed() > PAUSES.1 {
+                self.tries = 0;
+            }
+            let pause = match ended {
+                Ok(()) => self.pause(),
+                Err(error @ (Error::Core(_) | Error::Refused(_))) => {
+                    let is_known = error.code() != Some(Code::BadToken);
+                    if let Err(error) = self.poll(if is_known { Link::Polling } else { Link::SignedOut }) {
+                        self.lose(&error);
+                    }
+                    POLL_EVERY
+                }
+                Err(error) => {
+                    self.lose(&error);
+                    self.pause()
+                }
+            };
+            thread::sleep(pause);
+        }
+    }
+
+    /// Follows the events until the stream ends.
+    ///
+    /// # Errors
+    /// When the server refuses them or cannot be reached, and when the connection is lost.
+    fn follow(&mut self) -> Result<()> {
+        let events = self.server.events(&["changes"])?;
+        self.introduce()?;
+        // What was changed while nobody listened is unknown, and another process may send other numbers.
+        self.last = None;
+        for event in events {
+            let event = event?;
+            if event.name != "changes" {
+                continue;
+            }
+            let changes = self.server.decode(event.data.as_bytes())?;
+            let last = self.last.replace(changes);
+            let heard = self.with(|heard| {
+                heard.link = Link::Live;
+                heard.raise(last.as_ref(), &changes);
+            });
+            if heard.is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has all data read again, if the server can be reached.
+    fn poll(&mut self, link: Link) -> Result<()> {
+        self.introduce()?;
+        self.with(|heard| {
+            heard.link = link;
+            heard.raise(None, &Changes::default());
+        });
+        Ok(())
+    }
+
+    /// Asks for the zone and the clock of the server, and who calls its operations, unless they are known.
+    fn introduce(&mut self) -> Result<()> {
+        if self.is_introduced {
+            return Ok(());
+        }
+        let asked = Clock::system().now();
+        let status = unless_refused(self.server.status())?;
+        let answered = Clock::system().now();
+        let caller = unless_refused(self.server.caller())?.flatten();
+        self.is_introduced = true;
+        self.with(|heard| {
+            if let Some(status) = status {
+                heard.zone = Some(status.zone.into());
+                heard.ahead_ms = status.now - (asked + (answered - asked) / 2);
+            }
+            heard.caller = caller;
+        });
+        Ok(())
+    }
+
+    fn lose(&mut self, error: &Error) {
+        self.is_introduced = false;
+        let cause = match error {
+            Error::Unreachable { cause, .. } => cause.clone(),
+            error => error.to_string(),
+        };
+        self.with(|heard| {
+            let since = match heard.link {
+                Link::Lost { since, .. } => since,
+                _ => heard.now(),
+            };
+            heard.link = Link::Lost { since, cause };
+        });
+    }
+
+    /// Changes what the watch sees; `None` if it is dropped.
+    fn with<T>(&self, change: impl FnOnce(&mut Heard) -> T) -> Option<T> {
+        self.heard.upgrade().map(|heard| change(&mut lock(&heard)))
+    }
+
+    /// Returns the pause before the next try: twice as long as the one before, up to half a minute. It is shortened at random,
+    /// so that not all programs come back at once.
+    fn pause(&mut self) -> Duration {
+        let pause = PAUSES.0.saturating_mul(1 << self.tries.min(5)).min(PAUSES.1);
+        self.tries = self.tries.saturating_add(1);
+        // Without random numbers the pause is only less spread.
+        let random = getrandom::u32().unwrap_or_default();
+        pause.mul_f64(1.0 - f64::from(random) / f64::from(u32::MAX) / 2.0)
+    }
+}
+
+impl Heard {
+    /// Raises the versions of the parts whose numbers are not those of `last`; of all parts without them.
+    fn raise(&mut self, last: Option<&Changes>, new: &Changes) {
+        let Changes { posts, notices, feedback, members, counts, terms, audit } = &mut self.changes;
+        let parts: [(&mut i64, fn(&Changes) -> i64); _] = [
+            (posts, |changes| changes.posts),
+            (notices, |changes| changes.notices),
+            (feedback, |changes| changes.feedback),
+            (members, |changes| changes.members),
+            (counts, |changes| changes.counts),
+            (terms, |changes| changes.terms),
+            (audit, |changes| changes.audit),
+        ];
+        for (version, number) in parts {
+            *version += i64::from(last.is_none_or(|last| number(last) != number(new)));
+        }
+        self.rounds += u64::from(last.is_none());
+    }
+}
+
+/// Returns the answer; `None` if the server refused it.
+fn unless_refused<T>(answer: Result<T>) -> Result<Option<T>> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(Error::Core(_) | Error::Refused(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl Server {
+    /// Returns who calls the operations: the id of a member, or `API key`; `None` for a guest.
+    fn caller(&self) -> Result<Option<Arc<str>>> {
+        match self.token() {
+            None => Ok(None),
+            Some(token) if token.starts_with(key::PREFIX) => Ok(Some("API key".into())),
+            Some(_) => Ok(Some(self.get::<UserInfo>(&["get_userinfo"], &[])?.user_id.into())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

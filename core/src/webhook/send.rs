@@ -1,0 +1,204 @@
+//! Sends a delivery over HTTP.
+
+use std::io::Read as _;
+use std::time::Duration;
+
+use ureq::http::Uri;
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use zeroize::Zeroizing;
+
+use super::{address, sign};
+use crate::clock::Timestamp;
+
+/// The time limit of connecting, and of each step after that.
+const STEP: Duration = Duration::from_secs(5);
+/// The time limit of an attempt.
+const WHOLE: Duration = Duration::from_secs(10);
+/// The number of bytes of an answer that are read, so that a receiver can end it normally.
+const ANSWER_MAX: u64 = 4 << 10;
+
+/// A delivery as it is sent.
+pub(super) struct Outgoing {
+    /// The id of the delivery.
+    pub(super) id: String,
+    pub(super) url: String,
+    /// The secrets that sign it.
+    pub(super) secrets: Vec<Zeroizing<String>>,
+    pub(super) body: String,
+    pub(super) at: Timestamp,
+}
+
+/// What sends deliveries. Tests have one without a network.
+pub(super) trait Transport: Send + Sync {
+    /// Sends a delivery. Blocks until the receiver has answered.
+    ///
+    /// # Errors
+    /// Why it failed, in a few words without the URL, which may contain a secret.
+    fn send(&self, outgoing: &Outgoing) -> Result<(), String>;
+}
+
+/// Sends over HTTP.
+pub(super) struct Http(ureq::Agent);
+
+impl Http {
+    pub(super) fn new(allows_private: bool) -> Self {
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .https_only(!allows_private)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            // A proxy could connect to any address.
+            .proxy(None)
+            .max_idle_connections(0)
+            .timeout_global(Some(WHOLE))
+            .timeout_resolve(Some(STEP))
+            .timeout_connect(Some(STEP))
+            .timeout_send_request(Some(STEP))
+            .timeout_send_body(Some(STEP))
+            .timeout_recv_response(Some(STEP))
+            .timeout_recv_body(Some(STEP))
+            .user_agent(concat!("tidings/", env!("CARGO_PKG_VERSION")))
+            .build();
+        let resolver = CheckedResolver { allows_private, resolver: DefaultResolver::default() };
+        Self(ureq::Agent::with_parts(config, DefaultConnector::new(), resolver))
+    }
+}
+
+impl Transport for Http {
+    fn send(&self, outgoing: &Outgoing) -> Result<(), String> {
+        let Outgoing { id, url, secrets, body, at } = outgoing;
+        let seconds = sign::seconds(*at);
+        let request = self
+            .0
+            .post(url)
+            .header("content-type", "application/json")
+            .header("webhook-id", id)
+            .header("webhook-timestamp", seconds.to_string())
+            .header("webhook-signature", sign::signatures(secrets, id, seconds, body));
+        let answer = request.send(body.as_str()).map_err(|error| reason(&error))?;
+        let status = answer.status();
+        // Its content has no meaning, so neither has an error.
+        let _ = answer.into_body().into_reader().take(ANSWER_MAX).read_to_end(&mut Vec::new());
+        if status.is_success() { Ok(()) } else { Err(format!("status {}", status.as_u16())) }
+    }
+}
+
+/// Returns a failure in a few words.
+fn reason(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::Timeout(_) => "no answer in time".to_owned(),
+        ureq::Error::HostNotFound => "the host was not found".to_owned(),
+        ureq::Error::RequireHttpsOnly(_) => "http:// is not allowed".to_owned(),
+        ureq::Error::ConnectionFailed => "the connection failed".to_owned(),
+        ureq::Error::Tls(_) | ureq::Error::Rustls(_) => format!("TLS failed: {error}"),
+        ureq::Error::Io(error) => error.to_string(),
+        ureq::Error::Other(error) if error.is::<PrivateAddress>() => error.to_string(),
+        _ => "the request failed".to_owned(),
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the host has a private address")]
+struct PrivateAddress;
+
+/// Resolves a host and checks its addresses. The connection goes to one of these addresses: it is not resolved again, so that
+/// a name server cannot answer the second time with another address.
+#[derive(Debug)]
+struct CheckedResolver {
+    allows_private: bool,
+    resolver: DefaultResolver,
+}
+
+impl Resolver for CheckedResolver {
+    fn resolve(
+        &self,
+        uri: &Uri,
+        config: &ureq::config::Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let found = self.resolver.resolve(uri, config, timeout)?;
+        if self.allows_private || found.iter().all(|found| address::is_public(found.ip())) {
+            Ok(found)
+        } else {
+            Err(ureq::Error::Other(PrivateAddress.into()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::testing::NOW;
+
+    fn outgoing(url: &str) -> Outgoing {
+        let (id, body) = ("6560c1a2ffeeddccbbaa0001".into(), "{}".into());
+        Outgoing { id, url: url.into(), secrets: vec![sign::generate()], body, at: NOW }
+    }
+
+    /// Answers one request, and returns it.
+    fn answering(answer: &'static str) -> (String, std::thread::JoinHandle<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/hook?key=1", listener.local_addr().unwrap());
+        let thread = std::thread::spawn(move || {
+            let (mut socket, _) = listener.accept().unwrap();
+            let mut request = Vec::new();
+            while !request.ends_with(b"{}") {
+                let mut part = [0; 4096];
+                let n = socket.read(&mut part).unwrap();
+                assert!(n > 0);
+                request.extend_from_slice(&part[..n]);
+            }
+            socket.write_all(answer.as_bytes()).unwrap();
+            String::from_utf8(request).unwrap()
+        });
+        (url, thread)
+    }
+
+    #[test]
+    fn a_delivery_is_a_signed_post_and_succeeds_with_a_status_2xx_only() {
+        let (url, receiver) = answering("HTTP/1.1 204 No Content\r\n\r\n");
+        let sent = outgoing(&url);
+        assert_eq!(Http::new(true).send(&sent), Ok(()));
+        let request = receiver.join().unwrap();
+        assert!(request.starts_with("POST /hook?key=1 HTTP/1.1\r\n"), "{request}");
+        let signature = sign::signatures(&sent.secrets, &sent.id, 1_795_163_760, "{}");
+        for header in [
+            "webhook-id: 6560c1a2ffeeddccbbaa0001".to_owned(),
+            "webhook-timestamp: 1795163760".to_owned(),
+            format!("webhook-signature: {signature}"),
+            "content-type: application/json".to_owned(),
+        ] {
+            assert!(request.contains(&format!("\r\n{header}\r\n")), "{header}\n{request}");
+        }
+        for (answer, expected) in [
+            ("HTTP/1.1 500 Oops\r\ncontent-length: 0\r\n\r\n", "status 500"),
+            (
+                "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n",
+                "status 302",
+            ),
+            ("nonsense\r\n\r\n", "the request failed"),
+        ] {
+            let (url, receiver) = answering(answer);
+            assert_eq!(Http::new(true).send(&outgoing(&url)), Err(expected.into()));
+            receiver.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_private_address_is_refused_without_a_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"] {
+            let refused = Http::new(false).send(&outgoing(&format!("https://{host}:{port}/")));
+            assert_eq!(refused, Err("the host has a private address".into()), "{host}");
+        }
+        let plain = Http::new(false).send(&outgoing(&format!("http://127.0.0.1:{port}/")));
+        assert_eq!(plain, Err("http:// is not allowed".into()));
+        assert!(listener.accept().is_err(), "nothing has connected");
+    }
+}

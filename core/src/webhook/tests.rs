@@ -1,0 +1,389 @@
+//! Tests of webhooks, with a receiver in memory.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+
+use super::send::{Outgoing, Transport};
+use super::worker::{DELAYS, Worker};
+use super::*;
+use crate::account::key;
+use crate::admin;
+use crate::audit::{self, AuditQuery};
+use crate::clock::SECOND_MS;
+use crate::config::Config;
+use crate::feedback;
+use crate::testing::{NOW, Service, service, service_with};
+
+/// What a receiver got: the id, the URL, the body and the number of secrets.
+type Received = (String, String, Value, usize);
+
+/// Receivers that accept all requests, except those to URLs that contain `down`.
+#[derive(Default)]
+struct Receivers(Mutex<Vec<Received>>);
+
+impl Transport for Receivers {
+    fn send(&self, outgoing: &Outgoing) -> Result<(), String> {
+        let Outgoing { id, url, secrets, body, .. } = outgoing;
+        if url.contains("down") {
+            return Err("status 503".into());
+        }
+        let body = serde_json::from_str(body).unwrap();
+        self.0.lock().unwrap().push((id.clone(), url.clone(), body, secrets.len()));
+        Ok(())
+    }
+}
+
+impl Receivers {
+    fn take(&self) -> Vec<Received> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+
+    /// Returns the types and the titles of the notices, or the texts of the feedback.
+    fn texts(&self) -> Vec<String> {
+        let text = |(_, _, body, _): Received| {
+            let data = &body["data"];
+            let text = data.get("title").or_else(|| data.get("post")).or_else(|| data.get("webhook"));
+            format!("{} {}", body["type"].as_str().unwrap(), text.unwrap().as_str().unwrap())
+        };
+        self.take().into_iter().map(text).collect()
+    }
+}
+
+fn worker(tidings: &Tidings) -> (Worker, Arc<Receivers>) {
+    let receivers = Arc::new(Receivers::default());
+    let transport: Arc<dyn Transport> = Arc::<Receivers>::clone(&receivers);
+    (Worker::new(&tidings.0.store, tidings.clock(), transport, Arc::default()), receivers)
+}
+
+fn hook(tidings: &Tidings, name: &str) -> WebhookSecret {
+    let draft =
+        Draft { name: name.into(), url: format!("https://{name}.example.org/"), events: Event::ALL.into() };
+    add(tidings, &Caller::Operator, &draft).unwrap()
+}
+
+fn publish(tidings: &Tidings, title: &str, change: impl FnOnce(&mut notice::Draft)) -> String {
+    let mut draft =
+        notice::Draft { title: Some(title.into()), post: Some("Text".into()), ..notice::Draft::default() };
+    change(&mut draft);
+    notice::insert(tidings, &Caller::Operator, &draft).unwrap().id.to_string()
+}
+
+fn edit(tidings: &Tidings, id: &str, activation: i64) {
+    let draft = notice::Draft { activation: Some(activation), ..notice::Draft::default() };
+    notice::update(tidings, &Caller::Operator, id, &draft).unwrap();
+}
+
+fn send_feedback(service: &Service, caller: &Caller, text: &str) {
+    let draft = feedback::Draft { kind: None, post: Some(text.into()) };
+    feedback::send(service, caller, None, &draft).unwrap();
+}
+
+fn waiting(tidings: &Tidings) -> Vec<(String, DeliveryState, i64)> {
+    let listed = deliveries(tidings, &Caller::Operator).unwrap().deliveries.into_iter();
+    listed.map(|delivery| (delivery.event, delivery.state, delivery.attempts)).collect()
+}
+
+fn refusal<T>(result: Result<T>) -> String {
+    let error = result.err().unwrap();
+    if matches!(error, Error::BadRequest(_)) { error.message().into_owned() } else { error.to_string() }
+}
+
+#[test]
+fn a_notice_and_feedback_arrive_once_as_they_are_read_by_administrators() {
+    let service = service();
+    let ann = service.member("ann");
+    publish(&service, "Before", |_| {});
+    let (mut worker, receivers) = worker(&service);
+    hook(&service, "one");
+    worker.settle();
+    assert_eq!(receivers.texts(), [] as [String; 0], "it happened before the webhook was added");
+
+    let id = publish(&service, "Library", |draft| draft.topic = Some("sea".into()));
+    send_feedback(&service, &ann, "Too loud");
+    worker.settle();
+    let received = receivers.take();
+    let (first, second) = (&received[0], &received[1]);
+    assert_eq!((received.len(), first.1.as_str(), first.3), (2, "https://one.example.org/", 1));
+    assert_eq!(
+        first.2,
+        serde_json::json!({
+            "type": "notice.published",
+            "timestamp": NOW.to_string(),
+            "data": {
+                "_id": id, "title": "Library", "post": "Text", "view": 0, "date": NOW.to_string(), "activation": 1,
+                "visible_from": null, "visible_until": null, "pinned": 0, "topic": "sea", "members_only": 0,
+            },
+        })
+    );
+    let listed = feedback::list(&service, &Caller::Operator).unwrap().feedback_list;
+    assert_eq!(second.2["data"], serde_json::to_value(&listed[0]).unwrap());
+    assert_ne!(first.0, second.0);
+    worker.settle();
+    assert!(receivers.take().is_empty() && waiting(&service).is_empty());
+}
+
+#[test]
+fn a_notice_is_announced_when_guests_see_it_for_the_first_time() {
+    let service = service();
+    let (mut worker, receivers) = worker(&service);
+    hook(&service, "one");
+    let later = (NOW + 60_000).to_string();
+    publish(&service, "Later", |draft| draft.visible_from = Some(later.clone()));
+    publish(&service, "Never", |draft| {
+        draft.visible_from = Some(later);
+        draft.visible_until = Some((NOW + 61_000).to_string());
+        draft.activation = Some(0);
+    });
+    publish(&service, "Members", |draft| draft.members_only = Some(1));
+    let hidden = publish(&service, "Hidden", |draft| draft.activation = Some(0));
+    worker.settle();
+    assert!(receivers.texts().is_empty());
+    edit(&service, &hidden, 1);
+    edit(&service, &hidden, 0);
+    edit(&service, &hidden, 1);
+    worker.settle();
+    assert_eq!(receivers.texts(), ["notice.published Hidden"]);
+    service.clock().advance(60_000);
+    worker.settle();
+    worker.settle();
+    assert_eq!(receivers.texts(), ["notice.published Later"]);
+    // Saved drafts publish too.
+    let fields =
+        notice::Draft { title: Some("Draft".into()), post: Some("P".into()), ..notice::Draft::default() };
+    let draft = notice::save_draft(&service, &Caller::Operator, None, None, &fields).unwrap();
+    notice::publish_draft(&service, &Caller::Operator, &draft.id.to_string()).unwrap();
+    let (mut other, received) = self::worker(&service);
+    other.settle();
+    assert_eq!(received.texts(), ["notice.published Draft"]);
+}
+
+#[test]
+fn two_servers_send_a_delivery_once() {
+    let service = service();
+    let beside = service.beside();
+    hook(&service, "one");
+    let later = (NOW + 1_000).to_string();
+    publish(&service, "Later", |draft| draft.visible_from = Some(later));
+    publish(&beside, "Now", |_| {});
+    let ((mut one, first), (mut two, second)) = (worker(&service), worker(&beside));
+    if service.is_on_server() {
+        one.pass().unwrap();
+        two.pass().unwrap();
+        assert!(second.take().is_empty(), "the other one has the lease");
+    }
+    one.settle();
+    one.release();
+    service.clock().advance(5_000);
+    two.settle();
+    one.settle();
+    let mut texts = [first.texts(), second.texts()].concat();
+    texts.sort_unstable();
+    assert_eq!(texts, ["notice.published Later", "notice.published Now"]);
+}
+
+#[test]
+fn a_receiver_that_fails_is_tried_again_given_up_and_sent_to_again() {
+    let service = service();
+    let (mut worker, receivers) = worker(&service);
+    hook(&service, "down");
+    hook(&service, "up");
+    publish(&service, "Library", |_| {});
+    worker.settle();
+    assert_eq!(receivers.texts(), ["notice.published Library"]);
+    for (attempts, seconds) in (1..).zip(DELAYS) {
+        let listed = deliveries(&service, &Caller::Operator).unwrap().deliveries;
+        let wait = listed[0].next_attempt.unwrap() - service.clock().now();
+        assert!(
+            (seconds * SECOND_MS..=seconds * SECOND_MS * 6 / 5).contains(&wait),
+            "{seconds} s: {wait} ms"
+        );
+        assert_eq!(waiting(&service), [("notice.published".into(), DeliveryState::Pending, attempts)]);
+        assert_eq!((listed[0].webhook.as_str(), listed[0].error.as_deref()), ("down", Some("status 503")));
+        service.clock().advance(wait - 1);
+        worker.settle();
+        assert_eq!(waiting(&service)[0].2, attempts, "it is not due yet");
+        service.clock().advance(1);
+        worker.settle();
+    }
+    assert_eq!(waiting(&service), [("notice.published".into(), DeliveryState::Dead, 8)]);
+    let listed = list(&service, &Caller::Operator).unwrap().webhooks;
+    assert_eq!((listed[0].name.as_str(), listed[0].pending, listed[0].dead), ("down", 0, 1));
+    let dead = deliveries(&service, &Caller::Operator).unwrap().deliveries.remove(0);
+    assert_eq!(dead.next_attempt, None);
+
+    assert_eq!(refusal(retry(&service, &Caller::Operator, "nothing")), "Not found");
+    retry(&service, &Caller::Operator, &dead.id).unwrap();
+    let (mut repaired, received) = self::worker(&service);
+    service
+        .store()
+        .write(Isolation::Alone, |tx| {
+            tx.run("UPDATE webhook SET url = 'https://repaired.example.org/' WHERE name = 'down'", &[])
+        })
+        .unwrap();
+    worker.release();
+    repaired.settle();
+    let again = received.take();
+    assert_eq!((again.len(), &again[0].0), (1, &dead.id), "the id is the same");
+    assert!(waiting(&service).is_empty());
+}
+
+#[test]
+fn a_delivery_that_the_database_could_not_read_is_sent_later() {
+    let service = service();
+    let (mut worker, receivers) = worker(&service);
+    hook(&service, "one");
+    send_feedback(&service, &service.member("ann"), "Too loud");
+    let run = |sql: &'static str| {
+        service.store().write(Isolation::Alone, move |tx| tx.run(sql, &[])).unwrap();
+    };
+    run("ALTER TABLE feedback RENAME TO moved");
+    assert!(worker.pass().is_err());
+    run("ALTER TABLE moved RENAME TO feedback");
+    worker.settle();
+    assert_eq!(receivers.texts(), ["feedback.created Too loud"]);
+}
+
+#[test]
+fn an_attempt_for_a_removed_webhook_does_not_end_a_later_delivery() {
+    let service = service();
+    let (mut worker, receivers) = worker(&service);
+    hook(&service, "one");
+    publish(&service, "First", |_| {});
+    worker.pass().unwrap();
+    worker.receive();
+    // The row of the next delivery has the key of the removed one.
+    remove(&service, &Caller::Operator, "one").unwrap();
+    hook(&service, "two");
+    publish(&service, "Second", |_| {});
+    worker.settle();
+    assert_eq!(receivers.texts(), ["notice.published First", "notice.published Second"]);
+}
+
+#[test]
+fn what_was_given_up_is_removed_after_30_days() {
+    let service = service();
+    hook(&service, "down");
+    publish(&service, "Library", |_| {});
+    let give_up = |tx: &mut dyn crate::store::Tx| {
+        let mut row = tx.one("SELECT webhook, id FROM webhook_delivery", &[])?;
+        outbox::give_up(tx, &row.take::<String>(0)?, &row.take::<String>(1)?, "status 503", NOW)
+    };
+    service.store().write(Isolation::Alone, give_up).unwrap();
+    let prune = |now: Timestamp| {
+        service.store().write(Isolation::Alone, move |tx| outbox::prune(tx, now, 100)).unwrap();
+        waiting(&service).len()
+    };
+    assert_eq!((prune(NOW + 30 * DAY_MS - 1), prune(NOW + 30 * DAY_MS)), (1, 0));
+}
+
+#[test]
+fn if_too_many_wait_the_oldest_is_given_up() {
+    let service = service();
+    let hook = hook(&service, "down");
+    service
+        .store()
+        .write(Isolation::Alone, move |tx| {
+            for n in 0..outbox::PENDING_MAX + 2 {
+                outbox::insert(tx, &hook.id, PING, &n.to_string(), Some("{}"), NOW)?;
+                // The same event again.
+                outbox::insert(tx, &hook.id, PING, &n.to_string(), Some("{}"), NOW)?;
+            }
+            Ok::<_, StoreError>(())
+        })
+        .unwrap();
+    let hook = &list(&service, &Caller::Operator).unwrap().webhooks[0];
+    assert_eq!((hook.pending, hook.dead), (outbox::PENDING_MAX, 2));
+}
+
+#[test]
+fn a_replaced_secret_also_signs_for_a_day() {
+    let service = service();
+    let (mut worker, receivers) = worker(&service);
+    let first = hook(&service, "one");
+    let second = rotate(&service, &Caller::Operator, "one").unwrap();
+    assert_eq!(first.id, second.id);
+    assert_ne!(*first.secret, *second.secret);
+    let mut secrets = || {
+        test(&service, &Caller::Operator, "one").unwrap();
+        worker.settle();
+        receivers.take()[0].3
+    };
+    assert_eq!(secrets(), 2);
+    service.clock().advance(DAY_MS);
+    assert_eq!(secrets(), 1);
+    let shown = serde_json::to_string(&list(&service, &Caller::Operator).unwrap()).unwrap();
+    assert!(!shown.contains("whsec_"), "{shown}");
+    let trail = audit::list(&service, &Caller::Operator, &AuditQuery::default()).unwrap();
+    assert!(!format!("{trail:?}").contains("whsec_"));
+}
+
+#[test]
+fn feedback_of_a_removed_member_does_not_name_them() {
+    let service = service();
+    let (mut worker, receivers) = worker(&service);
+    let ann = service.member("ann");
+    hook(&service, "one");
+    send_feedback(&service, &ann, "Too loud");
+    admin::remove_user(&service, &Caller::Operator, "ann").unwrap();
+    worker.settle();
+    assert_eq!(receivers.take()[0].2["data"]["author"], "removed");
+}
+
+#[test]
+fn webhooks_have_rules_and_a_scope() {
+    let service = service();
+    let draft = |name: &str, url: &str, events: &[Event]| Draft {
+        name: name.into(),
+        url: url.into(),
+        events: events.into(),
+    };
+    let added = |draft: &Draft| add(&service, &Caller::Operator, draft);
+    let (url, all) = ("https://example.org/", Event::ALL);
+    assert_eq!(refusal(added(&draft("", url, all))), NAME_RULE.message());
+    assert_eq!(refusal(added(&draft("one", "nowhere", all))), URL_RULE.message());
+    assert!(refusal(added(&draft("one", "http://example.org/", all))).contains("webhook-private"));
+    assert_eq!(refusal(added(&draft("one", url, &[]))), NO_EVENT.message());
+    for n in 0..WEBHOOKS_MAX {
+        added(&draft(&format!("hook {n}"), url, all)).unwrap();
+        assert!(n > 0 || refusal(added(&draft("hook 0", url, all))).contains("another webhook"));
+    }
+    assert_eq!(refusal(added(&draft("one more", url, all))), TOO_MANY.message());
+    remove(&service, &Caller::Operator, "hook 0").unwrap();
+    assert_eq!(refusal(remove(&service, &Caller::Operator, "hook 0")), "Not found");
+    assert_eq!(refusal(rotate(&service, &Caller::Operator, "hook 0").map(drop)), "Not found");
+    assert_eq!(refusal(test(&service, &Caller::Operator, "hook 0")), "Not found");
+
+    let key = |scope| {
+        let draft = key::Draft { name: format!("{scope}"), scopes: vec![scope], expires: None };
+        Caller::token(key::add(&service, &Caller::Operator, &draft).unwrap().key.as_str())
+    };
+    assert!(list(&service, &key(Scope::Webhooks)).is_ok());
+    for refused in
+        [list(&service, &key(Scope::Notices)).map(drop), list(&service, &service.member("ben")).map(drop)]
+    {
+        assert_eq!(refused.unwrap_err().to_string(), "Not admin");
+    }
+
+    let allowed = service_with(Config { webhook_private: true, ..Config::default() });
+    add(&allowed, &Caller::Operator, &draft("one", "http://10.0.0.1/", all)).unwrap();
+}
+
+#[test]
+fn a_change_that_fails_announces_nothing() {
+    let service = service();
+    let (mut worker, receivers) = worker(&service);
+    hook(&service, "one");
+    let bad = notice::Draft { title: Some("T".into()), ..notice::Draft::default() };
+    assert!(notice::insert(&service, &Caller::Operator, &bad).is_err());
+    let id = publish(&service, "Hidden", |draft| draft.activation = Some(0));
+    let bad = notice::Draft {
+        activation: Some(1),
+        visible_from: Some(NOW.to_string()),
+        visible_until: Some((NOW - 1).to_string()),
+        ..notice::Draft::default()
+    };
+    assert!(notice::update(&service, &Caller::Operator, &id, &bad).is_err());
+    worker.settle();
+    assert!(receivers.take().is_empty());
+}

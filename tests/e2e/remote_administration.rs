@@ -1,0 +1,297 @@
+//! Administration over HTTP: what the command line does on the machine of the database, with a token or an API key.
+
+use serde_json::{Value, json};
+use tidings_tests::{Answer, Caller, PASSWORD, Server};
+
+mod lines;
+mod live;
+
+/// A server with an administrator, a member, a key with every scope and a key that may do none of this.
+struct World {
+    server: Server,
+    boss: Caller,
+    ann: Caller,
+    key: Caller,
+    weak: Caller,
+}
+
+impl World {
+    fn new() -> Self {
+        let server = Server::start();
+        let (boss, ann) = (server.admin(), server.member("ann"));
+        let key = |name: &str, scopes: Value| {
+            let made = boss.post("/add_key", json!({ "name": name, "scopes": scopes })).succeeded();
+            server.anyone().with_token(name, made.text("/key"))
+        };
+        let all = json!(["posts", "acts:import", "feedback", "members", "analytics:read", "audit:read"]);
+        let (key, weak) = (key("key", all), key("weak", json!(["front"])));
+        Self { server, boss, ann, key, weak }
+    }
+
+    /// Asserts that the caller without a token, the member and the key without the scope are refused.
+    fn refused(&self, ask: impl Fn(&Caller) -> Answer) {
+        for (caller, outcome, code) in [
+            (&self.server.anyone(), "401 bad token", "bad_token"),
+            (&self.ann, "403 Not admin", "not_admin"),
+            (&self.weak, "403 Not admin", "missing_scope"),
+        ] {
+            let answer = ask(caller);
+            assert_eq!(
+                (answer.outcome().as_str(), &answer.body["code"]),
+                (outcome, &json!(code)),
+                "{answer:?}"
+            );
+        }
+    }
+
+    /// Asserts that only people do this: neither a caller whom [`World::refused`] names nor any key.
+    fn refused_to_keys(&self, ask: impl Fn(&Caller) -> Answer) {
+        assert_eq!(ask(&self.server.anyone()).outcome(), "401 bad token");
+        for caller in [&self.ann, &self.weak, &self.key] {
+            let answer = ask(caller);
+            assert_eq!(
+                (answer.outcome().as_str(), &answer.body["code"]),
+                ("403 Not admin", &json!("not_admin"))
+            );
+        }
+    }
+
+    /// Returns the latest record of the audit trail: who did what to what, and how.
+    fn latest(&self) -> String {
+        let listed = self.boss.get("/get_audit?limit=1").succeeded();
+        let texts = ["actor_kind", "actor", "surface", "action", "subject", "after"];
+        let texts = texts.map(|name| listed.body["audit"][0][name].as_str().unwrap().to_owned());
+        texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Returns the JSON that a command prints, without its result.
+    fn cli(&self, args: &[&str]) -> Value {
+        self.server.cli([&["--json"], args].concat()).succeeded().json()
+    }
+}
+
+#[test]
+fn members_are_listed_and_read_as_on_the_command_line() {
+    let world = World::new();
+    let World { server, boss, key, .. } = &world;
+    let _ = server.member("Kim-2");
+    for caller in [boss, key] {
+        assert_eq!(caller.get("/get_members").succeeded().body, world.cli(&["member", "list"]));
+        let first = caller.get("/get_members?limit=2").succeeded();
+        assert_eq!(first.column("members", "user_id"), ["admin", "ann"]);
+        let second = caller.get(&format!("/get_members?limit=2&after={}", first.text("/next"))).succeeded();
+        assert_eq!(
+            (second.column("members", "user_id"), &second.body["next"]),
+            (vec!["Kim-2".into()], &json!(null))
+        );
+        let found = caller.get("/get_members?search=KIM").succeeded();
+        assert_eq!(found.column("members", "user_id"), ["Kim-2"]);
+        assert_eq!(caller.get("/get_member/ANN").succeeded().body, world.cli(&["member", "show", "ann"]));
+        let lists = caller.get("/get_member_lists/ann/0").succeeded();
+        assert_eq!(lists.body, world.cli(&["member", "lists", "ann"]));
+        for path in ["/get_member/nobody", "/get_member_lists/nobody/0"] {
+            assert_eq!(caller.get(path).outcome(), "404 Not found");
+        }
+        for (path, field) in [
+            ("/get_members?limit=0", "limit"),
+            ("/get_members?limit=1001", "limit"),
+            ("/get_member_lists/ann/5", "type_num"),
+        ] {
+            let refused = caller.get(path);
+            assert_eq!(
+                (refused.outcome().as_str(), &refused.body["field"]),
+                ("400 bad request", &json!(field))
+            );
+        }
+    }
+    for path in ["/get_members", "/get_member/ann", "/get_member_lists/ann/0", "/get_roster", "/get_admins"] {
+        world.refused(|caller| caller.get(path));
+    }
+}
+
+#[test]
+fn the_data_of_a_member_is_changed_on_the_record() {
+    let world = World::new();
+    let World { boss, ann, key, .. } = &world;
+    let nickname =
+        |caller: &Caller| caller.post("/change_member_nickname/ann", json!({ "new_nickname": "Annie" }));
+    world.refused(nickname);
+    assert_eq!(nickname(key).outcome(), "200 success");
+    assert_eq!(world.latest(), "key key http member.nickname ann");
+    assert_eq!(ann.get("/get_userinfo").text("/nickname"), "Annie");
+    let wrong = boss.post("/change_member_nickname/ann", json!({ "new_nickname": " " }));
+    assert_eq!(wrong.outcome(), "200 rewrite_nickname");
+
+    let auto_login = |caller: &Caller| caller.get("/update_member_auto_login/ann/1");
+    world.refused(auto_login);
+    assert_eq!(auto_login(boss).outcome(), "200 success");
+    assert_eq!(world.latest(), "member admin http member.auto_login ann 1");
+    assert_eq!(ann.get("/get_userinfo").body["auto_login"], 1);
+    assert_eq!(boss.get("/update_member_auto_login/ann/2").body["field"], "auto_login");
+
+    let _ = ann.post("/search_logging", json!({ "search": "library" })).succeeded();
+    let reset = |caller: &Caller| caller.get("/reset_member_measurement/ann");
+    world.refused(reset);
+    assert_eq!(ann.get("/get_specific_userinfo/3").list("search_list").len(), 1);
+    assert_eq!(reset(key).outcome(), "200 success");
+    assert_eq!(world.latest(), "key key http member.reset ann");
+    assert!(ann.get("/get_specific_userinfo/3").list("search_list").is_empty());
+    for answer in [
+        boss.post("/change_member_nickname/nobody", json!({ "new_nickname": "N" })),
+        boss.get("/update_member_auto_login/nobody/1"),
+        boss.get("/reset_member_measurement/nobody"),
+    ] {
+        assert_eq!(answer.outcome(), "404 Not found");
+    }
+}
+
+#[test]
+fn people_set_passwords_and_reset_second_factors_and_keys_do_not() {
+    let world = World::new();
+    let World { server, boss, ann, .. } = &world;
+    let set = |caller: &Caller, id: &str, pw: &str| {
+        caller.post(&format!("/set_member_password/{id}"), json!({ "new_pw": pw }))
+    };
+    world.refused_to_keys(|caller| set(caller, "ann", "a new password"));
+    let wrong = set(boss, "ann", "short");
+    assert_eq!((wrong.outcome().as_str(), &wrong.body["field"]), ("200 wrong user info", &json!("new_pw")));
+    assert_eq!(set(boss, "nobody", "a new password").outcome(), "404 Not found");
+    assert_eq!(set(boss, "ann", "a new password").outcome(), "200 success");
+    assert_eq!(world.latest(), "member admin http member.password ann");
+    assert_eq!(ann.get("/get_userinfo").outcome(), "200 not found", "the member is signed out");
+    let sign_in = |pw: &str| server.anyone().post("/sign_in", json!({ "id": "ann", "pw": pw }));
+    assert_eq!(sign_in(PASSWORD).outcome(), "200 incorrect pw");
+    let ann = server.anyone().with_token("ann", sign_in("a new password").succeeded().text("/access_token"));
+
+    let secret = ann.post("/begin_otp", json!({ "pw": "a new password" })).succeeded().text("/secret");
+    let otp = json!({ "otp": tidings_tests::totp::code(&secret, 0) });
+    let _ = ann.post("/enable_otp", otp).succeeded();
+    for caller in [&world.key, &world.weak, &ann] {
+        assert_eq!(caller.get("/reset_member_otp/ann").outcome(), "403 Not admin");
+    }
+    assert_eq!(sign_in("a new password").outcome(), "200 otp required");
+    assert_eq!(boss.get("/reset_member_otp/ann").outcome(), "200 success");
+    assert_eq!(world.latest(), "member admin http member.otp_reset ann");
+    assert_eq!(sign_in("a new password").outcome(), "200 success");
+    assert_eq!(boss.get("/reset_member_otp/ann").outcome(), "400 bad request");
+    assert_eq!(boss.get("/reset_member_otp/nobody").outcome(), "404 Not found");
+}
+
+#[test]
+fn people_make_administrators_and_the_last_one_stays() {
+    let world = World::new();
+    let World { boss, ann, key, .. } = &world;
+    assert_eq!(boss.get("/get_admins").succeeded().body, world.cli(&["admin", "list"]));
+    assert_eq!(key.get("/get_admins").succeeded().column("admins", "user_id"), ["admin"]);
+    for path in ["/grant_admin/ann", "/revoke_admin/admin"] {
+        world.refused_to_keys(|caller| caller.get(path));
+    }
+    let last = boss.get("/revoke_admin/admin");
+    assert_eq!(
+        (last.outcome().as_str(), &last.body["code"]),
+        ("409 last administrator", &json!("last_administrator"))
+    );
+    assert_eq!(boss.get("/grant_admin/nobody").outcome(), "404 Not found");
+    for _ in 0..2 {
+        assert_eq!(boss.get("/grant_admin/ANN").outcome(), "200 success");
+        assert_eq!(world.latest(), "member admin http admin.grant ann");
+    }
+    assert_eq!(ann.get("/check_admin").outcome(), "200 success");
+    assert_eq!(ann.get("/revoke_admin/admin").outcome(), "200 success");
+    assert_eq!(boss.get("/revoke_admin/ann").outcome(), "403 Not admin");
+    let trail = ann.get("/get_audit?limit=1").succeeded();
+    assert_eq!(
+        (trail.text("/audit/0/actor"), trail.text("/audit/0/action")),
+        ("ann".into(), "admin.revoke".into())
+    );
+    assert_eq!(ann.get("/revoke_admin/nobody").outcome(), "404 Not found");
+}
+
+#[test]
+fn the_data_of_a_member_is_downloaded_by_people_on_the_record() {
+    let world = World::new();
+    let World { boss, ann, .. } = &world;
+    let _ = ann.post("/send_feedback", json!({ "post": "Hello" })).succeeded();
+    let before = world.latest();
+    world.refused_to_keys(|caller| caller.get("/get_member_data/ann"));
+    assert_eq!(boss.get("/get_member_data/nobody").outcome(), "404 Not found");
+    assert_eq!(world.latest(), before, "who is refused leaves no record");
+    let data = boss.get("/get_member_data/ANN").succeeded();
+    assert_eq!(data.header("content-disposition"), "attachment; filename=\"ann.json\"");
+    assert_eq!((data.text("/account/_id"), data.text("/feedback/0/post")), ("ann".into(), "Hello".into()));
+    assert_eq!(world.latest(), "member admin http member.export ann");
+    let head = boss.request("HEAD", "/get_member_data/ann").send();
+    assert_eq!(head.status, 405, "it would leave a record");
+}
+
+#[test]
+fn feedback_and_posts_are_listed_in_pages() {
+    let world = World::new();
+    let World { server, boss, ann, key, .. } = &world;
+    for n in 0..3 {
+        let _ = ann.post("/send_feedback", json!({ "post": format!("text {n}") })).succeeded();
+    }
+    let all = boss.get("/get_all_feedback").succeeded().body["feedback_list"].clone();
+    assert_eq!(key.get("/get_feedback?all=1").succeeded().body["feedback"], all);
+    let done = all[1]["_id"].as_str().unwrap();
+    let _ = boss.get(&format!("/update_feedback/{done}/0")).succeeded();
+    let open = key.get("/get_feedback?limit=1").succeeded();
+    assert_eq!(open.column("feedback", "post"), ["text 2"]);
+    let rest = key.get(&format!("/get_feedback?all=0&after={}", open.text("/next"))).succeeded();
+    assert_eq!((rest.column("feedback", "post"), &rest.body["next"]), (vec!["text 0".into()], &json!(null)));
+    for (query, outcome) in
+        [("all=2", "400 bad request"), ("limit=0", "400 bad request"), ("after=x", "404 Not found")]
+    {
+        assert_eq!(boss.get(&format!("/get_feedback?{query}")).outcome(), outcome, "{query}");
+    }
+    world.refused(|caller| caller.get("/get_feedback"));
+
+    for (title, topic) in [("One", "news"), ("Two", "sport"), ("Three", "news")] {
+        let mut post = tidings_tests::sample::post(title);
+        post["topic"] = json!([topic]);
+        let _ = boss.post("/insert_post", post).succeeded();
+    }
+    let anyone = server.anyone();
+    assert_eq!(anyone.get("/get_posts").succeeded().body, world.cli(&["post", "list"]));
+    assert_eq!(anyone.get("/get_posts?topic=sport").succeeded().column("posts", "title"), ["Two"]);
+    let first = anyone.get("/get_posts?limit=2").succeeded();
+    let rest = anyone.get(&format!("/get_posts?limit=2&next={}", first.text("/next"))).succeeded();
+    assert_eq!(
+        (first.list("posts").len(), rest.list("posts").len(), &rest.body["next"]),
+        (2, 1, &json!(null))
+    );
+    for (query, field) in [("limit=0", "limit"), ("limit=1001", "limit"), ("next=x", "next")] {
+        assert_eq!(anyone.get(&format!("/get_posts?{query}")).body["field"], field);
+    }
+}
+
+#[test]
+fn the_weights_of_the_feed_are_read_pinned_and_unpinned() {
+    let world = World::new();
+    let World { boss, key, .. } = &world;
+    let pin =
+        |caller: &Caller, weights: Value| caller.post("/pin_feed_weights", json!({ "weights": weights }));
+    for path in ["/get_feed_weights", "/learn_feed_weights", "/unpin_feed_weights"] {
+        world.refused(|caller| caller.get(path));
+    }
+    world.refused(|caller| pin(caller, json!({ "topic": 0.5 })));
+    assert_eq!(boss.get("/get_feed_weights").succeeded().body, world.cli(&["feed", "weights"]));
+    let pinned = pin(key, json!({ "topic": 0.5, "fresh": 2 })).succeeded();
+    assert_eq!((pinned.text("/in_use"), &pinned.body["weights"]["fresh"]), ("pinned".into(), &json!(2.0)));
+    assert!(world.latest().starts_with("key key http feed.pin {\"topic\":0.5,"), "{}", world.latest());
+    for (weights, field) in [
+        (json!({ "other": 1 }), "signal"),
+        (json!({ "topic": -1 }), "weight"),
+        (json!({ "topic": "x" }), "weights"),
+    ] {
+        let refused = pin(boss, weights);
+        assert_eq!((refused.outcome().as_str(), &refused.body["field"]), ("400 bad request", &json!(field)));
+    }
+    assert_eq!(
+        boss.get("/learn_feed_weights").succeeded().body["learned"],
+        json!(null),
+        "there are too few acts"
+    );
+    assert_eq!(boss.get("/unpin_feed_weights").succeeded().text("/in_use"), "settings");
+    assert_eq!(world.latest(), "member admin http feed.unpin");
+}

@@ -1,0 +1,125 @@
+//! A receiver of webhooks: a small HTTP server that keeps what it gets.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
+
+use data_encoding::BASE64;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde_json::Value;
+use sha2::Sha256;
+
+/// A request that a receiver got.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// The headers, with names in lower case.
+    headers: Vec<(String, String)>,
+    body: String,
+}
+
+/// A receiver on a free port of this machine. It runs until the end of the process.
+#[derive(Debug)]
+pub struct Receiver {
+    address: SocketAddr,
+    state: Arc<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    status: AtomicU16,
+    deliveries: Mutex<Vec<Delivery>>,
+}
+
+impl Receiver {
+    /// Starts a receiver that answers with this status.
+    ///
+    /// # Panics
+    /// When there is no free port.
+    pub fn start(status: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = Arc::new(State { status: status.into(), deliveries: Mutex::default() });
+        let shared = Arc::clone(&state);
+        std::thread::spawn(move || {
+            for socket in listener.incoming().flatten() {
+                // A server that was killed leaves an incomplete request.
+                let _ = shared.answer(socket);
+            }
+        });
+        Self { address, state }
+    }
+
+    /// Returns its address.
+    pub fn url(&self) -> String {
+        format!("http://{}/hook", self.address)
+    }
+
+    /// Sets the status of later answers.
+    pub fn answer_with(&self, status: u16) {
+        self.state.status.store(status, Ordering::Release);
+    }
+
+    /// Returns what it got, oldest first.
+    ///
+    /// # Panics
+    /// When a test has panicked before.
+    pub fn deliveries(&self) -> Vec<Delivery> {
+        self.state.deliveries.lock().unwrap().clone()
+    }
+}
+
+impl State {
+    fn answer(&self, socket: TcpStream) -> std::io::Result<()> {
+        let mut reader = BufReader::new(socket);
+        let (mut line, mut headers) = (String::new(), Vec::new());
+        reader.read_line(&mut line)?;
+        loop {
+            line.clear();
+            reader.read_line(&mut line)?;
+            let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+            headers.push((name.to_lowercase(), value.to_owned()));
+        }
+        let length = headers.iter().find(|(name, _)| name == "content-length");
+        let length = length.and_then(|(_, value)| value.parse().ok());
+        let length = length.ok_or(std::io::ErrorKind::UnexpectedEof)?;
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body)?;
+        let body = String::from_utf8_lossy(&body).into_owned();
+        self.deliveries.lock().unwrap().push(Delivery { headers, body });
+        let status = self.status.load(Ordering::Acquire);
+        write!(reader.get_mut(), "HTTP/1.1 {status} Status\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+    }
+}
+
+impl Delivery {
+    /// Returns the value of a header.
+    ///
+    /// # Panics
+    /// When there is no such header.
+    pub fn header(&self, name: &str) -> &str {
+        let found = self.headers.iter().find(|(header, _)| header == name);
+        &found.unwrap_or_else(|| panic!("no header {name}: {self:?}")).1
+    }
+
+    /// Returns the body.
+    ///
+    /// # Panics
+    /// When it is not JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+
+    /// Returns whether one of the signatures is the right one for a secret.
+    ///
+    /// # Panics
+    /// When the secret does not have the form of one.
+    pub fn is_signed_with(&self, secret: &str) -> bool {
+        let key = BASE64.decode(secret.strip_prefix("whsec_").unwrap().as_bytes()).unwrap();
+        let (id, time) = (self.header("webhook-id"), self.header("webhook-timestamp"));
+        let mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
+        let mac = mac.chain_update(format!("{id}.{time}.{}", self.body));
+        let expected = format!("v1,{}", BASE64.encode(&mac.finalize().into_bytes()));
+        self.header("webhook-signature").split(' ').any(|signature| signature == expected)
+    }
+}

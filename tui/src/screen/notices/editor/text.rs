@@ -1,0 +1,42 @@
+//! What is written in the editor.
+
+use tidings_core::notice::Visibility;
+
+use crate::placing::Placing;
+use crate::screen::Ctx;
+use crate::screen::notices::row::Row;
+
+/// The texts of a notice, and when, where and to whom it is visible.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Text {
+    pub(super) title: String,
+    pub(super) post: String,
+    pub(super) shown: bool,
+    pub(super) placing: Placing,
+}
+
+impl Text {
+    /// Returns what is written in a row: its notice, with the changes of its draft on the server.
+    pub(super) fn of(row: &Row, ctx: &Ctx) -> Self {
+        let base = row.notice.as_ref().or(row.base.as_ref());
+        let base = base.map_or_else(Self::new, |notice| Self {
+            title: notice.title.to_string(),
+            post: notice.post.to_string(),
+            shown: notice.activation == Visibility::Shown,
+            placing: Placing::of(&notice.placement, ctx),
+        });
+        let Some(shared) = &row.shared else { return base };
+        let fields = &shared.fields;
+        Self {
+            title: fields.title.clone().unwrap_or(base.title),
+            post: fields.post.clone().unwrap_or(base.post),
+            shown: fields.activation.map_or(base.shown, |shown| shown == Visibility::Shown.activation()),
+            placing: base.placing.with(fields, ctx),
+        }
+    }
+
+    /// Returns the texts of a new notice.
+    pub(super) fn new() -> Self {
+        Self { title: String::new(), post: String::new(), shown: true, placing: Placing::default() }
+    }
+}

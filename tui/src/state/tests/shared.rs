@@ -1,0 +1,178 @@
+//! The dates and places of notices in the editor, and the drafts of all administrators.
+
+use tidings_core::account::Caller;
+use tidings_core::notice::{self, Draft, FullNotice, ListQuery};
+
+use super::*;
+
+fn full(stage: &Stage) -> Vec<FullNotice> {
+    let list = notice::list_full(&stage.tidings, &Caller::Operator, &ListQuery::default()).unwrap();
+    list.notices().to_vec()
+}
+
+fn shared(stage: &Stage) -> Vec<(Option<String>, Draft)> {
+    let drafts = notice::drafts(&stage.tidings, &Caller::Operator).unwrap().drafts;
+    drafts.into_iter().map(|draft| (draft.notice.map(|id| id.to_string()), draft.fields)).collect()
+}
+
+fn save(stage: &Stage, notice: Option<&str>, fields: &Draft) {
+    notice::save_draft(&stage.tidings, &Caller::Operator, None, notice, fields).unwrap();
+}
+
+fn draft(title: &str) -> Draft {
+    Draft { title: Some(title.into()), post: Some("In hall 1.".into()), ..Draft::default() }
+}
+
+/// Opens the screen of notices with a notice.
+fn with_a_notice() -> (Stage, String) {
+    let mut id = String::new();
+    let mut stage = Stage::at(Clock::fixed(NOW), |tidings, _| {
+        id = data::notice(tidings, "Library hours", "Open until ten.", true);
+    });
+    stage.keys(&["2"]);
+    (stage, id)
+}
+
+#[test]
+fn a_notice_gets_dates_a_topic_a_pin_and_its_readers() {
+    let mut stage = Stage::new();
+    stage.keys(&["2", "n", "Exams", "Enter", "In hall 1.", "Ctrl-O"]);
+    for (columns, rows) in [(40, 12), (80, 24)] {
+        stage.resize(columns, rows);
+        insta::assert_snapshot!(format!("form_{columns}x{rows}"), stage.seen());
+    }
+    stage.keys(&["2026-12-01", "Down", "2026-12-24 18:00", "Tab", "Sea", "Enter", " ", "Down", " "]);
+    stage.sees("from 2026-12-01 · until 2026-12-24 18:00");
+    stage.keys(&["Ctrl-P"]);
+    stage.sees("● will be shown · 2026-11-20 08:36 · from 2026-12-01 · until 2026-12-24 18:00");
+    stage.keys(&["Ctrl-S"]);
+    stage.sees("○ later");
+    let placement = &full(&stage)[0].placement;
+    let [from, until] = [placement.visible_from, placement.visible_until].map(|at| at.unwrap().to_string());
+    assert_eq!((from.as_str(), until.as_str()), ("2026-12-01T00:00:00.000Z", "2026-12-24T18:00:00.000Z"));
+    assert_eq!((placement.topic.as_deref(), placement.pinned.activation()), (Some("Sea"), 1));
+    assert_eq!(placement.members_only.activation(), 1);
+
+    // Fields that are not changed stay, and an emptied field has no limit.
+    stage.keys(&["e", "Ctrl-O"]);
+    stage.sees("2026-12-24 18:00");
+    stage.keys(&["Down"]);
+    stage.keys(&["Backspace"; 16]);
+    stage.keys(&["Up", "Up", " ", "Ctrl-S"]);
+    let placement = &full(&stage)[0].placement;
+    assert_eq!((placement.visible_from.is_some(), placement.visible_until), (true, None));
+    assert_eq!((placement.topic.as_deref(), placement.members_only.activation()), (Some("Sea"), 0));
+}
+
+#[test]
+fn a_time_that_cannot_be_read_is_not_saved_and_the_form_says_why() {
+    let mut stage = Stage::new();
+    stage.keys(&["2", "n", "Exams", "Enter", "In hall 1.", "Ctrl-O", "soon", "Esc"]);
+    stage.sees("In hall 1.");
+    stage.keys(&["Ctrl-S"]);
+    stage.sees("✗ A time looks like 2026-12-01 or 2026-12-01 09:00.");
+    stage.sees("Visible from   soon");
+    assert_eq!(full(&stage).len(), 0);
+    stage.keys(&["Backspace", "Backspace", "Backspace", "Backspace", "Ctrl-S"]);
+    stage.sees("✓ Published “Exams”.");
+}
+
+#[test]
+fn a_draft_on_this_machine_has_the_dates() {
+    let mut stage = Stage::new();
+    stage.keys(&["2", "n", "Exams", "Ctrl-O", "2026-12-01"]);
+    stage.tick(500);
+    assert_eq!(stage.sources.drafts.all().unwrap()[0].placing.from, "2026-12-01");
+    stage.keys(&["Esc", "Esc", "k", "e", "Ctrl-O"]);
+    stage.sees("Visible from   2026-12-01");
+}
+
+#[test]
+fn a_draft_of_all_administrators_is_read_published_and_removed() {
+    let (mut stage, id) = with_a_notice();
+    let fields = Draft { visible_from: Some("2026-12-01".into()), pinned: Some(1), ..draft("Exams") };
+    save(&stage, None, &fields);
+    save(&stage, Some(&id), &Draft { post: Some("Open until eleven.".into()), ..Draft::default() });
+    stage.tick(500);
+    stage.sees("✎ shared");
+    stage.resize(160, 50);
+    stage.keys(&["g"]);
+    insta::assert_snapshot!("shared_160x50", stage.seen());
+    stage.keys(&[" "]);
+    stage.sees("A draft is published");
+    stage.keys(&["/", "eleven", "Enter", "p"]);
+    stage.sees("Publish the draft “Library hours”?");
+    stage.sees("It changes the notice “Library hours”.");
+    stage.keys(&["Esc"]);
+    assert_eq!(&*full(&stage)[0].post, "Open until ten.");
+    stage.keys(&["p", "y"]);
+    stage.sees("✓ Published “Library hours”.");
+    assert_eq!((&*full(&stage)[0].post, shared(&stage).len()), ("Open until eleven.", 1));
+    stage.keys(&["Esc", "g", "x"]);
+    stage.sees("Remove the draft “Exams”?");
+    stage.keys(&["y"]);
+    stage.sees("✓ Removed the draft “Exams”.");
+    assert_eq!((shared(&stage), full(&stage).len()), (vec![], 1));
+    stage.keys(&["p"]);
+    stage.sees("This publishes a draft of all administrators.");
+}
+
+#[test]
+fn a_draft_of_all_administrators_is_continued_in_the_editor() {
+    let mut stage = Stage::new();
+    stage.keys(&["2"]);
+    save(&stage, None, &Draft { pinned: Some(1), ..draft("Exams") });
+    stage.tick(500);
+    stage.keys(&["Enter"]);
+    stage.sees("A draft of all administrators");
+    stage.keys(&[" Bring a pen."]);
+    stage.tick(500);
+    // What is typed is saved on this machine first.
+    stage.keys(&["Esc", "k"]);
+    stage.sees("✎ edited");
+    stage.keys(&["p"]);
+    stage.sees("It is edited");
+    stage.keys(&["e", "Esc", "a"]);
+    stage.sees("Saved as a draft of all administrators.");
+    stage.sees("✎ shared");
+    let drafts = shared(&stage);
+    assert_eq!((drafts[0].1.post.as_deref(), drafts[0].1.pinned), (Some("In hall 1. Bring a pen."), Some(1)));
+    assert_eq!(stage.sources.drafts.all().unwrap(), []);
+    stage.keys(&["e", " Good luck!", "Ctrl-S"]);
+    stage.sees("✓ Published “Exams”.");
+    assert_eq!((&*full(&stage)[0].post, shared(&stage)), ("In hall 1. Bring a pen. Good luck!", vec![]));
+    assert_eq!(full(&stage)[0].placement.pinned.activation(), 1);
+}
+
+#[test]
+fn a_change_of_a_notice_becomes_a_draft_of_all_administrators() {
+    let (mut stage, id) = with_a_notice();
+    stage.keys(&["e", " Really.", "Esc", "a"]);
+    stage.sees("✎ shared");
+    stage.sees("● shown");
+    assert_eq!(shared(&stage)[0].0, Some(id.clone()));
+    // An empty title is not written yet, which a draft may be.
+    stage.keys(&["n", "Tab", "Only a text.", "Esc", "a"]);
+    assert_eq!((shared(&stage).len(), shared(&stage)[0].1.title.clone()), (2, None));
+    stage.sees("(no title yet)");
+    stage.keys(&["n", "Esc"]);
+    notice::remove(&stage.tidings, &Caller::Operator, &id).unwrap();
+    stage.tick(500);
+    stage.keys(&["/", "Really", "Enter", "p", "y"]);
+    stage.sees("✗ It does not exist, or was removed in the meantime.");
+    assert_eq!(shared(&stage).len(), 2);
+}
+
+#[test]
+fn the_local_changes_of_a_draft_that_is_gone_become_those_of_its_notice() {
+    let (mut stage, id) = with_a_notice();
+    save(&stage, Some(&id), &Draft { post: Some("Open until eleven.".into()), ..Draft::default() });
+    stage.tick(500);
+    stage.keys(&["/", "eleven", "Enter", "e", " Really.", "Esc", "k"]);
+    stage.sees("✎ edited");
+    let draft = notice::drafts(&stage.tidings, &Caller::Operator).unwrap().drafts.remove(0).id.to_string();
+    notice::remove_draft(&stage.tidings, &Caller::Operator, &draft).unwrap();
+    stage.tick(500);
+    stage.keys(&["Esc", "e", "Ctrl-S"]);
+    assert_eq!(&*full(&stage)[0].post, "Open until eleven. Really.");
+}
