@@ -286,17 +286,12 @@ impl Heard {
     /// Raises the versions of the parts whose numbers are not those of `last`; of all parts without them.
     fn raise(&mut self, last: Option<&Changes>, new: &Changes) {
         let Changes { posts, notices, feedback, members, counts, terms, audit } = &mut self.changes;
-        let parts: [(&mut i64, fn(&Changes) -> i64); _] = [
-            (posts, |changes| changes.posts),
-            (notices, |changes| changes.notices),
-            (feedback, |changes| changes.feedback),
-            (members, |changes| changes.members),
-            (counts, |changes| changes.counts),
-            (terms, |changes| changes.terms),
-            (audit, |changes| changes.audit),
-        ];
-        for (version, number) in parts {
-            *version += i64::from(last.is_none_or(|last| number(last) != number(new)));
+        let versions = [posts, notices, feedback, members, counts, terms, audit];
+        let numbers =
+            |of: &Changes| [of.posts, of.notices, of.feedback, of.members, of.counts, of.terms, of.audit];
+        let last_numbers = last.map(numbers);
+        for ((part, version), number) in versions.into_iter().enumerate().zip(numbers(new)) {
+            *version += i64::from(last_numbers.is_none_or(|last| last[part] != number));
         }
         self.rounds += u64::from(last.is_none());
     }
