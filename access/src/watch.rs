@@ -285,19 +285,17 @@ impl Follower {
 impl Heard {
     /// Raises the versions of the parts whose numbers are not those of `last`; of all parts without them.
     fn raise(&mut self, last: Option<&Changes>, new: &Changes) {
-        let Changes { posts, notices, feedback, members, counts, terms, audit } = &mut self.changes;
-        let parts: [(&mut i64, fn(&Changes) -> i64); _] = [
-            (posts, |changes| changes.posts),
-            (notices, |changes| changes.notices),
-            (feedback, |changes| changes.feedback),
-            (members, |changes| changes.members),
-            (counts, |changes| changes.counts),
-            (terms, |changes| changes.terms),
-            (audit, |changes| changes.audit),
-        ];
-        for (version, number) in parts {
+        let raise = |version: &mut i64, number: fn(&Changes) -> i64| {
             *version += i64::from(last.is_none_or(|last| number(last) != number(new)));
-        }
+        };
+        let Changes { posts, notices, feedback, members, counts, terms, audit } = &mut self.changes;
+        raise(posts, |changes| changes.posts);
+        raise(notices, |changes| changes.notices);
+        raise(feedback, |changes| changes.feedback);
+        raise(members, |changes| changes.members);
+        raise(counts, |changes| changes.counts);
+        raise(terms, |changes| changes.terms);
+        raise(audit, |changes| changes.audit);
         self.rounds += u64::from(last.is_none());
     }
 }
