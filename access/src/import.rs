@@ -17,7 +17,8 @@ use crate::http::{Server, line_ends};
 const NDJSON: &str = "application/x-ndjson";
 const JSON: &str = "application/json";
 const CSV: &str = "text/csv";
-const XML: &str = "application/xml";
+/// Of RSS too: the server looks at the beginning.
+const XML_FEED: &str = "application/atom+xml";
 const JSON_FEED: &str = "application/feed+json";
 
 impl Service {
@@ -39,7 +40,7 @@ impl Service {
                 let content_type = match format {
                     Format::Json => json_type(&mut input)?,
                     Format::Csv => CSV,
-                    Format::Feed if begins_with(&mut input, b"<")? => XML,
+                    Format::Feed if begins_with(&mut input, b"<")? => XML_FEED,
                     Format::Feed => JSON_FEED,
                 };
                 server.import("import_posts", content_type, input, progress)

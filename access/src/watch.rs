@@ -285,14 +285,17 @@ impl Follower {
 impl Heard {
     /// Raises the versions of the parts whose numbers are not those of `last`; of all parts without them.
     fn raise(&mut self, last: Option<&Changes>, new: &Changes) {
+        let raise = |version: &mut i64, number: fn(&Changes) -> i64| {
+            *version += i64::from(last.is_none_or(|last| number(last) != number(new)));
+        };
         let Changes { posts, notices, feedback, members, counts, terms, audit } = &mut self.changes;
-        let versions = [posts, notices, feedback, members, counts, terms, audit];
-        let numbers =
-            |of: &Changes| [of.posts, of.notices, of.feedback, of.members, of.counts, of.terms, of.audit];
-        let last_numbers = last.map(numbers);
-        for ((part, version), number) in versions.into_iter().enumerate().zip(numbers(new)) {
-            *version += i64::from(last_numbers.is_none_or(|last| last[part] != number));
-        }
+        raise(posts, |changes| changes.posts);
+        raise(notices, |changes| changes.notices);
+        raise(feedback, |changes| changes.feedback);
+        raise(members, |changes| changes.members);
+        raise(counts, |changes| changes.counts);
+        raise(terms, |changes| changes.terms);
+        raise(audit, |changes| changes.audit);
         self.rounds += u64::from(last.is_none());
     }
 }

@@ -211,15 +211,13 @@ pub(crate) async fn remove_post(mut call: Call) -> Answer {
 const NO_BODY: Problem = Problem::new(Code::MalformedBody, "the body is missing: send a post on each line");
 
 /// The media types of posts, and the format of each.
-const FORMATS: [(&str, Format); 8] = [
+const FORMATS: [(&str, Format); 6] = [
     ("application/x-ndjson", Format::Json),
     ("application/json", Format::Json),
     ("text/csv", Format::Csv),
     ("application/feed+json", Format::Feed),
     ("application/rss+xml", Format::Feed),
     ("application/atom+xml", Format::Feed),
-    ("application/xml", Format::Feed),
-    ("text/xml", Format::Feed),
 ];
 
 /// Imports posts
@@ -241,8 +239,6 @@ const FORMATS: [(&str, Format); 8] = [
         (String = "application/feed+json"),
         (String = "application/rss+xml"),
         (String = "application/atom+xml"),
-        (String = "application/xml"),
-        (String = "text/xml"),
     )),
     responses((status = 200, body = docs::Success<ImportReport>), docs::Administrators),
 )]

@@ -86,7 +86,7 @@ pub(crate) struct Health {
 /// The notices and their drafts.
 #[derive(Debug)]
 pub(crate) struct Notices {
-    pub(crate) notices: Vec<FullNotice>,
+    pub(crate) list: Vec<FullNotice>,
     /// The drafts of all administrators, which the service has.
     pub(crate) shared: Vec<SharedDraft>,
     /// The drafts on this machine.

@@ -168,7 +168,7 @@ fn feedback_is_open_until_it_is_done() {
 
 #[test]
 fn feed_commands_print_results_and_refusals() {
-    // The feeds of a server show changes after a moment, and it tells a blacklisted member nothing.
+    // The feeds and trends of a server show changes after a moment, and it tells a blacklisted member nothing.
     if remote::is_chosen() {
         return;
     }
@@ -187,6 +187,8 @@ fn feed_commands_print_results_and_refusals() {
             &["feed", "topic", "none"],
             &["--as", "ann", "feed", "recommended", "--limit", "1"],
             &["feed", "recommended", "--limit", "301"],
+            &["search", "log", "crabs"],
+            &["search", "realtime"],
         ],
     );
     with_redactions(|| insta::assert_snapshot!(text));
@@ -224,7 +226,6 @@ fn post_and_search_commands_print_results_and_refusals() {
             &["search", "run", "release", "--category", "캠퍼스"],
             &["search", "run", ""],
             &["search", "log", "crabs"],
-            &["search", "realtime"],
             &["search", "bursts"],
             &["search", "similar", "crabs"],
             &["--as", "ann", "search", "recent"],

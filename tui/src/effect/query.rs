@@ -121,7 +121,7 @@ fn board(sources: &Sources) -> Result<Notices, Problem> {
     let Sources { service, drafts } = sources;
     // First, because these need the right that the notices are shown without.
     let shared = service.drafts()?.drafts;
-    Ok(Notices { notices: notices(service)?, shared, drafts: drafts.all()? })
+    Ok(Notices { list: notices(service)?, shared, drafts: drafts.all()? })
 }
 
 fn notices(service: &Service) -> Result<Vec<FullNotice>, Error> {

@@ -239,7 +239,7 @@ impl Editor {
             detail: "It is not saved yet.".into(),
             choices: vec![
                 choice('k', "save as a draft", Action::SaveDraft),
-                choice('a', "save as a draft of all administrators", Action::ShareDraft),
+                choice('a', "save for all administrators", Action::ShareDraft),
                 choice('d', "discard the changes", Action::DiscardDraft),
                 choice('s', "save now", Action::Save),
             ],

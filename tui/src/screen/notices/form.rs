@@ -85,14 +85,13 @@ impl Form {
             put(Rect { y, height: 1, ..area }, buf, LABELS[field], style);
             let wide = area.width.saturating_sub(VALUES);
             let value = Rect { x: area.right() - wide, y, width: wide, height: 1 };
-            match self.texts.get(field) {
-                Some(text) => text.draw(value, buf, is_focused),
-                None => {
-                    let is_set = if field == TEXTS { self.pinned } else { self.members_only };
-                    let style = if is_focused { Theme::selected() } else { Theme::strong() };
-                    let width = value.width.min(3);
-                    put(Rect { width, ..value }, buf, if is_set { "yes" } else { "no" }, style);
-                }
+            if let Some(text) = self.texts.get(field) {
+                text.draw(value, buf, is_focused);
+            } else {
+                let is_set = if field == TEXTS { self.pinned } else { self.members_only };
+                let style = if is_focused { Theme::selected() } else { Theme::strong() };
+                let width = value.width.min(3);
+                put(Rect { width, ..value }, buf, if is_set { "yes" } else { "no" }, style);
             }
         }
         for (y, line) in (area.y..area.bottom()).skip(LABELS.len() + 1).zip(hint) {

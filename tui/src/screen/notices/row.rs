@@ -27,7 +27,7 @@ pub(super) struct Row {
 
 /// Returns the rows of the list: the notices, the drafts of all administrators and the other drafts.
 pub(super) fn rows(loaded: Notices, at: Timestamp) -> Vec<Row> {
-    let Notices { notices, shared, mut drafts } = loaded;
+    let Notices { list: notices, shared, mut drafts } = loaded;
     for draft in &mut drafts {
         // The draft of a removed notice becomes the draft of a new one.
         draft.notice =
