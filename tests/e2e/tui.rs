@@ -37,7 +37,8 @@ impl Screens {
         let database = database.to_str().unwrap();
         // `exec` keeps the process id of the shell, so the file has the id of the program.
         let program = format!("{before} sh -c 'echo $$ > pid; exec {binary} --db {database} tui'");
-        self.terminal.runs(&format!("{program}; echo ended: $?"));
+        // A killed program leaves the cursor within a line, in which the text could wrap.
+        self.terminal.runs(&format!("{program}; printf '\\r\\nended: %s\\n' $?"));
         self.terminal.waits_for("Visitors by the hour");
     }
 
