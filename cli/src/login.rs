@@ -272,8 +272,12 @@ pub(crate) fn log_out(global: &Global, args: &Logout) -> Result<ExitCode, Failur
         });
     }
     out.answer(&(), |page| {
-        lines.iter().for_each(|line| page.line(line));
-        notes.iter().for_each(|note| page.note(note));
+        for line in &lines {
+            page.line(line);
+        }
+        for note in &notes {
+            page.note(note);
+        }
         if lines.is_empty() {
             page.note("nobody is signed in");
         }

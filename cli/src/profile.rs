@@ -88,7 +88,9 @@ pub(crate) fn run(global: &Global, command: &Command) -> Result<ExitCode, Failur
             store.lock()?.remove(name)?;
             out.answer(&(), |page| {
                 page.line(format!("The profile {name} is removed."));
-                left.iter().for_each(|left| page.note(left));
+                if let Some(left) = &left {
+                    page.note(left);
+                }
             })
         }
     }
