@@ -19,7 +19,7 @@ pub(crate) enum Key {
                       posts:import    import posts\n  \
                       acts:import     import acts of members\n  \
                       feedback        read feedback, and mark it as done\n  \
-                      members         read, import, change, remove, blacklist and sign out members, and import the roster\n  \
+                      members         read, import, change, remove, blacklist and sign out members; import the roster\n  \
                       members:read    read members and their lists, administrators, the roster and the blacklist\n  \
                       front           change the two lines of the front page\n  \
                       analytics:read  read the access log, reports in full, and the state of the service\n  \

@@ -45,8 +45,8 @@ scopes! {
     ActsImport = "acts:import": "import acts of members",
     /// Read feedback, and mark it as done.
     Feedback = "feedback": "read feedback, and mark it as done",
-    /// Read, import, change, remove, blacklist and sign out members, and import the roster.
-    Members = "members": "read, import, change, remove, blacklist and sign out members, and import the roster",
+    /// Read, import, change, remove, blacklist and sign out members; import the roster.
+    Members = "members": "read, import, change, remove, blacklist and sign out members; import the roster",
     /// Read members and their lists, administrators, the roster and the blacklist.
     MembersRead = "members:read": "read members and their lists, administrators, the roster and the blacklist",
     /// Change the two lines of the front page.
