@@ -9999,9 +9999,7 @@ export interface operations {
                 readonly "application/json": readonly components["schemas"]["PostFields"][];
                 readonly "application/rss+xml": string;
                 readonly "application/x-ndjson": components["schemas"]["PostFields"];
-                readonly "application/xml": string;
                 readonly "text/csv": string;
-                readonly "text/xml": string;
             };
         };
         readonly responses: {
