@@ -131,7 +131,12 @@ fn writers_wait_a_moment_behind_a_reader_that_prevents_a_drop() {
             longest
         });
         let attempts: Vec<_> = (0..5).map(|_| store.arrange_partitions(&expiry(at(1), at(2)))).collect();
-        assert!(attempts.iter().all(|done| matches!(done, Err(StoreError::Conflict(_)))), "{attempts:?}");
+        // Nobody waits until an attempt is rolled back, so the next one may find its lock and leave the work to it.
+        let is_conflict = |done: &Result<_, _>| matches!(done, Err(StoreError::Conflict(_)));
+        let is_left = |done: &Result<_, _>| matches!(done, Ok(Leftover::MayWait));
+        assert!(is_conflict(&attempts[0]), "{attempts:?}");
+        assert!(attempts.iter().all(|done| is_conflict(done) || is_left(done)), "{attempts:?}");
+        assert_eq!(keys(&database)[0], at(0), "nothing is dropped");
         reader.query("COMMIT", &[]);
         let dropped = (0..100).any(|_| store.arrange_partitions(&expiry(at(1), at(2))).is_ok());
         drop(done);
