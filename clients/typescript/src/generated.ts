@@ -4424,7 +4424,10 @@ export interface components {
              * @example success
              */
             readonly result?: string | null;
-            /** @description Its position, which no other line has. As `before`, it begins a page after this line. */
+            /**
+             * @description Its position, which no other line has. As `before`, it begins a page after this line.
+             * @example 1795163760000-2
+             */
             readonly place: string;
         };
         /** @description A page of the access log. */

@@ -29,7 +29,7 @@ pub(super) fn of_field(schema: &str, field: &str) -> Option<Value> {
             json!({ "pattern": "^[0-9a-f]{24}$", "examples": ["6560c1a2ffeeddccbbaa0001"] })
         }
         ("LogLine", "result") => line(200, "success"),
-        ("LogLines", "next") => place(),
+        ("LogLines", "next") | ("LogLine", "place") => place(),
         ("LogLines", "looked_to") | ("Status", "now") | ("Learned", "at") => moment(),
         ("DayFigures" | "DayVisitors", "date") => day(),
         ("DayFigures" | "DayVisitors" | "Sums" | "Changes", _)
@@ -62,7 +62,7 @@ pub(super) fn of_parameter(operation: &str, name: &str) -> Option<Value> {
         ("get_log", "member") => json!({ "maxLength": 1_000, "examples": ["ann"] }),
         ("get_log", "result") => json!({ "maxLength": 1_000, "examples": ["incorrect_pw"] }),
         ("get_log", "path") => json!({ "maxLength": 8_000, "examples": ["/sign_in"] }),
-        ("get_log", "since") => json!({ "maxLength": 100, "examples": ["2026-11-20T00:00:00Z"] }),
+        ("get_log", "since" | "until") => json!({ "maxLength": 100, "examples": ["2026-11-20T00:00:00Z"] }),
         ("get_members", "search") => json!({ "maxLength": 8_000, "examples": ["kim"] }),
         ("get_members" | "get_roster", "after") => json!({ "maxLength": 1_000, "examples": ["ann"] }),
         ("get_feedback", "after") => json!({ "maxLength": 100, "examples": ["6560c1a2ffeeddccbbaa0001"] }),
