@@ -65,7 +65,7 @@ impl Builder {
     /// Each operation loads the data that it needs; no thread runs in the background.
     ///
     /// # Errors
-    /// [`Error::InvalidSetting`] when a setting is out of bounds, and the errors of [`Tidings::open`].
+    /// [`Error::InvalidSetting`](crate::Error::InvalidSetting) when a setting is out of bounds, and the errors of [`Tidings::open`].
     pub fn open(self) -> Result<Tidings> {
         let location = self.location.clone();
         self.opened().map_err(|error| full_or(&location, error))
