@@ -179,8 +179,8 @@ pub(crate) fn run(session: &Session, command: &Member) -> Result<ExitCode, Failu
             out.answer(&token, |page| page.line(&token.access_token))
         }
         Member::List(options) => list::run(session, options),
-        Member::Show { id } => show::info(session, &session.member(id)?),
-        Member::Lists { id, kind } => show::lists(session, &session.member(id)?, *kind),
+        Member::Show { id } => show::info(session, id),
+        Member::Lists { id, kind } => show::lists(session, id, *kind),
         Member::Reset { id } => {
             let id = session.member(id)?;
             service.reset_measurement(&id)?;

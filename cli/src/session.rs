@@ -81,16 +81,7 @@ impl Session {
     /// # Errors
     /// `Not found` if there is no such member; `Not admin` if `--as` names another member.
     pub(crate) fn member(&self, id: &str) -> Result<String, Failure> {
-        self.service.registered(id).map_err(|error| {
-            if error.is_forbidden() {
-                Failure::refused(
-                    &error,
-                    format!("only {id:?} does this, or an administrator: leave --as out"),
-                )
-            } else {
-                unknown(error, "member", id)
-            }
-        })
+        self.service.registered(id).map_err(|error| of_member(error, id))
     }
 
     /// Asks for confirmation; `what` completes the question, such as `remove the notice "Library"`.
@@ -142,6 +133,15 @@ pub(crate) fn confirm(out: &Output, yes: bool, what: &str) -> Result<(), Failure
         Some("y" | "yes") => Ok(()),
         _ => Err(Failure::declined("nothing was changed")),
     }
+}
+
+/// Returns the failure of an operation on the account of the member `id`.
+pub(crate) fn of_member(error: Error, id: &str) -> Failure {
+    if error.is_forbidden() {
+        let advice = format!("only {id:?} does this, or an administrator: leave --as out");
+        return Failure::refused(&error, advice);
+    }
+    unknown(error, "member", id)
 }
 
 /// Returns a failure that names what does not exist: its kind and its id.

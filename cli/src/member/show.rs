@@ -7,10 +7,10 @@ use tidings_tui::number::number;
 
 use crate::failure::Failure;
 use crate::output::{Column, Page, Style, Table, dated, local};
-use crate::session::Session;
+use crate::session::{Session, of_member};
 
 pub(super) fn info(session: &Session, id: &str) -> Result<ExitCode, Failure> {
-    let info = session.service.user_info(id)?;
+    let info = session.service.user_info(id).map_err(|error| of_member(error, id))?;
     session.out.answer(&info, |page| {
         let yes = |flag: i64| if flag == 1 { "yes" } else { "no" }.to_owned();
         page.fields(&[
@@ -26,7 +26,7 @@ pub(super) fn info(session: &Session, id: &str) -> Result<ExitCode, Failure> {
 }
 
 pub(super) fn lists(session: &Session, id: &str, kind: u8) -> Result<ExitCode, Failure> {
-    let lists = session.service.lists(id, kind)?;
+    let lists = session.service.lists(id, kind).map_err(|error| of_member(error, id))?;
     session.out.answer(&lists, |page| {
         for (name, list) in [("Likes", &lists.fav_list), ("Views", &lists.view_list)] {
             if let Some(list) = list {
