@@ -1,7 +1,7 @@
 //! Administrators and the blacklist.
 
 use serde_json::json;
-use tidings_tests::{Caller, PASSWORD, Server};
+use tidings_tests::{Caller, PASSWORD, Server, wait_until};
 
 fn blacklisted(admin: &Caller) -> Vec<String> {
     admin.get("/get_blacklist").succeeded().column("blacklist", "user_id")
@@ -19,7 +19,8 @@ fn only_administrators_pass_the_administrator_check() {
 #[test]
 fn the_command_line_creates_the_first_administrator_while_the_server_runs() {
     let server = Server::start();
-    assert!(server.log().contains("tidings init --admin"), "{}", server.log());
+    // The log is read by another thread, a moment later.
+    wait_until("the server says how to make one", || server.log().contains("tidings init --admin"));
     let made =
         server.cli_with_input(["--json", "init", "--admin", "root", "--password-stdin"], "correct horse\n");
     assert_eq!(made.succeeded().json(), json!({ "result": "success", "admin": "root" }));
