@@ -358,7 +358,7 @@ impl Default for Feed {
 impl Default for Interest {
     fn default() -> Self {
         Self {
-            min_acts: 3,
+            min_acts: 1,
             half_life_days: 60.0,
             like_weight: 3.0,
             view_weight: 1.0,

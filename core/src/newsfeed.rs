@@ -38,6 +38,7 @@ mod near;
 pub(crate) mod next;
 mod order;
 mod order_cache;
+mod own_likes;
 mod page;
 mod past;
 mod personal;
@@ -60,6 +61,7 @@ pub(crate) use learner::learn_from_import;
 pub use entry::{FeedEntry, entries};
 pub use learning::Learned;
 pub use order::{LIMIT, LIMIT_MAX};
+pub use own_likes::{has_own_likes, with_own_likes};
 pub use page::FeedPage;
 #[cfg(feature = "openapi")]
 pub use signals::SignalWeights;

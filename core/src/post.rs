@@ -301,11 +301,14 @@ pub fn unhide(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
 /// Queues an act of a member.
 fn by_member(tidings: &Tidings, caller: &Caller, id: &str, kind: Kind) -> Pending<()> {
     let identity = caller.identify(tidings);
-    if !identity.is_named() {
+    let Some(member) = identity.named() else {
         return Pending::given(Err(Error::BadToken));
-    }
+    };
     // No post has an empty id.
     let id = ObjectId::parse(id).map(|id| id.to_string()).unwrap_or_default();
+    if let Kind::Like | Kind::Unlike = kind {
+        tidings.feeds().own_likes().note(member, &id, tidings.clock().monotonic());
+    }
     submit(tidings, identity, id, kind)
 }
 

@@ -122,10 +122,11 @@ pub(crate) async fn get_recommendation_newsfeed(call: Call) -> Answer {
     ),
 )]
 pub(crate) async fn get_popularity_newsfeed(call: Call) -> Answer {
-    // All callers get the same feed, so members also get it from memory.
+    // All callers get the same feed, so members also get it from memory, except those who see their own likes in it.
     let page = call.parameters::<PageFields>()?;
     let format = Format::of(&call)?;
-    if format.is_none() && page.more()? != More::default() {
+    let is_own = || !call.is_guest() && newsfeed::has_own_likes(call.tidings(), call.caller());
+    if format.is_none() && (page.more()? != More::default() || is_own()) {
         let feed = |tidings: &_, _: &_, page: &Page<'_>| newsfeed::popular(tidings, page);
         return answer(call, |lanes| &lanes.store, feed).await;
     }
@@ -217,7 +218,7 @@ async fn answer(
     let page = call.parameters::<PageFields>()?;
     let more = page.more()?;
     let encoded = move |tidings: &_, caller: &_| {
-        let feed = feed(tidings, caller, &page.page())?;
+        let feed = newsfeed::with_own_likes(tidings, caller, feed(tidings, caller, &page.page())?)?;
         if more == More::default() {
             return Ok(Arc::clone(feed.answer()));
         }

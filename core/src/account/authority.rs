@@ -69,6 +69,14 @@ impl Identity {
         matches!(self.claim, Claim::Named { .. })
     }
 
+    /// Returns the folded id of the member that the caller claims to be.
+    pub(crate) fn named(&self) -> Option<&str> {
+        match &self.claim {
+            Claim::Named { folded, .. } => Some(folded),
+            Claim::Guest | Claim::Key { .. } | Claim::Operator => None,
+        }
+    }
+
     /// Returns whether the caller is the operator.
     pub(crate) const fn is_operator(&self) -> bool {
         matches!(self.claim, Claim::Operator)

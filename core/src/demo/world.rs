@@ -167,15 +167,16 @@ impl Post {
     fn new(random: &mut Random, n: i64, date: Timestamp, seed: u64) -> Self {
         let at = random.below(SUBJECTS.len());
         let subject = &SUBJECTS[at];
+        let mut nouns = Nouns::new(random, &subject.nouns);
         let title = subject.titles[random.below(subject.titles.len())];
-        let title = fill(random, title, &subject.nouns);
+        let title = fill(random, title, &mut nouns);
         let sentences = 3 + random.below(5);
         let text: Vec<String> = (0..sentences)
             .map(|_| {
                 let is_common = at < ENGLISH && chance(random, 0.3);
                 let sentences: &[&str] = if is_common { &COMMON } else { &subject.sentences };
                 let sentence = sentences[random.below(sentences.len())];
-                fill(random, sentence, &subject.nouns)
+                fill(random, sentence, &mut nouns)
             })
             .collect();
         let mut tags: Vec<&str> = (0..=random.below(3)).map(|_| subject.tags[random.below(5)]).collect();
@@ -202,12 +203,48 @@ fn id(date: Timestamp, n: i64, middle: &str) -> ObjectId {
     ObjectId::parse(&format!("{seconds:08x}{middle}{:08x}", n & 0xffff_ffff)).expect("it is 24 hex digits")
 }
 
-/// Fills each gap of a template with a noun, and capitalises the first letter.
-fn fill(random: &mut Random, template: &str, nouns: &[&str]) -> String {
+/// The nouns of a post: one, and those near it in the list of the subject, where related nouns are neighbours. Words whose
+/// posts differed in nothing would all be equally similar.
+struct Nouns<'n> {
+    all: &'n [&'n str],
+    centre: usize,
+    last: Option<usize>,
+}
+
+impl<'n> Nouns<'n> {
+    /// How far the nouns of a post are from its first noun, mostly less.
+    const REACH: usize = 3;
+
+    fn new(random: &mut Random, all: &'n [&'n str]) -> Self {
+        Self { all, centre: random.below(all.len()), last: None }
+    }
+
+    /// Returns the next noun, which is not the one before.
+    fn next(&mut self, random: &mut Random) -> &'n str {
+        let at = loop {
+            // The sum of two numbers is mostly near the middle.
+            let off = random.below(Self::REACH + 1) + random.below(Self::REACH + 1);
+            let at = (self.centre + self.all.len() + off - Self::REACH) % self.all.len();
+            if self.last != Some(at) {
+                break at;
+            }
+        };
+        self.last = Some(at);
+        self.all[at]
+    }
+}
+
+/// Fills each gap of a template with a noun, and capitalises the first letter. Before a vowel, `a` becomes `an`.
+fn fill(random: &mut Random, template: &str, nouns: &mut Nouns<'_>) -> String {
     let mut parts = template.split("{}");
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        text += nouns[random.below(nouns.len())];
+        let noun = nouns.next(random);
+        let has_article = text.ends_with(" a ") || text.eq_ignore_ascii_case("a ");
+        if has_article && noun.starts_with(['a', 'e', 'i', 'o']) {
+            text.insert(text.len() - 1, 'n');
+        }
+        text += noun;
         text += part;
     }
     let mut letters = text.chars();

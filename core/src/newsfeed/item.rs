@@ -74,8 +74,7 @@ impl Item {
             url: row.url,
             end_date,
         };
-        let json = serde_json::to_string(&post).expect("a post has text keys and serialises without errors");
-        Self { key, json: json.into(), end_date, heat, about }
+        Self { key, json: to_json(&post), end_date, heat, about }
     }
 
     /// Returns the post in the form in which feeds return it.
@@ -95,10 +94,20 @@ impl Item {
         Post { id: id.to_string(), title, date: *date, img, fav_cnt, view, url, end_date: self.end_date }
     }
 
+    /// Returns the item with another count of likes.
+    pub(super) fn with_likes(&self, fav_cnt: i64) -> Self {
+        let post = Post { fav_cnt, ..self.post() };
+        Self { json: to_json(&post), about: Arc::clone(&self.about), ..*self }
+    }
+
     /// Returns whether the post has reached its end date.
     pub(super) fn has_ended(&self, now: Timestamp) -> bool {
         self.end_date.is_some_and(|end| end <= now)
     }
+}
+
+fn to_json(post: &Post) -> Box<str> {
+    serde_json::to_string(post).expect("a post has text keys and serialises without errors").into()
 }
 
 /// Returns the labels of a post. The site is a word, so a topic with the name of a site is a different label.

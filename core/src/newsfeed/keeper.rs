@@ -17,6 +17,7 @@ use super::learner::Others;
 use super::load::{Loaded, Seen, load};
 use super::meaning::{Lexicon, Meanings};
 use super::order_cache::OrderCache;
+use super::own_likes::OwnLikes;
 use super::personal::Personals;
 use super::published::PublishedOrders;
 use super::snapshot::Words;
@@ -45,6 +46,7 @@ const SET_BACK_MS: i64 = 60 * SECOND_MS;
 /// The first request of a feed loads the index and starts the thread.
 pub(crate) struct Feeds {
     pub(super) shared: Arc<Shared>,
+    own_likes: OwnLikes,
     thread: Mutex<Option<JoinHandle<()>>>,
     learner: Mutex<Option<JoinHandle<()>>>,
 }
@@ -109,7 +111,17 @@ impl Feeds {
             updated: AtomicI64::new(0),
             stopped: AtomicBool::new(false),
         };
-        Self { shared: Arc::new(shared), thread: Mutex::default(), learner: Mutex::default() }
+        Self {
+            shared: Arc::new(shared),
+            own_likes: OwnLikes::default(),
+            thread: Mutex::default(),
+            learner: Mutex::default(),
+        }
+    }
+
+    /// Returns the latest likes of members.
+    pub(crate) fn own_likes(&self) -> &OwnLikes {
+        &self.own_likes
     }
 
     /// Returns the current index. The first call loads it and starts the thread.

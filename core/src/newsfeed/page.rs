@@ -60,6 +60,16 @@ impl FeedPage {
         Encoded::new(self.encode(likes, why))
     }
 
+    /// Returns the page with other counts of likes, each with the place of its post on the page.
+    pub(super) fn with_likes(&self, counts: impl Iterator<Item = (usize, i64)>) -> Self {
+        let Content { kind, items, ranked, next, .. } = &*self.0;
+        let (mut items, next) = (items.clone(), next.clone());
+        for (place, count) in counts {
+            items[place] = Arc::new(items[place].with_likes(count));
+        }
+        Self(Arc::new(Content { kind: kind.clone(), items, ranked: *ranked, next, answer: OnceLock::new() }))
+    }
+
     pub(super) fn kind(&self) -> FeedKind {
         self.0.kind
     }

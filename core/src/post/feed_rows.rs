@@ -5,7 +5,7 @@ use super::{Tx, change, texts_in};
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::id::PostKey;
-use crate::store::Row;
+use crate::store::{Row, StoreError, row_each};
 
 /// The data of a post that newsfeeds need.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +38,19 @@ impl FeedRow {
             self.heat = decay.bounded(self.heat, heat::weight_of(self.view, self.fav, like_weight), now);
         }
     }
+}
+
+/// Returns the current numbers of likes of posts; `None` for a post that was removed.
+///
+/// # Errors
+/// Fails if the store fails.
+pub(crate) fn likes_of(
+    tx: &mut dyn Tx,
+    posts: impl Iterator<Item = PostKey>,
+) -> Result<Vec<Option<i64>>, StoreError> {
+    let keys: Vec<_> = posts.map(|post| [post.into()]).collect();
+    let rows = row_each(tx, "SELECT fav FROM post_stats WHERE post = $1", &keys)?;
+    rows.into_iter().map(|row| row.map(|mut row| row.take(0)).transpose()).collect()
 }
 
 /// The columns of a row in the order that [`feed_row`] reads.

@@ -15,8 +15,9 @@ use crate::{Cancelled, Progress, Recipe, part};
 const EIGENVALUE_POWER: f64 = 0.5;
 /// The number of words per dimension: with fewer words, the dimensions describe single posts.
 const WORDS_PER_DIMENSION: usize = 40;
-/// The minimum number of dimensions, if there are four times as many words.
-const DIMENSIONS_MIN: usize = 10;
+/// The minimum number of dimensions, if there are four times as many words: with fewer dimensions, all words of a subject are
+/// equally similar.
+const DIMENSIONS_MIN: usize = 40;
 /// With few posts, rarer words are learned as well: a word must be in two posts, and in one more for each 250 posts.
 const POSTS_PER_MINIMUM: u32 = 250;
 
