@@ -21,7 +21,7 @@ pub(crate) fn number(n: i64) -> String {
     let digits = n.unsigned_abs().to_string();
     let mut text = if n < 0 { "-".to_owned() } else { String::new() };
     for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

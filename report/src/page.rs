@@ -95,18 +95,23 @@ fn links(report: &PeriodReport) -> Markup {
     }
 }
 
+/// A figure of a day.
+type Figure = fn(&DayFigures) -> i64;
+
+/// The figures that the page shows of each day, in the order of [`PeriodReport::sums`].
+const FIGURES: [(&str, Figure); 5] = [
+    ("Visitors", |day| day.visitor),
+    ("Visits", |day| day.visit),
+    ("Views", |day| day.view),
+    ("Likes", |day| day.like),
+    ("Searches", |day| day.search),
+];
+
 /// The sums of the period.
 fn tiles(report: &PeriodReport) -> Markup {
-    let figures: [(&str, fn(&DayFigures) -> i64); 5] = [
-        ("Visitors", |day| day.visitor),
-        ("Visits", |day| day.visit),
-        ("Views", |day| day.view),
-        ("Likes", |day| day.like),
-        ("Searches", |day| day.search),
-    ];
     html! {
         dl .tiles {
-            @for ((name, of), sum) in figures.into_iter().zip(report.sums()) {
+            @for ((name, of), sum) in FIGURES.into_iter().zip(report.sums()) {
                 div {
                     dt { (name) }
                     dd {
@@ -140,7 +145,7 @@ fn days(report: &PeriodReport) -> Markup {
                     thead {
                         tr {
                             th scope="col" { "Day" }
-                            @for name in ["Visitors", "Visits", "Views", "Likes", "Searches"] {
+                            @for (name, _) in FIGURES {
                                 th .number scope="col" { (name) }
                             }
                         }
@@ -149,8 +154,8 @@ fn days(report: &PeriodReport) -> Markup {
                         @for day in &report.days {
                             tr {
                                 th .date scope="row" { (day.date) }
-                                @for n in [day.visitor, day.visit, day.view, day.like, day.search] {
-                                    td .number { (number(n)) }
+                                @for (_, of) in FIGURES {
+                                    td .number { (number(of(day))) }
                                 }
                             }
                         }

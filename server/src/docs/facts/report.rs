@@ -10,7 +10,6 @@ pub(super) fn of_field(schema: &str, field: &str) -> Option<Value> {
         ("PeriodReport", "from" | "to") | ("PostFigures", "date") => day(),
         ("PeriodReport", "zone") => line(100, "Asia/Seoul"),
         ("PeriodReport", "is_final") => json!({ "examples": [true] }),
-        ("PeriodReport", "post_count") => count(42),
         ("PeriodReport", "days") => json!({ "minItems": 1, "maxItems": 366 }),
         ("PeriodReport", "weekdays") => json!({ "minItems": 7, "maxItems": 7 }),
         ("PeriodReport", "terms" | "topics" | "posts") => json!({ "maxItems": 10 }),
@@ -26,7 +25,8 @@ pub(super) fn of_field(schema: &str, field: &str) -> Option<Value> {
         ("PostFigures", "_id") => id("6b0039acd7c34f1e5b2e91a7"),
         ("PostFigures", "title") => line(300, "An eclipse over the lake"),
         ("PostFigures", "url") => line(super::ADDRESS_MAX, "https://news.example.org/eclipse"),
-        ("WeekdayHours" | "TermCount" | "TopicFigures" | "PostFigures", _) => count(42),
+        ("PeriodReport", "post_count")
+        | ("WeekdayHours" | "TermCount" | "TopicFigures" | "PostFigures", _) => count(42),
         ("Home", "reports") => line(20, "reports"),
         _ => return None,
     })
