@@ -14,7 +14,7 @@ const TOP: f64 = 34.0;
 const BOTTOM: f64 = 220.0;
 /// The number of days with a name on the axis.
 const NAMED_DAYS: usize = 5;
-/// The number of days up to which each has a point on the line of visits.
+/// The number of days up to which each has a point on the line of visits, which is thinner for more days.
 const POINTS_MAX: usize = 62;
 
 /// The height of the chart of hours, of its heading, and of a row.
@@ -66,7 +66,7 @@ fn days_drawn(days: &[DayFigures], is_final: bool, top: i64) -> Markup {
                 y=(at) height=(fixed(BOTTOM - at)) rx="2" {}
         }
         @for (n, pair) in days.windows(2).enumerate() {
-            line .visits x1=(middle(n)) y1=(y(pair[0].visit, top)) x2=(middle(n + 1)) y2=(y(pair[1].visit, top)) {}
+            line .visits .thin[days.len() > POINTS_MAX] x1=(middle(n)) y1=(y(pair[0].visit, top)) x2=(middle(n + 1)) y2=(y(pair[1].visit, top)) {}
         }
         @if days.len() <= POINTS_MAX {
             @for (n, day) in days.iter().enumerate() {

@@ -21,7 +21,7 @@ const CSV: HeaderValue = HeaderValue::from_static("text/csv; charset=utf-8");
 /// The policy for the page: nothing is loaded or run, only its own style applies, and its form leads to this server. A test
 /// compares the hash.
 const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; style-src 'sha256-SOKgt+no4cwPimd4Ot6GY7nFkTkeA8Y1EOw+K647oUc='; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'sha256-zFJeNA3jWZsJfB+cDxnD6spo5krfxuF1UzsX2q8LX9s='; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 );
 
 pub(crate) fn routes() -> Vec<Route> {
