@@ -122,7 +122,7 @@ fn a_report_that_cannot_be_made_or_written_leaves_no_file() {
     let html = directory.path().join("report.html");
     let html = html.to_str().unwrap();
     for (args, status, part) in [
-        (&["--from", "2026-02-29"][..], 1, "the first day is a date such as 2024-11-20"),
+        (&["--from", "2026-02-29"][..], 1, "the first day is a date such as 2026-11-20"),
         (&["--from", "2024-11-20", "--to", "2024-11-19"], 1, "at most 366 days"),
         (&["--html", "-", "--json"], 2, "leave --json out"),
         (&["--html", "/nowhere/report.html"], 3, "cannot write /nowhere/report.html"),
