@@ -2,7 +2,8 @@
 
 use serde::de::IgnoredAny;
 use tidings_core::analysis::{
-    self, Days, Devices, LogEntry, LogFilter, LogLines, LogPage, LogPlace, OneDay, Period, Summary, Window,
+    self, Days, Devices, LogEntry, LogFilter, LogLines, LogPage, LogPlace, OneDay, Period, PeriodReport,
+    Summary, Window,
 };
 use tidings_core::clock::Timestamp;
 use tidings_core::status::{self, Status};
@@ -83,6 +84,20 @@ impl Service {
         self.run(
             |tidings, caller| analysis::period(tidings, caller, first, last),
             |server| server.get(&["get_analysis_of_days", first, last], &[]),
+        )
+    }
+
+    /// Returns the report of the days from `from` to `to`.
+    ///
+    /// # Errors
+    /// Those of [`analysis::period_report`].
+    pub fn period_report(&self, from: Option<&str>, to: Option<&str>) -> Result<PeriodReport> {
+        self.run(
+            |tidings, _| analysis::period_report(tidings, from, to),
+            |server| {
+                let query = [("from", from), ("to", to)].map(|(name, day)| (name, day.map(str::to_owned)));
+                server.as_reader().get(&["get_report"], &query)
+            },
         )
     }
 

@@ -12,6 +12,8 @@ use crate::failure::Failure;
 use crate::output::{Column, Page, Table, dated, local, stream_pages};
 use crate::session::{Session, unknown};
 
+mod report;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Analysis {
     /// Show the figures over all days
@@ -38,6 +40,11 @@ pub(crate) enum Analysis {
         #[arg(value_parser = ["pc", "tablet", "mobile"])]
         device: Option<String>,
     },
+    /// Show the report of a period, or write it as a page or as CSV
+    #[command(
+        after_help = "Examples:\n  tidings analysis report --html report.html\n  tidings analysis report --from 2026-11-01 --to 2026-11-30 --html - --csv tables"
+    )]
+    Report(report::ReportArgs),
     /// Show the access log, newest first
     #[command(after_help = "Example: tidings analysis log --member ann --days 7")]
     Log(LogArgs),
@@ -92,6 +99,7 @@ pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Fai
                 bars(page, "Device", "Reported", counts.map(|(name, count)| (name.to_owned(), count)));
             })
         }
+        Analysis::Report(args) => report::run(session, args),
         Analysis::Log(args) if out.streams() => all_of_log(session, args),
         Analysis::Log(args) => {
             let log = Log { log: log(session, args)? };

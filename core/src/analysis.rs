@@ -34,6 +34,7 @@ pub(crate) mod local_time;
 pub(crate) mod log;
 mod log_page;
 mod period;
+mod period_report;
 pub(crate) mod recount;
 mod report;
 mod retention;
@@ -48,6 +49,10 @@ pub(crate) use live::{today, today_counts};
 pub use log::Operation;
 pub use log_page::{InvalidLogPlace, LogLine, LogLines, LogQuery, log_page};
 pub use period::{DayFigures, PERIOD_MAX, Period, period};
+pub use period_report::{
+    POSTS_READ, PeriodReport, PostFigures, RANKED_MAX, REPORT_DAYS, TermCount, TopicFigures, WeekdayHours,
+    period_report,
+};
 pub use report::{
     Analysis, Bursts, DAYS_MAX, Day, Days, Devices, HourVisitors, OneDay, Question, Realtime, StudentVisits,
     Summary, answer, bursts, crawled, day, days_ago, devices, realtime, summary, try_answer,

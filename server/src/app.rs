@@ -34,7 +34,7 @@ use crate::syndication::Documents;
 use crate::upload::Upload;
 use crate::{
     account, admin, analysis, audit, client, data, docs, download, events, feedback, health, home, import,
-    key, main_info, members, newsfeed, notice, otp, post, profile, request, search, sessions, target,
+    key, main_info, members, newsfeed, notice, otp, post, profile, report, request, search, sessions, target,
     webhook, weights, words,
 };
 
@@ -267,6 +267,7 @@ pub(crate) fn operations(config: &Config) -> Vec<Route> {
         newsfeed::routes(),
         weights::routes(),
         analysis::routes(),
+        report::routes(),
         events::routes(config),
         health::routes(),
         home::routes(config),

@@ -16,7 +16,7 @@ use crate::request::Call;
 use crate::route::Route;
 use crate::{
     account, admin, analysis, audit, data, events, feedback, health, home, import, key, main_info, members,
-    newsfeed, notice, otp, post, profile, search, sessions, webhook, weights, words,
+    newsfeed, notice, otp, post, profile, report, search, sessions, webhook, weights, words,
 };
 
 mod caching;
@@ -166,6 +166,9 @@ const NESTED: &str = "pin_feed_weights";
         analysis::specific_days,
         analysis::insert_device,
         analysis::get_device,
+        report::get_report,
+        report::reports,
+        report::reports_file,
         events::events,
         health::healthz,
         health::readyz,

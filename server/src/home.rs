@@ -14,7 +14,7 @@ use crate::request::Call;
 use crate::route::Route;
 use crate::{accept, docs};
 
-const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+pub(crate) const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const STYLE: &str = "\
     :root{color-scheme:light dark;font:1.05rem/1.6 system-ui,sans-serif}\
     body{max-width:34rem;margin:12vh auto;padding:0 1.5rem}\
@@ -34,6 +34,8 @@ pub(crate) struct Home {
     name: &'static str,
     /// The version of the program.
     version: &'static str,
+    /// The page of reports, relative to this address.
+    reports: &'static str,
     /// The API page, relative to this address; missing if it is not served.
     #[serde(skip_serializing_if = "Option::is_none")]
     docs: Option<&'static str>,
@@ -49,26 +51,27 @@ impl Home {
         Self {
             name: "tidings",
             version: env!("CARGO_PKG_VERSION"),
+            reports: "reports",
             docs: if_served("docs/"),
             openapi: if_served("openapi.json"),
         }
     }
 
     fn page(&self) -> String {
-        let Self { name, version, docs, openapi } = self;
+        let Self { name, version, reports, docs, openapi } = self;
         let link = |path: Option<&str>, text| {
             path.map_or(String::new(), |path| format!("<li><a href=\"{path}\">{text}</a></li>\n"))
         };
         let links = link(*docs, "The API page: read about the operations and try them")
-            + &link(*openapi, "The OpenAPI document: generate a client from it");
-        let links = if links.is_empty() { links } else { format!("<ul>\n{links}</ul>\n") };
+            + &link(*openapi, "The OpenAPI document: generate a client from it")
+            + &link(Some(reports), "The report: visitors, devices, topics and posts of the last 30 days");
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width\">\n\
              <title>{name}</title>\n<style>{STYLE}</style>\n\
              <h1>{name}</h1>\n\
              <p>This server runs {name}: accounts, notices, feedback, posts, search, newsfeeds and analytics for apps, \
-             over HTTP.</p>\n{links}<p class=\"version\">Version {version}</p>\n</html>\n"
+             over HTTP.</p>\n<ul>\n{links}</ul>\n<p class=\"version\">Version {version}</p>\n</html>\n"
         )
     }
 }
@@ -135,7 +138,7 @@ mod tests {
         assert_eq!(header(&page, "vary"), "accept, accept-encoding, authorization");
         let html = str::from_utf8(page.body()).unwrap();
         assert!(html.contains(env!("CARGO_PKG_VERSION")) && !html.contains("<script"), "{html}");
-        for link in ["docs/", "openapi.json"] {
+        for link in ["docs/", "openapi.json", "reports"] {
             assert!(html.contains(&format!("href=\"{link}\"")), "{html}");
             assert_eq!(service.call(request("GET", &format!("/{link}"))).await.status(), 200, "{link}");
         }
@@ -145,12 +148,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_page_without_documentation_links_to_nothing() {
+    async fn a_page_without_documentation_links_to_the_report_only() {
         let (service, config) = (service(), Config { docs: false, ..Config::default() });
         let page = service.answer(&config, request("GET", "/")).await;
-        assert!(page.status() == 200 && !str::from_utf8(page.body()).unwrap().contains("href"));
+        let links: Vec<_> = str::from_utf8(page.body()).unwrap().split("href=").skip(1).collect();
+        assert!(page.status() == 200 && links.len() == 1 && links[0].starts_with("\"reports\""), "{links:?}");
         let home = service.answer(&config, with(request("GET", "/"), "accept", "application/json")).await;
-        let expected = serde_json::json!({ "result": "success", "name": "tidings", "version": env!("CARGO_PKG_VERSION") });
+        let expected = serde_json::json!({
+            "result": "success",
+            "name": "tidings",
+            "version": env!("CARGO_PKG_VERSION"),
+            "reports": "reports",
+        });
         assert_eq!(json(&home), expected);
     }
 

@@ -98,6 +98,7 @@ mod otp;
 mod post;
 mod profile;
 mod reply;
+mod report;
 mod request;
 mod request_record;
 mod route;

@@ -9,6 +9,7 @@ mod counted;
 mod days;
 mod figures;
 mod log;
+mod report;
 mod terms;
 
 /// Returns the figures over all days.

@@ -71,8 +71,8 @@ impl Operation {
     }
 }
 
-/// The operations of the HTTP interface, except the documentation at `/openapi.json` and `/docs` and the stream of `/events`,
-/// whose responses have no `result`.
+/// The operations of the HTTP interface, except the documentation at `/openapi.json` and `/docs`, the stream of `/events`, and
+/// the page and the tables of `/reports`, whose responses have no `result`.
 pub const OPERATIONS: &[Operation] = &[
     // Accounts.
     post(
@@ -223,6 +223,7 @@ pub const OPERATIONS: &[Operation] = &[
     get("/get_everyday_analysis_specific_days/{year}/{month}/{day}", Anyone),
     act("/insert_device/{device}", Anyone),
     get("/get_device", Anyone),
+    get("/get_report", Anyone),
     // Health and metrics.
     get("/healthz", Anyone),
     get("/readyz", Anyone),

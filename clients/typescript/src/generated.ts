@@ -2433,6 +2433,75 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/get_report": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns the report of a period of at most 366 days
+         * @description Figures by day, visitors by weekday and hour, devices, and the topics and posts that were published in the period. Search
+         *     terms are those of the last 24 hours, and are missing if the period ends before today. Nothing in a report is about a
+         *     single visitor.
+         *
+         *     Anyone may call it.
+         */
+        readonly get: operations["get_report"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/reports": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Shows the report of a period as a page
+         * @description The figures of `/get_report` with charts, for browsers. The page has no script and loads nothing.
+         *
+         *     Anyone may call it.
+         */
+        readonly get: operations["reports"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/reports/{file}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Returns a table of the report of a period as CSV
+         * @description UTF-8 with the names of the columns in the first line. A text that a spreadsheet would take for a formula has an
+         *     apostrophe before it.
+         *
+         *     Anyone may call it.
+         */
+        readonly get: operations["reports_file"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/events": {
         readonly parameters: {
             readonly query?: never;
@@ -4022,6 +4091,11 @@ export interface components {
              */
             readonly version: string;
             /**
+             * @description The page of reports, relative to this address.
+             * @example reports
+             */
+            readonly reports: string;
+            /**
              * @description The API page, relative to this address; missing if it is not served.
              * @example docs/
              */
@@ -5005,6 +5079,49 @@ export interface components {
             /** @description Devices that were reported on these days. */
             readonly devices: components["schemas"]["Devices"];
         };
+        /** @description The figures of a period, for people to look at. */
+        readonly PeriodReport: {
+            /**
+             * Format: date
+             * @description The first day, `YYYY-MM-DD`.
+             * @example 2026-11-20
+             */
+            readonly from: string;
+            /**
+             * Format: date
+             * @description The last day, `YYYY-MM-DD`.
+             * @example 2026-11-20
+             */
+            readonly to: string;
+            /**
+             * @description The time zone in which days and hours are counted.
+             * @example Asia/Seoul
+             */
+            readonly zone: string;
+            /**
+             * @description Whether all days are final: nothing is counted on the last day any more.
+             * @example true
+             */
+            readonly is_final: boolean;
+            /** @description The days, oldest first. */
+            readonly days: readonly components["schemas"]["DayFigures"][];
+            /** @description The hours of each weekday, Monday first. */
+            readonly weekdays: readonly components["schemas"]["WeekdayHours"][];
+            /** @description The most searched terms of the last 24 hours, most searched first; missing if the period ends before today. */
+            readonly terms?: readonly components["schemas"]["TermCount"][] | null;
+            /** @description Devices that apps reported on these days. */
+            readonly devices: components["schemas"]["Devices"];
+            /**
+             * Format: int64
+             * @description Number of posts with a date in the period, from which `topics` and `posts` are taken: the newest 10,000 at most.
+             * @example 42
+             */
+            readonly post_count: number;
+            /** @description The topics with the most posts of the period, at most ten. */
+            readonly topics: readonly components["schemas"]["TopicFigures"][];
+            /** @description The posts of the period with the most views, at most ten. */
+            readonly posts: readonly components["schemas"]["PostFigures"][];
+        };
         /** @description When, where and to whom a notice is visible. Administrators see it always. */
         readonly Placement: {
             /**
@@ -5169,6 +5286,42 @@ export interface components {
              * @example 2026-12-24T00:00:00Z
              */
             readonly end_date?: string | null;
+        };
+        /** @description A post with its figures. */
+        readonly PostFigures: {
+            /**
+             * @description The id.
+             * @example 6b0039acd7c34f1e5b2e91a7
+             */
+            readonly _id: string;
+            /**
+             * @description The title.
+             * @example An eclipse over the lake
+             */
+            readonly title: string;
+            /**
+             * @description The address.
+             * @example https://news.example.org/eclipse
+             */
+            readonly url: string;
+            /**
+             * Format: date
+             * @description The day of the post's date, `YYYY-MM-DD`.
+             * @example 2026-11-20
+             */
+            readonly date: string;
+            /**
+             * Format: int64
+             * @description Number of views until now.
+             * @example 42
+             */
+            readonly view: number;
+            /**
+             * Format: int64
+             * @description Number of likes now.
+             * @example 42
+             */
+            readonly like: number;
         };
         /** @description A post that a search found. */
         readonly PostHit: components["schemas"]["Post"] & {
@@ -5979,6 +6132,11 @@ export interface components {
              */
             readonly version: string;
             /**
+             * @description The page of reports, relative to this address.
+             * @example reports
+             */
+            readonly reports: string;
+            /**
              * @description The API page, relative to this address; missing if it is not served.
              * @example docs/
              */
@@ -6325,6 +6483,55 @@ export interface components {
             readonly students: readonly components["schemas"]["StudentVisits"][];
             /** @description Devices that were reported on these days. */
             readonly devices: components["schemas"]["Devices"];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_PeriodReport: {
+            /**
+             * Format: date
+             * @description The first day, `YYYY-MM-DD`.
+             * @example 2026-11-20
+             */
+            readonly from: string;
+            /**
+             * Format: date
+             * @description The last day, `YYYY-MM-DD`.
+             * @example 2026-11-20
+             */
+            readonly to: string;
+            /**
+             * @description The time zone in which days and hours are counted.
+             * @example Asia/Seoul
+             */
+            readonly zone: string;
+            /**
+             * @description Whether all days are final: nothing is counted on the last day any more.
+             * @example true
+             */
+            readonly is_final: boolean;
+            /** @description The days, oldest first. */
+            readonly days: readonly components["schemas"]["DayFigures"][];
+            /** @description The hours of each weekday, Monday first. */
+            readonly weekdays: readonly components["schemas"]["WeekdayHours"][];
+            /** @description The most searched terms of the last 24 hours, most searched first; missing if the period ends before today. */
+            readonly terms?: readonly components["schemas"]["TermCount"][] | null;
+            /** @description Devices that apps reported on these days. */
+            readonly devices: components["schemas"]["Devices"];
+            /**
+             * Format: int64
+             * @description Number of posts with a date in the period, from which `topics` and `posts` are taken: the newest 10,000 at most.
+             * @example 42
+             */
+            readonly post_count: number;
+            /** @description The topics with the most posts of the period, at most ten. */
+            readonly topics: readonly components["schemas"]["TopicFigures"][];
+            /** @description The posts of the period with the most views, at most ten. */
+            readonly posts: readonly components["schemas"]["PostFigures"][];
         } & {
             /**
              * @description `success`.
@@ -6734,6 +6941,20 @@ export interface components {
              */
             readonly search: number;
         };
+        /** @description A search term with its number of searches. */
+        readonly TermCount: {
+            /**
+             * @description The term.
+             * @example eclipse
+             */
+            readonly term: string;
+            /**
+             * Format: int64
+             * @description Number of searches in the last 24 hours.
+             * @example 42
+             */
+            readonly count: number;
+        };
         /** @description The counts of today that all callers may see. The names of its fields are those of the daily report. */
         readonly TodayCounts: {
             /**
@@ -6783,6 +7004,32 @@ export interface components {
              * @example title
              */
             readonly field?: string;
+        };
+        /** @description The posts of a topic. */
+        readonly TopicFigures: {
+            /**
+             * @description The topic.
+             * @example science
+             */
+            readonly topic: string;
+            /**
+             * Format: int64
+             * @description Number of posts with a date in the period.
+             * @example 42
+             */
+            readonly post: number;
+            /**
+             * Format: int64
+             * @description Number of views of these posts until now.
+             * @example 42
+             */
+            readonly view: number;
+            /**
+             * Format: int64
+             * @description Number of likes of these posts now.
+             * @example 42
+             */
+            readonly like: number;
         };
         /** @description A search from which trends are counted. */
         readonly TrendSearch: {
@@ -7000,6 +7247,23 @@ export interface components {
         readonly Webhooks: {
             /** @description The webhooks by name. */
             readonly webhooks: readonly components["schemas"]["Webhook"][];
+        };
+        /** @description The visitors in each hour of a weekday. */
+        readonly WeekdayHours: {
+            /**
+             * @description The English name of the weekday.
+             * @example Monday
+             * @enum {string}
+             */
+            readonly weekday: "Monday" | "Tuesday" | "Wednesday" | "Thursday" | "Friday" | "Saturday" | "Sunday";
+            /**
+             * Format: int64
+             * @description Number of days of the period that are this weekday.
+             * @example 42
+             */
+            readonly days: number;
+            /** @description Number of visitors in each hour, 0 to 23, summed over these days. */
+            readonly hours: readonly number[];
         };
         readonly WeightFields: {
             /**
@@ -10993,6 +11257,127 @@ export interface operations {
                 };
                 content?: never;
             };
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly get_report: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The first day, `YYYY-MM-DD`; by default, or if it is empty, 29 days before the last day. */
+                readonly from?: string;
+                /** @description The last day, `YYYY-MM-DD`; by default, if it is empty, or after today, today. */
+                readonly to?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_PeriodReport"];
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly reports: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The first day, `YYYY-MM-DD`; by default, or if it is empty, 29 days before the last day. */
+                readonly from?: string;
+                /** @description The last day, `YYYY-MM-DD`; by default, if it is empty, or after today, today. */
+                readonly to?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/html": string;
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly reports_file: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The first day, `YYYY-MM-DD`; by default, or if it is empty, 29 days before the last day. */
+                readonly from?: string;
+                /** @description The last day, `YYYY-MM-DD`; by default, if it is empty, or after today, today. */
+                readonly to?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description `days.csv`, `hours.csv`, `terms.csv`, `devices.csv`, `topics.csv` or `posts.csv` */
+                readonly file: "days.csv" | "hours.csv" | "terms.csv" | "devices.csv" | "topics.csv" | "posts.csv";
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/csv": string;
+                };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 500: components["responses"]["InternalError"];

@@ -118,6 +118,9 @@ export const OPERATIONS = {
     specificDays: { id: "specific_days", method: "GET", path: "/get_everyday_analysis_specific_days/{year}/{month}/{day}", query: [], answers: "result" },
     insertDevice: { id: "insert_device", method: "GET", path: "/insert_device/{device}", query: [], answers: "result" },
     getDevice: { id: "get_device", method: "GET", path: "/get_device", query: [], answers: "result" },
+    getReport: { id: "get_report", method: "GET", path: "/get_report", query: ["from","to"], answers: "result" },
+    reports: { id: "reports", method: "GET", path: "/reports", query: ["from","to"], answers: "page" },
+    reportsFile: { id: "reports_file", method: "GET", path: "/reports/{file}", query: ["from","to"], answers: "page" },
     events: { id: "events", method: "GET", path: "/events", query: ["events","last_event_id"], answers: "events" },
     healthz: { id: "healthz", method: "GET", path: "/healthz", query: [], answers: "result" },
     readyz: { id: "readyz", method: "GET", path: "/readyz", query: [], answers: "result" },
@@ -706,6 +709,21 @@ export abstract class Operations {
     /** Returns the number of counted devices of each type. Anyone may call it. `GET /get_device` */
     getDevice(options?: CallOptions): Answer<"getDevice"> {
         return this.call("getDevice", undefined, options);
+    }
+
+    /** Returns the report of a period of at most 366 days. Anyone may call it. `GET /get_report` */
+    getReport(input?: Input<"getReport">, options?: CallOptions): Answer<"getReport"> {
+        return this.call("getReport", input, options);
+    }
+
+    /** Shows the report of a period as a page. Anyone may call it. `GET /reports` */
+    reports(input?: Input<"reports">, options?: CallOptions): Answer<"reports"> {
+        return this.call("reports", input, options);
+    }
+
+    /** Returns a table of the report of a period as CSV. Anyone may call it. `GET /reports/{file}` */
+    reportsFile(input: Input<"reportsFile">, options?: CallOptions): Answer<"reportsFile"> {
+        return this.call("reportsFile", input, options);
     }
 
     /** Sends live events as they happen. Anyone may call it; a token that fails is as none. `GET /events` */

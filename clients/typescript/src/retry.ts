@@ -47,6 +47,7 @@ export const READS: ReadonlySet<Operation> = new Set<Operation>([
     "getPost",
     "getPosts",
     "getRecommendationNewsfeed",
+    "getReport",
     "getRoster",
     "getSearchBursts",
     "getSearchRealtime",
@@ -64,6 +65,8 @@ export const READS: ReadonlySet<Operation> = new Set<Operation>([
     "openapiJson",
     "prioritySearch",
     "readyz",
+    "reports",
+    "reportsFile",
     "specificDays",
     "verifyAudit",
 ]);

@@ -441,6 +441,18 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
     async getDevice() {
         assert.equal((await guest().getDevice()).mobile, 1);
     },
+    async getReport() {
+        const { days, devices, topics } = await guest().getReport();
+        assert.deepEqual([days.length, devices.mobile, topics.length > 0], [30, 1, true]);
+        assert.equal((await attempt(guest().getReport({ from: "2026-02-29" }))).result, "bad request");
+    },
+    async reports() {
+        assert.match(await guest().reports({ from: "2024-11-01", to: "2024-11-20" }), /<h1>1 November 2024/);
+    },
+    async reportsFile() {
+        const csv = await guest().reportsFile({ file: "devices.csv" });
+        assert.equal(csv, "device,reports\r\npc,0\r\ntablet,0\r\nmobile,1\r\n");
+    },
     async home() {
         assert.equal((await guest().home()).name, "tidings");
     },

@@ -92,6 +92,19 @@ impl Counts {
         Self::read(tx, "SELECT counter, n FROM day_count WHERE day = $1 AND counter < 200", Some(day))
     }
 
+    /// Reads the counters of each day from `first` to `last`.
+    pub(crate) fn of_days(tx: &mut dyn Tx, first: i64, last: i64) -> Result<Vec<Self>, StoreError> {
+        let sql = "SELECT day, counter, n FROM day_count WHERE day BETWEEN $1 AND $2 AND counter < 200";
+        let mut days: Vec<_> = (first..=last).map(|_| Self::default()).collect();
+        for mut row in tx.rows(sql, &[first.into(), last.into()])? {
+            let index = usize::try_from(row.take::<i64>(0)? - first).unwrap_or(usize::MAX);
+            if let Some(counts) = days.get_mut(index) {
+                counts.add(row.take(1)?, row.take(2)?);
+            }
+        }
+        Ok(days)
+    }
+
     /// Reads a counter for each hour of a day.
     pub(crate) fn hourly(tx: &mut dyn Tx, day: i64, counter: Counter) -> Result<[i64; HOURS], StoreError> {
         let first = hourly(counter, 0);

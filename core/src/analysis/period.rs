@@ -39,6 +39,21 @@ pub struct DayFigures {
     pub communication: i64,
 }
 
+impl DayFigures {
+    /// Returns the figures of a day with these counters and this number of visits.
+    pub(super) fn new(day: i64, counts: &Counts, visit: i64) -> Self {
+        Self {
+            date: date_text(day),
+            visitor: counts.of(Counter::Visitor),
+            visit,
+            view: counts.of(Counter::View),
+            like: counts.of(Counter::Like),
+            search: counts.of(Counter::Search),
+            communication: counts.of(Counter::Communication),
+        }
+    }
+}
+
 /// The figures of a period of days.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -61,7 +76,9 @@ pub struct Period {
 /// than 366 days.
 pub fn period(tidings: &Tidings, caller: &Caller, first: &str, last: &str) -> Result<Period> {
     let (identity, analysis) = (caller.identify(tidings), tidings.analysis());
-    let days = day(first).zip(day(last)).filter(|(first, last)| (0..PERIOD_MAX).contains(&(last - first)));
+    let days = day_number(first)
+        .zip(day_number(last))
+        .filter(|(first, last)| (0..PERIOD_MAX).contains(&(last - first)));
     let current = |tx: &mut dyn Tx| {
         let admin = identity.admin_reader(tx, Scope::AnalyticsRead)?;
         Ok((admin, days.ok_or(Error::BadRequest(PERIOD_RULE))?))
@@ -85,15 +102,7 @@ fn read(tx: &mut dyn Tx, _: &AdminReader, first: i64, last: i64) -> Result<Perio
         hours.iter_mut().zip(counts.hours).for_each(|(sum, hour)| *sum += hour);
         let reported = [Counter::Pc, Counter::Tablet, Counter::Mobile];
         devices.iter_mut().zip(reported).for_each(|(sum, device)| *sum += counts.of(device));
-        days.push(DayFigures {
-            date: date_text(day),
-            visitor: counts.of(Counter::Visitor),
-            visit,
-            view: counts.of(Counter::View),
-            like: counts.of(Counter::Like),
-            search: counts.of(Counter::Search),
-            communication: counts.of(Counter::Communication),
-        });
+        days.push(DayFigures::new(day, &counts, visit));
     }
     let students = students.into_iter().map(|(student_num, count)| StudentVisits { student_num, count });
     let mut students: Vec<_> = students.collect();
@@ -103,7 +112,7 @@ fn read(tx: &mut dyn Tx, _: &AdminReader, first: i64, last: i64) -> Result<Perio
 }
 
 /// Returns the number of a day from its date, `YYYY-MM-DD`.
-fn day(date: &str) -> Option<i64> {
+pub(super) fn day_number(date: &str) -> Option<i64> {
     let mut parts = date.splitn(3, '-').map(|part| part.parse().ok());
     day_of(parts.next()??, parts.next()??, parts.next()??)
 }

@@ -11,6 +11,7 @@ mod counts;
 mod live;
 mod logs;
 mod paths;
+mod period_report;
 mod recount;
 mod removed;
 mod searches;

@@ -10,6 +10,7 @@ use utoipa::openapi::{RefOr, Schema};
 
 mod administration;
 mod remote;
+mod report;
 mod webhooks;
 
 /// The longest address of a post or an image.
@@ -17,7 +18,7 @@ const ADDRESS_MAX: usize = tidings_core::post::URL_MAX;
 
 /// Returns what is known of a field of a schema: keywords of JSON Schema.
 fn fact(schema: &str, field: &str) -> Option<Value> {
-    let of_field = [administration::of_field, remote::of_field, webhooks::of_field];
+    let of_field = [administration::of_field, remote::of_field, report::of_field, webhooks::of_field];
     if let Some(fact) = of_field.into_iter().find_map(|of_field| of_field(schema, field)) {
         return Some(fact);
     }
@@ -330,7 +331,10 @@ pub(super) fn write_parameters(operation: &mut Operation) {
     let id = operation.operation_id.as_deref().unwrap_or_default();
     for parameter in operation.parameters.iter_mut().flatten() {
         let RefOr::T(Parameter { name, schema: Some(schema), .. }) = parameter else { continue };
-        if let Some(fact) = remote::of_parameter(id, name).or_else(|| of_parameter(name)) {
+        if let Some(fact) = remote::of_parameter(id, name)
+            .or_else(|| report::of_parameter(id, name))
+            .or_else(|| of_parameter(name))
+        {
             merge(schema, fact);
         }
     }

@@ -92,6 +92,9 @@ fn cacheable_responses_vary_with_the_token() {
             ("/get_categories", vary),
             ("/get_analysis", vary),
             ("/get_search_realtime", vary),
+            ("/get_report", vary),
+            ("/reports", vary),
+            ("/reports/days.csv", vary),
             ("/openapi.json", vary),
             (&format!("/get_post/{id}"), vary),
         ] {

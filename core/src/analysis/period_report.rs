@@ -1,0 +1,211 @@
+//! The report of a period, which people look at: days, hours by weekday, search terms, devices, topics and posts.
+//!
+//! Everyone may read it, like the daily reports: it has no member, no address and nothing else about a single visitor. So
+//! its cost is bounded: it reads the counters of at most 366 days and at most [`POSTS_READ`] posts of the period, however
+//! long the history before and after the period is.
+
+use serde::{Deserialize, Serialize};
+
+use super::counters::{Counter, Counts};
+use super::local_time::{HOURS, date_text};
+use super::period::{DayFigures, PERIOD_MAX, day_number};
+use super::report::Devices;
+use super::retention;
+use crate::Tidings;
+use crate::clock::Timestamp;
+use crate::error::{Code, Error, Problem, Result};
+use crate::store::Tx;
+
+mod sql;
+
+/// The number of days of a report whose first day is not given.
+pub const REPORT_DAYS: i64 = 30;
+/// The maximum number of posts of a period from which a report takes its topics and posts; the newest ones.
+pub const POSTS_READ: i64 = 10_000;
+/// The maximum number of topics, and of posts, in a report.
+pub const RANKED_MAX: i64 = 10;
+
+const FROM_RULE: Problem = Problem::invalid("from", "the first day is a date such as 2026-11-20");
+const TO_RULE: Problem = Problem::invalid("to", "the last day is a date such as 2026-11-20");
+const REPORT_RULE: Problem = Problem::new(
+    Code::InvalidValue,
+    "a report begins today at the latest, ends on or after its first day, and has at most 366 days",
+);
+
+/// The weekdays, in the order of a report.
+const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+
+/// The figures of a period, for people to look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PeriodReport {
+    /// The first day, `YYYY-MM-DD`.
+    pub from: String,
+    /// The last day, `YYYY-MM-DD`.
+    pub to: String,
+    /// The time zone in which days and hours are counted.
+    pub zone: String,
+    /// Whether all days are final: nothing is counted on the last day any more.
+    pub is_final: bool,
+    /// The days, oldest first.
+    pub days: Vec<DayFigures>,
+    /// The hours of each weekday, Monday first.
+    pub weekdays: Vec<WeekdayHours>,
+    /// The most searched terms of the last 24 hours, most searched first; missing if the period ends before today.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Vec<TermCount>>,
+    /// Devices that apps reported on these days.
+    pub devices: Devices,
+    /// Number of posts with a date in the period, from which `topics` and `posts` are taken: the newest 10,000 at most.
+    pub post_count: i64,
+    /// The topics with the most posts of the period, at most ten.
+    pub topics: Vec<TopicFigures>,
+    /// The posts of the period with the most views, at most ten.
+    pub posts: Vec<PostFigures>,
+}
+
+/// The visitors in each hour of a weekday.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct WeekdayHours {
+    /// The English name of the weekday.
+    pub weekday: String,
+    /// Number of days of the period that are this weekday.
+    pub days: i64,
+    /// Number of visitors in each hour, 0 to 23, summed over these days.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<i64>))]
+    pub hours: [i64; HOURS],
+}
+
+/// A search term with its number of searches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TermCount {
+    /// The term.
+    pub term: String,
+    /// Number of searches in the last 24 hours.
+    pub count: i64,
+}
+
+/// The posts of a topic.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TopicFigures {
+    /// The topic.
+    pub topic: String,
+    /// Number of posts with a date in the period.
+    pub post: i64,
+    /// Number of views of these posts until now.
+    pub view: i64,
+    /// Number of likes of these posts now.
+    pub like: i64,
+}
+
+/// A post with its figures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PostFigures {
+    /// The id.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// The title.
+    pub title: String,
+    /// The address.
+    pub url: String,
+    /// The day of the post's date, `YYYY-MM-DD`.
+    pub date: String,
+    /// Number of views until now.
+    pub view: i64,
+    /// Number of likes now.
+    pub like: i64,
+}
+
+impl PeriodReport {
+    /// Returns the sums of all days: visitors, visits, views, likes, searches.
+    pub fn sums(&self) -> [i64; 5] {
+        let mut sums = [0; 5];
+        for day in &self.days {
+            let of_day = [day.visitor, day.visit, day.view, day.like, day.search];
+            sums.iter_mut().zip(of_day).for_each(|(sum, n)| *sum += n);
+        }
+        sums
+    }
+}
+
+/// Returns the report of the days from `from` to `to`, both `YYYY-MM-DD` and both included. By default, or if the text is
+/// empty, the last day is today and the first is such that there are [`REPORT_DAYS`] days. A day after today is today.
+///
+/// # Errors
+/// `bad request` if a date does not exist, if the report begins after today or after its last day, and for more than 366
+/// days; `overloaded` if reading takes longer than the [timeout of queries](crate::config::Config::query_timeout).
+pub fn period_report(tidings: &Tidings, from: Option<&str>, to: Option<&str>) -> Result<PeriodReport> {
+    let (analysis, now) = (tidings.analysis(), tidings.now());
+    let today = analysis.calendar.local_hour(now).day;
+    let (first, last) = days(today, from, to)?;
+    let terms = (last == today).then(|| analysis.trends.ranking(tidings.store(), now)).transpose()?;
+    let terms = terms.map(|current| {
+        current.list.into_iter().map(|(term, count)| TermCount { term, count }).collect::<Vec<_>>()
+    });
+    let local_time = analysis.calendar.local_time();
+    // A post with a later date is not published yet.
+    let dates = local_time.day_start(first)..local_time.day_start(last + 1).min(now + 1);
+    let is_final = last < analysis.calendar.local_hour(now - retention::LATE_MS).day;
+    let seen = analysis.settle();
+    tidings.store().read_stale(Some(tidings.config().query_timeout), seen, |tx| {
+        let (days, weekdays, devices) = count(tx, first, last)?;
+        let (post_count, topics) = sql::topics(tx, &dates)?;
+        let day_of = |date: Timestamp| date_text(local_time.local_hour(date).day);
+        Ok(PeriodReport {
+            from: date_text(first),
+            to: date_text(last),
+            zone: local_time.zone().name().to_owned(),
+            is_final,
+            days,
+            weekdays,
+            terms: terms.clone(),
+            devices,
+            post_count,
+            topics,
+            posts: sql::posts(tx, &dates, day_of)?,
+        })
+    })
+}
+
+/// Returns the numbers of the first and the last day.
+fn days(today: i64, from: Option<&str>, to: Option<&str>) -> Result<(i64, i64)> {
+    let number = |text: Option<&str>, rule| {
+        let text = text.filter(|text| !text.is_empty());
+        text.map(|text| day_number(text).ok_or(Error::BadRequest(rule))).transpose()
+    };
+    let last = number(to, TO_RULE)?.unwrap_or(today).min(today);
+    let first = number(from, FROM_RULE)?.unwrap_or(last - (REPORT_DAYS - 1));
+    if (0..PERIOD_MAX).contains(&(last - first)) {
+        Ok((first, last))
+    } else {
+        Err(Error::BadRequest(REPORT_RULE))
+    }
+}
+
+/// Reads the counters of the days.
+fn count(tx: &mut dyn Tx, first: i64, last: i64) -> Result<(Vec<DayFigures>, Vec<WeekdayHours>, Devices)> {
+    let weekday = |weekday: &str| WeekdayHours { weekday: weekday.to_owned(), days: 0, hours: [0; HOURS] };
+    let mut weekdays = WEEKDAYS.map(weekday);
+    let mut devices = Devices { pc: 0, tablet: 0, mobile: 0 };
+    let counted = Counts::of_days(tx, first, last)?;
+    let days = (first..).zip(counted).map(|(day, counts)| {
+        let weekday = &mut weekdays[weekday_index(day)];
+        weekday.days += 1;
+        weekday.hours.iter_mut().zip(counts.hours).for_each(|(sum, hour)| *sum += hour);
+        devices.pc += counts.of(Counter::Pc);
+        devices.tablet += counts.of(Counter::Tablet);
+        devices.mobile += counts.of(Counter::Mobile);
+        DayFigures::new(day, &counts, counts.of(Counter::GuestVisit) + counts.of(Counter::MemberVisit))
+    });
+    let days = days.collect();
+    Ok((days, weekdays.into(), devices))
+}
+
+/// Returns the index of a day's weekday in [`WEEKDAYS`]. Day 0, 1970-01-01, was a Thursday.
+fn weekday_index(day: i64) -> usize {
+    usize::try_from((day + 3).rem_euclid(7)).expect("a remainder of 7 is small")
+}

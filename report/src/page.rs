@@ -1,0 +1,305 @@
+//! The page.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use tidings_core::analysis::{DayFigures, PeriodReport};
+
+use crate::chart::{self, bar};
+use crate::csv::Table;
+use crate::format::{average, long_date, number, percent, short_date};
+use crate::notes;
+
+/// The style of the page, which is in its only `<style>`: a policy can name its hash.
+pub const STYLE: &str = include_str!("style.css");
+
+/// Where the page is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a file, which has no links to other parts of the report.
+    File,
+    /// On a server at `reports`, with a form for another period and links to the figures as CSV and JSON, all relative to
+    /// that address.
+    Server,
+}
+
+/// Returns the report as an HTML page.
+pub fn page(report: &PeriodReport, place: Place) -> String {
+    let (from, to) = (long_date(&report.from), long_date(&report.to));
+    let period = if report.from == report.to { from } else { format!("{from} – {to}") };
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="referrer" content="no-referrer";
+                title { "Report: " (period) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    p .period { "Report" }
+                    h1 { (period) }
+                    p .period { (subtitle(report)) }
+                    @if place == Place::Server { (links(report)) }
+                }
+                main {
+                    (tiles(report))
+                    (days(report))
+                    (hours(report))
+                    div .pair { (terms(report)) (devices(report)) }
+                    (topics(report))
+                    (posts(report))
+                }
+                footer {
+                    p {
+                        "Days and hours are those of the time zone " (report.zone) ". The report has no address and no "
+                        "member: visitors are counted, not listed."
+                    }
+                }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn subtitle(report: &PeriodReport) -> String {
+    let days = match report.days.len() {
+        1 => "1 day".to_owned(),
+        n => format!("{n} days"),
+    };
+    let open = if report.is_final { "" } else { " · the last day is not final yet" };
+    format!("{days} · {}{open}", report.zone)
+}
+
+/// The form for another period, and the figures in other formats.
+fn links(report: &PeriodReport) -> Markup {
+    let PeriodReport { from, to, .. } = report;
+    html! {
+        nav aria-label="Report" {
+            form method="get" action="reports" {
+                label { "From" input type="date" name="from" value=(from) required; }
+                label { "To" input type="date" name="to" value=(to) required; }
+                button { "Show" }
+            }
+            p {
+                "CSV: "
+                @for (n, table) in Table::ALL.into_iter().enumerate() {
+                    @if n > 0 { ", " }
+                    @let file = table.file_name();
+                    a href={ "reports/" (file) "?from=" (from) "&to=" (to) } { (file.trim_end_matches(".csv")) }
+                }
+                " · "
+                a href={ "get_report?from=" (from) "&to=" (to) } { "JSON" }
+            }
+        }
+    }
+}
+
+/// A figure of a day.
+type Figure = fn(&DayFigures) -> i64;
+
+/// The figures that the page shows of each day, in the order of [`PeriodReport::sums`].
+const FIGURES: [(&str, Figure); 5] = [
+    ("Visitors", |day| day.visitor),
+    ("Visits", |day| day.visit),
+    ("Views", |day| day.view),
+    ("Likes", |day| day.like),
+    ("Searches", |day| day.search),
+];
+
+/// The sums of the period.
+fn tiles(report: &PeriodReport) -> Markup {
+    html! {
+        dl .tiles {
+            @for ((name, of), sum) in FIGURES.into_iter().zip(report.sums()) {
+                div {
+                    dt { (name) }
+                    dd {
+                        div .sum { (number(sum)) }
+                        (chart::sparkline(report.days.iter().map(of)))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A part of the page with a heading.
+fn section(id: &str, heading: &str, note: &str, content: &Markup) -> Markup {
+    html! {
+        section aria-labelledby=(id) {
+            h2 #(id) { (heading) }
+            p .note { (note) }
+            (content)
+        }
+    }
+}
+
+fn days(report: &PeriodReport) -> Markup {
+    let content = html! {
+        figure { (chart::days(&report.days, report.is_final)) }
+        details {
+            summary { "Figures of each day" }
+            div .scroll tabindex="0" role="group" aria-label="Figures of each day" {
+                table {
+                    thead {
+                        tr {
+                            th scope="col" { "Day" }
+                            @for (name, _) in FIGURES {
+                                th .number scope="col" { (name) }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for day in &report.days {
+                            tr {
+                                th .date scope="row" { (day.date) }
+                                @for (_, of) in FIGURES {
+                                    td .number { (number(of(day))) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    section("days", "Visitors and visits", notes::DAYS, &content)
+}
+
+fn hours(report: &PeriodReport) -> Markup {
+    let content = html! {
+        figure { (chart::hours(&report.weekdays)) }
+        details {
+            summary { "Average of each hour" }
+            div .scroll tabindex="0" role="group" aria-label="Average of each hour" {
+                table {
+                    thead {
+                        tr {
+                            th scope="col" { "Hour" }
+                            @for of in &report.weekdays { th .number scope="col" { (of.weekday[..3]) } }
+                        }
+                    }
+                    tbody {
+                        @for hour in 0..24 {
+                            tr {
+                                th scope="row" { (format!("{hour:02}:00")) }
+                                @for of in &report.weekdays { td .number { (average(of.hours[hour], of.days)) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    section("hours", "Hours of the week", notes::HOURS, &content)
+}
+
+fn terms(report: &PeriodReport) -> Markup {
+    let terms = report.terms.as_deref().unwrap_or_default();
+    let most = terms.iter().map(|of| of.count).max().unwrap_or_default();
+    let content = match report.terms {
+        None => none(notes::NO_TERMS),
+        Some(_) if terms.is_empty() => none("No terms in the last 24 hours."),
+        Some(_) => {
+            let rows = terms.iter().map(|of| {
+                html! { tr { th scope="row" { (of.term) } td .graph { (bar(of.count, most)) } td .number { (number(of.count)) } } }
+            });
+            table(&[("Term", ""), ("", "graph"), ("Searches", "number")], rows)
+        }
+    };
+    section("terms", "Search terms", notes::TERMS, &content)
+}
+
+fn devices(report: &PeriodReport) -> Markup {
+    let devices = &report.devices;
+    let sum = devices.pc + devices.tablet + devices.mobile;
+    let content = if sum == 0 {
+        none("No app reported a device in this period.")
+    } else {
+        let rows = [("Computer", devices.pc), ("Tablet", devices.tablet), ("Phone", devices.mobile)];
+        let rows = rows.into_iter().map(|(name, n)| {
+            html! {
+                tr {
+                    th scope="row" { (name) }
+                    td .graph { (bar(n, sum)) }
+                    td .number { (percent(n, sum)) }
+                    td .number { (number(n)) }
+                }
+            }
+        });
+        table(&[("Device", ""), ("", "graph"), ("Share", "number"), ("Reports", "number")], rows)
+    };
+    section("devices", "Devices", notes::DEVICES, &content)
+}
+
+fn topics(report: &PeriodReport) -> Markup {
+    let most = report.topics.iter().map(|of| of.post).max().unwrap_or_default();
+    let content = if report.topics.is_empty() {
+        none("No posts with a topic in this period.")
+    } else {
+        let rows = report.topics.iter().map(|of| {
+            html! {
+                tr {
+                    th scope="row" { (of.topic) }
+                    td .graph { (bar(of.post, most)) }
+                    @for n in [of.post, of.view, of.like] { td .number { (number(n)) } }
+                }
+            }
+        });
+        let columns =
+            [("Topic", ""), ("", "graph"), ("Posts", "number"), ("Views", "number"), ("Likes", "number")];
+        table(&columns, rows)
+    };
+    section("topics", "Topics", &notes::topics(report.post_count), &content)
+}
+
+fn posts(report: &PeriodReport) -> Markup {
+    let most = report.posts.iter().map(|of| of.view).max().unwrap_or_default();
+    let content = if report.posts.is_empty() {
+        none("No posts in this period.")
+    } else {
+        let rows = report.posts.iter().map(|of| {
+            html! {
+                tr {
+                    th scope="row" {
+                        // Only such addresses lead to a page; another one could run a script.
+                        @if of.url.starts_with("https://") || of.url.starts_with("http://") {
+                            a href=(of.url) rel="noopener noreferrer" { (of.title) }
+                        } @else {
+                            (of.title)
+                        }
+                        " "
+                        span .date { (short_date(&of.date)) }
+                    }
+                    td .graph { (bar(of.view, most)) }
+                    td .number { (number(of.view)) }
+                    td .number { (number(of.like)) }
+                }
+            }
+        });
+        table(&[("Post", ""), ("", "graph"), ("Views", "number"), ("Likes", "number")], rows)
+    };
+    section("posts", "Posts", notes::POSTS, &content)
+}
+
+/// A table whose columns have names and classes. The column of bars has no name: the numbers beside it say the same.
+fn table(columns: &[(&str, &str)], rows: impl Iterator<Item = Markup>) -> Markup {
+    html! {
+        table {
+            thead {
+                tr {
+                    @for (name, class) in columns {
+                        @if name.is_empty() { td class=(class) {} } @else { th scope="col" class=[(!class.is_empty()).then_some(class)] { (name) } }
+                    }
+                }
+            }
+            tbody { @for row in rows { (row) } }
+        }
+    }
+}
+
+/// What stands in place of a chart without figures.
+fn none(text: &str) -> Markup {
+    html! { p .none-yet { (text) } }
+}

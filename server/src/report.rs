@@ -1,0 +1,190 @@
+//! The report of a period: as JSON, as a page for people, and as CSV.
+
+use std::sync::Arc;
+
+use http::HeaderValue;
+use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY};
+use serde::Deserialize;
+use tidings_core::analysis::{self, PeriodReport};
+use tidings_core::answer::Encoded;
+use tidings_core::{Error, Result, Tidings};
+use tidings_report::{Place, Table};
+use utoipa::IntoParams;
+
+use crate::docs;
+use crate::home::HTML;
+use crate::reply::Answer;
+use crate::request::Call;
+use crate::route::Route;
+
+const CSV: HeaderValue = HeaderValue::from_static("text/csv; charset=utf-8");
+/// The policy for the page: nothing is loaded or run, only its own style applies, and its form leads to this server. A test
+/// compares the hash.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; style-src 'sha256-zFJeNA3jWZsJfB+cDxnD6spo5krfxuF1UzsX2q8LX9s='; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+);
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/get_report", get_report).public(),
+        Route::get("/reports", reports).public(),
+        Route::get("/reports/{file}", reports_file).public(),
+    ]
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ReportParameters {
+    /// The first day, `YYYY-MM-DD`; by default, or if it is empty, 29 days before the last day.
+    from: Option<String>,
+    /// The last day, `YYYY-MM-DD`; by default, if it is empty, or after today, today.
+    to: Option<String>,
+}
+
+impl ReportParameters {
+    fn report(&self, tidings: &Tidings) -> Result<PeriodReport> {
+        analysis::period_report(tidings, self.from.as_deref(), self.to.as_deref())
+    }
+}
+
+/// Returns the report of a period of at most 366 days
+///
+/// Figures by day, visitors by weekday and hour, devices, and the topics and posts that were published in the period. Search
+/// terms are those of the last 24 hours, and are missing if the period ends before today. Nothing in a report is about a
+/// single visitor.
+#[utoipa::path(
+    get,
+    path = "/get_report",
+    tag = "analysis",
+    params(ReportParameters),
+    responses((status = 200, body = docs::Success<PeriodReport>)),
+)]
+pub(crate) async fn get_report(call: Call) -> Answer {
+    let asked: ReportParameters = call.parameters()?;
+    call.query(move |tidings, _| asked.report(tidings)).await
+}
+
+/// Shows the report of a period as a page
+///
+/// The figures of `/get_report` with charts, for browsers. The page has no script and loads nothing.
+#[utoipa::path(
+    get,
+    path = "/reports",
+    tag = "analysis",
+    params(ReportParameters),
+    responses((status = 200, body = String, content_type = "text/html")),
+)]
+pub(crate) async fn reports(call: Call) -> Answer {
+    let asked: ReportParameters = call.parameters()?;
+    let page = call.document_in(
+        |lanes| &lanes.query,
+        HTML,
+        move |tidings, _| {
+            let page = tidings_report::page(&asked.report(tidings)?, Place::Server);
+            Ok(Arc::new(Encoded::new(page)))
+        },
+    );
+    Ok(page.await?.with(CONTENT_SECURITY_POLICY, POLICY))
+}
+
+/// Returns a table of the report of a period as CSV
+///
+/// UTF-8 with the names of the columns in the first line. A text that a spreadsheet would take for a formula has an
+/// apostrophe before it.
+#[utoipa::path(
+    get,
+    path = "/reports/{file}",
+    tag = "analysis",
+    params(
+        ("file" = String, Path, description = "`days.csv`, `hours.csv`, `terms.csv`, `devices.csv`, `topics.csv` or `posts.csv`"),
+        ReportParameters,
+    ),
+    responses((status = 200, body = String, content_type = "text/csv"), docs::Missing),
+)]
+pub(crate) async fn reports_file(mut call: Call) -> Answer {
+    let [file] = call.ids();
+    let table = Table::of_file_name(&file).ok_or(Error::NotFound)?;
+    let asked: ReportParameters = call.parameters()?;
+    let csv = call.document_in(
+        |lanes| &lanes.query,
+        CSV,
+        move |tidings, _| Ok(Arc::new(Encoded::new(table.csv(&asked.report(tidings)?)))),
+    );
+    let name = format!("attachment; filename=\"{}\"", table.file_name());
+    let name = HeaderValue::try_from(name).expect("the name of a table is ASCII");
+    Ok(csv.await?.with(CONTENT_DISPOSITION, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::prelude::BASE64_STANDARD;
+    use sha2::{Digest as _, Sha256};
+
+    use super::*;
+    use crate::testing::{by, header, json, outcome, request, service, with};
+
+    #[test]
+    fn the_policy_names_the_style_of_the_page() {
+        let hash = format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(tidings_report::STYLE)));
+        assert!(POLICY.to_str().unwrap().contains(&hash), "{hash}");
+    }
+
+    #[tokio::test]
+    async fn a_guest_gets_the_page_and_asks_again_with_its_tag() {
+        let service = service();
+        let page = service.call(request("GET", "/reports")).await;
+        assert_eq!(
+            (page.status().as_u16(), header(&page, "content-type"), header(&page, "cache-control")),
+            (200, "text/html; charset=utf-8", "public, max-age=0, s-maxage=5, must-revalidate")
+        );
+        assert_eq!(header(&page, "content-security-policy"), POLICY);
+        let tag = header(&page, "etag").to_owned();
+        let again = service.call(with(request("GET", "/reports"), "if-none-match", &tag)).await;
+        // The first request was a visit.
+        assert_eq!((again.status().as_u16(), again.body().is_empty()), (200, false));
+        let tag = header(&again, "etag").to_owned();
+        let again = service.call(with(request("GET", "/reports"), "if-none-match", &tag)).await;
+        assert_eq!((again.status().as_u16(), again.body().is_empty()), (304, true));
+        assert_eq!(header(&again, "cache-control"), "public, max-age=0, s-maxage=5, must-revalidate");
+    }
+
+    #[tokio::test]
+    async fn no_cache_stores_the_page_of_a_member() {
+        let service = service();
+        let ann = service.member("ann").await;
+        for path in ["/reports", "/reports/days.csv", "/get_report"] {
+            let page = service.call(by(&ann, request("GET", path))).await;
+            assert_eq!((page.status().as_u16(), header(&page, "cache-control")), (200, "no-store"), "{path}");
+            assert!(!page.headers().contains_key("etag"), "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn every_table_is_a_file_and_every_link_of_the_page_leads_somewhere() {
+        let service = service();
+        let page = service.call(request("GET", "/reports?from=2026-11-01&to=2026-11-20")).await;
+        let page = str::from_utf8(page.body()).unwrap().to_owned();
+        let links: Vec<_> =
+            page.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+        assert_eq!(links.len(), Table::ALL.len() + 1);
+        for link in links {
+            let link = link.replace("&amp;", "&");
+            let file = service.call(request("GET", &format!("/{link}"))).await;
+            assert_eq!(file.status(), 200, "{link}");
+            if link.starts_with("reports/") {
+                assert_eq!(header(&file, "content-type"), "text/csv; charset=utf-8");
+                assert!(header(&file, "content-disposition").starts_with("attachment; filename=\""));
+            } else {
+                assert_eq!(
+                    (&json(&file)["from"], &json(&file)["to"]),
+                    (&"2026-11-01".into(), &"2026-11-20".into())
+                );
+            }
+        }
+        assert_eq!(outcome(&service.call(request("GET", "/reports/members.csv")).await), "404 Not found");
+        for path in ["/reports?from=2026-02-29", "/reports/days.csv?to=x", "/get_report?from=2020-01-01"] {
+            assert_eq!(outcome(&service.call(request("GET", path)).await), "400 bad request", "{path}");
+        }
+    }
+}
