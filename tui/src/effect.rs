@@ -16,7 +16,7 @@ use crate::problem::Problem;
 mod act;
 mod query;
 
-pub(crate) use act::Act;
+pub(crate) use act::{Act, Saved};
 
 /// What effects use: the service, and the drafts on this machine.
 #[derive(Clone)]

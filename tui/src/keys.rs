@@ -275,7 +275,7 @@ pub(crate) static EDITOR: Table = Table {
             "select; also by words with Ctrl, and with Home and End",
             "",
         ),
-        binding(&[ctrl('u')], Action::Type, "undo", ""),
+        binding(&[ctrl('u')], Action::Type, "undo; in the title, clear it", ""),
         binding(&[ctrl('r')], Action::Type, "redo", ""),
         binding(&[ctrl('w')], Action::Type, "delete the word before", ""),
         binding(&[ctrl('k')], Action::Type, "delete to the end of the line", ""),

@@ -209,8 +209,8 @@ pub(crate) trait Screen {
     /// Handles the answer to a request.
     fn answer(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out);
 
-    /// Handles the end of a change, whether it succeeded or failed.
-    fn acted(&mut self, _: &Act, _: Result<(), &Problem>, _: &Ctx, _: &mut Out) {}
+    /// Handles the end of a change: the id of what it saved, if there is one, or the failure.
+    fn acted(&mut self, _: &Act, _: Result<Option<&str>, &Problem>, _: &Ctx, _: &mut Out) {}
 
     /// Returns whether a request is taking noticeably long.
     fn is_slow(&self, now: Timestamp) -> bool;

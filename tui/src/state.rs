@@ -8,7 +8,7 @@ use tidings_access::{Link, Look};
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
-use crate::effect::{Act, Answer, Effect};
+use crate::effect::{Act, Answer, Effect, Saved};
 use crate::event::Event;
 use crate::keys::{self, Table};
 use crate::layout;
@@ -341,12 +341,12 @@ impl State {
         }
     }
 
-    fn acted(&mut self, act: &Act, result: &Result<(), Problem>, out: &mut Out) {
+    fn acted(&mut self, act: &Act, result: &Result<Saved, Problem>, out: &mut Out) {
         if let Some(first) = self.running.iter().position(|(what, _)| *what == act.doing()) {
             self.running.remove(first);
         }
         match (result, act) {
-            (Ok(()), _) => {
+            (Ok(_), _) => {
                 if let Some(text) = act.done() {
                     out.done(text);
                 }
@@ -364,8 +364,9 @@ impl State {
             }
         }
         let (screens, ctx) = self.screens();
+        let result = result.as_ref().map(Option::as_deref);
         for screen in screens {
-            screen.acted(act, result.as_ref().copied(), ctx, out);
+            screen.acted(act, result, ctx, out);
         }
     }
 }

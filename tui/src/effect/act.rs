@@ -13,6 +13,9 @@ use crate::draft::SavedDraft;
 use crate::problem::Problem;
 use crate::sheet::{self, Sheet};
 
+/// The id of the notice, the draft or the post that a change saved; `None` for other changes.
+pub(crate) type Saved = Option<String>;
+
 /// A change.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Act {
@@ -144,56 +147,57 @@ impl Act {
 
 impl Act {
     /// Makes the change. A panic is returned as a problem.
-    pub(crate) fn run(&self, sources: &Sources) -> Result<(), Problem> {
+    pub(crate) fn run(&self, sources: &Sources) -> Result<Saved, Problem> {
         let result = catch_unwind(AssertUnwindSafe(|| self.change(sources)));
         result.unwrap_or_else(|panic| Err(panicked(&*panic)))
     }
 
-    fn change(&self, sources: &Sources) -> Result<(), Problem> {
+    fn change(&self, sources: &Sources) -> Result<Saved, Problem> {
         let Sources { service, drafts } = sources;
         match self {
             Self::SaveNotice { target, shared, draft, fields, at } => {
-                match (shared, target) {
+                let id = match (shared, target) {
                     (Some(shared), target) => {
                         service.save_draft(Some(shared), target.as_deref(), fields)?;
-                        service.publish_draft(shared)?;
+                        service.publish_draft(shared)?.id.to_string()
                     }
-                    (None, Some(id)) => service.update_notice(id, fields)?,
-                    (None, None) => {
-                        service.insert_notice(fields)?;
+                    (None, Some(id)) => {
+                        service.update_notice(id, fields)?;
+                        id.clone()
                     }
-                }
-                drafts.remove(draft, *at)
+                    (None, None) => service.insert_notice(fields)?.id.to_string(),
+                };
+                drafts.remove(draft, *at)?;
+                return Ok(Some(id));
             }
             Self::ShareDraft { target, shared, draft, fields, at } => {
-                service.save_draft(shared.as_deref(), target.as_deref(), fields)?;
-                drafts.remove(draft, *at)
+                let id = service.save_draft(shared.as_deref(), target.as_deref(), fields)?.id;
+                drafts.remove(draft, *at)?;
+                return Ok(Some(id.to_string()));
             }
-            Self::PublishShared { id, .. } => {
-                service.publish_draft(id)?;
-                Ok(())
-            }
-            Self::RemoveShared { id, .. } => Ok(service.remove_draft(id)?),
+            Self::PublishShared { id, .. } => return Ok(Some(service.publish_draft(id)?.id.to_string())),
+            Self::RemoveShared { id, .. } => service.remove_draft(id)?,
             Self::ShowNotice { id, shown, .. } => {
                 let activation = Some(Visibility::shown_if(*shown).activation());
                 let change = Draft { activation, ..Draft::default() };
-                Ok(service.update_notice(id, &change)?)
+                service.update_notice(id, &change)?;
             }
-            Self::RemoveNotice { id, .. } => Ok(service.remove_notice(id)?),
-            Self::SaveDraft(kept) => drafts.keep(kept),
-            Self::DiscardDraft { key, at } => drafts.remove(key, *at),
+            Self::RemoveNotice { id, .. } => service.remove_notice(id)?,
+            Self::SaveDraft(kept) => drafts.keep(kept)?,
+            Self::DiscardDraft { key, at } => drafts.remove(key, *at)?,
             Self::FeedbackDone { id, done } => {
                 let state = if *done { FeedbackState::Done } else { FeedbackState::Open };
-                Ok(service.set_feedback(id, state)?)
+                service.set_feedback(id, state)?
             }
-            Self::RemovePost { id, .. } => Ok(service.remove_post(id)?),
-            Self::Blacklist { id, on: true } => Ok(service.push_blacklist(id)?),
-            Self::Blacklist { id, .. } => Ok(service.pop_blacklist(id)?),
-            Self::Administrate { id, on: true } => Ok(service.grant(id)?),
-            Self::Administrate { id, .. } => Ok(service.revoke(id)?),
-            Self::ResetMember { id } => Ok(service.reset_measurement(id)?),
-            Self::RemoveMember { id } => Ok(service.remove_member(id)?),
-            Self::Export { path, sheet, replace } => sheet::write(path, sheet, *replace),
+            Self::RemovePost { id, .. } => service.remove_post(id)?,
+            Self::Blacklist { id, on: true } => service.push_blacklist(id)?,
+            Self::Blacklist { id, .. } => service.pop_blacklist(id)?,
+            Self::Administrate { id, on: true } => service.grant(id)?,
+            Self::Administrate { id, .. } => service.revoke(id)?,
+            Self::ResetMember { id } => service.reset_measurement(id)?,
+            Self::RemoveMember { id } => service.remove_member(id)?,
+            Self::Export { path, sheet, replace } => sheet::write(path, sheet, *replace)?,
         }
+        Ok(None)
     }
 }

@@ -53,7 +53,7 @@ pub(crate) trait Browse {
     fn loaded(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out);
 
     /// Handles the end of a change; see [`Screen::acted`].
-    fn changed(&mut self, _: &Act, _: Result<(), &Problem>, _: &Ctx, _: &mut Out) {}
+    fn changed(&mut self, _: &Act, _: Result<Option<&str>, &Problem>, _: &Ctx, _: &mut Out) {}
 
     /// Returns whether a pending request is taking noticeably long.
     fn waits_long(&self, now: Timestamp) -> bool;
@@ -123,7 +123,7 @@ impl<B: Browse> Screen for B {
         self.loaded(number, answer, ctx, out);
     }
 
-    fn acted(&mut self, act: &Act, result: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
+    fn acted(&mut self, act: &Act, result: Result<Option<&str>, &Problem>, ctx: &Ctx, out: &mut Out) {
         self.changed(act, result, ctx, out);
     }
 

@@ -196,7 +196,7 @@ impl Browse for Feedback {
         self.arrange();
     }
 
-    fn changed(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, _: Result<Option<&str>, &Problem>, ctx: &Ctx, out: &mut Out) {
         if let Act::FeedbackDone { .. } = act {
             self.load(ctx, out);
         }

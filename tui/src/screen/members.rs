@@ -269,7 +269,7 @@ impl Browse for Members {
         }
     }
 
-    fn changed(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, _: Result<Option<&str>, &Problem>, ctx: &Ctx, out: &mut Out) {
         if let Act::Blacklist { .. }
         | Act::Administrate { .. }
         | Act::ResetMember { .. }

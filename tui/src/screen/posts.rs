@@ -227,7 +227,7 @@ impl Browse for Posts {
         }
     }
 
-    fn changed(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, _: Result<Option<&str>, &Problem>, ctx: &Ctx, out: &mut Out) {
         if let Act::RemovePost { .. } = act {
             self.load(ctx, out);
         }

@@ -23,6 +23,7 @@ mod data;
 mod drafts;
 mod frame;
 mod remote;
+mod safety;
 mod screens;
 mod shared;
 mod svg;

@@ -11,11 +11,12 @@ use super::form::Form;
 use super::row::Row;
 use crate::draft::SavedDraft;
 use crate::effect::{Act, Effect};
-use crate::keys::{self, Action, Table};
+use crate::keys::{self, Action, Chord, Table};
 use crate::placing::Placing;
 use crate::problem::Problem;
 use crate::screen::{Choice, Ctx, Out, Question, Then};
 use crate::theme::Theme;
+use crate::widget::input::{CLEAR, clear};
 
 mod draw;
 mod text;
@@ -293,12 +294,12 @@ impl Editor {
     }
 
     /// Handles the result of saving the notice. Returns whether the editor closes.
-    pub(super) fn saved(&mut self, draft: &str, result: Result<(), &Problem>) -> bool {
+    pub(super) fn saved(&mut self, draft: &str, result: Result<Option<&str>, &Problem>) -> bool {
         if self.key != draft || self.saving.take().is_none() {
             return false;
         }
         match result {
-            Ok(()) => true,
+            Ok(_) => true,
             Err(problem) => {
                 self.problem = Some(problem.clone());
                 self.to_keep = true;
@@ -308,7 +309,7 @@ impl Editor {
     }
 
     /// Handles the result of saving the draft. Returns whether the editor closes.
-    pub(super) fn draft_saved(&mut self, draft: &str, result: Result<(), &Problem>) -> bool {
+    pub(super) fn draft_saved(&mut self, draft: &str, result: Result<Option<&str>, &Problem>) -> bool {
         if self.key != draft {
             return false;
         }
@@ -321,6 +322,8 @@ impl Editor {
         if self.saving.is_some() {
             return;
         }
+        // The problem may be solved by what is typed.
+        self.problem = None;
         if self.pane == Pane::Form {
             self.to_keep |= self.form.key(key);
         } else if self.pane == Pane::Preview {
@@ -329,6 +332,8 @@ impl Editor {
                 KeyCode::Down | KeyCode::PageDown => self.scroll.saturating_add(1),
                 _ => self.scroll,
             };
+        } else if self.in_title && Chord::of(&key) == CLEAR {
+            self.to_keep |= clear(&mut self.title);
         } else if self.in_title && matches!(key.code, KeyCode::Enter | KeyCode::Down) {
             self.in_title = false;
         } else if !self.in_title
@@ -346,6 +351,7 @@ impl Editor {
         if self.saving.is_some() {
             return;
         }
+        self.problem = None;
         if self.pane == Pane::Form {
             self.to_keep |= self.form.paste(text);
             return;

@@ -32,7 +32,12 @@ pub(super) struct NoticeList {
     seen: Option<(i64, i64)>,
     /// The notice to open when the notices have been loaded.
     to_open: Option<String>,
+    /// What was saved, to be selected when the notices have been loaded.
+    to_select: Option<String>,
 }
+
+/// The note on a key that would change a row that is not the saved one.
+pub(super) const SETTLING: &str = "One moment: the list is being loaded again.";
 
 const COLUMNS: [Column; 4] = [
     Column::new("Title", 0),
@@ -59,6 +64,27 @@ impl NoticeList {
         } else {
             out.say("The notice no longer exists.");
         }
+    }
+
+    /// Selects a row when the notices have been loaded.
+    pub(super) fn select_loaded(&mut self, id: &str) {
+        self.to_select = Some(id.to_owned());
+    }
+
+    /// Selects what was saved, also if the filter hides it.
+    fn select_saved(&mut self) {
+        let Some(id) = self.to_select.take() else { return };
+        if !self.list.select(&id) && !self.list.filter.is_empty() {
+            self.list.filter = Input::default();
+            self.arrange();
+            self.list.select(&id);
+        }
+    }
+
+    /// Returns whether the selection is still that of before a change, so that a key could change another notice than the
+    /// one that was saved.
+    pub(super) const fn is_settling(&self) -> bool {
+        self.to_select.is_some()
     }
 
     fn load(&mut self, ctx: &Ctx, out: &mut Out) {
@@ -101,12 +127,18 @@ impl NoticeList {
         });
     }
 
-    fn toggle(&self, out: &mut Out) {
+    fn toggle(&self, ctx: &Ctx, out: &mut Out) {
         let Some(row) = self.list.selected() else { return };
         if row.notice.is_none() {
             return out.say("A draft is published from the editor: e, then Ctrl-S.");
         }
-        out.act(Act::ShowNotice { id: row.id.clone(), title: row.title().to_owned(), shown: !row.shown() });
+        let title = row.title().to_owned();
+        let act = Act::ShowNotice { id: row.id.clone(), title: title.clone(), shown: !row.shown() };
+        if row.shown() {
+            return out.act(act);
+        }
+        let text = format!("Show the notice “{title}”?");
+        out.question = Some(Question::yes_or_no(text, row.readers(|at| ctx.stamp(at)), "show it", act));
     }
 
     fn publish(&self, out: &mut Out) {
@@ -177,7 +209,8 @@ impl Browse for NoticeList {
 
     fn own_action(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
         match action {
-            Action::Toggle => self.toggle(out),
+            Action::Toggle | Action::Publish | Action::Remove if self.is_settling() => out.say(SETTLING),
+            Action::Toggle => self.toggle(ctx, out),
             Action::Publish => self.publish(out),
             Action::Remove => self.remove(ctx, out),
             Action::Sort => {
@@ -217,10 +250,18 @@ impl Browse for NoticeList {
         let rows = row::rows(*loaded, ctx.now);
         let sort = self.sort;
         self.list.set(rows, |_| true, |a, b| sort.order(a, b));
+        self.select_saved();
         self.open_loaded(out);
     }
 
-    fn changed(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, result: Result<Option<&str>, &Problem>, ctx: &Ctx, out: &mut Out) {
+        if let (
+            Act::SaveNotice { .. } | Act::ShareDraft { .. } | Act::PublishShared { .. },
+            Ok(Some(saved)),
+        ) = (act, result)
+        {
+            self.select_loaded(saved);
+        }
         if let Act::SaveNotice { .. }
         | Act::ShowNotice { .. }
         | Act::RemoveNotice { .. }
@@ -238,6 +279,7 @@ impl Browse for NoticeList {
     }
 
     fn cancel_pending(&mut self) -> bool {
+        self.to_select = None;
         self.pending.cancel()
     }
 
