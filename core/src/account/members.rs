@@ -59,6 +59,37 @@ pub struct MemberQuery {
     pub limit: Option<i64>,
     /// The `next` of the previous page; `None` for the first page.
     pub after: Option<String>,
+    /// The members that are listed; `None` lists all members.
+    pub only: Option<MemberFilter>,
+}
+
+/// The members that [`list`] is restricted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberFilter {
+    /// Administrators, including blacklisted ones.
+    Admins,
+    /// Blacklisted members.
+    Blacklisted,
+}
+
+impl MemberFilter {
+    /// Returns its text in a request.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Admins => "admins",
+            Self::Blacklisted => "blacklisted",
+        }
+    }
+
+    /// Reads its text in a request.
+    ///
+    /// # Errors
+    /// `bad request` for any other text.
+    pub fn parse(text: &str) -> Result<Self> {
+        const RULE: Problem = Problem::invalid("only", "only is admins or blacklisted");
+        let found = [Self::Admins, Self::Blacklisted].into_iter().find(|only| only.as_str() == text);
+        found.ok_or(Error::BadRequest(RULE))
+    }
 }
 
 /// A page of members.
@@ -109,7 +140,7 @@ pub fn list(tidings: &Tidings, caller: &Caller, query: &MemberQuery) -> Result<M
             return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
         }
         // One more than the page has, to detect whether another page follows.
-        let mut members = sql::list(tx, &admin, query.search.as_deref(), &after, limit + 1)?;
+        let mut members = sql::list(tx, &admin, query, &after, limit + 1)?;
         let shown = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = members.len() > shown;
         members.truncate(shown);
@@ -143,7 +174,7 @@ pub fn set_password(tidings: &Tidings, caller: &Caller, id: &str, pw: &str) -> R
 }
 
 mod sql {
-    use super::{MemberEntry, fold};
+    use super::{MemberEntry, MemberFilter, MemberQuery, fold};
     use crate::account::Admin;
     use crate::id::MemberKey;
     use crate::store::{Row, StoreError, Tx};
@@ -151,20 +182,25 @@ mod sql {
     pub(super) fn list(
         tx: &mut dyn Tx,
         _: &Admin<'_>,
-        search: Option<&str>,
+        MemberQuery { search, only, .. }: &MemberQuery,
         after: &str,
         limit: i64,
     ) -> Result<Vec<MemberEntry>, StoreError> {
         let columns =
             "SELECT id, nickname, name, major, admin IS NOT NULL, blacklisted IS NOT NULL, date FROM member";
+        let only = match only {
+            None => "",
+            Some(MemberFilter::Admins) => "admin IS NOT NULL AND",
+            Some(MemberFilter::Blacklisted) => "blacklisted IS NOT NULL AND",
+        };
         let rows = match search {
             None => {
-                let sql = format!("{columns} WHERE folded > $1 ORDER BY folded LIMIT $2");
+                let sql = format!("{columns} WHERE {only} folded > $1 ORDER BY folded LIMIT $2");
                 tx.rows(&sql, &[after.into(), limit.into()])?
             }
             Some(search) => {
                 let sql = format!(
-                    "{columns} WHERE folded > $1 AND (folded LIKE $3 ESCAPE '!' OR lower(nickname) LIKE $3 ESCAPE '!'
+                    "{columns} WHERE {only} folded > $1 AND (folded LIKE $3 ESCAPE '!' OR lower(nickname) LIKE $3 ESCAPE '!'
                      OR lower(name) LIKE $3 ESCAPE '!') ORDER BY folded LIMIT $2"
                 );
                 tx.rows(&sql, &[after.into(), limit.into(), (&pattern(search)).into()])?
@@ -241,6 +277,30 @@ mod tests {
             query.limit = Some(limit);
             assert_eq!(text(list(&service, &Caller::Operator, &query)), "bad request", "{limit}");
         }
+    }
+
+    #[test]
+    fn only_administrators_or_blacklisted_members_are_listed_on_request() {
+        let service = service();
+        for id in ["ann", "ben", "cid", "dot"] {
+            service.member(id);
+        }
+        for id in ["ann", "cid"] {
+            admin::grant(&service, &Caller::Operator, id).unwrap();
+        }
+        for id in ["cid", "dot"] {
+            admin::push_blacklist(&service, &Caller::Operator, id).unwrap();
+        }
+        let listed = |only: &str, search: Option<&str>, limit| {
+            let only = Some(MemberFilter::parse(only).unwrap());
+            let search = search.map(str::to_owned);
+            ids(&service, &MemberQuery { search, limit, only, after: None })
+        };
+        assert_eq!(listed("admins", None, None), (vec!["ann".into(), "cid".into()], None));
+        assert_eq!(listed("admins", None, Some(1)), (vec!["ann".into()], Some("ann".into())));
+        assert_eq!(listed("blacklisted", None, None), (vec!["cid".into(), "dot".into()], None));
+        assert_eq!(listed("blacklisted", Some("OT"), None), (vec!["dot".into()], None));
+        assert_eq!(text(MemberFilter::parse("Admins")), "bad request");
     }
 
     #[test]
