@@ -1,5 +1,6 @@
 //! Changes to the data of the service or to files.
 
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::FeedbackState;
 use tidings_core::notice::{Draft, Visibility};
+use tidings_core::post;
 
 use super::{Sources, panicked};
 use crate::draft::SavedDraft;
@@ -63,9 +65,23 @@ pub(crate) enum Act {
         id: String,
         done: bool,
     },
+    SavePost {
+        /// The post that is changed; `None` for a new one.
+        target: Option<String>,
+        title: String,
+        fields: Box<post::Draft>,
+    },
     RemovePost {
         id: String,
         title: String,
+    },
+    /// Keeps in mind on this machine which feedback was read.
+    ReadFeedback {
+        ids: Vec<String>,
+    },
+    SetPassword {
+        id: String,
+        pw: Secret,
     },
     Blacklist {
         id: String,
@@ -88,6 +104,22 @@ pub(crate) enum Act {
     },
 }
 
+/// A password, which no log and no message shows.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Secret(String);
+
+impl Secret {
+    pub(crate) fn new(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
 impl Act {
     /// Returns a description of the change, which is shown while it runs.
     pub(crate) const fn doing(&self) -> &'static str {
@@ -95,6 +127,9 @@ impl Act {
             Self::SaveNotice { .. }
             | Self::PublishShared { .. }
             | Self::ShowNotice { .. }
+            | Self::SavePost { .. }
+            | Self::SetPassword { .. }
+            | Self::ReadFeedback { .. }
             | Self::FeedbackDone { .. }
             | Self::Blacklist { .. }
             | Self::Administrate { .. }
@@ -132,6 +167,11 @@ impl Act {
             Self::Export { path, sheet, .. } => {
                 format!("Wrote {} rows to {}.", sheet.rows.len(), path.display())
             }
+            Self::SavePost { target: None, title, .. } => format!("Added “{title}”."),
+            Self::SavePost { title, .. } => format!("Saved “{title}”."),
+            Self::SetPassword { id, .. } => {
+                format!("{id} has a new password and is signed out everywhere.")
+            }
             Self::Blacklist { id, on: true } => {
                 format!("{id} is blacklisted and signed out everywhere.")
             }
@@ -140,7 +180,7 @@ impl Act {
             Self::Administrate { id, .. } => format!("{id} is no longer an administrator."),
             Self::ResetMember { id } => format!("Reset the measured interest of {id}."),
             Self::RemoveMember { id } => format!("Removed the member {id}."),
-            Self::SaveDraft(_) | Self::DiscardDraft { .. } => return None,
+            Self::SaveDraft(_) | Self::DiscardDraft { .. } | Self::ReadFeedback { .. } => return None,
         })
     }
 }
@@ -187,8 +227,17 @@ impl Act {
             Self::DiscardDraft { key, at } => drafts.remove(key, *at)?,
             Self::FeedbackDone { id, done } => {
                 let state = if *done { FeedbackState::Done } else { FeedbackState::Open };
-                service.set_feedback(id, state)?
+                service.set_feedback(id, state)?;
             }
+            Self::SavePost { target: None, fields, .. } => {
+                return Ok(Some(service.insert_post(fields)?.id.to_string()));
+            }
+            Self::SavePost { target: Some(id), fields, .. } => {
+                service.update_post(id, fields)?;
+                return Ok(Some(id.clone()));
+            }
+            Self::ReadFeedback { ids } => drafts.mark_read(ids)?,
+            Self::SetPassword { id, pw } => service.set_password(id, &pw.0)?,
             Self::RemovePost { id, .. } => service.remove_post(id)?,
             Self::Blacklist { id, on: true } => service.push_blacklist(id)?,
             Self::Blacklist { id, .. } => service.pop_blacklist(id)?,

@@ -37,6 +37,13 @@ impl Input {
         Self(area)
     }
 
+    /// Returns an empty field that shows a dot for each character.
+    pub(crate) fn hidden() -> Self {
+        let mut input = Self::default();
+        input.0.set_mask_char('•');
+        input
+    }
+
     /// Returns the text.
     pub(crate) fn text(&self) -> &str {
         self.0.lines().first().map_or("", String::as_str)
@@ -62,13 +69,11 @@ impl Input {
         if typing {
             self.0.render(area, buf);
         } else {
-            buf.set_stringn(
-                area.x,
-                area.y,
-                crate::text::line(self.text()),
-                area.width.into(),
-                Theme::strong(),
-            );
+            let text = match self.0.mask_char() {
+                Some(mask) => self.text().chars().map(|_| mask).collect(),
+                None => crate::text::line(self.text()),
+            };
+            buf.set_stringn(area.x, area.y, text, area.width.into(), Theme::strong());
         }
     }
 }

@@ -63,7 +63,7 @@ impl Analytics {
         let fixed: u16 = shown.map(|column| column.width + 1).sum();
         let room = usize::from(below.width.saturating_sub(fixed).min(60));
         let most = rows.iter().map(|row| row.figures[0]).max().unwrap_or_default().max(1);
-        let row = |i: usize| {
+        let row = |i: usize, _: Option<usize>| {
             let row = &rows[i];
             let figures = row.figures.iter().map(|n| Cell::from(number(*n)));
             let bar = bar(row.figures[0], most, room);
@@ -142,7 +142,12 @@ impl Analytics {
         let text = if self.view == View::Terms {
             "searched most in the last 24 hours, not on the chosen days".to_owned()
         } else {
-            sums.join(" · ")
+            let of = match period.days.len() {
+                0 | 1 => String::new(),
+                // A visitor who came on several days is counted on each.
+                days => format!("Sum of {days} days: "),
+            };
+            of + &sums.join(" · ")
         };
         put(area.x, &text, Theme::faint(), buf);
     }

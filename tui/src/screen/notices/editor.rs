@@ -12,6 +12,7 @@ use super::row::Row;
 use crate::draft::SavedDraft;
 use crate::effect::{Act, Effect};
 use crate::keys::{self, Action, Chord, Table};
+use crate::pending::is_slow;
 use crate::placing::Placing;
 use crate::problem::Problem;
 use crate::screen::{Choice, Ctx, Out, Question, Then};
@@ -24,9 +25,6 @@ mod text;
 use draw::Areas;
 pub(super) use draw::put;
 use text::Text;
-
-/// The time after which the screen shows that saving is running, in milliseconds.
-const SLOW_MS: i64 = 300;
 
 /// The notice in the editor.
 #[derive(Debug)]
@@ -137,7 +135,7 @@ impl Editor {
     }
 
     pub(super) fn is_slow(&self, now: Timestamp) -> bool {
-        self.saving.is_some_and(|since| now - since >= SLOW_MS)
+        is_slow(self.saving, now)
     }
 
     /// Returns the draft if the text has changed since it was saved last.
@@ -230,20 +228,29 @@ impl Editor {
 
     fn leaving(&self) -> Question {
         let choice = |key, label, action| Choice { key, label, then: Then::Action(action) };
-        let title = self.text().title;
+        let Text { title, shown, .. } = self.text();
+        let save = match (&self.notice, shown) {
+            (None, true) => "publish it now",
+            (None, false) => "save it, hidden",
+            (Some(_), true) => "save the changes, to be seen now",
+            (Some(_), false) => "save the changes, hidden",
+        };
+        let discard =
+            if self.notice.is_some() { "discard the changes" } else { "discard it, with its draft" };
         Question {
             text: if title.is_empty() {
                 "Leave this notice?".to_owned()
             } else {
                 format!("Leave “{title}”?")
             },
-            detail: "It is not saved yet.".into(),
+            detail: "What you typed is not published.".into(),
             choices: vec![
-                choice('k', "save as a draft", Action::SaveDraft),
-                choice('a', "save for all administrators", Action::ShareDraft),
-                choice('d', "discard the changes", Action::DiscardDraft),
-                choice('s', "save now", Action::Save),
+                choice('s', save, Action::Save),
+                choice('k', "keep it as a draft on this machine", Action::SaveDraft),
+                choice('a', "keep it as a draft of all administrators", Action::ShareDraft),
+                choice('d', discard, Action::DiscardDraft),
             ],
+            decline: "go on editing",
         }
     }
 

@@ -130,7 +130,8 @@ impl NoticeList {
     fn toggle(&self, ctx: &Ctx, out: &mut Out) {
         let Some(row) = self.list.selected() else { return };
         if row.notice.is_none() {
-            return out.say("A draft is published from the editor: e, then Ctrl-S.");
+            let (edit, save) = (ctx.key(&keys::NOTICES, Action::Edit), ctx.key(&keys::EDITOR, Action::Save));
+            return out.say(format!("A draft is published from the editor: {edit}, then {save}."));
         }
         let title = row.title().to_owned();
         let act = Act::ShowNotice { id: row.id.clone(), title: title.clone(), shown: !row.shown() };
@@ -141,11 +142,14 @@ impl NoticeList {
         out.question = Some(Question::yes_or_no(text, row.readers(|at| ctx.stamp(at)), "show it", act));
     }
 
-    fn publish(&self, out: &mut Out) {
+    fn publish(&self, ctx: &Ctx, out: &mut Out) {
         let Some(row) = self.list.selected() else { return };
         match (&row.shared, &row.draft) {
             (Some(_), None) => {}
-            (Some(_), Some(_)) => return out.say("It is edited: the editor publishes it with Ctrl-S."),
+            (Some(_), Some(_)) => {
+                let save = ctx.key(&keys::EDITOR, Action::Save);
+                return out.say(format!("It is edited: the editor publishes it with {save}."));
+            }
             (None, _) => return out.say("This publishes a draft of all administrators."),
         }
         let title = row.title().to_owned();
@@ -184,7 +188,8 @@ impl Browse for NoticeList {
         }
         let mut lines = reading(row.title(), &facts.join(" · "), row.post(), columns);
         if (row.notice.is_some() || row.shared.is_some()) && row.draft.is_some() {
-            let hint = "There is a draft with changes: e resumes it.";
+            let edit = ctx.key(&keys::NOTICES, Action::Edit);
+            let hint = format!("There is a draft with changes: {edit} resumes it.");
             lines.insert(lines.len().min(2), Line::styled(hint, ctx.theme.attention()));
         }
         lines
@@ -211,7 +216,7 @@ impl Browse for NoticeList {
         match action {
             Action::Toggle | Action::Publish | Action::Remove if self.is_settling() => out.say(SETTLING),
             Action::Toggle => self.toggle(ctx, out),
-            Action::Publish => self.publish(out),
+            Action::Publish => self.publish(ctx, out),
             Action::Remove => self.remove(ctx, out),
             Action::Sort => {
                 self.sort = self.sort.next();
@@ -290,7 +295,7 @@ impl Browse for NoticeList {
             (Some(_), 0) if self.pending.is_waiting() => "Loading …".to_owned(),
             _ => format!("{count} · {}", self.sort.label()),
         };
-        let row = |row: &Row| {
+        let row = |row: &Row, _: Option<&Row>| {
             let style = match row.state() {
                 "● shown" | "● pinned" => ctx.theme.good(),
                 "○ hidden" | "○ ended" => Theme::faint(),
@@ -304,13 +309,14 @@ impl Browse for NoticeList {
                 Cell::styled(row.state(), style),
             ]
         };
+        let none = format!("There are no notices. {} writes one.", ctx.key(&keys::NOTICES, Action::New));
         let look = Appearance {
             theme: ctx.theme,
             head,
             problem: self.pending.problem().map(|problem| problem.text.clone()),
             empty: match (self.pending.is_waiting() && all == 0, self.list.filter.is_empty()) {
                 (true, _) => "",
-                (_, true) => "There are no notices. n writes one.",
+                (_, true) => &none,
                 (_, false) => NO_MATCH,
             },
             columns: &COLUMNS,
