@@ -82,7 +82,7 @@ impl Default for Log {
 
 /// Returns the width of the list beside the text of a line, which is short: most of the room is for the paths.
 fn list_width(width: u16) -> u16 {
-    width - 3 - (width / 4).clamp(30, 50)
+    width - 3 - (width / 3).clamp(30, 50)
 }
 
 const COLUMNS: [Column; 6] = [
