@@ -7973,7 +7973,7 @@ export interface operations {
                 /** @description The `next` of the previous page. */
                 readonly after?: string;
                 /** @description `admins` for administrators only, `blacklisted` for blacklisted members only. */
-                readonly only?: string;
+                readonly only?: "admins" | "blacklisted";
             };
             readonly header?: never;
             readonly path?: never;
