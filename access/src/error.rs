@@ -50,6 +50,8 @@ pub struct Refusal {
     pub code: Option<Code>,
     /// What was wrong, or what to do.
     pub message: String,
+    /// The field or the parameter at fault, if there is one.
+    pub field: Option<String>,
     /// Seconds after which the request may be sent again.
     pub retry_after_s: Option<u64>,
     /// The answer as the server sent it, a JSON object.
@@ -66,10 +68,12 @@ impl Refusal {
             code: String,
             #[serde(default)]
             message: String,
+            #[serde(default)]
+            field: Option<String>,
         }
-        let Fields { result, code, message } = serde_json::from_slice(json).ok()?;
+        let Fields { result, code, message, field } = serde_json::from_slice(json).ok()?;
         let code = Code::ALL.iter().copied().find(|known| known.as_str() == code);
-        Some(Self { result, code, message, retry_after_s, json: json.to_owned() })
+        Some(Self { result, code, message, field, retry_after_s, json: json.to_owned() })
     }
 }
 
@@ -91,6 +95,15 @@ impl Error {
         match self {
             Self::Core(error) => Some(error.problem().code),
             Self::Refused(refusal) => refusal.code,
+            Self::Unreachable { .. } | Self::Unexpected { .. } | Self::Stopped => None,
+        }
+    }
+
+    /// Returns the name of the field or the parameter at fault, if there is one.
+    pub fn field(&self) -> Option<&str> {
+        match self {
+            Self::Core(error) => error.problem().field,
+            Self::Refused(refusal) => refusal.field.as_deref(),
             Self::Unreachable { .. } | Self::Unexpected { .. } | Self::Stopped => None,
         }
     }
@@ -133,7 +146,8 @@ mod tests {
         for outcome in Outcome::ALL {
             let error = tidings_core::Error::from(outcome);
             let refusal = Refusal::read(&tidings_core::answer::failure(&error), None).unwrap();
-            assert_eq!(Error::Refused(Box::new(refusal)).code(), Error::from(error).code(), "{outcome}");
+            let (refused, error) = (Error::Refused(Box::new(refusal)), Error::from(error));
+            assert_eq!((refused.code(), refused.field()), (error.code(), error.field()), "{outcome}");
         }
     }
 }

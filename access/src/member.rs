@@ -62,9 +62,11 @@ impl Service {
         self.run(
             |tidings, caller| account::list(tidings, caller, query),
             |server| {
-                let MemberQuery { search, limit, after } = query.clone();
+                let MemberQuery { search, limit, after, only } = query.clone();
                 let limit = limit.map(|limit| limit.to_string());
-                server.get(&["get_members"], &[("search", search), ("limit", limit), ("after", after)])
+                let only = only.map(|only| only.as_str().to_owned());
+                let query = [("search", search), ("limit", limit), ("after", after), ("only", only)];
+                server.get(&["get_members"], &query)
             },
         )
     }

@@ -17,10 +17,12 @@ mod document;
 mod file;
 mod flags;
 mod own;
+mod screens;
 
 pub(crate) use file::found;
 pub(crate) use flags::wrong_variable;
 pub(crate) use own::{LogFormat, Own};
+pub(crate) use screens::preferences;
 
 /// A setting of one of the tables.
 pub(crate) struct Entry {

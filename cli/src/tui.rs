@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use tidings_access::Service;
-use tidings_core::Surface;
 use tidings_core::account::Caller;
+use tidings_core::{Location, Surface};
 use tidings_tui::Options;
 
 use crate::database;
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::global::{Color, Global};
 use crate::output;
 use crate::session::Session;
-use crate::settings::Settings;
+use crate::settings::{self, Settings};
 
 /// The options of the terminal UI.
 #[derive(Debug, Args)]
@@ -27,7 +27,7 @@ pub(crate) struct Screens {
 /// Runs the terminal UI until the user quits it.
 ///
 /// # Errors
-/// A usage failure without a terminal, with `--json` or `--ndjson`, or with `--as`; when the database does not open, or
+/// A usage failure without a terminal, with `--json` or `--ndjson`, or with `--as`; when the keys or the colours in the TOML file are wrong; when the database does not open, or
 /// there is no directory for drafts; when the terminal fails.
 pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failure> {
     if global.json || global.ndjson {
@@ -41,28 +41,34 @@ pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failur
                     that scripts use";
         return Err(Failure::usage(hint));
     }
+    let colour = global.color != Color::Never && output::colours(global.color, true);
+    let preferences = settings::preferences(global.config.as_deref(), colour)?;
     let Session { service, .. } = Session::open(global)?;
-    let (service, drafts) = match (service.database(), service.server()) {
+    let (service, name, drafts) = match (service.database(), service.server()) {
         // The database is opened without background work, which the screens do not need, so the first frame does not wait
         // for the posts to load.
         (Some((tidings, _)), _) => {
             let settings = Settings::default().complete(global.config.as_deref())?;
-            let drafts = tidings_tui::drafts_beside(&database::location(global, &settings).stem());
-            (Service::on_database(tidings.clone().through(Surface::Tui), Caller::Operator), Some(drafts))
+            let location = database::location(global, &settings);
+            let drafts = tidings_tui::drafts_beside(&location.stem());
+            let service = Service::on_database(tidings.clone().through(Surface::Tui), Caller::Operator);
+            (service, name(&location), Some(drafts))
         }
         (None, server) => {
             let drafts = server.and_then(|server| tidings_tui::drafts_of_server(server.address()));
-            (service, drafts)
+            (service, String::new(), drafts)
         }
     };
     let drafts =
         drafts.ok_or_else(|| Failure::system("there is no directory for drafts: set XDG_STATE_HOME"))?;
-    let options = Options {
-        drafts,
-        mouse: !screens.no_mouse.unwrap_or(false),
-        colour: global.color != Color::Never && output::colours(global.color, true),
-    };
+    let options = Options { database: name, drafts, mouse: !screens.no_mouse.unwrap_or(false), preferences };
     tidings_tui::run(&service, &options)
         .map_err(|error| Failure::system(format!("the terminal failed: {error}")))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the name of a database in the header: the absolute path of a file, or a URL without its password.
+fn name(location: &Location) -> String {
+    let path = location.file().and_then(|path| std::path::absolute(path).ok());
+    path.map_or_else(|| location.to_string(), |path| path.display().to_string())
 }

@@ -43,7 +43,7 @@ pub use authority::Operator;
 pub(crate) use authority::{Admin, AdminReader, Claim, Identity, Member, MemberRecord, find};
 pub use device::{Device, SignInClient};
 pub use import::import_members;
-pub use members::{MEMBERS_MAX, MemberEntry, MemberQuery, Members, list, set_password};
+pub use members::{MEMBERS_MAX, MemberEntry, MemberFilter, MemberQuery, Members, list, set_password};
 pub use otp::{
     OtpSecret, OtpStatus, RecoveryCodes, begin_otp, disable_otp, enable_otp, otp_status,
     renew_recovery_codes, reset_otp,

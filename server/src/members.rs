@@ -1,7 +1,7 @@
 //! Members and their data, for administrators and API keys.
 
 use serde::Deserialize;
-use tidings_core::account::{self, MemberQuery, Members, RosterPage};
+use tidings_core::account::{self, MemberFilter, MemberQuery, Members, RosterPage};
 use tidings_core::profile::{self, Lists, UserInfo};
 use tidings_core::{Error, Outcome};
 use utoipa::{IntoParams, ToSchema};
@@ -37,6 +37,8 @@ pub(crate) struct MemberParameters {
     limit: Option<i64>,
     /// The `next` of the previous page.
     after: Option<String>,
+    /// `admins` for administrators only, `blacklisted` for blacklisted members only.
+    only: Option<String>,
 }
 
 /// Lists the members by id
@@ -49,9 +51,12 @@ pub(crate) struct MemberParameters {
     responses((status = 200, body = docs::Success<Members>), docs::Administrators),
 )]
 pub(crate) async fn get_members(call: Call) -> Answer {
-    let MemberParameters { search, limit, after } = call.parameters()?;
-    let query = MemberQuery { search, limit, after };
-    call.query(move |tidings, caller| account::list(tidings, caller, &query)).await
+    let MemberParameters { search, limit, after, only } = call.parameters()?;
+    call.query(move |tidings, caller| {
+        let only = only.as_deref().map(MemberFilter::parse).transpose()?;
+        account::list(tidings, caller, &MemberQuery { search, limit, after, only })
+    })
+    .await
 }
 
 /// Returns a member's information

@@ -86,6 +86,10 @@ fn members_are_listed_and_read_as_on_the_command_line() {
         );
         let found = caller.get("/get_members?search=KIM").succeeded();
         assert_eq!(found.column("members", "user_id"), ["Kim-2"]);
+        let admins = caller.get("/get_members?only=admins").succeeded();
+        assert_eq!(admins.column("members", "user_id"), ["admin"]);
+        let blacklisted = caller.get("/get_members?only=blacklisted").succeeded();
+        assert_eq!(blacklisted.body["members"], json!([]));
         assert_eq!(caller.get("/get_member/ANN").succeeded().body, world.cli(&["member", "show", "ann"]));
         let lists = caller.get("/get_member_lists/ann/0").succeeded();
         assert_eq!(lists.body, world.cli(&["member", "lists", "ann"]));
@@ -95,6 +99,7 @@ fn members_are_listed_and_read_as_on_the_command_line() {
         for (path, field) in [
             ("/get_members?limit=0", "limit"),
             ("/get_members?limit=1001", "limit"),
+            ("/get_members?only=nobody", "only"),
             ("/get_member_lists/ann/5", "type_num"),
         ] {
             let refused = caller.get(path);

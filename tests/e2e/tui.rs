@@ -92,6 +92,112 @@ fn a_notice_is_written_seen_over_http_hidden_and_removed() {
 }
 
 #[test]
+fn space_after_saving_publishes_no_other_notice_and_showing_one_asks() {
+    let server = Server::start();
+    let mut hidden = sample::notice("Not yet");
+    hidden["activation"] = json!(0);
+    let admin = server.admin();
+    let _ = admin.post("/insert_notice", hidden).succeeded();
+    let Screens { terminal, server } = Screens::open_with(server, "");
+    terminal.press(&["2"]);
+    terminal.waits_for("Not yet");
+    terminal.press(&["n"]);
+    terminal.waits_for("A new notice");
+    terminal.types("Lost and found");
+    terminal.press(&["Enter"]);
+    terminal.types("At the desk.");
+    terminal.waits_for("text 12/20,000");
+    // The second key may come before the list is loaded again.
+    terminal.press(&["C-s"]);
+    terminal.waits_for("Published “Lost and found”.");
+    terminal.press(&["Space"]);
+    terminal.waits_for("“Lost and found” is hidden.");
+    wait_until("both are hidden", || notices(&server.anyone()).is_empty());
+    terminal.press(&["Space"]);
+    terminal.waits_for("Show the notice “Lost and found”?");
+    terminal.press(&["Escape"]);
+    terminal.waits_until_gone("Show the notice");
+    assert!(notices(&server.anyone()).is_empty());
+    terminal.press(&["Space"]);
+    terminal.waits_for("Show the notice “Lost and found”?");
+    terminal.press(&["y"]);
+    terminal.waits_for("is shown to everybody.");
+    wait_until("the server shows it", || !notices(&server.anyone()).is_empty());
+    let seen = notices(&server.anyone());
+    assert_eq!((seen.len(), &seen[0]["title"]), (1, &json!("Lost and found")));
+}
+
+#[test]
+fn a_post_is_added_and_a_password_is_set() {
+    let Screens { terminal, server } = Screens::open();
+    server.member("ann");
+    terminal.press(&["5"]);
+    terminal.waits_for("There are no posts.");
+    terminal.press(&["n"]);
+    terminal.waits_for("A new post");
+    terminal.types("도서관 opens");
+    terminal.press(&["Enter"]);
+    terminal.types("campus.example.org");
+    terminal.press(&["C-s"]);
+    terminal.waits_for("begins with h");
+    terminal.press(&["C-u"]);
+    terminal.types("https://campus.example.org/1");
+    terminal.press(&["C-s"]);
+    terminal.waits_for("Added “도서관 opens”.");
+    terminal.press(&["4"]);
+    terminal.waits_for("ann");
+    terminal.press(&["P"]);
+    terminal.waits_for("A password has 8 to 128 characters.");
+    terminal.types("a new horse");
+    terminal.press(&["Enter"]);
+    terminal.types("a new horse");
+    terminal.waits_for("•••••••••••");
+    terminal.press(&["Enter"]);
+    terminal.waits_for("Set a new password for ann?");
+    terminal.press(&["y"]);
+    terminal.waits_for("ann has a new password");
+    let signed_in = server.anyone().post("/sign_in", json!({ "id": "ann", "pw": "a new horse" }));
+    let _ = signed_in.succeeded();
+}
+
+#[test]
+fn keys_and_colours_are_those_of_the_file_and_a_mistake_in_it_is_reported() {
+    let server = Server::start();
+    let terminal = Tmux::open(100, 30);
+    let binary = command().get_program().to_string_lossy().into_owned();
+    let database = location(server.database());
+    let tui = format!("{binary} --config keys.toml --db {} tui; echo ended: $?", database.to_str().unwrap());
+    let settings = |text: &str| fs::write(terminal.directory().join("keys.toml"), text).unwrap();
+    for (text, said) in [
+        ("[tui.keys.notices]\nnw = \"a\"", "line 2, tui.keys.notices.nw: there is no action"),
+        ("[tui.keys.notices]\nnew = \"e\"", "line 2, tui.keys.notices.new: e is already the key of"),
+        ("[tui.theme]\ngood = \"verdant\"", "line 2, tui.theme.good: there is no colour"),
+    ] {
+        settings(text);
+        terminal.runs(&format!("clear; {tui}"));
+        terminal.waits_for("ended: 2");
+        terminal.waits_for(said);
+        terminal.runs("clear");
+        terminal.waits_until_gone("ended");
+    }
+    settings("[tui.keys.notices]\nnew = \"a\"\n[tui.theme]\naccent = \"light-blue\"");
+    terminal.runs(&tui);
+    terminal.waits_for("Visitors by the hour");
+    terminal.press(&["2"]);
+    terminal.waits_for("There are no notices. a writes one.");
+    terminal.press(&["?"]);
+    terminal.waits_for("write a notice");
+    terminal.press(&["Escape"]);
+    terminal.waits_until_gone("write a notice");
+    terminal.press(&["a"]);
+    terminal.waits_for("A new notice");
+    // Other commands read the same file.
+    let mut config = command();
+    config.current_dir(terminal.directory()).args(["--config", "keys.toml", "config"]);
+    let _ = run(config, "").succeeded();
+}
+
+#[test]
 fn the_screens_show_changes_made_over_http() {
     let Screens { terminal, server } = Screens::open();
     let (admin, ann) = (server.admin(), server.member("ann"));

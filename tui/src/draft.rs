@@ -1,11 +1,11 @@
 //! Drafts of notices, saved to disk while an administrator writes: closing the terminal or stopping the program or the
-//! machine loses at most the text typed since the last tick.
+//! machine loses at most the text typed since the last tick. Beside them is which feedback the administrator has read.
 //!
 //! The directory `<database>.drafts`, next to the database, contains one file per draft, which only its owner can
 //! read; for each server there is a directory in the user's directory of states. A draft is deleted when it is published or
 //! discarded.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -55,6 +55,11 @@ mod millis {
         i64::deserialize(deserializer).map(Timestamp::from_millis)
     }
 }
+
+/// The name of the file with the ids of the feedback that was read, one per line. It is no draft, as those end in `.json`.
+const READ: &str = "feedback.read";
+/// The maximum number of these ids, twice as many as are listed.
+const READ_MAX: usize = 2_000;
 
 /// The directory of the drafts.
 #[derive(Clone, Debug)]
@@ -122,21 +127,47 @@ impl Drafts {
         if latest.get(&draft.key).is_some_and(late) {
             return Ok(());
         }
-        let (file, new) = (self.file(&draft.key), self.file(&draft.key).with_extension("new"));
-        let written = make_private(&self.directory).and_then(|()| {
-            // Renaming makes the change atomic, even if the machine stops in the middle.
-            let mut options = OpenOptions::new();
-            options.create(true).write(true).truncate(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            let mut opened = options.open(&new)?;
-            opened.write_all(&serde_json::to_vec(draft)?)?;
-            opened.sync_all()?;
-            fs::rename(&new, &file)
-        });
+        let file = self.file(&draft.key);
+        let written = serde_json::to_vec(draft)
+            .map_err(std::io::Error::from)
+            .and_then(|bytes| write_private(&self.directory, &file, &bytes));
         written.map_err(|error| Problem::file("save the draft to", &file, &error))?;
         latest.insert(draft.key.clone(), Latest { date: draft.date, removed: false });
         Ok(())
+    }
+
+    fn read_file(&self) -> PathBuf {
+        self.directory.join(READ)
+    }
+
+    /// Returns the ids of the feedback that was read on this machine.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub(crate) fn read_feedback(&self) -> Result<HashSet<String>, Problem> {
+        match fs::read_to_string(self.read_file()) {
+            Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(HashSet::new()),
+            Err(error) => Err(Problem::file("read", &self.read_file(), &error)),
+        }
+    }
+
+    /// Adds ids to the feedback that was read.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub(crate) fn mark_read(&self, ids: &[String]) -> Result<(), Problem> {
+        // One thread at a time reads and writes the file.
+        let _latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut read: Vec<String> = self.read_feedback()?.into_iter().collect();
+        read.extend(ids.iter().cloned());
+        // Ids begin with their time, so those of the oldest feedback are forgotten first.
+        read.sort_unstable();
+        read.dedup();
+        let kept = &read[read.len().saturating_sub(READ_MAX)..];
+        let file = self.read_file();
+        let written = write_private(&self.directory, &file, (kept.join("\n") + "\n").as_bytes());
+        written.map_err(|error| Problem::file("write", &file, &error))
     }
 
     /// Deletes every version of a draft saved up to `date`, if there is any.
@@ -172,6 +203,21 @@ impl Drafts {
         drafts.sort_by(|a, b| b.date.cmp(&a.date).then_with(|| a.key.cmp(&b.key)));
         Ok(drafts)
     }
+}
+
+/// Replaces a file in a directory, which is created if necessary; only the owner can access both.
+fn write_private(directory: &Path, file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    make_private(directory)?;
+    // Renaming makes the change atomic, even if the machine stops in the middle.
+    let new = file.with_extension("new");
+    let mut options = OpenOptions::new();
+    options.create(true).write(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut opened = options.open(&new)?;
+    opened.write_all(bytes)?;
+    opened.sync_all()?;
+    fs::rename(&new, file)
 }
 
 /// Creates a directory, with those above it, that only its owner can access, unless it exists.
@@ -216,6 +262,20 @@ mod tests {
         drafts.remove("a1", Timestamp::from_millis(4)).unwrap();
         drafts.remove("a1", Timestamp::from_millis(4)).unwrap();
         assert_eq!(drafts.all().unwrap(), [kept("b2", "two", 2)]);
+    }
+
+    #[test]
+    fn read_feedback_is_kept_and_the_oldest_is_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let drafts = Drafts::at(drafts_beside(&dir.path().join("t.db")));
+        assert_eq!(drafts.read_feedback().unwrap().len(), 0);
+        drafts.mark_read(&["a1".into(), "b2".into()]).unwrap();
+        drafts.mark_read(&["b2".into()]).unwrap();
+        assert_eq!(drafts.read_feedback().unwrap(), ["a1".to_owned(), "b2".to_owned()].into());
+        assert_eq!(drafts.all().unwrap(), [], "it is no draft");
+        let many: Vec<String> = (0..READ_MAX).map(|n| format!("c{n:06}")).collect();
+        drafts.mark_read(&many).unwrap();
+        assert_eq!(drafts.read_feedback().unwrap(), many.into_iter().collect());
     }
 
     #[test]

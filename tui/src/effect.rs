@@ -1,8 +1,10 @@
 //! The work that the screens request. It does not run on the thread that draws. Only effects call the service or
 //! access files.
 
+use std::collections::HashSet;
+
 use tidings_access::Service;
-use tidings_core::account::Members;
+use tidings_core::account::{MemberFilter, Members};
 use tidings_core::analysis::{Live, LogEntry, LogFilter, LogPage, LogPlace, Period, SearchBurst};
 use tidings_core::audit::{AuditPage, Verification};
 use tidings_core::clock::Timestamp;
@@ -16,7 +18,7 @@ use crate::problem::Problem;
 mod act;
 mod query;
 
-pub(crate) use act::Act;
+pub(crate) use act::{Act, Saved, Secret};
 
 /// What effects use: the service, and the drafts on this machine.
 #[derive(Clone)]
@@ -53,7 +55,7 @@ pub(crate) enum Query {
     Post(String),
     Period { first: String, last: String },
     Log { filter: LogFilter, place: Option<LogPlace> },
-    Members { search: String, after: Option<String>, limit: usize },
+    Members { search: String, only: Option<MemberFilter>, after: Option<String>, limit: usize },
     Member(String),
     Audit { before: Option<i64> },
     VerifyAudit,
@@ -93,6 +95,15 @@ pub(crate) struct Notices {
     pub(crate) drafts: Vec<SavedDraft>,
 }
 
+/// The feedback, and what is shown with it.
+#[derive(Debug)]
+pub(crate) struct FeedbackData {
+    pub(crate) list: Vec<Feedback>,
+    pub(crate) notices: Vec<FullNotice>,
+    /// The ids of the feedback that was read on this machine.
+    pub(crate) read: HashSet<String>,
+}
+
 /// A post in the list.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PostRow {
@@ -109,10 +120,14 @@ pub(crate) struct PostRow {
     pub(crate) why: String,
 }
 
-/// The text of a post, and the fields that the list lacks.
+/// A post with its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PostText {
     pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) url: String,
+    pub(crate) date: Timestamp,
+    pub(crate) end_date: Option<Timestamp>,
     pub(crate) post: String,
     pub(crate) topic: Vec<String>,
     pub(crate) tag: Vec<String>,
@@ -124,7 +139,7 @@ pub(crate) struct PostText {
 pub(crate) enum Answer {
     Overview(Result<Box<Overview>, Problem>),
     Notices(Result<Box<Notices>, Problem>),
-    Feedback(Result<(Vec<Feedback>, Vec<FullNotice>), Problem>),
+    Feedback(Result<FeedbackData, Problem>),
     Posts(Result<Vec<PostRow>, Problem>),
     Post(Result<PostText, Problem>),
     Figures(Result<Box<Figures>, Problem>),

@@ -3,7 +3,7 @@
 use crossterm::event::{KeyEvent, MouseEvent};
 use tidings_access::Look;
 
-use crate::effect::{Act, Answer};
+use crate::effect::{Act, Answer, Saved};
 use crate::problem::Problem;
 
 /// An event.
@@ -22,7 +22,7 @@ pub(crate) enum Event {
     /// A query has been answered.
     Loaded { number: u64, answer: Answer },
     /// A change has succeeded or failed.
-    Acted { act: Act, result: Result<(), Problem> },
+    Acted { act: Act, result: Result<Saved, Problem> },
     /// The system asks the program to suspend itself (SIGTSTP).
     Suspend,
     /// The program continues after a suspension (SIGCONT).

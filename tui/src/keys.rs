@@ -3,65 +3,14 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// The action of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
-    Quit,
-    Suspend,
-    Help,
-    Screen(usize),
-    NextScreen,
-    PreviousScreen,
-    Up,
-    Down,
-    PageUp,
-    PageDown,
-    Top,
-    Bottom,
-    Open,
-    Back,
-    Filter,
-    Refresh,
-    More,
-    New,
-    Edit,
-    Toggle,
-    Remove,
-    Sort,
-    Kind,
-    Export,
-    Copy,
-    Done,
-    Follow,
-    Blacklist,
-    Reset,
-    Admin,
-    Earlier,
-    Later,
-    Today,
-    GoTo,
-    Wider,
-    NextView,
-    PreviousView,
-    Verify,
-    Save,
-    NextField,
-    Preview,
-    CopyText,
-    CutText,
-    PasteText,
-    SaveDraft,
-    ShareDraft,
-    Publish,
-    Placing,
-    DiscardDraft,
-    No,
-    /// A key of the text editor itself, listed here for the help only.
-    Type,
-}
+mod action;
+mod keymap;
+
+pub(crate) use action::Action;
+pub(crate) use keymap::Keymap;
 
 /// A key with its modifiers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Chord(pub(crate) KeyCode, pub(crate) KeyModifiers);
 
 const fn ch(c: char) -> Chord {
@@ -135,13 +84,6 @@ const fn binding(
 pub(crate) struct Table {
     pub(crate) title: &'static str,
     pub(crate) keys: &'static [Binding],
-}
-
-/// Returns the action of a key in the first table that binds it.
-pub(crate) fn find(tables: &[&'static Table], event: &KeyEvent) -> Option<Action> {
-    let chord = Chord::of(event);
-    let mut keys = tables.iter().flat_map(|table| table.keys);
-    keys.find(|binding| binding.chords.contains(&chord)).map(|binding| binding.action)
 }
 
 /// The keys of every screen, except while text is being typed.
@@ -275,7 +217,7 @@ pub(crate) static EDITOR: Table = Table {
             "select; also by words with Ctrl, and with Home and End",
             "",
         ),
-        binding(&[ctrl('u')], Action::Type, "undo", ""),
+        binding(&[ctrl('u')], Action::Type, "undo; in the title, clear it", ""),
         binding(&[ctrl('r')], Action::Type, "redo", ""),
         binding(&[ctrl('w')], Action::Type, "delete the word before", ""),
         binding(&[ctrl('k')], Action::Type, "delete to the end of the line", ""),
@@ -297,6 +239,8 @@ pub(crate) static MEMBERS: Table = Table {
     keys: &[
         binding(&[ch('b')], Action::Blacklist, "add to or remove from the blacklist (asks)", "blacklist"),
         binding(&[ch('a')], Action::Admin, "grant or revoke administrator (asks)", "admin"),
+        binding(&[ch('f')], Action::Kind, "administrators, blacklisted members, or all", "state"),
+        binding(&[ch('P')], Action::Password, "set a new password (asks)", ""),
         binding(&[ch('R')], Action::Reset, "reset the measured interest (asks)", "reset"),
         binding(&[ch('x'), key(KeyCode::Delete)], Action::Remove, "remove (asks)", "remove"),
         binding(&[ch('v')], Action::NextView, "facts, likes, views, searches, feeds, log", "view"),
@@ -308,8 +252,24 @@ pub(crate) static MEMBERS: Table = Table {
 pub(crate) static POSTS: Table = Table {
     title: "Posts",
     keys: &[
+        binding(&[ch('n')], Action::New, "add a post", "new"),
+        binding(&[ch('e')], Action::Edit, "edit", "edit"),
         binding(&[ch('x'), key(KeyCode::Delete)], Action::Remove, "remove (asks)", "remove"),
         binding(&[ch('r')], Action::Refresh, "reload the feed", "refresh"),
+    ],
+};
+
+pub(crate) static POST_EDITOR: Table = Table {
+    title: "Post editor",
+    keys: &[
+        binding(&[ctrl('s')], Action::Save, "save", "save"),
+        binding(&[key(KeyCode::Esc)], Action::Back, "close (asks)", "close"),
+        binding(&[key(KeyCode::Tab)], Action::NextField, "the next field", "field"),
+        binding(&[key(KeyCode::BackTab)], Action::PreviousField, "the previous field", ""),
+        binding(&[ctrl('z')], Action::Suspend, "suspend (fg resumes)", ""),
+        binding(&[key(KeyCode::F(1))], Action::Help, "these keys", ""),
+        binding(&[ctrl('u')], Action::Type, "clear a field; in the text, undo", ""),
+        binding(&[ctrl('r')], Action::Type, "redo in the text", ""),
     ],
 };
 
@@ -335,6 +295,7 @@ pub(crate) static LOG: Table = Table {
     title: "Log",
     keys: &[
         binding(&[ch('f')], Action::Follow, "follow new lines", "follow"),
+        binding(&[ch('r')], Action::Kind, "the next result, or all results", "result"),
         binding(&[ch('m')], Action::More, "load older lines", "more"),
     ],
 };

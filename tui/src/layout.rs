@@ -3,7 +3,7 @@
 
 use ratatui::layout::Rect;
 
-use crate::keys::{Action, Binding, Table};
+use crate::keys::{Action, Binding, Keymap, Table};
 use crate::text::{fit, width};
 
 /// The smallest supported terminal, in columns and rows.
@@ -17,23 +17,29 @@ pub(crate) const TITLES: [&str; 8] =
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Areas {
     pub(crate) tabs: Rect,
-    /// The line that names the server; empty on a database.
+    /// The line that names the database or the server.
     pub(crate) title: Rect,
     pub(crate) body: Rect,
     pub(crate) foot: Rect,
 }
 
-/// Returns the areas of the frame within `area`, with a line for the title if `titled` is set.
-pub(crate) fn areas(area: Rect, titled: bool) -> Areas {
-    // Large terminals have empty lines and columns around the screen. The title takes the upper line.
+/// The number of lines above a screen: the tabs and the title.
+const ABOVE: u16 = 2;
+
+/// Returns the areas of the frame within `area`.
+pub(crate) fn areas(area: Rect) -> Areas {
+    // Large terminals have an empty line below the screen, and empty columns around it.
     let air = u16::from(area.height >= 20);
-    let above = 1 + air.max(u16::from(titled));
     let side = u16::from(area.width >= 60);
     let inner = Rect { x: area.x + side, width: area.width.saturating_sub(2 * side), ..area };
     let row = |y: u16| Rect { y: area.y + y, height: 1, ..inner }.intersection(area);
-    let title = if titled { row(1) } else { Rect::default() };
-    let body = Rect { y: area.y + above, height: area.height.saturating_sub(above + 1 + air), ..inner };
-    Areas { tabs: row(0), title, body: body.intersection(area), foot: row(area.height.saturating_sub(1)) }
+    let body = Rect { y: area.y + ABOVE, height: area.height.saturating_sub(ABOVE + 1 + air), ..inner };
+    Areas {
+        tabs: row(0),
+        title: row(1),
+        body: body.intersection(area),
+        foot: row(area.height.saturating_sub(1)),
+    }
 }
 
 /// Returns the area and the label of each tab.
@@ -60,38 +66,49 @@ pub(crate) fn tabs(area: Rect, current: usize, open_feedback: usize) -> Vec<(Rec
     shown.into_iter().map(place).collect()
 }
 
-/// Returns the area and the binding of each key in the footer.
-pub(crate) fn footer(area: Rect, tables: &[&'static Table]) -> Vec<(Rect, &'static Binding)> {
-    let mut shown: Vec<&'static Binding> = Vec::new();
-    let wide = |binding: &Binding| u16::try_from(width(&hint(binding)) + 2).unwrap_or_default();
-    let all = tables.iter().flat_map(|table| table.keys).filter(|binding| !binding.short.is_empty());
+/// A key in the footer.
+#[derive(Debug)]
+pub(crate) struct Hint {
+    pub(crate) area: Rect,
+    pub(crate) key: String,
+    pub(crate) word: &'static str,
+    pub(crate) action: Action,
+}
+
+/// Returns the keys in the footer.
+pub(crate) fn footer(area: Rect, tables: &[&'static Table], keymap: &Keymap) -> Vec<Hint> {
+    let mut shown: Vec<Hint> = Vec::new();
+    let hint = |table: &Table, binding: &'static Binding| Hint {
+        area,
+        key: keymap.name(table, binding.action),
+        word: binding.short,
+        action: binding.action,
+    };
+    let wide = |hint: &Hint| u16::try_from(width(&hint.key) + width(hint.word) + 3).unwrap_or_default();
+    let all = tables.iter().flat_map(|table| table.keys.iter().map(|binding| hint(table, binding)));
     // Help and quit come last and are always shown.
-    let (last, first): (Vec<_>, Vec<_>) = all.partition(|b| matches!(b.action, Action::Help | Action::Quit));
-    let mut room = area.width.saturating_sub(last.iter().map(|binding| wide(binding)).sum());
-    for binding in first {
-        if wide(binding) > room {
+    let (last, first): (Vec<_>, Vec<_>) = all
+        .filter(|hint| !hint.word.is_empty())
+        .partition(|hint| matches!(hint.action, Action::Help | Action::Quit));
+    let mut room = area.width.saturating_sub(last.iter().map(wide).sum());
+    for hint in first {
+        if wide(&hint) > room {
             break;
         }
-        room -= wide(binding);
-        shown.push(binding);
+        room -= wide(&hint);
+        shown.push(hint);
     }
     shown.extend(last);
     let mut x = area.x;
-    let place = |binding: &'static Binding| {
-        let rect = Rect { x, width: wide(binding), ..area }.intersection(area);
-        x = x.saturating_add(rect.width);
-        (rect, binding)
-    };
-    shown.into_iter().map(place).collect()
-}
-
-pub(crate) fn hint(binding: &Binding) -> String {
-    let key = binding.chords.first().map(|chord| chord.name()).unwrap_or_default();
-    format!("{key} {}", binding.short)
+    for hint in &mut shown {
+        hint.area = Rect { x, width: wide(hint), ..area }.intersection(area);
+        x = x.saturating_add(hint.area.width);
+    }
+    shown
 }
 
 /// Returns the lines of the help: the text of each, and whether it is a title.
-pub(crate) fn help(tables: &[&'static Table]) -> Vec<(String, bool)> {
+pub(crate) fn help(tables: &[&'static Table], keymap: &Keymap) -> Vec<(String, bool)> {
     let mut lines = Vec::new();
     for table in tables {
         if !lines.is_empty() {
@@ -99,7 +116,8 @@ pub(crate) fn help(tables: &[&'static Table]) -> Vec<(String, bool)> {
         }
         lines.push((table.title.to_owned(), true));
         for binding in table.keys {
-            let names: Vec<String> = binding.chords.iter().map(|chord| chord.name()).collect();
+            let chords = keymap.chords(table, binding);
+            let names: Vec<String> = chords.iter().map(|chord| chord.name()).collect();
             lines.push((format!("{}  {}", fit(&names.join(" "), 16, false), binding.help), false));
         }
     }

@@ -33,6 +33,7 @@ mod layout;
 pub mod number;
 mod pending;
 mod placing;
+mod preferences;
 mod problem;
 mod screen;
 mod sheet;
@@ -47,9 +48,9 @@ use draft::Drafts;
 pub use draft::{drafts_beside, drafts_of_server};
 use effect::{Effect, Sources};
 use event::Event;
-use state::State;
+pub use preferences::{Preference, Preferences, WrongPreference};
+use state::{State, Title};
 use terminal::TerminalGuard;
-use theme::Theme;
 
 /// The time between checks for changes. The core notices the changes of another process within 250 ms, so they are
 /// loaded and shown within a second.
@@ -64,12 +65,14 @@ const STOP_MAX: Duration = Duration::from_secs(5);
 /// Options of the terminal UI.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// The name of the database in the header; the header of a server shows the server.
+    pub database: String,
     /// The directory in which drafts are saved.
     pub drafts: PathBuf,
     /// Whether the program handles clicks and the wheel; otherwise the terminal selects text with the mouse.
     pub mouse: bool,
-    /// Whether to use colours.
-    pub colour: bool,
+    /// The keys and colours.
+    pub preferences: Preferences,
 }
 
 /// Runs the terminal UI on standard input and output until the administrator quits it.
@@ -85,9 +88,12 @@ pub fn run(service: &Service, options: &Options) -> io::Result<()> {
     let keys = KeyReader::start(&send)?;
     let size = guard.terminal.size()?;
     let mut watch = service.watch()?;
-    let host = service.server().map(|server| server.address().host());
-    let theme = Theme::new(options.colour);
-    let state = State::new(host, theme, (size.width, size.height), &watch.look());
+    let title = match service.server() {
+        Some(server) => Title::server(server.address().host()),
+        None => Title::database(&options.database),
+    };
+    let mut state = State::new(title, &options.preferences, (size.width, size.height), &watch.look());
+    state.ctx.password = service.database().map(|(tidings, _)| tidings.config().password_length);
     let sources = Sources { service: service.clone(), drafts: Drafts::at(options.drafts.clone()) };
     let mut app = App { state, sources, watch, send, stop: None, stale: true };
     let ended = app.run(&mut guard, &events);
@@ -159,9 +165,8 @@ impl App {
             _ => {}
         }
         let passes = matches!(event, Event::Tick { .. });
-        let seen = |state: &State| {
-            (state.minute(), state.is_slow(), state.zone_name.clone(), state.title().cloned())
-        };
+        let seen =
+            |state: &State| (state.minute(), state.is_slow(), state.zone_name.clone(), state.title.clone());
         let before = seen(&self.state);
         let effects = self.state.update(event);
         // A tick that changes nothing visible needs no drawing.

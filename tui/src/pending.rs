@@ -8,6 +8,11 @@ use crate::problem::Problem;
 /// The time after which the screen shows that a request is running, in milliseconds.
 const SLOW_MS: i64 = 300;
 
+/// Returns whether work that began at `since` takes noticeably long.
+pub(crate) fn is_slow(since: Option<Timestamp>, now: Timestamp) -> bool {
+    since.is_some_and(|since| now - since >= SLOW_MS)
+}
+
 /// The latest request and its state.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
@@ -34,7 +39,7 @@ impl Pending {
 
     /// Returns whether a request has been pending long enough for the screen to show it.
     pub(crate) fn is_slow(&self, now: Timestamp) -> bool {
-        self.since.is_some_and(|since| now - since >= SLOW_MS)
+        is_slow(self.since, now)
     }
 
     /// Cancels the request: its answer will be ignored. Returns whether a request was pending.

@@ -87,13 +87,13 @@ impl Placing {
 }
 
 /// Returns a time as it is typed: in the zone of the screens, unless it has seconds.
-fn typed(at: Timestamp, ctx: &Ctx) -> String {
+pub(crate) fn typed(at: Timestamp, ctx: &Ctx) -> String {
     if at.as_millis().rem_euclid(60_000) == 0 { ctx.stamp(at) } else { at.to_string() }
 }
 
 /// Parses a typed time: a date, which begins at midnight, or a date with a time, in the zone of the screens; or a time with an
 /// offset.
-fn parse(text: &str, ctx: &Ctx) -> Option<Timestamp> {
+pub(crate) fn parse(text: &str, ctx: &Ctx) -> Option<Timestamp> {
     let at = match text.parse::<jiff::Timestamp>() {
         Ok(at) => at,
         Err(_) => text.parse::<DateTime>().ok()?.to_zoned(ctx.zone.clone()).ok()?.timestamp(),
@@ -106,11 +106,19 @@ mod tests {
     use jiff::tz::TimeZone;
 
     use super::*;
-    use crate::theme::Theme;
+    use crate::keys::Keymap;
+    use crate::preferences::Preferences;
 
     fn ctx() -> Ctx {
         let zone = TimeZone::get("Asia/Seoul").unwrap();
-        Ctx { now: Timestamp::MIN, zone, size: (80, 24), theme: Theme::new(true), titled: false }
+        Ctx {
+            now: Timestamp::MIN,
+            zone,
+            size: (80, 24),
+            theme: Preferences::default().theme,
+            keymap: Keymap::default(),
+            password: None,
+        }
     }
 
     fn set(typed: &Placing, before: &Placing) -> Result<Draft, &'static str> {

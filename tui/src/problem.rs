@@ -9,13 +9,15 @@ use crate::advice::advice;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) text: String,
+    /// The name of the field at fault, if it is one.
+    pub(crate) field: Option<String>,
     /// Whether the cause is that the file to create already exists.
     pub(crate) exists: bool,
 }
 
 impl Problem {
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), exists: false }
+        Self { text: text.into(), field: None, exists: false }
     }
 
     /// Returns the problem of a failure in the program itself, such as a panic of an effect.
@@ -27,12 +29,13 @@ impl Problem {
     pub(crate) fn file(what: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         let exists = error.kind() == std::io::ErrorKind::AlreadyExists;
         let text = format!("Cannot {what} {}: {error}. Name another file, or make room.", path.display());
-        Self { text, exists }
+        Self { text, field: None, exists }
     }
 }
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
+        let field = error.field().map(str::to_owned);
         let advice = match error {
             // The title names the server.
             Error::Unreachable { cause, .. } => format!("the server cannot be reached: {cause}"),
@@ -46,6 +49,6 @@ impl From<Error> for Problem {
         let mut chars = advice.chars();
         let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
         let stop = if advice.ends_with('.') { "" } else { "." };
-        Self::new(format!("{first}{}{stop}", chars.as_str()))
+        Self { field, ..Self::new(format!("{first}{}{stop}", chars.as_str())) }
     }
 }

@@ -7,9 +7,10 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
+use tidings_core::config::Bounds;
 
 use crate::effect::{Act, Answer, Effect};
-use crate::keys::{Action, Table};
+use crate::keys::{Action, Keymap, Table};
 use crate::layout;
 use crate::problem::Problem;
 use crate::sheet::Sheet;
@@ -20,6 +21,7 @@ pub(crate) mod analytics;
 pub(crate) mod audit;
 mod browse;
 pub(crate) mod feedback;
+mod form;
 pub(crate) mod log;
 pub(crate) mod members;
 pub(crate) mod notices;
@@ -36,14 +38,20 @@ pub(crate) struct Ctx {
     /// Columns and rows of the terminal.
     pub(crate) size: (u16, u16),
     pub(crate) theme: Theme,
-    /// Whether the frame has a title, which names the server.
-    pub(crate) titled: bool,
+    pub(crate) keymap: Keymap,
+    /// The length of a password; `None` if it is that of a server.
+    pub(crate) password: Option<Bounds>,
 }
 
 impl Ctx {
+    /// Returns the name of the key of an action, for texts that name it.
+    pub(crate) fn key(&self, table: &Table, action: Action) -> String {
+        self.keymap.name(table, action)
+    }
+
     /// Returns the area of the screen.
     pub(crate) fn body(&self) -> Rect {
-        layout::areas(Rect::new(0, 0, self.size.0, self.size.1), self.titled).body
+        layout::areas(Rect::new(0, 0, self.size.0, self.size.1)).body
     }
 
     /// Formats a point in time in the zone.
@@ -70,6 +78,12 @@ impl Ctx {
     /// Formats a point in time as `13:36:05`.
     pub(crate) fn clock(&self, at: Timestamp) -> String {
         self.at(at, "%H:%M:%S")
+    }
+
+    /// Formats a point in time as `11-19 13:36:05`, or without the date if `above` is on the same day.
+    pub(crate) fn dated(&self, at: Timestamp, above: Option<Timestamp>) -> String {
+        let same = above.is_some_and(|above| self.day(above) == self.day(at));
+        self.at(at, if same { "      %H:%M:%S" } else { "%m-%d %H:%M:%S" })
     }
 
     /// Formats a point in time as `13:36:05` if it is today, otherwise as `11-19 13:36:05`.
@@ -153,7 +167,12 @@ pub(crate) struct Question {
     /// The consequences.
     pub(crate) detail: String,
     pub(crate) choices: Vec<Choice>,
+    /// What Esc does: nothing.
+    pub(crate) decline: &'static str,
 }
+
+/// The usual name of declining a question.
+const CANCEL: &str = "cancel";
 
 /// A choice that answers a question; Esc declines it.
 #[derive(Clone, Debug, PartialEq)]
@@ -177,7 +196,8 @@ pub(crate) enum Then {
 impl Question {
     /// Returns a question whose only choice is to do `act`.
     pub(crate) fn yes_or_no(text: String, detail: impl Into<String>, label: &'static str, act: Act) -> Self {
-        Self { text, detail: detail.into(), choices: vec![Choice { key: 'y', label, then: Then::Act(act) }] }
+        let choices = vec![Choice { key: 'y', label, then: Then::Act(act) }];
+        Self { text, detail: detail.into(), choices, decline: CANCEL }
     }
 }
 
@@ -209,8 +229,8 @@ pub(crate) trait Screen {
     /// Handles the answer to a request.
     fn answer(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out);
 
-    /// Handles the end of a change, whether it succeeded or failed.
-    fn acted(&mut self, _: &Act, _: Result<(), &Problem>, _: &Ctx, _: &mut Out) {}
+    /// Handles the end of a change: the id of what it saved, if there is one, or the failure.
+    fn acted(&mut self, _: &Act, _: Result<Option<&str>, &Problem>, _: &Ctx, _: &mut Out) {}
 
     /// Returns whether a request is taking noticeably long.
     fn is_slow(&self, now: Timestamp) -> bool;

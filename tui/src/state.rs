@@ -8,10 +8,11 @@ use tidings_access::{Link, Look};
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
-use crate::effect::{Act, Answer, Effect};
+use crate::effect::{Act, Answer, Effect, Saved};
 use crate::event::Event;
 use crate::keys::{self, Table};
 use crate::layout;
+use crate::preferences::Preferences;
 use crate::problem::Problem;
 use crate::screen::analytics::Analytics;
 use crate::screen::audit::Audit;
@@ -23,7 +24,6 @@ use crate::screen::overview::Overview;
 use crate::screen::posts::Posts;
 use crate::screen::{Ctx, Destination, Message, Out, Question, Screen, Tone};
 use crate::sheet::Sheet;
-use crate::theme::Theme;
 use crate::widget::input::Input;
 
 mod input;
@@ -55,21 +55,35 @@ pub(crate) struct State {
     log: Log,
     audit: Audit,
     changes: Changes,
-    /// The server, if the screens show one.
-    title: Option<Title>,
+    /// The database or the server that the screens show.
+    pub(crate) title: Title,
     /// The running changes: the description of each, and when it started.
     running: Vec<(&'static str, Timestamp)>,
     /// Whether the program ends when no change is running.
     quitting: bool,
 }
 
-/// The server that the screens show, and the connection to it.
+/// The database or the server that the screens show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Title {
-    pub(crate) host: Arc<str>,
-    /// Who calls its operations, if it is known.
+    /// The path or the URL of a database, or the host of a server.
+    pub(crate) name: Arc<str>,
+    /// Who calls the operations of a server, if it is known.
     pub(crate) caller: Option<Arc<str>>,
-    pub(crate) link: Link,
+    /// The connection to a server; `None` for a database.
+    pub(crate) link: Option<Link>,
+}
+
+impl Title {
+    /// Returns the title of a database.
+    pub(crate) fn database(name: &str) -> Self {
+        Self { name: name.into(), caller: None, link: None }
+    }
+
+    /// Returns the title of a server that was not asked yet.
+    pub(crate) fn server(host: &str) -> Self {
+        Self { name: host.into(), caller: None, link: Some(Link::Connecting) }
+    }
 }
 
 impl Overlay {
@@ -84,16 +98,21 @@ impl Overlay {
 }
 
 impl State {
-    /// Returns the state at the start, before anything is loaded. `host` names the server, if the screens show one.
-    pub(crate) fn new(host: Option<&str>, theme: Theme, size: (u16, u16), look: &Look) -> Self {
-        let titled = host.is_some();
-        let title = host.map(|host| Title { host: host.into(), caller: None, link: Link::Connecting });
+    /// Returns the state at the start, before anything is loaded.
+    pub(crate) fn new(title: Title, preferences: &Preferences, size: (u16, u16), look: &Look) -> Self {
         // Until the server tells its zone, times are those of this machine.
         let zone = Some(TimeZone::system()).filter(|zone| zone.iana_name().is_some());
         let zone = zone.unwrap_or(TimeZone::UTC);
         let mut state = Self {
             zone_name: zone.iana_name().unwrap_or("UTC").to_owned(),
-            ctx: Ctx { now: look.now, zone, size, theme, titled },
+            ctx: Ctx {
+                now: look.now,
+                zone,
+                size,
+                theme: preferences.theme,
+                keymap: preferences.keymap.clone(),
+                password: None,
+            },
             current: 0,
             overlay: None,
             message: None,
@@ -124,9 +143,9 @@ impl State {
             self.ctx.zone = TimeZone::get(zone).unwrap_or(TimeZone::UTC);
             zone.as_ref().clone_into(&mut self.zone_name);
         }
-        if let Some(title) = &mut self.title {
-            title.caller.clone_from(caller);
-            let before = std::mem::replace(&mut title.link, link.clone());
+        if let Some(before) = &mut self.title.link {
+            self.title.caller.clone_from(caller);
+            let before = std::mem::replace(before, link.clone());
             if matches!(before, Link::Lost { .. }) && !matches!(link, Link::Lost { .. }) {
                 // Requests from before may wait for an answer that never comes.
                 for screen in self.screens().0 {
@@ -134,11 +153,6 @@ impl State {
                 }
             }
         }
-    }
-
-    /// Returns the server that the screens show; `None` if they show a database.
-    pub(crate) const fn title(&self) -> Option<&Title> {
-        self.title.as_ref()
     }
 
     /// Returns the open screen.
@@ -341,12 +355,12 @@ impl State {
         }
     }
 
-    fn acted(&mut self, act: &Act, result: &Result<(), Problem>, out: &mut Out) {
+    fn acted(&mut self, act: &Act, result: &Result<Saved, Problem>, out: &mut Out) {
         if let Some(first) = self.running.iter().position(|(what, _)| *what == act.doing()) {
             self.running.remove(first);
         }
         match (result, act) {
-            (Ok(()), _) => {
+            (Ok(_), _) => {
                 if let Some(text) = act.done() {
                     out.done(text);
                 }
@@ -364,8 +378,9 @@ impl State {
             }
         }
         let (screens, ctx) = self.screens();
+        let result = result.as_ref().map(Option::as_deref);
         for screen in screens {
-            screen.acted(act, result.as_ref().copied(), ctx, out);
+            screen.acted(act, result, ctx, out);
         }
     }
 }

@@ -48,6 +48,23 @@ pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", &text[..end]))
 }
 
+/// Returns a text in at most `columns` columns, cut with `…` at its start.
+pub(crate) fn cut_start(text: &str, columns: usize) -> Cow<'_, str> {
+    if text.width() <= columns {
+        return Cow::Borrowed(text);
+    }
+    let Some(room) = columns.checked_sub(1) else { return Cow::Borrowed("") };
+    let (mut taken, mut begin) = (0, text.len());
+    for (start, grapheme) in text.grapheme_indices(true).rev() {
+        taken += grapheme.width();
+        if taken > room {
+            break;
+        }
+        begin = start;
+    }
+    Cow::Owned(format!("…{}", &text[begin..]))
+}
+
 /// Wraps a text at `columns` columns: at spaces, next to wide characters and, if a word is longer than a line, within
 /// the word.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
@@ -123,6 +140,14 @@ mod tests {
         assert_eq!(fit("도서관", 4, false), "도… ");
         assert_eq!(fit("12", 4, true), "  12");
         assert_eq!(fit("12", 0, true), "");
+    }
+
+    #[test]
+    fn the_end_of_a_path_is_kept() {
+        assert_eq!(cut_start("/srv/campus.db", 14), "/srv/campus.db");
+        assert_eq!(cut_start("/srv/campus.db", 10), "…campus.db");
+        assert_eq!(cut_start("/srv/도서관", 6), "…서관");
+        assert_eq!(cut_start("/srv", 0), "");
     }
 
     #[test]

@@ -1,22 +1,58 @@
-//! Styles: the terminal's own sixteen colours, which are readable on light and on dark backgrounds, or no colours if
-//! `NO_COLOR` is set. A word or a sign always repeats the meaning of a colour.
+//! Styles: the terminal's own sixteen colours, which are readable on light and on dark backgrounds, or the colours that
+//! the administrator chose, or none if `NO_COLOR` is set. A word or a sign always repeats the meaning of a colour.
 
 use ratatui::style::{Color, Modifier, Style};
 
 /// The styles of all screens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Theme {
-    colour: bool,
+    /// The colours; `None` for none.
+    colours: Option<Colours>,
+}
+
+/// The colours that an administrator can choose.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Colours {
+    accent: Color,
+    good: Color,
+    bad: Color,
+    attention: Color,
+}
+
+impl Default for Colours {
+    fn default() -> Self {
+        Self { accent: Color::Cyan, good: Color::Green, bad: Color::Red, attention: Color::Magenta }
+    }
+}
+
+impl Colours {
+    /// Changes a colour.
+    ///
+    /// # Errors
+    /// The reason why there is no such colour.
+    pub(crate) fn set(&mut self, name: &str, colour: &str) -> Result<(), String> {
+        let field = match name {
+            "accent" => &mut self.accent,
+            "good" => &mut self.good,
+            "bad" => &mut self.bad,
+            "attention" => &mut self.attention,
+            _ => return Err(format!("there is no style {name:?}; there are accent, good, bad, attention")),
+        };
+        *field = colour.parse().map_err(|_| {
+            format!("there is no colour {colour:?}; colours look like blue, light-blue, #7aa2f7 or 111")
+        })?;
+        Ok(())
+    }
 }
 
 impl Theme {
-    /// Returns the styles with or without colours.
-    pub(crate) const fn new(colour: bool) -> Self {
-        Self { colour }
+    /// Returns the styles with these colours, or with none.
+    pub(crate) const fn new(colours: Option<Colours>) -> Self {
+        Self { colours }
     }
 
-    const fn ink(self, colour: Color) -> Style {
-        if self.colour { Style::new().fg(colour) } else { Style::new() }
+    fn ink(self, colour: fn(&Colours) -> Color) -> Style {
+        self.colours.map_or_else(Style::new, |colours| Style::new().fg(colour(&colours)))
     }
 
     /// Returns the style of headings and emphasis.
@@ -35,22 +71,22 @@ impl Theme {
     }
 
     /// Returns the style of bars, keys and other controls.
-    pub(crate) const fn accent(self) -> Style {
-        self.ink(Color::Cyan)
+    pub(crate) fn accent(self) -> Style {
+        self.ink(|colours| colours.accent)
     }
 
     /// Returns the style of success and growth.
-    pub(crate) const fn good(self) -> Style {
-        self.ink(Color::Green)
+    pub(crate) fn good(self) -> Style {
+        self.ink(|colours| colours.good)
     }
 
     /// Returns the style of failures and destructive choices.
-    pub(crate) const fn bad(self) -> Style {
-        self.ink(Color::Red).add_modifier(Modifier::BOLD)
+    pub(crate) fn bad(self) -> Style {
+        self.ink(|colours| colours.bad).add_modifier(Modifier::BOLD)
     }
 
     /// Returns the style of items that need an administrator's attention.
-    pub(crate) const fn attention(self) -> Style {
-        self.ink(Color::Magenta)
+    pub(crate) fn attention(self) -> Style {
+        self.ink(|colours| colours.attention)
     }
 }

@@ -7,10 +7,10 @@ use ratatui::layout::Rect;
 use ratatui::widgets::{Block, BorderType, Clear, Widget as _};
 use tidings_access::Link;
 
-use crate::layout::{self, LEAST, TITLES, footer, help, hint, tabs};
+use crate::layout::{self, Hint, LEAST, TITLES, footer, help, tabs};
 use crate::screen::{Ctx, Message, Question, Tone};
 use crate::state::{Overlay, State, Title};
-use crate::text::{cut, line, width, wrap};
+use crate::text::{cut, cut_start, line, width, wrap};
 use crate::theme::Theme;
 
 /// Draws the frame, the open screen and its overlay.
@@ -20,11 +20,9 @@ pub(crate) fn draw(state: &State, frame: &mut Frame<'_>) {
         return too_small(area, frame.buffer_mut());
     }
     let ctx = &state.ctx;
-    let areas = layout::areas(area, ctx.titled);
+    let areas = layout::areas(area);
     draw_tabs(state, areas.tabs, frame.buffer_mut());
-    if let Some(title) = state.title() {
-        draw_title(title, areas.title, frame.buffer_mut(), ctx);
-    }
+    draw_title(&state.title, areas.title, frame.buffer_mut(), ctx);
     state.screen().draw(frame, areas.body, ctx);
     draw_foot(state, areas.foot, frame.buffer_mut());
     match &state.overlay {
@@ -74,12 +72,17 @@ fn draw_tabs(state: &State, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Draws the server and who calls its operations, and the state of the connection.
+/// Draws the name of the database; or the server, who calls its operations, and the state of the connection.
 fn draw_title(title: &Title, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
-    let Title { host, caller, link } = title;
-    let name = caller.as_ref().map_or_else(|| host.to_string(), |caller| format!("{host} · {caller}"));
-    let name = line(&name);
+    let Title { name, caller, link } = title;
     let room = usize::from(area.width);
+    let Some(link) = link else {
+        // The end of a path tells more than its beginning.
+        buf.set_stringn(area.x, area.y, cut_start(&line(name), room), room, Theme::strong());
+        return;
+    };
+    let name = caller.as_ref().map_or_else(|| name.to_string(), |caller| format!("{name} · {caller}"));
+    let name = line(&name);
     let (long, short, style) = match link {
         Link::Connecting => ("connecting …".to_owned(), "…".to_owned(), Theme::faint()),
         Link::Live => ("● live".to_owned(), "●".to_owned(), ctx.theme.good()),
@@ -108,18 +111,11 @@ fn draw_foot(state: &State, area: Rect, buf: &mut Buffer) {
         buf.set_stringn(area.right() - wide, area.y, &text, wide.into(), ctx.theme.attention());
         area.width = area.width.saturating_sub(wide + 1);
     }
-    for (rect, binding) in footer(area, &state.tables()) {
-        let text = hint(binding);
-        let (key, word) = text.split_once(' ').unwrap_or((&text, ""));
-        let (x, _) = buf.set_stringn(
-            rect.x,
-            rect.y,
-            key,
-            rect.width.into(),
-            ctx.theme.accent().patch(Theme::strong()),
-        );
-        let room = rect.right().saturating_sub(x);
-        buf.set_stringn(x, rect.y, format!(" {word}"), room.into(), Theme::faint());
+    for Hint { area, key, word, .. } in footer(area, &state.tables(), &ctx.keymap) {
+        let style = ctx.theme.accent().patch(Theme::strong());
+        let (x, _) = buf.set_stringn(area.x, area.y, key, area.width.into(), style);
+        let room = area.right().saturating_sub(x);
+        buf.set_stringn(x, area.y, format!(" {word}"), room.into(), Theme::faint());
     }
 }
 
@@ -182,8 +178,8 @@ fn draw_question(state: &State, question: &Question, area: Rect, buf: &mut Buffe
     let choices = question.choices.len() + 1;
     // The choices are always visible, however long the text is.
     let rows = u16::try_from(text.len() + detail.len() + choices + 3).unwrap_or(u16::MAX);
-    let title =
-        state.title().map_or_else(|| "Question".to_owned(), |title| format!("Question · {}", title.host));
+    let name = line(&state.title.name);
+    let title = format!("Question · {}", cut_start(&name, usize::from(columns.saturating_sub(15))));
     let inner = dialog(&title, area, columns, rows, buf, ctx);
     let fits = usize::from(inner.height).saturating_sub(choices);
     let mut row = 0;
@@ -202,11 +198,11 @@ fn draw_question(state: &State, question: &Question, area: Rect, buf: &mut Buffe
         put(inner, row, buf, &format!("{}  {}", choice.key, choice.label), ctx.theme.bad());
         row += 1;
     }
-    put(inner, row, buf, "Esc  cancel", ratatui::style::Style::new());
+    put(inner, row, buf, &format!("Esc  {}", question.decline), ratatui::style::Style::new());
 }
 
 fn draw_help(state: &State, scroll: usize, area: Rect, buf: &mut Buffer) {
-    let lines = help(&state.help_tables());
+    let lines = help(&state.help_tables(), &state.ctx.keymap);
     let rows = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(area.height.saturating_sub(2));
     let title = format!("Keys: {}", TITLES[state.current]);
     let inner = dialog(&title, area, 66, rows, buf, &state.ctx);

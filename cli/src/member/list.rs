@@ -26,7 +26,7 @@ pub(super) fn run(session: &Session, options: &Options) -> Result<ExitCode, Fail
     let Session { service, out } = session;
     let Options { search, limit, after } = options;
     let list = |after, limit| {
-        let query = MemberQuery { search: search.clone(), limit, after };
+        let query = MemberQuery { search: search.clone(), limit, after, only: None };
         service.members(&query)
     };
     if out.streams() {

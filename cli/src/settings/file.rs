@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use tidings_core::config::setting::{Form, Value};
 use tidings_core::location::masked;
 
-use super::{ENTRIES, Entry, Given, Source};
+use super::{ENTRIES, Entry, Given, Source, screens};
 use crate::failure::Failure;
 
 /// The path of the default TOML file.
@@ -27,24 +27,45 @@ type InFile = Vec<(&'static str, Given)>;
 /// # Errors
 /// When the file cannot be read or has an unknown key or a value of the wrong form, with its line.
 pub(super) fn read(named: Option<&Path>) -> Result<(PathBuf, InFile), Failure> {
-    let path = named.unwrap_or(Path::new(FILE)).to_owned();
-    let given = match std::fs::read_to_string(&path) {
-        Ok(text) => from_text(&text, &path)?,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound && named.is_none() => Vec::new(),
-        Err(e) => return Err(Failure::usage(format!("cannot read {}: {e}", path.display()))),
-    };
+    let (path, text) = text(named)?;
+    let given = from_text(&text, &path)?;
     Ok((path, given))
+}
+
+/// Returns the path and the text of the TOML file; the text is empty if there is no default file.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(super) fn text(named: Option<&Path>) -> Result<(PathBuf, String), Failure> {
+    let path = named.unwrap_or(Path::new(FILE)).to_owned();
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok((path, text)),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound && named.is_none() => Ok((path, String::new())),
+        Err(e) => Err(Failure::usage(format!("cannot read {}: {e}", path.display()))),
+    }
+}
+
+/// Returns the failure of a file that is not TOML. The error shows the line.
+pub(super) fn malformed(path: &Path, error: &toml::de::Error) -> Failure {
+    Failure::usage(format!("{}: {}", path.display(), masked(&error.to_string())))
+}
+
+/// Returns the line of a position in a text, from 1.
+pub(super) fn line_at(text: &str, at: usize) -> usize {
+    1 + text[..at].matches('\n').count()
 }
 
 /// Reads the settings in the text of the file at `path`.
 fn from_text(text: &str, path: &Path) -> Result<InFile, Failure> {
-    // The error shows the line.
-    let wrong =
-        |e: toml::de::Error| Failure::usage(format!("{}: {}", path.display(), masked(&e.to_string())));
+    let wrong = |e: toml::de::Error| malformed(path, &e);
     let table = toml::de::DeTable::parse(text).map_err(wrong)?;
-    let line_at = |at: usize| 1 + text[..at].matches('\n').count();
-    let mut lines: Vec<(usize, String)> =
-        table.get_ref().keys().map(|key| (line_at(key.span().start), key.get_ref().to_string())).collect();
+    let mut lines: Vec<(usize, String)> = table
+        .get_ref()
+        .keys()
+        .map(|key| (line_at(text, key.span().start), key.get_ref().to_string()))
+        .collect();
+    // Only the terminal UI reads its table.
+    lines.retain(|(_, key)| key != screens::TABLE);
     lines.sort();
     let mut given = Vec::new();
     let keys = || ENTRIES.iter().filter(|entry| entry.about.form != Form::Secret);

@@ -8236,6 +8236,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description The `next` of the previous page. */
                 readonly after?: string;
+                /** @description `admins` for administrators only, `blacklisted` for blacklisted members only. */
+                readonly only?: "admins" | "blacklisted";
             };
             readonly header?: never;
             readonly path?: never;

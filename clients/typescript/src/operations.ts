@@ -27,7 +27,7 @@ export const OPERATIONS = {
     getAdmins: { id: "get_admins", method: "GET", path: "/get_admins", query: [], answers: "result" },
     grantAdmin: { id: "grant_admin", method: "GET", path: "/grant_admin/{user_id}", query: [], answers: "result" },
     revokeAdmin: { id: "revoke_admin", method: "GET", path: "/revoke_admin/{user_id}", query: [], answers: "result" },
-    getMembers: { id: "get_members", method: "GET", path: "/get_members", query: ["search","limit","after"], answers: "result" },
+    getMembers: { id: "get_members", method: "GET", path: "/get_members", query: ["search","limit","after","only"], answers: "result" },
     getMember: { id: "get_member", method: "GET", path: "/get_member/{user_id}", query: [], answers: "result" },
     getMemberLists: { id: "get_member_lists", method: "GET", path: "/get_member_lists/{user_id}/{type_num}", query: [], answers: "result" },
     getMemberData: { id: "get_member_data", method: "GET", path: "/get_member_data/{user_id}", query: [], answers: "result" },

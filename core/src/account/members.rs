@@ -11,6 +11,9 @@ use crate::scope::Scope;
 use crate::store::Isolation;
 use crate::trail::{Action, Entry};
 
+#[cfg(test)]
+mod tests;
+
 /// The maximum number of members on a page of the list.
 pub const MEMBERS_MAX: i64 = 1_000;
 /// The default number of members on a page of the list.
@@ -59,6 +62,37 @@ pub struct MemberQuery {
     pub limit: Option<i64>,
     /// The `next` of the previous page; `None` for the first page.
     pub after: Option<String>,
+    /// The members that are listed; `None` lists all members.
+    pub only: Option<MemberFilter>,
+}
+
+/// The members that [`list`] is restricted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberFilter {
+    /// Administrators, including blacklisted ones.
+    Admins,
+    /// Blacklisted members.
+    Blacklisted,
+}
+
+impl MemberFilter {
+    /// Returns its text in a request.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Admins => "admins",
+            Self::Blacklisted => "blacklisted",
+        }
+    }
+
+    /// Reads its text in a request.
+    ///
+    /// # Errors
+    /// `bad request` for any other text.
+    pub fn parse(text: &str) -> Result<Self> {
+        const RULE: Problem = Problem::invalid("only", "only is admins or blacklisted");
+        let found = [Self::Admins, Self::Blacklisted].into_iter().find(|only| only.as_str() == text);
+        found.ok_or(Error::BadRequest(RULE))
+    }
 }
 
 /// A page of members.
@@ -109,7 +143,7 @@ pub fn list(tidings: &Tidings, caller: &Caller, query: &MemberQuery) -> Result<M
             return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
         }
         // One more than the page has, to detect whether another page follows.
-        let mut members = sql::list(tx, &admin, query.search.as_deref(), &after, limit + 1)?;
+        let mut members = sql::list(tx, &admin, query, &after, limit + 1)?;
         let shown = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = members.len() > shown;
         members.truncate(shown);
@@ -143,7 +177,7 @@ pub fn set_password(tidings: &Tidings, caller: &Caller, id: &str, pw: &str) -> R
 }
 
 mod sql {
-    use super::{MemberEntry, fold};
+    use super::{MemberEntry, MemberFilter, MemberQuery, fold};
     use crate::account::Admin;
     use crate::id::MemberKey;
     use crate::store::{Row, StoreError, Tx};
@@ -151,20 +185,25 @@ mod sql {
     pub(super) fn list(
         tx: &mut dyn Tx,
         _: &Admin<'_>,
-        search: Option<&str>,
+        MemberQuery { search, only, .. }: &MemberQuery,
         after: &str,
         limit: i64,
     ) -> Result<Vec<MemberEntry>, StoreError> {
         let columns =
             "SELECT id, nickname, name, major, admin IS NOT NULL, blacklisted IS NOT NULL, date FROM member";
+        let only = match only {
+            None => "",
+            Some(MemberFilter::Admins) => "admin IS NOT NULL AND",
+            Some(MemberFilter::Blacklisted) => "blacklisted IS NOT NULL AND",
+        };
         let rows = match search {
             None => {
-                let sql = format!("{columns} WHERE folded > $1 ORDER BY folded LIMIT $2");
+                let sql = format!("{columns} WHERE {only} folded > $1 ORDER BY folded LIMIT $2");
                 tx.rows(&sql, &[after.into(), limit.into()])?
             }
             Some(search) => {
                 let sql = format!(
-                    "{columns} WHERE folded > $1 AND (folded LIKE $3 ESCAPE '!' OR lower(nickname) LIKE $3 ESCAPE '!'
+                    "{columns} WHERE {only} folded > $1 AND (folded LIKE $3 ESCAPE '!' OR lower(nickname) LIKE $3 ESCAPE '!'
                      OR lower(name) LIKE $3 ESCAPE '!') ORDER BY folded LIMIT $2"
                 );
                 tx.rows(&sql, &[after.into(), limit.into(), (&pattern(search)).into()])?
@@ -201,148 +240,5 @@ mod sql {
     ) -> Result<bool, StoreError> {
         let sql = "UPDATE member SET password = $2 WHERE key = $1";
         Ok(tx.run(sql, &[key.into(), password.into()])? > 0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Config;
-    use crate::testing::{NOW, Service, service, service_with};
-    use crate::{account, admin, profile};
-
-    fn ids(service: &Service, query: &MemberQuery) -> (Vec<String>, Option<String>) {
-        let Members { members, next } = list(service, &Caller::Operator, query).unwrap();
-        (members.into_iter().map(|member| member.user_id).collect(), next)
-    }
-
-    fn text<T>(result: Result<T>) -> String {
-        result.err().map_or_else(|| "success".to_owned(), |error| error.to_string())
-    }
-
-    #[test]
-    fn members_are_listed_by_id_in_consecutive_pages() {
-        let service = service();
-        for id in ["Ben", "ann", "dot", "Cid", "eve"] {
-            service.member(id);
-        }
-        let mut query = MemberQuery { limit: Some(2), ..MemberQuery::default() };
-        assert_eq!(ids(&service, &query), (vec!["ann".into(), "Ben".into()], Some("Ben".into())));
-        query.after = Some("Ben".into());
-        assert_eq!(ids(&service, &query), (vec!["Cid".into(), "dot".into()], Some("dot".into())));
-        // Members who are removed or sign up between two pages do not shift the others.
-        admin::remove_user(&service, &Caller::Operator, "dot").unwrap();
-        service.member("dotty");
-        query.after = Some("dot".into());
-        assert_eq!(ids(&service, &query), (vec!["dotty".into(), "eve".into()], None));
-        query.after = Some("zed".into());
-        assert_eq!(ids(&service, &query), (vec![], None));
-        for limit in [0, -1, 1_001] {
-            query.limit = Some(limit);
-            assert_eq!(text(list(&service, &Caller::Operator, &query)), "bad request", "{limit}");
-        }
-    }
-
-    #[test]
-    fn a_search_covers_ids_and_names_and_takes_wildcards_literally() {
-        let service = service();
-        for id in ["Ann_B", "annxb", "cid"] {
-            service.member(id);
-        }
-        let cid = Caller::Member("cid".into());
-        profile::change_nickname(&service, &cid, "100% 홍길동").unwrap();
-        let found = |text: &str| {
-            let query = MemberQuery { search: Some(text.into()), ..MemberQuery::default() };
-            ids(&service, &query).0
-        };
-        assert_eq!(found("NN"), ["Ann_B", "annxb"]);
-        assert_eq!(found("n_b"), ["Ann_B"]);
-        assert_eq!(found("0%"), ["cid"]);
-        assert_eq!(found("길동"), ["cid"]);
-        assert!(found("!").is_empty() && found("nobody").is_empty());
-        assert_eq!(found("").len(), 3);
-    }
-
-    #[test]
-    fn the_list_marks_administrators_and_blacklisted_members() {
-        let service = service();
-        service.admin("ann");
-        service.member("ben");
-        admin::push_blacklist(&service, &Caller::Operator, "ben").unwrap();
-        let members = list(&service, &Caller::Operator, &MemberQuery::default()).unwrap().members;
-        let flags: Vec<_> = members.iter().map(|m| (m.admin, m.blacklisted, m.date)).collect();
-        assert_eq!(flags, [(1, 0, NOW), (0, 1, NOW)]);
-        assert_eq!((members[0].user_name.as_str(), members[0].user_major.as_str()), ("ann", ""));
-    }
-
-    #[test]
-    fn an_operator_acts_as_any_member_who_is_not_blacklisted() {
-        let service = service();
-        service.member("Ann");
-        let ann = Caller::acting_as(&service, "aNN").unwrap();
-        assert_eq!(profile::user_info(&service, &ann).unwrap().user_id, "Ann");
-        assert_eq!(text(admin::check(&service, &ann)), "Not admin");
-        assert_eq!(text(Caller::acting_as(&service, "nobody")), "Not found");
-        admin::push_blacklist(&service, &Caller::Operator, "ann").unwrap();
-        assert_eq!(text(Caller::acting_as(&service, "ann")), "blacklist user");
-    }
-
-    #[test]
-    fn an_operator_acts_on_any_account_and_a_member_only_on_their_own() {
-        let service = service();
-        let (ann, ben) = (service.admin("ann"), service.member("ben"));
-        admin::push_blacklist(&service, &Caller::Operator, "ben").unwrap();
-        let operators = Caller::Operator.on_behalf_of(&service, "BEN").unwrap();
-        assert_eq!(profile::user_info(&service, &operators).unwrap().user_id, "ben");
-        assert_eq!(text(Caller::Operator.on_behalf_of(&service, "nobody")), "Not found");
-        assert_eq!(text(ann.on_behalf_of(&service, "Ann")), "success");
-        for other in ["ben", "nobody"] {
-            assert_eq!(text(ann.on_behalf_of(&service, other)), "Not admin", "{other}");
-        }
-        for caller in [&ben, &Caller::Guest, &Caller::Member("gone".into())] {
-            assert_eq!(text(caller.on_behalf_of(&service, "ben")), "bad token", "{caller:?}");
-        }
-    }
-
-    #[test]
-    fn common_passwords_are_refused_for_administrators_and_by_setting_for_others() {
-        let change = |service: &Service, caller: &Caller, pw: &str| {
-            let (old, new) = (String::from("a new horse"), String::from(pw));
-            let form = account::NewPassword { pw: old, new_pw: new.clone(), new_pw_check: new };
-            text(account::change_pw(service, caller, &form, None))
-        };
-        let config = |refuse_common_passwords| Config { refuse_common_passwords, ..Config::default() };
-        for refused in [false, true] {
-            let service = service_with(config(refused));
-            let members = if refused { "wrong user info" } else { "success" };
-            for (id, said) in [("ann", members), ("boss", "wrong user info")] {
-                let caller = if id == "boss" { service.admin(id) } else { service.member(id) };
-                assert_eq!(text(set_password(&service, &Caller::Operator, id, "Password1")), said, "{id}");
-                assert_eq!(text(set_password(&service, &Caller::Operator, id, "a new horse")), "success");
-                assert_eq!(change(&service, &caller, "iloveyou"), "bad token");
-                let token = account::sign_in(&service, id, "a new horse", None).unwrap().access_token;
-                assert_eq!(change(&service, &Caller::token(token), "iloveyou"), said, "{id}");
-            }
-            let pw = String::from("password1");
-            let form = account::SignUp { id: "cid".into(), pw_check: pw.clone(), pw, nickname: "c".into() };
-            assert_eq!(text(admin::sign_up(&service, &Caller::Operator, &form)), "wrong user info");
-            assert_eq!(text(account::sign_up(&service, &form)), members);
-        }
-    }
-
-    #[test]
-    fn setting_a_password_revokes_tokens_and_the_old_password() {
-        let service = service();
-        let ann = service.member("ann");
-        assert_eq!(text(set_password(&service, &Caller::Operator, "ann", "short")), "wrong user info");
-        assert_eq!(text(set_password(&service, &Caller::Operator, "nobody", "a new password")), "Not found");
-        profile::user_info(&service, &ann).unwrap();
-        set_password(&service, &Caller::Operator, "ANN", "a new password").unwrap();
-        assert_eq!(text(profile::user_info(&service, &ann)), "not found");
-        let sign_in = |pw: &str| text(account::sign_in(&service, "ann", pw, None));
-        assert_eq!(
-            (sign_in("password of ann"), sign_in("a new password")),
-            ("incorrect pw".into(), "success".into())
-        );
     }
 }

@@ -45,7 +45,7 @@ const NOTHING: Problem = Problem::new(Code::NothingGiven, "no field of the post 
 
 /// The unchecked fields of a post. Inserting a post requires title and url; updating a post requires at least one
 /// field, and leaves out the fields that do not change.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Draft {
     /// The title, 1 to 300 characters on one line; white space at its ends is removed.
     pub title: Option<String>,

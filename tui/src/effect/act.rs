@@ -1,5 +1,6 @@
 //! Changes to the data of the service or to files.
 
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,11 +8,15 @@ use std::sync::Arc;
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::FeedbackState;
 use tidings_core::notice::{Draft, Visibility};
+use tidings_core::post;
 
 use super::{Sources, panicked};
 use crate::draft::SavedDraft;
 use crate::problem::Problem;
 use crate::sheet::{self, Sheet};
+
+/// The id of the notice, the draft or the post that a change saved; `None` for other changes.
+pub(crate) type Saved = Option<String>;
 
 /// A change.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,9 +65,23 @@ pub(crate) enum Act {
         id: String,
         done: bool,
     },
+    SavePost {
+        /// The post that is changed; `None` for a new one.
+        target: Option<String>,
+        title: String,
+        fields: Box<post::Draft>,
+    },
     RemovePost {
         id: String,
         title: String,
+    },
+    /// Keeps in mind on this machine which feedback was read.
+    ReadFeedback {
+        ids: Vec<String>,
+    },
+    SetPassword {
+        id: String,
+        pw: Secret,
     },
     Blacklist {
         id: String,
@@ -85,6 +104,22 @@ pub(crate) enum Act {
     },
 }
 
+/// A password, which no log and no message shows.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Secret(String);
+
+impl Secret {
+    pub(crate) fn new(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
 impl Act {
     /// Returns a description of the change, which is shown while it runs.
     pub(crate) const fn doing(&self) -> &'static str {
@@ -92,6 +127,9 @@ impl Act {
             Self::SaveNotice { .. }
             | Self::PublishShared { .. }
             | Self::ShowNotice { .. }
+            | Self::SavePost { .. }
+            | Self::SetPassword { .. }
+            | Self::ReadFeedback { .. }
             | Self::FeedbackDone { .. }
             | Self::Blacklist { .. }
             | Self::Administrate { .. }
@@ -129,6 +167,11 @@ impl Act {
             Self::Export { path, sheet, .. } => {
                 format!("Wrote {} rows to {}.", sheet.rows.len(), path.display())
             }
+            Self::SavePost { target: None, title, .. } => format!("Added “{title}”."),
+            Self::SavePost { title, .. } => format!("Saved “{title}”."),
+            Self::SetPassword { id, .. } => {
+                format!("{id} has a new password and is signed out everywhere.")
+            }
             Self::Blacklist { id, on: true } => {
                 format!("{id} is blacklisted and signed out everywhere.")
             }
@@ -137,63 +180,73 @@ impl Act {
             Self::Administrate { id, .. } => format!("{id} is no longer an administrator."),
             Self::ResetMember { id } => format!("Reset the measured interest of {id}."),
             Self::RemoveMember { id } => format!("Removed the member {id}."),
-            Self::SaveDraft(_) | Self::DiscardDraft { .. } => return None,
+            Self::SaveDraft(_) | Self::DiscardDraft { .. } | Self::ReadFeedback { .. } => return None,
         })
     }
 }
 
 impl Act {
     /// Makes the change. A panic is returned as a problem.
-    pub(crate) fn run(&self, sources: &Sources) -> Result<(), Problem> {
+    pub(crate) fn run(&self, sources: &Sources) -> Result<Saved, Problem> {
         let result = catch_unwind(AssertUnwindSafe(|| self.change(sources)));
         result.unwrap_or_else(|panic| Err(panicked(&*panic)))
     }
 
-    fn change(&self, sources: &Sources) -> Result<(), Problem> {
+    fn change(&self, sources: &Sources) -> Result<Saved, Problem> {
         let Sources { service, drafts } = sources;
         match self {
             Self::SaveNotice { target, shared, draft, fields, at } => {
-                match (shared, target) {
+                let id = match (shared, target) {
                     (Some(shared), target) => {
                         service.save_draft(Some(shared), target.as_deref(), fields)?;
-                        service.publish_draft(shared)?;
+                        service.publish_draft(shared)?.id.to_string()
                     }
-                    (None, Some(id)) => service.update_notice(id, fields)?,
-                    (None, None) => {
-                        service.insert_notice(fields)?;
+                    (None, Some(id)) => {
+                        service.update_notice(id, fields)?;
+                        id.clone()
                     }
-                }
-                drafts.remove(draft, *at)
+                    (None, None) => service.insert_notice(fields)?.id.to_string(),
+                };
+                drafts.remove(draft, *at)?;
+                return Ok(Some(id));
             }
             Self::ShareDraft { target, shared, draft, fields, at } => {
-                service.save_draft(shared.as_deref(), target.as_deref(), fields)?;
-                drafts.remove(draft, *at)
+                let id = service.save_draft(shared.as_deref(), target.as_deref(), fields)?.id;
+                drafts.remove(draft, *at)?;
+                return Ok(Some(id.to_string()));
             }
-            Self::PublishShared { id, .. } => {
-                service.publish_draft(id)?;
-                Ok(())
-            }
-            Self::RemoveShared { id, .. } => Ok(service.remove_draft(id)?),
+            Self::PublishShared { id, .. } => return Ok(Some(service.publish_draft(id)?.id.to_string())),
+            Self::RemoveShared { id, .. } => service.remove_draft(id)?,
             Self::ShowNotice { id, shown, .. } => {
                 let activation = Some(Visibility::shown_if(*shown).activation());
                 let change = Draft { activation, ..Draft::default() };
-                Ok(service.update_notice(id, &change)?)
+                service.update_notice(id, &change)?;
             }
-            Self::RemoveNotice { id, .. } => Ok(service.remove_notice(id)?),
-            Self::SaveDraft(kept) => drafts.keep(kept),
-            Self::DiscardDraft { key, at } => drafts.remove(key, *at),
+            Self::RemoveNotice { id, .. } => service.remove_notice(id)?,
+            Self::SaveDraft(kept) => drafts.keep(kept)?,
+            Self::DiscardDraft { key, at } => drafts.remove(key, *at)?,
             Self::FeedbackDone { id, done } => {
                 let state = if *done { FeedbackState::Done } else { FeedbackState::Open };
-                Ok(service.set_feedback(id, state)?)
+                service.set_feedback(id, state)?;
             }
-            Self::RemovePost { id, .. } => Ok(service.remove_post(id)?),
-            Self::Blacklist { id, on: true } => Ok(service.push_blacklist(id)?),
-            Self::Blacklist { id, .. } => Ok(service.pop_blacklist(id)?),
-            Self::Administrate { id, on: true } => Ok(service.grant(id)?),
-            Self::Administrate { id, .. } => Ok(service.revoke(id)?),
-            Self::ResetMember { id } => Ok(service.reset_measurement(id)?),
-            Self::RemoveMember { id } => Ok(service.remove_member(id)?),
-            Self::Export { path, sheet, replace } => sheet::write(path, sheet, *replace),
+            Self::SavePost { target: None, fields, .. } => {
+                return Ok(Some(service.insert_post(fields)?.id.to_string()));
+            }
+            Self::SavePost { target: Some(id), fields, .. } => {
+                service.update_post(id, fields)?;
+                return Ok(Some(id.clone()));
+            }
+            Self::ReadFeedback { ids } => drafts.mark_read(ids)?,
+            Self::SetPassword { id, pw } => service.set_password(id, &pw.0)?,
+            Self::RemovePost { id, .. } => service.remove_post(id)?,
+            Self::Blacklist { id, on: true } => service.push_blacklist(id)?,
+            Self::Blacklist { id, .. } => service.pop_blacklist(id)?,
+            Self::Administrate { id, on: true } => service.grant(id)?,
+            Self::Administrate { id, .. } => service.revoke(id)?,
+            Self::ResetMember { id } => service.reset_measurement(id)?,
+            Self::RemoveMember { id } => service.remove_member(id)?,
+            Self::Export { path, sheet, replace } => sheet::write(path, sheet, *replace)?,
         }
+        Ok(None)
     }
 }

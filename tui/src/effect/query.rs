@@ -12,7 +12,8 @@ use tidings_core::notice::{FullNotice, ListQuery};
 use tidings_core::{post, search};
 
 use super::{
-    Answer, Figures, Health, Member, Notices, Overview, PostRow, PostText, Query, Sources, panicked,
+    Answer, FeedbackData, Figures, Health, Member, Notices, Overview, PostRow, PostText, Query, Sources,
+    panicked,
 };
 use crate::problem::Problem;
 
@@ -34,11 +35,7 @@ impl Query {
         match self {
             Self::Overview => Answer::Overview(overview(service).map(Box::new).map_err(Problem::from)),
             Self::Notices => Answer::Notices(board(sources).map(Box::new)),
-            Self::Feedback => {
-                let list = service.all_feedback();
-                let both = list.and_then(|list| Ok((list.feedback_list, notices(service)?)));
-                Answer::Feedback(both.map_err(Problem::from))
-            }
+            Self::Feedback => Answer::Feedback(feedback(sources)),
             Self::Popular => Answer::Posts(popular(service).map_err(Problem::from)),
             Self::FindPosts(text) => Answer::Posts(find(service, &text).map_err(Problem::from)),
             Self::Post(id) => Answer::Post(whole_post(service, &id).map_err(Problem::from)),
@@ -49,9 +46,9 @@ impl Query {
                 let page = service.log(&filter, place, LOG_LINES);
                 Answer::Log(page.map_err(|error| no_such_member(error, filter.member.as_deref())))
             }
-            Self::Members { search, after, limit } => {
+            Self::Members { search, only, after, limit } => {
                 let search = Some(search).filter(|search| !search.is_empty());
-                let query = MemberQuery { search, limit: i64::try_from(limit).ok(), after };
+                let query = MemberQuery { search, limit: i64::try_from(limit).ok(), after, only };
                 Answer::Members(service.members(&query).map_err(Problem::from))
             }
             Self::Member(id) => Answer::Member(member(service, id).map(Box::new).map_err(Problem::from)),
@@ -124,6 +121,12 @@ fn board(sources: &Sources) -> Result<Notices, Problem> {
     Ok(Notices { list: notices(service)?, shared, drafts: drafts.all()? })
 }
 
+fn feedback(sources: &Sources) -> Result<FeedbackData, Problem> {
+    let Sources { service, drafts } = sources;
+    let list = service.all_feedback()?.feedback_list;
+    Ok(FeedbackData { list, notices: notices(service)?, read: drafts.read_feedback()? })
+}
+
 fn notices(service: &Service) -> Result<Vec<FullNotice>, Error> {
     Ok(service.all_full_notices(&ListQuery::default())?.notices().to_vec())
 }
@@ -171,6 +174,10 @@ fn whole_post(service: &Service, id: &str) -> Result<PostText, Error> {
     let post = service.post(id)?.post;
     Ok(PostText {
         id: post.shown.id.clone(),
+        title: post.shown.title.clone(),
+        url: post.shown.url.clone(),
+        date: post.shown.date,
+        end_date: post.shown.end_date,
         img: post.shown.img.clone(),
         topic: post.topic.texts(),
         tag: post.tag.texts(),

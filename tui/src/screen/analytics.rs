@@ -199,6 +199,7 @@ impl Screen for Analytics {
     }
 
     fn key(&mut self, key: KeyEvent, _: &Ctx, _: &mut Out) {
+        self.mistake = None;
         match self.typing {
             Some(Typing::Filter) => drop(self.filter.key(key)),
             Some(Typing::Days) => drop(self.go_to.key(key)),
@@ -207,6 +208,7 @@ impl Screen for Analytics {
     }
 
     fn paste(&mut self, text: &str, _: &Ctx, _: &mut Out) {
+        self.mistake = None;
         match self.typing {
             Some(Typing::Filter) => drop(self.filter.paste(text)),
             Some(Typing::Days) => drop(self.go_to.paste(text)),

@@ -222,8 +222,9 @@ impl Browse for Audit {
 
     fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
         let shown = self.list.items().len();
-        let more = if self.next.is_some() { ", m loads older ones" } else { "" };
-        let row = |item: &Row| {
+        let older = ctx.key(&keys::AUDIT, Action::More);
+        let more = if self.next.is_some() { format!(", {older} loads older ones") } else { String::new() };
+        let row = |item: &Row, _: Option<&Row>| {
             let record = &item.record;
             vec![
                 Cell::styled(ctx.stamp(record.date), Theme::faint()),

@@ -7,6 +7,7 @@ use ratatui::text::Line;
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
+use super::form::{self, Form};
 use super::{Ctx, Out, Screen};
 use crate::effect::{Act, Answer};
 use crate::keys::{self, Action, Table};
@@ -53,7 +54,7 @@ pub(crate) trait Browse {
     fn loaded(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out);
 
     /// Handles the end of a change; see [`Screen::acted`].
-    fn changed(&mut self, _: &Act, _: Result<(), &Problem>, _: &Ctx, _: &mut Out) {}
+    fn changed(&mut self, _: &Act, _: Result<Option<&str>, &Problem>, _: &Ctx, _: &mut Out) {}
 
     /// Returns whether a pending request is taking noticeably long.
     fn waits_long(&self, now: Timestamp) -> bool;
@@ -62,15 +63,29 @@ pub(crate) trait Browse {
     fn cancel_pending(&mut self) -> bool;
 
     fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx);
+
+    /// Returns the form that covers the list, if it is open.
+    fn form(&self) -> Option<&dyn Form> {
+        None
+    }
+
+    fn form_mut(&mut self) -> Option<&mut dyn Form> {
+        None
+    }
+
+    fn close_form(&mut self) {}
 }
 
 impl<B: Browse> Screen for B {
     fn keys(&self) -> Vec<&'static Table> {
+        if let Some(form) = self.form() {
+            return form.keys();
+        }
         if self.typing() { vec![&keys::INPUT] } else { vec![B::KEYS, &keys::LIST, &keys::SCROLL] }
     }
 
     fn typing(&self) -> bool {
-        self.list().typing()
+        self.form().is_some() || self.list().typing()
     }
 
     fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
@@ -78,6 +93,13 @@ impl<B: Browse> Screen for B {
     }
 
     fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
+        if let Some(form) = self.form_mut() {
+            let handled = form.act(action, ctx, out);
+            if handled == form::Handled::Closes {
+                self.close_form();
+            }
+            return handled != form::Handled::No;
+        }
         match action {
             Action::Refresh => self.reload(ctx, out),
             Action::Export => out.export = Some(self.sheet(ctx)),
@@ -103,18 +125,27 @@ impl<B: Browse> Screen for B {
     }
 
     fn key(&mut self, key: KeyEvent, ctx: &Ctx, out: &mut Out) {
+        if let Some(form) = self.form_mut() {
+            return form.key(key);
+        }
         if self.list_mut().key(key) == Handled::FilterChanged {
             self.filter_changed(ctx, out);
         }
     }
 
     fn paste(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
+        if let Some(form) = self.form_mut() {
+            return form.paste(text);
+        }
         if self.list_mut().filter.paste(text) {
             self.filter_changed(ctx, out);
         }
     }
 
     fn click(&mut self, at: Position, ctx: &Ctx, out: &mut Out) {
+        if let Some(form) = self.form_mut() {
+            return form.click(at, ctx.body());
+        }
         self.list_mut().click(at, ctx.body());
         self.selection_changed(ctx, out);
     }
@@ -123,12 +154,15 @@ impl<B: Browse> Screen for B {
         self.loaded(number, answer, ctx, out);
     }
 
-    fn acted(&mut self, act: &Act, result: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
+    fn acted(&mut self, act: &Act, result: Result<Option<&str>, &Problem>, ctx: &Ctx, out: &mut Out) {
+        if self.form_mut().is_some_and(|form| form.acted(act, result)) {
+            self.close_form();
+        }
         self.changed(act, result, ctx, out);
     }
 
     fn is_slow(&self, now: Timestamp) -> bool {
-        self.waits_long(now)
+        self.waits_long(now) || self.form().is_some_and(|form| form.is_slow(now))
     }
 
     fn cancel(&mut self) -> bool {
@@ -136,6 +170,9 @@ impl<B: Browse> Screen for B {
     }
 
     fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
-        self.draw_list(frame, area, ctx);
+        match self.form() {
+            Some(form) => form.draw(area, frame.buffer_mut(), ctx),
+            None => self.draw_list(frame, area, ctx),
+        }
     }
 }

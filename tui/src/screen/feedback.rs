@@ -1,5 +1,7 @@
 //! Feedback: the open items, shown with the notice that each refers to.
 
+use std::collections::HashSet;
+
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -8,7 +10,7 @@ use tidings_core::clock::Timestamp;
 use tidings_core::feedback::{Feedback as Entry, FeedbackState};
 use tidings_core::notice::FullNotice;
 
-use crate::effect::{Act, Answer, Query};
+use crate::effect::{Act, Answer, FeedbackData, Query};
 use crate::keys::{self, Action, Table};
 use crate::pending::Pending;
 use crate::problem::Problem;
@@ -35,6 +37,10 @@ pub(crate) struct Feedback {
     pending: Pending,
     list: Browser<Entry>,
     notices: Vec<FullNotice>,
+    /// The ids of the feedback that was read on this machine.
+    read: HashSet<String>,
+    /// The item whose text is beside the list.
+    beside: Option<String>,
     /// Whether done items are also listed.
     all: bool,
     /// The type that is listed; `None` for all types.
@@ -43,7 +49,8 @@ pub(crate) struct Feedback {
     seen: Option<(i64, i64, i64)>,
 }
 
-const COLUMNS: [Column; 5] = [
+const COLUMNS: [Column; 6] = [
+    Column::new("", 3),
     Column::new("State", 6),
     Column::new("Type", 10),
     Column::new("Text", 0),
@@ -55,6 +62,20 @@ impl Feedback {
     /// Returns the number of open items.
     pub(crate) fn open_items(&self) -> usize {
         self.list.items().iter().filter(|item| item.activation == FeedbackState::Open).count()
+    }
+
+    /// Returns whether an item needs to be read: nobody has dealt with it, and it was not read on this machine.
+    fn is_unread(&self, item: &Entry) -> bool {
+        item.activation == FeedbackState::Open && !self.read.contains(&item.id)
+    }
+
+    /// Marks an unread item as read.
+    fn mark_read(&mut self, id: &str, out: &mut Out) {
+        let item = self.list.items().iter().find(|item| item.id == id);
+        if item.is_some_and(|item| self.is_unread(item)) {
+            self.read.insert(id.to_owned());
+            out.act(Act::ReadFeedback { ids: vec![id.to_owned()] });
+        }
     }
 
     fn load(&mut self, ctx: &Ctx, out: &mut Out) {
@@ -135,6 +156,19 @@ impl Browse for Feedback {
         self.arrange();
     }
 
+    /// Marks an item as read when its text is opened, or is left after it was shown beside the list.
+    fn selection_changed(&mut self, ctx: &Ctx, out: &mut Out) {
+        let selected = self.list.selected().map(|item| item.id.clone());
+        let is_beside = self.list.areas(ctx.body()).text.width > 0;
+        let before = std::mem::replace(&mut self.beside, selected.clone().filter(|_| is_beside));
+        if let Some(left) = before.filter(|before| Some(before) != selected.as_ref()) {
+            self.mark_read(&left, out);
+        }
+        if let Some(opened) = selected.filter(|_| self.list.reading()) {
+            self.mark_read(&opened, out);
+        }
+    }
+
     fn own_action(&mut self, action: Action, _: &Ctx, out: &mut Out) -> bool {
         match action {
             Action::Done => {
@@ -190,13 +224,15 @@ impl Browse for Feedback {
 
     fn loaded(&mut self, number: u64, answer: Answer, _: &Ctx, _: &mut Out) {
         let Answer::Feedback(answer) = answer else { return };
-        let Some((items, notices)) = self.pending.take(number, answer) else { return };
+        let Some(FeedbackData { list, notices, read }) = self.pending.take(number, answer) else { return };
         self.notices = notices;
-        self.list.set(items, |_| true, |_, _| std::cmp::Ordering::Equal);
+        // A mark that is being written is not in the file yet.
+        self.read.extend(read);
+        self.list.set(list, |_| true, |_, _| std::cmp::Ordering::Equal);
         self.arrange();
     }
 
-    fn changed(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, _: Result<Option<&str>, &Problem>, ctx: &Ctx, out: &mut Out) {
         if let Act::FeedbackDone { .. } = act {
             self.load(ctx, out);
         }
@@ -213,14 +249,18 @@ impl Browse for Feedback {
     fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
         let (open, all) = (self.open_items(), self.list.items().len());
         let what = if self.all { format!("{all} in all, {open} open") } else { format!("{open} open") };
+        let unread = self.list.items().iter().filter(|item| self.is_unread(item)).count();
+        let unread = if unread > 0 { format!(" · {unread} unread") } else { String::new() };
         let kind = self.kind.as_ref().map_or_else(|| "every type".to_owned(), |kind| format!("type {kind}"));
-        let row = |item: &Entry| {
+        let row = |item: &Entry, _: Option<&Entry>| {
             let (state, style) = if item.activation == FeedbackState::Open {
                 ("● open", ctx.theme.attention())
             } else {
                 ("✓ done", Theme::faint())
             };
+            let new = if self.is_unread(item) { "new" } else { "" };
             vec![
+                Cell::styled(new, ctx.theme.attention().patch(Theme::strong())),
                 Cell::styled(state, style),
                 item.kind.as_str().into(),
                 item.post.as_str().into(),
@@ -228,15 +268,17 @@ impl Browse for Feedback {
                 Cell::styled(ctx.stamp(item.date), Theme::faint()),
             ]
         };
+        let toggle = ctx.key(&keys::FEEDBACK, Action::Toggle);
+        let none = format!("There is no open feedback. {toggle} shows done items, too.");
         let empty = match (self.pending.is_waiting() && all == 0, self.all) {
             (true, _) => "Loading …",
             _ if !self.list.filter.is_empty() => NO_MATCH,
             (_, true) => "There is no feedback yet.",
-            (_, false) => "There is no open feedback. a shows done items, too.",
+            (_, false) => &none,
         };
         let look = Appearance {
             theme: ctx.theme,
-            head: format!("{what} · {kind}"),
+            head: format!("{what} · {kind}{unread}"),
             problem: self.pending.problem().map(|problem| problem.text.clone()),
             empty,
             columns: &COLUMNS,

@@ -1,5 +1,7 @@
 //! The access log: newest first, filtered by member, path and time, and updated as it grows.
 
+use std::collections::BTreeSet;
+
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -57,13 +59,15 @@ pub(crate) struct Log {
     seen: i64,
     /// The error in the typed filter.
     mistake: Option<&'static str>,
+    /// The results of the lines that were loaded, as they are typed into the filter.
+    results: BTreeSet<String>,
 }
 
 impl Default for Log {
     fn default() -> Self {
         Self {
             pending: Pending::default(),
-            list: Browser::default(),
+            list: Browser::with_width(list_width),
             listed: None,
             further: false,
             next: None,
@@ -71,16 +75,23 @@ impl Default for Log {
             follow: true,
             seen: 0,
             mistake: None,
+            results: BTreeSet::new(),
         }
     }
 }
 
-const COLUMNS: [Column; 5] = [
+/// Returns the width of the list beside the text of a line, which is short: most of the room is for the paths.
+fn list_width(width: u16) -> u16 {
+    width - 3 - (width / 3).clamp(30, 50)
+}
+
+const COLUMNS: [Column; 6] = [
     Column::new("Time", 14),
     Column::new("Member", 12),
     Column::new("Method", 6),
     Column::new("Path", 0),
     Column::new("Code", 4).right(),
+    Column::new("Result", 16).from(100),
 ];
 
 /// The columns of a narrow table, with the time but not the date.
@@ -113,12 +124,21 @@ impl Log {
                 self.listed = Some(self.list.filter.text().to_owned());
                 out.effect(self.pending.request(ctx.now, Query::Log { filter, place }));
             }
-            Err(mistake) => self.mistake = Some(mistake),
+            // What is being typed may still become right.
+            Err(mistake) => self.mistake = Some(mistake).filter(|_| !self.list.typing()),
         }
+    }
+
+    /// Sets the filter to the next of the results in the lines that were loaded; after the last, to any result.
+    fn next_result(&mut self, ctx: &Ctx, out: &mut Out) {
+        let text = filter::with_next_result(self.list.filter.text(), &self.results);
+        self.list.filter = Input::new(&text);
+        self.load(None, ctx, out);
     }
 
     fn take(&mut self, LogPage { lines, next, looked_to }: LogPage) {
         let at_top = self.list.is_at_top();
+        self.results.extend(lines.iter().filter_map(|line| Some(line.result.as_ref()?.replace(' ', "_"))));
         let mut rows: Vec<Row> =
             if self.further { self.list.items().to_vec() } else { Vec::with_capacity(lines.len()) };
         rows.extend(lines.into_iter().map(|line| Row { id: format!("{:?}", line.place()), line }));
@@ -149,7 +169,7 @@ impl Browse for Log {
 
     fn text(&self, row: &Row, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
         let LogEntry { user_id, date, path, method, status, result, .. } = &row.line;
-        let facts = format!("{} {}", ctx.day(*date), ctx.moment(*date));
+        let facts = format!("{} {}", ctx.day(*date), ctx.clock(*date));
         let answer =
             result.as_ref().map_or_else(|| status.to_string(), |result| format!("{status} {result}"));
         reading(&format!("{method} {path}"), &facts, &format!("by {user_id}\nanswered {answer}"), columns)
@@ -187,6 +207,12 @@ impl Browse for Log {
                 self.load(Some(place), ctx, out);
             }
             (Action::More, None) => out.say("The log has no older lines."),
+            (Action::Kind, _) => self.next_result(ctx, out),
+            (Action::Open, _) if self.list.typing() => match filter::parse(self.list.filter.text(), ctx) {
+                // The field stays open.
+                Err(mistake) => self.mistake = Some(mistake),
+                Ok(_) => return false,
+            },
             _ => return false,
         }
         true
@@ -235,7 +261,7 @@ impl Browse for Log {
     }
 
     fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
-        let row = |Row { line, .. }: &Row| {
+        let row = |Row { line, .. }: &Row, above: Option<&Row>| {
             let style = if line.is_failure() { ctx.theme.bad() } else { Theme::faint() };
             if area.width < ROOMY {
                 return vec![
@@ -246,23 +272,36 @@ impl Browse for Log {
                 ];
             }
             vec![
-                Cell::styled(ctx.moment(line.date), Theme::faint()),
+                Cell::styled(ctx.dated(line.date, above.map(|above| above.line.date)), Theme::faint()),
                 line.user_id.as_str().into(),
                 Cell::styled(line.method.as_str(), Theme::faint()),
                 line.path.as_str().into(),
                 Cell::styled(line.status.to_string(), style),
+                Cell::styled(line.result.as_deref().unwrap_or_default(), style),
             ]
         };
         let n = self.list.listed().count();
-        let mut head =
-            vec![if self.follow { "▶ following".to_owned() } else { "‖ paused (f follows)".to_owned() }];
+        // A narrow table has no room for dates.
+        let day = self.list.selected().filter(|_| area.width < ROOMY).map(|row| ctx.day(row.line.date));
+        let mut head: Vec<String> = day.into_iter().collect();
+        head.push(if self.follow {
+            "▶ following".to_owned()
+        } else {
+            format!("‖ paused ({} follows)", ctx.key(&keys::LOG, Action::Follow))
+        });
         head.push(count(n, "line"));
         if let Some(to) = self.looked_to {
-            head.push(format!("back to {}; m loads older lines", ctx.moment(to)));
+            head.push(format!(
+                "back to {}; {} loads older lines",
+                ctx.moment(to),
+                ctx.key(&keys::LOG, Action::More)
+            ));
         }
         let head = if self.list.typing() { filter::HINT.to_owned() } else { head.join(" · ") };
-        let problem =
-            self.pending.problem().filter(|_| !self.pending.is_waiting()).map(|problem| problem.text.clone());
+        // The problem of an earlier filter disappears on typing.
+        let is_current =
+            self.listed.as_deref() == Some(self.list.filter.text()) && !self.pending.is_waiting();
+        let problem = self.pending.problem().filter(|_| is_current).map(|problem| problem.text.clone());
         let look = Appearance {
             theme: ctx.theme,
             head,

@@ -3,7 +3,7 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
-use tidings_core::account::MemberEntry;
+use tidings_core::account::{MemberEntry, MemberFilter};
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
@@ -13,6 +13,7 @@ use crate::number::count;
 use crate::pending::Pending;
 use crate::problem::Problem;
 use crate::screen::browse::Browse;
+use crate::screen::form::Form;
 use crate::screen::{Ctx, Destination, Out, Question};
 use crate::sheet::Sheet;
 use crate::theme::Theme;
@@ -21,8 +22,10 @@ use crate::widget::cycle::Cycle as _;
 use crate::widget::table::{Cell, Column};
 
 mod detail;
+mod password;
 
 use detail::View;
+use password::PasswordForm;
 
 impl Item for MemberEntry {
     fn id(&self) -> &str {
@@ -40,8 +43,10 @@ impl Item for MemberEntry {
 pub(crate) struct Members {
     pending: Pending,
     list: Browser<MemberEntry>,
-    /// The search of the list; `None` before the first request.
-    listed: Option<String>,
+    /// The members that are listed, besides the search; `None` for all.
+    only: Option<MemberFilter>,
+    /// The search and the filter of the list; `None` before the first request.
+    listed: Option<(String, Option<MemberFilter>)>,
     /// Whether the pending request continues the list.
     further: bool,
     next: Option<String>,
@@ -50,6 +55,8 @@ pub(crate) struct Members {
     /// Whether the shown member may have changed. The old data stays visible until the new data is loaded.
     stale: bool,
     view: View,
+    /// The form for a new password, while it is open.
+    password: Option<PasswordForm>,
     /// The versions of the members, and of the counters of their acts, that were requested last.
     seen: (i64, i64),
 }
@@ -69,13 +76,14 @@ const PAGES: usize = 1_000;
 
 impl Members {
     fn load(&mut self, after: Option<String>, ctx: &Ctx, out: &mut Out) {
-        let search = self.list.filter.text().trim().to_owned();
+        let listed = (self.list.filter.text().trim().to_owned(), self.only);
         // As many members as are listed now are loaded, so that the list does not shrink.
-        let same = after.is_none() && self.listed.as_deref() == Some(search.as_str());
+        let same = after.is_none() && self.listed.as_ref() == Some(&listed);
         let limit = if same { self.list.items().len().clamp(PAGE, PAGES) } else { PAGE };
-        self.listed = Some(search.clone());
+        self.listed = Some(listed.clone());
+        let (search, only) = listed;
         self.further = after.is_some();
-        out.effect(self.pending.request(ctx.now, Query::Members { search, after, limit }));
+        out.effect(self.pending.request(ctx.now, Query::Members { search, only, after, limit }));
     }
 
     /// Requests the data of the selected member if it is visible and is missing or stale.
@@ -211,9 +219,18 @@ impl Browse for Members {
         self.load_more(ctx, out);
     }
 
-    fn own_action(&mut self, action: Action, _: &Ctx, out: &mut Out) -> bool {
+    fn own_action(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
         match action {
             Action::Blacklist | Action::Admin | Action::Reset | Action::Remove => self.confirm(action, out),
+            Action::Kind => {
+                self.only = match self.only {
+                    None => Some(MemberFilter::Admins),
+                    Some(MemberFilter::Admins) => Some(MemberFilter::Blacklisted),
+                    Some(MemberFilter::Blacklisted) => None,
+                };
+                self.load(None, ctx, out);
+            }
+            Action::Password => self.password = self.list.selected().map(PasswordForm::of),
             Action::NextView => self.show(self.view.next()),
             Action::PreviousView => self.show(self.view.previous()),
             Action::GoTo => {
@@ -269,7 +286,7 @@ impl Browse for Members {
         }
     }
 
-    fn changed(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, _: Result<Option<&str>, &Problem>, ctx: &Ctx, out: &mut Out) {
         if let Act::Blacklist { .. }
         | Act::Administrate { .. }
         | Act::ResetMember { .. }
@@ -288,8 +305,20 @@ impl Browse for Members {
         list || text
     }
 
+    fn form(&self) -> Option<&dyn Form> {
+        self.password.as_ref().map(|form| form as &dyn Form)
+    }
+
+    fn form_mut(&mut self) -> Option<&mut dyn Form> {
+        self.password.as_mut().map(|form| form as &mut dyn Form)
+    }
+
+    fn close_form(&mut self) {
+        self.password = None;
+    }
+
     fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
-        let row = |entry: &MemberEntry| {
+        let row = |entry: &MemberEntry, _: Option<&MemberEntry>| {
             let style = if entry.blacklisted == 1 { ctx.theme.bad() } else { ctx.theme.accent() };
             vec![
                 Cell::from(entry.user_id.as_str()),
@@ -301,18 +330,27 @@ impl Browse for Members {
         };
         let n = self.list.listed().count();
         let more = if self.next.is_some() { " and more" } else { "" };
-        let searched = self.listed.as_ref().is_some_and(|listed| !listed.is_empty());
+        let searched = self.listed.as_ref().is_some_and(|(search, _)| !search.is_empty());
+        let kind = match self.only {
+            None => "member",
+            Some(MemberFilter::Admins) => "administrator",
+            Some(MemberFilter::Blacklisted) => "blacklisted member",
+        };
         let head = match (self.pending.is_waiting() && n == 0, searched) {
             (true, _) => "Loading …".to_owned(),
+            (_, true) if self.only.is_some() => format!("{}{more} found", count(n, kind)),
             (_, true) => format!("{n} found{more}"),
-            (_, false) => format!("{}{more}", count(n, "member")),
+            (_, false) => format!("{}{more}", count(n, kind)),
         };
+        let kind = ctx.key(&keys::MEMBERS, Action::Kind);
+        let none = format!("There are none. {kind} lists the next kind of members, or all.");
         let look = Appearance {
             theme: ctx.theme,
             head,
             problem: self.pending.problem().map(|problem| problem.text.clone()),
             empty: match (self.pending.is_waiting(), searched) {
                 (true, _) => "",
+                _ if self.only.is_some() => &none,
                 (_, true) => "No member's id or name contains this. Esc lists all members.",
                 (_, false) => "No member has signed up yet.",
             },

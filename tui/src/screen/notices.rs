@@ -18,7 +18,7 @@ mod list;
 mod row;
 
 use editor::Editor;
-use list::NoticeList;
+use list::{NoticeList, SETTLING};
 
 /// The notices, and the editor while it is open.
 #[derive(Debug, Default)]
@@ -79,6 +79,7 @@ impl Screen for Notices {
         // Opening the draft of a new notice resumes it.
         let is_draft = self.list.list().selected().is_some_and(|row| row.notice.is_none());
         match action {
+            Action::Edit | Action::Open if self.list.is_settling() => out.say(SETTLING),
             Action::New => self.editor = Some(Editor::of(None, ctx)),
             Action::Edit => self.edit(ctx),
             Action::Open if is_draft && !self.list.typing() => self.edit(ctx),
@@ -112,7 +113,7 @@ impl Screen for Notices {
         self.list.answer(number, answer, ctx, out);
     }
 
-    fn acted(&mut self, act: &Act, result: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
+    fn acted(&mut self, act: &Act, result: Result<Option<&str>, &Problem>, ctx: &Ctx, out: &mut Out) {
         if let Some(editor) = &mut self.editor {
             match act {
                 Act::SaveNotice { draft, .. } | Act::ShareDraft { draft, .. }
@@ -122,6 +123,8 @@ impl Screen for Notices {
                 }
                 Act::SaveDraft(draft) if editor.draft_saved(&draft.key, result) => {
                     out.done("Saved as a draft.");
+                    let row = draft.shared.as_ref().or(draft.notice.as_ref()).unwrap_or(&draft.key);
+                    self.list.select_loaded(row);
                     self.close_editor(ctx, out);
                 }
                 _ => {}

@@ -124,8 +124,8 @@ impl Areas {
             Layout::horizontal([Constraint::Fill(3), Constraint::Fill(2)]).spacing(3).areas(area)
         };
         let middle = if area.width < 110 { (area.height / 4).max(5) } else { (area.height - 5) * 2 / 5 };
-        let lower = area.height.saturating_sub(3 + middle + 2);
-        let [figures, middle, lower] = rows([3, middle, lower]);
+        let lower = area.height.saturating_sub(4 + middle + 2);
+        let [figures, middle, lower] = rows([4, middle, lower]);
         let ([hours, month], [log, side]) = (beside(middle), beside(lower));
         let [terms, devices, health] = if area.width < 110 {
             let roomy = side.height > 12;
@@ -148,7 +148,7 @@ impl Areas {
 
     /// Returns the areas on a small terminal: the figures, as many hours as fit, and the log if there is room.
     fn narrow(area: Rect) -> Self {
-        let figures = Rect { height: area.height.min(5), ..area };
+        let figures = Rect { height: area.height.min(6), ..area };
         let rest = Rect { y: figures.bottom(), height: area.height - figures.height, ..area };
         let log = if rest.height >= 9 { rest.height - 6 } else { 0 };
         let hours = Rect { height: rest.height - log, ..rest };

@@ -12,11 +12,16 @@ use crate::number::{count, number};
 use crate::pending::Pending;
 use crate::problem::Problem;
 use crate::screen::browse::Browse;
+use crate::screen::form::Form;
 use crate::screen::{Ctx, Out, Question, reading};
 use crate::sheet::Sheet;
 use crate::theme::Theme;
 use crate::widget::browser::{Appearance, Browser, Item};
 use crate::widget::table::{Cell, Column};
+
+mod editor;
+
+use editor::PostEditor;
 
 impl Item for PostRow {
     fn id(&self) -> &str {
@@ -40,6 +45,14 @@ pub(crate) struct Posts {
     post: Option<PostText>,
     /// Whether the shown post may have changed. The old text stays visible until the new text is loaded.
     stale: bool,
+    /// The form of a post, while it is open.
+    editor: Option<PostEditor>,
+    /// The post that the form opens when its text is loaded.
+    to_edit: Option<String>,
+    /// When a post was saved, until the feed, which follows within a second, is loaded again.
+    saved_at: Option<Timestamp>,
+    /// The saved post, which is selected when the list is loaded.
+    to_select: Option<String>,
     seen: Option<i64>,
     /// When the list was requested last.
     read_at: Timestamp,
@@ -56,6 +69,8 @@ const FEED: [Column; 6] = [
 const FOUND: [Column; 6] = [Column::new("Fit", 4).right(), FEED[1], FEED[2], FEED[3], FEED[4], FEED[5]];
 /// The minimum time between two requests for the list, because every like changes the posts.
 const READ_EVERY_MS: i64 = 900;
+/// The time after which the feed shows a saved post.
+const FEED_FOLLOWS_MS: i64 = 1_500;
 
 impl Posts {
     fn load(&mut self, ctx: &Ctx, out: &mut Out) {
@@ -77,6 +92,18 @@ impl Posts {
             let query = Query::Post(row.id.clone());
             out.effect(self.post_pending.request(ctx.now, query));
         }
+    }
+
+    /// Returns whether the form contains unsaved changes.
+    pub(crate) fn unsaved(&self) -> bool {
+        self.editor.as_ref().is_some_and(PostEditor::is_changed)
+    }
+
+    /// Requests the selected post, which is then opened in the form: the shown text may be out of date.
+    fn edit(&mut self, ctx: &Ctx, out: &mut Out) {
+        let Some(row) = self.list.selected() else { return };
+        self.to_edit = Some(row.id.clone());
+        out.effect(self.post_pending.request(ctx.now, Query::Post(row.id.clone())));
     }
 
     fn remove(&self, out: &mut Out) {
@@ -143,6 +170,10 @@ impl Browse for Posts {
     }
 
     fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+        if self.saved_at.is_some_and(|at| ctx.now - at >= FEED_FOLLOWS_MS) {
+            self.saved_at = None;
+            self.seen = None;
+        }
         let asked = self.list.filter.text().trim() == self.listed;
         let due = self.seen != Some(changes.posts) && ctx.now - self.read_at >= READ_EVERY_MS;
         if (due || !asked) && !self.pending.is_waiting() {
@@ -169,9 +200,14 @@ impl Browse for Posts {
         self.load_post(ctx, out);
     }
 
-    fn own_action(&mut self, action: Action, _: &Ctx, out: &mut Out) -> bool {
+    fn own_action(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
         match action {
+            Action::Remove | Action::Edit if self.to_select.is_some() => {
+                out.say("One moment: the list is being loaded again.");
+            }
             Action::Remove => self.remove(out),
+            Action::New => self.editor = Some(PostEditor::of(None, ctx)),
+            Action::Edit => self.edit(ctx, out),
             _ => return false,
         }
         true
@@ -215,22 +251,51 @@ impl Browse for Posts {
                 if let Some(rows) = self.pending.take(number, answer) {
                     // The core returns them in order.
                     self.list.set(rows, |_| true, |_, _| std::cmp::Ordering::Equal);
+                    // A new post may be in no feed yet.
+                    self.to_select.take().map(|id| self.list.select(&id));
                     self.load_post(ctx, out);
                 }
             }
             Answer::Post(answer) => {
                 if let Some(post) = self.post_pending.take(number, answer) {
+                    if self.to_edit.take_if(|id| *id == post.id).is_some() {
+                        self.editor = Some(PostEditor::of(Some(&post), ctx));
+                    }
                     self.post = Some(post);
+                } else if let Some(problem) =
+                    self.post_pending.problem().filter(|_| !self.post_pending.is_waiting())
+                    && self.to_edit.take().is_some()
+                {
+                    out.complain(problem);
                 }
             }
             _ => {}
         }
     }
 
-    fn changed(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
-        if let Act::RemovePost { .. } = act {
-            self.load(ctx, out);
+    fn changed(&mut self, act: &Act, result: Result<Option<&str>, &Problem>, ctx: &Ctx, out: &mut Out) {
+        match (act, result) {
+            (Act::SavePost { .. }, Ok(saved)) => {
+                self.to_select = saved.map(str::to_owned);
+                self.saved_at = Some(ctx.now);
+                self.stale = true;
+                self.load(ctx, out);
+            }
+            (Act::RemovePost { .. }, _) => self.load(ctx, out),
+            _ => {}
         }
+    }
+
+    fn form(&self) -> Option<&dyn Form> {
+        self.editor.as_ref().map(|editor| editor as &dyn Form)
+    }
+
+    fn form_mut(&mut self) -> Option<&mut dyn Form> {
+        self.editor.as_mut().map(|editor| editor as &mut dyn Form)
+    }
+
+    fn close_form(&mut self) {
+        self.editor = None;
     }
 
     fn waits_long(&self, now: Timestamp) -> bool {
@@ -238,13 +303,14 @@ impl Browse for Posts {
     }
 
     fn cancel_pending(&mut self) -> bool {
+        (self.to_edit, self.to_select) = (None, None);
         let (list, text) = (self.pending.cancel(), self.post_pending.cancel());
         list || text
     }
 
     fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
         let popular = self.listed.is_empty();
-        let row = |row: &PostRow| {
+        let row = |row: &PostRow, _: Option<&PostRow>| {
             let place = if popular { row.place.to_string() } else { format!("{}%", row.place) };
             vec![
                 Cell::styled(place, Theme::faint()),

@@ -22,7 +22,7 @@ impl State {
         self.message = None;
         if self.ctx.size.0 < layout::LEAST.0 || self.ctx.size.1 < layout::LEAST.1 {
             // The terminal is too small to show the effect of other keys.
-            match keys::find(&[&keys::GLOBAL], &key) {
+            match self.ctx.keymap.find(&[&keys::GLOBAL], &key) {
                 // The terminal is also too small for a question, so quitting saves the draft without asking.
                 Some(Action::Quit) => {
                     self.notices.save_draft(self.ctx.now, out);
@@ -40,7 +40,7 @@ impl State {
             Some(Overlay::Help { scroll }) => self.key_in_help(scroll, key, out),
             Some(Overlay::Question(question)) => self.key_in_question(question, key, out),
             Some(Overlay::Export { input, sheet }) => self.key_in_export(input, sheet, key, out),
-            None => match keys::find(&self.tables(), &key) {
+            None => match self.ctx.keymap.find(&self.tables(), &key) {
                 Some(Action::Type) | None if self.screen().typing() => {
                     let (screen, ctx) = self.screen_mut();
                     screen.key(key, ctx, out);
@@ -55,7 +55,7 @@ impl State {
         let slow = self.screen().is_slow(self.ctx.now);
         if action == Action::Back && slow && !self.screen().typing() {
             self.screen_mut().0.cancel();
-            return out.say("Cancelled; Ctrl-L reloads.");
+            return out.say(format!("Cancelled; {} reloads.", self.ctx.key(&keys::GLOBAL, Action::Refresh)));
         }
         let (screen, ctx) = self.screen_mut();
         let done = screen.act(action, ctx, out);
@@ -89,11 +89,19 @@ impl State {
             // Quitting twice does not wait for running changes.
             return out.effect(Effect::Quit);
         }
-        if self.notices.unsaved() {
+        if self.posts.unsaved() {
+            out.question = Some(Question {
+                text: "Quit with a post that is not saved?".into(),
+                detail: "What you typed is lost; posts have no drafts.".into(),
+                choices: vec![Choice { key: 'y', label: "quit, and lose it", then: Then::Quit }],
+                decline: "stay",
+            });
+        } else if self.notices.unsaved() {
             out.question = Some(Question {
                 text: "Quit with a notice that is not saved?".into(),
                 detail: "Its draft is saved and will be listed among the notices.".into(),
-                choices: vec![Choice { key: 'y', label: "quit", then: Then::Quit }],
+                choices: vec![Choice { key: 'y', label: "quit, and keep the draft", then: Then::Quit }],
+                decline: "stay",
             });
         } else {
             self.quitting = true;
@@ -101,10 +109,10 @@ impl State {
     }
 
     fn key_in_help(&mut self, scroll: usize, key: KeyEvent, out: &mut Out) {
-        let lines = layout::help(&self.help_tables()).len();
+        let lines = layout::help(&self.help_tables(), &self.ctx.keymap).len();
         let page = layout::help_lines(self.ctx.size.1);
         let most = lines.saturating_sub(page);
-        let scroll = match keys::find(&[&keys::HELP], &key) {
+        let scroll = match self.ctx.keymap.find(&[&keys::HELP], &key) {
             Some(Action::Back) => return,
             Some(Action::Quit) => return self.quit(out),
             Some(Action::Up) => scroll.saturating_sub(1),
@@ -120,7 +128,7 @@ impl State {
         let chosen = question.choices.iter().find(|choice| key.code == KeyCode::Char(choice.key));
         match chosen.map(|choice| choice.then.clone()) {
             Some(then) => self.follow(then, out),
-            None if keys::find(&[&keys::QUESTION], &key).is_some() => {}
+            None if self.ctx.keymap.find(&[&keys::QUESTION], &key).is_some() => {}
             None => self.overlay = Some(Overlay::Question(question)),
         }
     }
@@ -140,7 +148,7 @@ impl State {
     }
 
     fn key_in_export(&mut self, mut input: Box<Input>, sheet: Arc<Sheet>, key: KeyEvent, out: &mut Out) {
-        match keys::find(&[&keys::INPUT], &key) {
+        match self.ctx.keymap.find(&[&keys::INPUT], &key) {
             Some(Action::Back) => return,
             Some(Action::Quit) => return self.quit(out),
             Some(Action::Open) if !input.text().trim().is_empty() => {
@@ -191,7 +199,7 @@ impl State {
 
     fn click(&mut self, at: Position, out: &mut Out) {
         self.message = None;
-        let areas = layout::areas(Rect::new(0, 0, self.ctx.size.0, self.ctx.size.1), self.ctx.titled);
+        let areas = layout::areas(Rect::new(0, 0, self.ctx.size.0, self.ctx.size.1));
         if let Some(overlay) = &self.overlay {
             // A click outside a question does not answer it.
             if let Overlay::Help { .. } = overlay {
@@ -203,9 +211,9 @@ impl State {
                 self.open(screen, out);
             }
         } else if areas.foot.contains(at) {
-            let hints = layout::footer(areas.foot, &self.tables());
-            if let Some((_, binding)) = hints.into_iter().find(|(rect, _)| rect.contains(at)) {
-                self.act(binding.action, out);
+            let hints = layout::footer(areas.foot, &self.tables(), &self.ctx.keymap);
+            if let Some(hint) = hints.into_iter().find(|hint| hint.area.contains(at)) {
+                self.act(hint.action, out);
             }
         } else if areas.body.contains(at) {
             let (screen, ctx) = self.screen_mut();

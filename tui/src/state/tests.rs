@@ -21,14 +21,20 @@ use crate::view;
 mod acts;
 mod data;
 mod drafts;
+mod filters;
+mod forms;
 mod frame;
 mod remote;
+mod safety;
 mod screens;
 mod shared;
 mod svg;
 
 /// 2026-11-20T08:36:00Z, the time of the tests.
 const NOW: Timestamp = Timestamp::from_millis(1_795_163_760_000);
+
+/// The name of the database, whose real name differs between runs.
+const DATABASE: &str = "/srv/tidings/campus.db";
 
 /// The screens on their own database.
 struct Stage {
@@ -63,7 +69,7 @@ impl Stage {
         let service = Service::on_database(tidings.clone(), Caller::Operator);
         let mut watch = service.watch().unwrap();
         let mut stage = Self {
-            state: State::new(None, Theme::new(true), (80, 24), &watch.look()),
+            state: State::new(Title::database(DATABASE), &Preferences::default(), (80, 24), &watch.look()),
             sources: Sources { service, drafts: Drafts::at(drafts_beside(&database.path())) },
             tidings,
             watch,

@@ -53,6 +53,8 @@ pub(crate) struct Browser<T> {
     typing: bool,
     reading: bool,
     scroll: usize,
+    /// Returns the width of the list beside the text, within a given width.
+    list_width: fn(u16) -> u16,
 }
 
 /// The areas of a browser.
@@ -73,11 +75,17 @@ impl<T> Default for Browser<T> {
             typing: false,
             reading: false,
             scroll: 0,
+            list_width: |width| width * 9 / 20,
         }
     }
 }
 
 impl<T: Item> Browser<T> {
+    /// Returns an empty list that has this width beside the text, within a given width.
+    pub(crate) fn with_width(list_width: fn(u16) -> u16) -> Self {
+        Self { list_width, ..Self::default() }
+    }
+
     /// Replaces the items, and lists in the given order the items that `keeps` accepts and the filter matches.
     pub(crate) fn set(
         &mut self,
@@ -186,7 +194,7 @@ impl<T: Item> Browser<T> {
         let head = Rect { height: 1.min(area.height), ..area };
         let rest = Rect { y: area.y + head.height, height: area.height - head.height, ..area };
         if area.width >= BESIDE {
-            let wide = area.width * 9 / 20;
+            let wide = (self.list_width)(area.width);
             let list = Rect { width: wide, ..rest };
             let text = Rect { x: rest.x + wide + 3, width: rest.width - wide - 3, ..rest };
             Areas { head, list, text }
@@ -279,7 +287,8 @@ impl<T: Item> Browser<T> {
             return;
         }
         if areas.list.width > 0 {
-            let row = |i: usize| (look.row)(&self.items[self.listed[i]]);
+            let item = |i: usize| &self.items[self.listed[i]];
+            let row = |i: usize, above: Option<usize>| (look.row)(item(i), above.map(item));
             table::draw(areas.list, buf, look.columns, self.listed.len(), Some(&self.cursor), row);
         }
         if areas.list.width > 0 && areas.text.width > 0 {
@@ -302,8 +311,10 @@ impl<T: Item> Browser<T> {
         if self.typing || !self.filter.is_empty() {
             (x, _) = buf.set_stringn(x, area.y, "/ ", area.width.into(), Theme::strong());
             let wide = (area.width / 2).min(area.right().saturating_sub(x));
+            let typed = u16::try_from(text::width(self.filter.text())).unwrap_or(wide).saturating_add(1);
+            // A problem with what is typed needs the room more than the field.
+            let wide = if look.problem.is_some() { wide.min(typed) } else { wide };
             self.filter.draw(Rect { x, y: area.y, width: wide, height: area.height }, buf, self.typing);
-            let typed = u16::try_from(text::width(self.filter.text())).unwrap_or(wide) + 1;
             x = x.saturating_add(if self.typing { wide + 1 } else { typed.min(wide) + 1 }).min(area.right());
         }
         let room = usize::from(area.right().saturating_sub(x));
@@ -328,7 +339,8 @@ pub(crate) struct Appearance<'l, T> {
     /// The text that is shown instead of an empty list.
     pub(crate) empty: &'l str,
     pub(crate) columns: &'l [Column],
-    pub(crate) row: &'l dyn Fn(&T) -> Vec<Cell>,
+    /// Returns the cells of an item, which may depend on the visible item above it.
+    pub(crate) row: &'l dyn Fn(&T, Option<&T>) -> Vec<Cell>,
     /// Returns the text of an item in the given number of columns.
     pub(crate) text: &'l dyn Fn(&T, usize) -> Vec<Line<'static>>,
 }

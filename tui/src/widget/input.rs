@@ -1,12 +1,22 @@
 //! A field for a line of text.
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget as _;
 use ratatui_textarea::{CursorMove, TextArea};
 
+use crate::keys::Chord;
 use crate::theme::Theme;
+
+/// The key that clears a field, as in a shell.
+pub(crate) const CLEAR: Chord = Chord(KeyCode::Char('u'), KeyModifiers::CONTROL);
+
+/// Removes the text of a field. Returns whether there was any.
+pub(crate) fn clear(area: &mut TextArea<'static>) -> bool {
+    area.move_cursor(CursorMove::End);
+    area.delete_line_by_head()
+}
 
 /// A line of text with a cursor.
 #[derive(Clone, Debug)]
@@ -27,6 +37,13 @@ impl Input {
         Self(area)
     }
 
+    /// Returns an empty field that shows a dot for each character.
+    pub(crate) fn hidden() -> Self {
+        let mut input = Self::default();
+        input.0.set_mask_char('•');
+        input
+    }
+
     /// Returns the text.
     pub(crate) fn text(&self) -> &str {
         self.0.lines().first().map_or("", String::as_str)
@@ -37,9 +54,9 @@ impl Input {
         self.text().is_empty()
     }
 
-    /// Handles a key. Returns whether the text has changed.
+    /// Handles a key: Ctrl-U clears the field, other keys edit it. Returns whether the text has changed.
     pub(crate) fn key(&mut self, key: KeyEvent) -> bool {
-        self.0.input(key)
+        if Chord::of(&key) == CLEAR { clear(&mut self.0) } else { self.0.input(key) }
     }
 
     /// Inserts a text, with spaces for its control characters. Returns whether the text has changed.
@@ -52,13 +69,11 @@ impl Input {
         if typing {
             self.0.render(area, buf);
         } else {
-            buf.set_stringn(
-                area.x,
-                area.y,
-                crate::text::line(self.text()),
-                area.width.into(),
-                Theme::strong(),
-            );
+            let text = match self.0.mask_char() {
+                Some(mask) => self.text().chars().map(|_| mask).collect(),
+                None => crate::text::line(self.text()),
+            };
+            buf.set_stringn(area.x, area.y, text, area.width.into(), Theme::strong());
         }
     }
 }
@@ -71,6 +86,18 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ctrl_u_clears_the_field_wherever_the_cursor_is() {
+        let mut input = Input::new("도서관 hours");
+        let clear = KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL);
+        input.key(KeyEvent::from(KeyCode::Left));
+        assert!(input.key(clear));
+        assert_eq!(input.text(), "");
+        assert!(!input.key(clear), "there is nothing to remove");
+        input.key(KeyEvent::from(KeyCode::Char('a')));
+        assert_eq!(input.text(), "a");
+    }
 
     #[test]
     fn pasted_line_breaks_become_spaces() {

@@ -59,14 +59,15 @@ impl<T: Into<String>> From<T> for Cell {
 /// The number of lines of the head.
 pub(crate) const HEAD: u16 = 1;
 
-/// Draws a table of `len` rows, scrolled so that the selected row is visible.
+/// Draws a table of `len` rows, scrolled so that the selected row is visible. `row` returns the cells of a row, which may
+/// depend on the visible row above it.
 pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
     columns: &[Column],
     len: usize,
     cursor: Option<&Cursor>,
-    row: impl Fn(usize) -> Vec<Cell>,
+    row: impl Fn(usize, Option<usize>) -> Vec<Cell>,
 ) {
     let shown: Vec<(usize, &Column)> =
         columns.iter().enumerate().filter(|(_, c)| area.width >= c.from).collect();
@@ -91,8 +92,9 @@ pub(crate) fn draw(
     line(area.y, buf, Theme::faint(), &titles);
     let lines = area.height - HEAD;
     let place = cursor.copied().unwrap_or_default();
-    for (y, i) in (area.y + HEAD..).zip(place.view(len, lines.into())) {
-        let cells = row(i);
+    let view = place.view(len, lines.into());
+    for (y, i) in (area.y + HEAD..).zip(view.clone()) {
+        let cells = row(i, (i > view.start).then(|| i - 1));
         let selected = cursor.is_some_and(|cursor| cursor.selected(len) == Some(i));
         if selected {
             let whole = Rect { y, height: 1, ..area };

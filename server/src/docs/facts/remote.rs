@@ -63,6 +63,7 @@ pub(super) fn of_parameter(operation: &str, name: &str) -> Option<Value> {
         ("get_log", "result") => json!({ "maxLength": 1_000, "examples": ["incorrect_pw"] }),
         ("get_log", "path") => json!({ "maxLength": 8_000, "examples": ["/sign_in"] }),
         ("get_log", "since" | "until") => json!({ "maxLength": 100, "examples": ["2026-11-20T00:00:00Z"] }),
+        ("get_members", "only") => json!({ "enum": ["admins", "blacklisted"], "examples": ["admins"] }),
         ("get_members", "search") => json!({ "maxLength": 8_000, "examples": ["kim"] }),
         ("get_members" | "get_roster", "after") => json!({ "maxLength": 1_000, "examples": ["ann"] }),
         ("get_feedback", "after") => json!({ "maxLength": 100, "examples": ["6560c1a2ffeeddccbbaa0001"] }),

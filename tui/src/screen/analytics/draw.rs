@@ -1,7 +1,7 @@
 //! Draws the figures.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 
 use super::days::{self, Days};
@@ -11,10 +11,12 @@ use crate::number::{count, number};
 use crate::screen::Ctx;
 use crate::text::{cut, width, wrap};
 use crate::theme::Theme;
-use crate::widget::chart::bar;
+use crate::widget::chart::{bar, horizontal};
 use crate::widget::cycle::Cycle as _;
 use crate::widget::table::{self, Cell};
 
+/// The width from which other views are beside the table.
+const BESIDE: u16 = 110;
 /// The maximum number of columns for the days.
 pub(super) const DAYS_WIDE: u16 = 30;
 
@@ -46,6 +48,7 @@ impl Analytics {
         self.draw_line(line, buf, problem, ctx);
         let below =
             Rect { y: area.y + ABOVE, height: area.height.saturating_sub(ABOVE), ..area }.intersection(area);
+        let below = self.draw_beside(below, buf, ctx);
         let rows = self.rows();
         if rows.is_empty() {
             let text = match (&self.figures, self.filter.is_empty()) {
@@ -63,7 +66,7 @@ impl Analytics {
         let fixed: u16 = shown.map(|column| column.width + 1).sum();
         let room = usize::from(below.width.saturating_sub(fixed).min(60));
         let most = rows.iter().map(|row| row.figures[0]).max().unwrap_or_default().max(1);
-        let row = |i: usize| {
+        let row = |i: usize, _: Option<usize>| {
             let row = &rows[i];
             let figures = row.figures.iter().map(|n| Cell::from(number(*n)));
             let bar = bar(row.figures[0], most, room);
@@ -73,6 +76,42 @@ impl Analytics {
             cells
         };
         table::draw(below, buf, &columns, rows.len(), Some(&self.cursor), row);
+    }
+
+    /// Draws two other views beside the table, if there is room. Returns the area of the table.
+    fn draw_beside(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) -> Rect {
+        let Some(figures) = self.figures.as_ref().filter(|_| area.width >= BESIDE) else { return area };
+        let [table, side] =
+            Layout::horizontal([Constraint::Fill(3), Constraint::Fill(2)]).spacing(3).areas(area);
+        for y in side.y..side.bottom() {
+            buf.set_string(side.x - 2, y, "│", Theme::faint());
+        }
+        let views =
+            [View::Terms, View::Devices, View::Students].into_iter().filter(|view| *view != self.view);
+        let parts: [Rect; 2] =
+            Layout::vertical([Constraint::Fill(1), Constraint::Fill(1)]).spacing(1).areas(side);
+        for (view, part) in views.zip(parts) {
+            let title = match view {
+                View::Terms => "terms of the last 24 hours",
+                view => view.name(),
+            };
+            buf.set_stringn(
+                part.x,
+                part.y,
+                cut(title, part.width.into()),
+                part.width.into(),
+                Theme::strong(),
+            );
+            let list =
+                Rect { y: part.y + 1, height: part.height.saturating_sub(1), ..part }.intersection(part);
+            let rows: Vec<(String, i64)> =
+                view.rows(figures).into_iter().map(|row| (row.name, row.figures[0])).collect();
+            if rows.is_empty() && list.height > 0 {
+                buf.set_stringn(list.x, list.y, "nothing", list.width.into(), Theme::faint());
+            }
+            horizontal(list, buf, &rows, ctx.theme);
+        }
+        table
     }
 
     fn draw_days(&self, area: Rect, buf: &mut Buffer) {
@@ -142,7 +181,12 @@ impl Analytics {
         let text = if self.view == View::Terms {
             "searched most in the last 24 hours, not on the chosen days".to_owned()
         } else {
-            sums.join(" · ")
+            let of = match period.days.len() {
+                0 | 1 => String::new(),
+                // A visitor who came on several days is counted on each.
+                days => format!("Sum of {days} days: "),
+            };
+            of + &sums.join(" · ")
         };
         put(area.x, &text, Theme::faint(), buf);
     }

@@ -1,5 +1,7 @@
 //! The typed filter of the log: a member, a path, a result and a time, in any order.
 
+use std::collections::BTreeSet;
+
 use jiff::civil::{Date, Time};
 use jiff::{Span, ToSpan as _, Zoned};
 use tidings_core::analysis::LogFilter;
@@ -35,6 +37,17 @@ pub(super) fn parse(text: &str, ctx: &Ctx) -> Result<LogFilter, &'static str> {
     filter.path = filter.path.filter(|path| path != "/");
     filter.result = filter.result.filter(|result| !result.is_empty());
     Ok(filter)
+}
+
+/// Returns a typed filter with the result after that of the filter: the first if it has none, and none after the last.
+pub(super) fn with_next_result(text: &str, results: &BTreeSet<String>) -> String {
+    let words = text.split_whitespace().filter(|word| !word.starts_with('='));
+    let now = text.split_whitespace().find_map(|word| word.strip_prefix('='));
+    let next = match now {
+        None => results.first(),
+        Some(now) => results.iter().find(|result| result.as_str() > now),
+    };
+    words.map(str::to_owned).chain(next.map(|next| format!("={next}"))).collect::<Vec<_>>().join(" ")
 }
 
 fn set<T>(field: &mut Option<T>, value: T) -> Result<(), &'static str> {
@@ -98,7 +111,8 @@ mod tests {
     use tidings_core::clock::Timestamp;
 
     use super::*;
-    use crate::theme::Theme;
+    use crate::keys::Keymap;
+    use crate::preferences::Preferences;
 
     /// 2026-11-20T08:36:00Z, which is 17:36 in Seoul.
     const NOW: Timestamp = Timestamp::from_millis(1_795_163_760_000);
@@ -106,7 +120,17 @@ mod tests {
 
     fn wanted(text: &str) -> Result<LogFilter, &'static str> {
         let zone = TimeZone::get("Asia/Seoul").unwrap();
-        parse(text, &Ctx { now: NOW, zone, size: (80, 24), theme: Theme::new(true), titled: false })
+        parse(
+            text,
+            &Ctx {
+                now: NOW,
+                zone,
+                size: (80, 24),
+                theme: Preferences::default().theme,
+                keymap: Keymap::default(),
+                password: None,
+            },
+        )
     }
 
     #[test]
@@ -134,6 +158,18 @@ mod tests {
         assert_eq!(of("14:00-15:30"), both);
         assert_eq!(of("14:00-"), Ok((Some(midnight + 14 * HOUR_MS), None)));
         assert_eq!(of("7d"), Ok((Some(NOW - 7 * 24 * HOUR_MS), None)));
+    }
+
+    #[test]
+    fn the_next_result_replaces_the_one_of_the_filter() {
+        let results = ["Not_found", "bad_token", "success"].map(str::to_owned).into();
+        let mut text = "ann 2h".to_owned();
+        for expected in ["ann 2h =Not_found", "ann 2h =bad_token", "ann 2h =success", "ann 2h"] {
+            text = with_next_result(&text, &results);
+            assert_eq!(text, expected);
+        }
+        assert_eq!(with_next_result("=gone", &results), "=success");
+        assert_eq!(with_next_result("", &BTreeSet::new()), "");
     }
 
     #[test]

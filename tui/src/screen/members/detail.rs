@@ -2,6 +2,7 @@
 
 use ratatui::text::{Line, Span};
 use tidings_core::account::MemberEntry;
+use tidings_core::analysis::LogEntry;
 use tidings_core::profile::PostRecord;
 
 use super::state;
@@ -130,14 +131,13 @@ fn about(entry: &MemberEntry, member: &Member, view: View, ctx: &Ctx) -> Vec<(St
             list.map(|feed| (when(feed.date), feed.newsfeed_name.clone())).collect()
         }
         View::Log => {
-            let line = |line: &tidings_core::analysis::LogEntry| {
-                (
-                    fit(&ctx.moment(line.date), 15, false),
-                    format!("{} {} {}", line.status, line.method, line.path),
-                )
+            let line = |(i, line): (usize, &LogEntry)| {
+                let above = i.checked_sub(1).and_then(|i| member.log.as_ref().ok()?.get(i));
+                let date = fit(&ctx.dated(line.date, above.map(|above| above.date)), 15, false);
+                (date, format!("{} {} {}", line.status, line.method, line.path))
             };
             match &member.log {
-                Ok(log) => log.iter().map(line).collect(),
+                Ok(log) => log.iter().enumerate().map(line).collect(),
                 Err(problem) => vec![(String::new(), format!("✗ {}", problem.text))],
             }
         }

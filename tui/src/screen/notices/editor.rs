@@ -11,11 +11,13 @@ use super::form::Form;
 use super::row::Row;
 use crate::draft::SavedDraft;
 use crate::effect::{Act, Effect};
-use crate::keys::{self, Action, Table};
+use crate::keys::{self, Action, Chord, Table};
+use crate::pending::is_slow;
 use crate::placing::Placing;
 use crate::problem::Problem;
 use crate::screen::{Choice, Ctx, Out, Question, Then};
 use crate::theme::Theme;
+use crate::widget::input::{CLEAR, clear};
 
 mod draw;
 mod text;
@@ -23,9 +25,6 @@ mod text;
 use draw::Areas;
 pub(super) use draw::put;
 use text::Text;
-
-/// The time after which the screen shows that saving is running, in milliseconds.
-const SLOW_MS: i64 = 300;
 
 /// The notice in the editor.
 #[derive(Debug)]
@@ -136,7 +135,7 @@ impl Editor {
     }
 
     pub(super) fn is_slow(&self, now: Timestamp) -> bool {
-        self.saving.is_some_and(|since| now - since >= SLOW_MS)
+        is_slow(self.saving, now)
     }
 
     /// Returns the draft if the text has changed since it was saved last.
@@ -229,20 +228,29 @@ impl Editor {
 
     fn leaving(&self) -> Question {
         let choice = |key, label, action| Choice { key, label, then: Then::Action(action) };
-        let title = self.text().title;
+        let Text { title, shown, .. } = self.text();
+        let save = match (&self.notice, shown) {
+            (None, true) => "publish it now",
+            (None, false) => "save it, hidden",
+            (Some(_), true) => "save the changes, to be seen now",
+            (Some(_), false) => "save the changes, hidden",
+        };
+        let discard =
+            if self.notice.is_some() { "discard the changes" } else { "discard it, with its draft" };
         Question {
             text: if title.is_empty() {
                 "Leave this notice?".to_owned()
             } else {
                 format!("Leave “{title}”?")
             },
-            detail: "It is not saved yet.".into(),
+            detail: "What you typed is not published.".into(),
             choices: vec![
-                choice('k', "save as a draft", Action::SaveDraft),
-                choice('a', "save for all administrators", Action::ShareDraft),
-                choice('d', "discard the changes", Action::DiscardDraft),
-                choice('s', "save now", Action::Save),
+                choice('s', save, Action::Save),
+                choice('k', "keep it as a draft on this machine", Action::SaveDraft),
+                choice('a', "keep it as a draft of all administrators", Action::ShareDraft),
+                choice('d', discard, Action::DiscardDraft),
             ],
+            decline: "go on editing",
         }
     }
 
@@ -293,12 +301,12 @@ impl Editor {
     }
 
     /// Handles the result of saving the notice. Returns whether the editor closes.
-    pub(super) fn saved(&mut self, draft: &str, result: Result<(), &Problem>) -> bool {
+    pub(super) fn saved(&mut self, draft: &str, result: Result<Option<&str>, &Problem>) -> bool {
         if self.key != draft || self.saving.take().is_none() {
             return false;
         }
         match result {
-            Ok(()) => true,
+            Ok(_) => true,
             Err(problem) => {
                 self.problem = Some(problem.clone());
                 self.to_keep = true;
@@ -308,7 +316,7 @@ impl Editor {
     }
 
     /// Handles the result of saving the draft. Returns whether the editor closes.
-    pub(super) fn draft_saved(&mut self, draft: &str, result: Result<(), &Problem>) -> bool {
+    pub(super) fn draft_saved(&mut self, draft: &str, result: Result<Option<&str>, &Problem>) -> bool {
         if self.key != draft {
             return false;
         }
@@ -321,6 +329,8 @@ impl Editor {
         if self.saving.is_some() {
             return;
         }
+        // The problem may be solved by what is typed.
+        self.problem = None;
         if self.pane == Pane::Form {
             self.to_keep |= self.form.key(key);
         } else if self.pane == Pane::Preview {
@@ -329,6 +339,8 @@ impl Editor {
                 KeyCode::Down | KeyCode::PageDown => self.scroll.saturating_add(1),
                 _ => self.scroll,
             };
+        } else if self.in_title && Chord::of(&key) == CLEAR {
+            self.to_keep |= clear(&mut self.title);
         } else if self.in_title && matches!(key.code, KeyCode::Enter | KeyCode::Down) {
             self.in_title = false;
         } else if !self.in_title
@@ -346,6 +358,7 @@ impl Editor {
         if self.saving.is_some() {
             return;
         }
+        self.problem = None;
         if self.pane == Pane::Form {
             self.to_keep |= self.form.paste(text);
             return;

@@ -32,7 +32,12 @@ pub(super) struct NoticeList {
     seen: Option<(i64, i64)>,
     /// The notice to open when the notices have been loaded.
     to_open: Option<String>,
+    /// What was saved, to be selected when the notices have been loaded.
+    to_select: Option<String>,
 }
+
+/// The note on a key that would change a row that is not the saved one.
+pub(super) const SETTLING: &str = "One moment: the list is being loaded again.";
 
 const COLUMNS: [Column; 4] = [
     Column::new("Title", 0),
@@ -59,6 +64,27 @@ impl NoticeList {
         } else {
             out.say("The notice no longer exists.");
         }
+    }
+
+    /// Selects a row when the notices have been loaded.
+    pub(super) fn select_loaded(&mut self, id: &str) {
+        self.to_select = Some(id.to_owned());
+    }
+
+    /// Selects what was saved, also if the filter hides it.
+    fn select_saved(&mut self) {
+        let Some(id) = self.to_select.take() else { return };
+        if !self.list.select(&id) && !self.list.filter.is_empty() {
+            self.list.filter = Input::default();
+            self.arrange();
+            self.list.select(&id);
+        }
+    }
+
+    /// Returns whether the selection is still that of before a change, so that a key could change another notice than the
+    /// one that was saved.
+    pub(super) const fn is_settling(&self) -> bool {
+        self.to_select.is_some()
     }
 
     fn load(&mut self, ctx: &Ctx, out: &mut Out) {
@@ -101,19 +127,29 @@ impl NoticeList {
         });
     }
 
-    fn toggle(&self, out: &mut Out) {
+    fn toggle(&self, ctx: &Ctx, out: &mut Out) {
         let Some(row) = self.list.selected() else { return };
         if row.notice.is_none() {
-            return out.say("A draft is published from the editor: e, then Ctrl-S.");
+            let (edit, save) = (ctx.key(&keys::NOTICES, Action::Edit), ctx.key(&keys::EDITOR, Action::Save));
+            return out.say(format!("A draft is published from the editor: {edit}, then {save}."));
         }
-        out.act(Act::ShowNotice { id: row.id.clone(), title: row.title().to_owned(), shown: !row.shown() });
+        let title = row.title().to_owned();
+        let act = Act::ShowNotice { id: row.id.clone(), title: title.clone(), shown: !row.shown() };
+        if row.shown() {
+            return out.act(act);
+        }
+        let text = format!("Show the notice “{title}”?");
+        out.question = Some(Question::yes_or_no(text, row.readers(|at| ctx.stamp(at)), "show it", act));
     }
 
-    fn publish(&self, out: &mut Out) {
+    fn publish(&self, ctx: &Ctx, out: &mut Out) {
         let Some(row) = self.list.selected() else { return };
         match (&row.shared, &row.draft) {
             (Some(_), None) => {}
-            (Some(_), Some(_)) => return out.say("It is edited: the editor publishes it with Ctrl-S."),
+            (Some(_), Some(_)) => {
+                let save = ctx.key(&keys::EDITOR, Action::Save);
+                return out.say(format!("It is edited: the editor publishes it with {save}."));
+            }
             (None, _) => return out.say("This publishes a draft of all administrators."),
         }
         let title = row.title().to_owned();
@@ -152,7 +188,8 @@ impl Browse for NoticeList {
         }
         let mut lines = reading(row.title(), &facts.join(" · "), row.post(), columns);
         if (row.notice.is_some() || row.shared.is_some()) && row.draft.is_some() {
-            let hint = "There is a draft with changes: e resumes it.";
+            let edit = ctx.key(&keys::NOTICES, Action::Edit);
+            let hint = format!("There is a draft with changes: {edit} resumes it.");
             lines.insert(lines.len().min(2), Line::styled(hint, ctx.theme.attention()));
         }
         lines
@@ -177,8 +214,9 @@ impl Browse for NoticeList {
 
     fn own_action(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
         match action {
-            Action::Toggle => self.toggle(out),
-            Action::Publish => self.publish(out),
+            Action::Toggle | Action::Publish | Action::Remove if self.is_settling() => out.say(SETTLING),
+            Action::Toggle => self.toggle(ctx, out),
+            Action::Publish => self.publish(ctx, out),
             Action::Remove => self.remove(ctx, out),
             Action::Sort => {
                 self.sort = self.sort.next();
@@ -217,10 +255,18 @@ impl Browse for NoticeList {
         let rows = row::rows(*loaded, ctx.now);
         let sort = self.sort;
         self.list.set(rows, |_| true, |a, b| sort.order(a, b));
+        self.select_saved();
         self.open_loaded(out);
     }
 
-    fn changed(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, result: Result<Option<&str>, &Problem>, ctx: &Ctx, out: &mut Out) {
+        if let (
+            Act::SaveNotice { .. } | Act::ShareDraft { .. } | Act::PublishShared { .. },
+            Ok(Some(saved)),
+        ) = (act, result)
+        {
+            self.select_loaded(saved);
+        }
         if let Act::SaveNotice { .. }
         | Act::ShowNotice { .. }
         | Act::RemoveNotice { .. }
@@ -238,6 +284,7 @@ impl Browse for NoticeList {
     }
 
     fn cancel_pending(&mut self) -> bool {
+        self.to_select = None;
         self.pending.cancel()
     }
 
@@ -248,7 +295,7 @@ impl Browse for NoticeList {
             (Some(_), 0) if self.pending.is_waiting() => "Loading …".to_owned(),
             _ => format!("{count} · {}", self.sort.label()),
         };
-        let row = |row: &Row| {
+        let row = |row: &Row, _: Option<&Row>| {
             let style = match row.state() {
                 "● shown" | "● pinned" => ctx.theme.good(),
                 "○ hidden" | "○ ended" => Theme::faint(),
@@ -262,13 +309,14 @@ impl Browse for NoticeList {
                 Cell::styled(row.state(), style),
             ]
         };
+        let none = format!("There are no notices. {} writes one.", ctx.key(&keys::NOTICES, Action::New));
         let look = Appearance {
             theme: ctx.theme,
             head,
             problem: self.pending.problem().map(|problem| problem.text.clone()),
             empty: match (self.pending.is_waiting() && all == 0, self.list.filter.is_empty()) {
                 (true, _) => "",
-                (_, true) => "There are no notices. n writes one.",
+                (_, true) => &none,
                 (_, false) => NO_MATCH,
             },
             columns: &COLUMNS,

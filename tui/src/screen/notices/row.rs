@@ -109,6 +109,19 @@ impl Row {
         }
     }
 
+    /// Returns a sentence about who will be able to read the notice, and when, once it is shown.
+    pub(super) fn readers(&self, stamp: impl Fn(Timestamp) -> String) -> String {
+        let Some(FullNotice { placement, .. }) = &self.notice else { return String::new() };
+        let readers = if placement.members_only == Audience::Members { "Members" } else { "All readers" };
+        match (placement.visible_from, placement.visible_until) {
+            (_, Some(until)) if until <= self.at => {
+                format!("It ended at {}, so nobody sees it before that is changed.", stamp(until))
+            }
+            (Some(from), _) if from > self.at => format!("{readers} will see it from {} on.", stamp(from)),
+            _ => format!("{readers} will see it at once."),
+        }
+    }
+
     /// Returns whether the notice has begun or ended since the time of which the row shows the state.
     pub(super) fn is_outdated(&self, now: Timestamp) -> bool {
         self.notice.as_ref().is_some_and(|notice| notice.state(now) != notice.state(self.at))

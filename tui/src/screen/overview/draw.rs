@@ -69,7 +69,13 @@ fn figures(live: &Live, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
         ("Likes", today.like, before.like),
         ("Searches", today.search, before.search),
     ];
-    if area.height >= 5 {
+    let until = ctx.time(ctx.now);
+    let long = format!("Today until {until}; ▲ more, ▼ less than yesterday until {until}");
+    let short = format!("Today; ▲▼ yesterday until {until}");
+    let is_narrow = area.height >= 6;
+    let title = if width(&long) <= area.width.into() { long } else { short };
+    let area = heading(&title, area, buf);
+    if is_narrow {
         // A narrow screen lists the figures below each other.
         for (y, (name, now, before)) in (area.y..area.bottom()).zip(figures) {
             buf.set_string(area.x, y, fit(name, 9, false), Theme::faint());
@@ -79,7 +85,7 @@ fn figures(live: &Live, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
             buf.set_stringn(area.x + 20, y, cut(&text, room), room, style);
             let begin = 21 + u16::try_from(width(&text)).unwrap_or_default();
             let room = usize::from(area.width.saturating_sub(begin));
-            let text = format!("({} yesterday)", number(before));
+            let text = format!("({} then)", number(before));
             if width(&text) <= room {
                 buf.set_stringn(area.x + begin, y, text, room, Theme::faint());
             }
@@ -98,7 +104,7 @@ fn figures(live: &Live, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let x = area.x + 5 * wide;
     let room = usize::from(area.right().saturating_sub(x));
     let (members, guests) = (live.member_visitor, today.visitor - live.member_visitor);
-    buf.set_stringn(x, area.y, cut("By kind", room), room, Theme::faint());
+    buf.set_stringn(x, area.y, cut("Visitors are", room), room, Theme::faint());
     buf.set_stringn(x, area.y + 1, cut(&count(members, "member"), room), room, Style::new());
     buf.set_stringn(x, area.y + 2, cut(&count(guests, "guest"), room), room, Style::new());
 }
@@ -172,7 +178,10 @@ fn month(live: &Live, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
 }
 
 fn terms(data: &Data, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
-    let area = heading("Searched in 24 hours", area, buf);
+    let is_marked = data.terms.iter().any(|(term, _)| data.bursts.iter().any(|burst| burst.term == *term));
+    let long = "Searched in 24 hours; ▲ more than usual";
+    let title = if is_marked && width(long) <= area.width.into() { long } else { "Searched in 24 hours" };
+    let area = heading(title, area, buf);
     if data.terms.is_empty() && area.height > 0 {
         buf.set_stringn(area.x, area.y, cut("nothing", area.width.into()), area.width.into(), Theme::faint());
     }
@@ -222,17 +231,22 @@ fn log(lines: &[LogEntry], scroll: usize, area: Rect, buf: &mut Buffer, ctx: &Ct
         buf.set_stringn(area.x, area.y, cut(text, area.width.into()), area.width.into(), Theme::faint());
     }
     let shown = lines.iter().skip(scroll.min(lines.len().saturating_sub(area.height.into())));
+    let shown: Vec<&LogEntry> = shown.take(area.height.into()).collect();
+    // The date is shown once for each day, and not at all if all lines are of today.
+    let today = shown.iter().all(|line| ctx.day(line.date) == ctx.day(ctx.now));
+    let mut above = None;
     for (y, line) in (area.y..area.bottom()).zip(shown) {
-        draw_line(line, Rect { y, height: 1, ..area }, buf, ctx);
+        let time = if today { ctx.clock(line.date) } else { ctx.dated(line.date, above) };
+        draw_line(&time, line, Rect { y, height: 1, ..area }, buf, ctx);
+        above = Some(line.date);
     }
 }
 
 /// Draws a line of the log: time, member, method, path and status.
-fn draw_line(line: &LogEntry, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
-    let moment = ctx.moment(line.date);
+fn draw_line(time: &str, line: &LogEntry, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let who = if area.width >= 60 { 14 } else { 8 };
     let text =
-        format!("{moment} {} {} {}", fit(&line.user_id, who, false), fit(&line.method, 4, false), line.path);
+        format!("{time} {} {} {}", fit(&line.user_id, who, false), fit(&line.method, 4, false), line.path);
     let room = usize::from(area.width.saturating_sub(4));
     buf.set_stringn(area.x, area.y, fit(&text, room, false), room, Style::new());
     let style = if line.is_failure() { ctx.theme.bad() } else { Theme::faint() };

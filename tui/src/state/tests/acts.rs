@@ -79,12 +79,12 @@ fn text_is_selected_cut_pasted_and_undone() {
 }
 
 #[test]
-fn a_notice_is_hidden_and_shown_with_one_key() {
+fn a_notice_is_hidden_with_one_key_and_shown_after_a_question() {
     let mut stage = with_a_notice();
     stage.keys(&[" "]);
     stage.sees("○ hidden");
     assert_eq!(notices(&stage)[0].1, 0);
-    stage.keys(&[" "]);
+    stage.keys(&[" ", "y"]);
     stage.sees("● shown");
     assert_eq!(notices(&stage)[0].1, 1);
 }

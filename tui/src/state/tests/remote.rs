@@ -8,7 +8,7 @@ use super::*;
 fn remote() -> Stage {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     let look = Look { link: Link::Connecting, zone: None, ..stage.watch.look() };
-    stage.state = State::new(Some("tidings.example.org"), Theme::new(true), (80, 24), &look);
+    stage.state = State::new(Title::server("tidings.example.org"), &Preferences::default(), (80, 24), &look);
     let first = stage.state.start();
     stage.perform(first);
     stage

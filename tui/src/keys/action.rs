@@ -1,0 +1,123 @@
+//! The actions of keys, and their names in the settings.
+
+/// The names of the screens in the settings, in the order of their number keys.
+const SCREENS: [&str; 8] =
+    ["overview", "notices", "feedback", "members", "posts", "analytics", "log", "audit"];
+
+/// The action of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Action {
+    Quit,
+    Suspend,
+    Help,
+    Screen(usize),
+    NextScreen,
+    PreviousScreen,
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    Top,
+    Bottom,
+    Open,
+    Back,
+    Filter,
+    Refresh,
+    More,
+    New,
+    Edit,
+    Toggle,
+    Remove,
+    Sort,
+    Kind,
+    Export,
+    Copy,
+    Done,
+    Follow,
+    Blacklist,
+    Reset,
+    Admin,
+    Earlier,
+    Later,
+    Today,
+    GoTo,
+    Wider,
+    NextView,
+    PreviousView,
+    Verify,
+    Save,
+    NextField,
+    PreviousField,
+    Password,
+    Preview,
+    CopyText,
+    CutText,
+    PasteText,
+    SaveDraft,
+    ShareDraft,
+    Publish,
+    Placing,
+    DiscardDraft,
+    No,
+    /// A key of the text editor itself, listed here for the help only.
+    Type,
+}
+
+impl Action {
+    /// Returns the name of the action in the settings; `None` if its key cannot be changed: Esc always goes back, and the
+    /// keys of dialogs and of the text editor itself are fixed.
+    pub(crate) fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Screen(screen) => return SCREENS.get(screen).copied(),
+            Self::Back | Self::No | Self::Type | Self::SaveDraft | Self::ShareDraft | Self::DiscardDraft => {
+                return None;
+            }
+            Self::Quit => "quit",
+            Self::Suspend => "suspend",
+            Self::Help => "help",
+            Self::NextScreen => "next-screen",
+            Self::PreviousScreen => "previous-screen",
+            Self::Up => "up",
+            Self::Down => "down",
+            Self::PageUp => "page-up",
+            Self::PageDown => "page-down",
+            Self::Top => "top",
+            Self::Bottom => "bottom",
+            Self::Open => "open",
+            Self::Filter => "filter",
+            Self::Refresh => "refresh",
+            Self::More => "more",
+            Self::New => "new",
+            Self::Edit => "edit",
+            Self::Toggle => "toggle",
+            Self::Remove => "remove",
+            Self::Sort => "sort",
+            Self::Kind => "kind",
+            Self::Export => "export",
+            Self::Copy => "copy",
+            Self::Done => "done",
+            Self::Follow => "follow",
+            Self::Blacklist => "blacklist",
+            Self::Reset => "reset",
+            Self::Admin => "admin",
+            Self::Earlier => "earlier",
+            Self::Later => "later",
+            Self::Today => "today",
+            Self::GoTo => "go-to",
+            Self::Wider => "wider",
+            Self::NextView => "next-view",
+            Self::PreviousView => "previous-view",
+            Self::Verify => "verify",
+            Self::Save => "save",
+            Self::NextField => "next-field",
+            Self::PreviousField => "previous-field",
+            Self::Password => "password",
+            Self::Preview => "preview",
+            Self::CopyText => "copy-text",
+            Self::CutText => "cut-text",
+            Self::PasteText => "paste-text",
+            Self::Publish => "publish",
+            Self::Placing => "placing",
+        })
+    }
+}

@@ -1,0 +1,45 @@
+//! A form that covers the list of a screen: its fields, and the question whether to leave it.
+
+use crossterm::event::KeyEvent;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use tidings_core::clock::Timestamp;
+
+use super::{Ctx, Out};
+use crate::effect::Act;
+use crate::keys::{Action, Table};
+use crate::problem::Problem;
+
+/// What became of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Handled {
+    Yes,
+    /// The frame handles it.
+    No,
+    /// The form closes.
+    Closes,
+}
+
+/// A form that covers the list of a screen.
+pub(crate) trait Form {
+    /// Returns the tables of its keys.
+    fn keys(&self) -> Vec<&'static Table>;
+
+    fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> Handled;
+
+    /// Handles a typed key.
+    fn key(&mut self, key: KeyEvent);
+
+    fn paste(&mut self, text: &str);
+
+    /// Handles a click within `area`, the area of the form.
+    fn click(&mut self, at: Position, area: Rect);
+
+    /// Handles the end of a change. Returns whether the form closes.
+    fn acted(&mut self, act: &Act, result: Result<Option<&str>, &Problem>) -> bool;
+
+    /// Returns whether saving is taking noticeably long.
+    fn is_slow(&self, now: Timestamp) -> bool;
+
+    fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx);
+}

@@ -1,0 +1,134 @@
+//! The form that sets a new password of a member.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use tidings_core::account::MemberEntry;
+use tidings_core::clock::Timestamp;
+use tidings_core::config::{Bounds, Config};
+
+use crate::effect::{Act, Secret};
+use crate::keys::{self, Action, Table};
+use crate::problem::Problem;
+use crate::screen::form::{Form, Handled};
+use crate::screen::{Ctx, Out, Question};
+use crate::text::wrap;
+use crate::theme::Theme;
+use crate::widget::fields::{Field, Fields};
+use crate::widget::input::Input;
+
+/// The new password, typed twice.
+#[derive(Debug)]
+pub(super) struct PasswordForm {
+    /// The member.
+    id: String,
+    admin: bool,
+    fields: Fields,
+}
+
+/// The numbers of the fields.
+const NEW: usize = 0;
+const AGAIN: usize = 1;
+
+impl PasswordForm {
+    pub(super) fn of(entry: &MemberEntry) -> Self {
+        let field = |label| Field::new(label, Input::hidden(), "");
+        Self {
+            id: entry.user_id.clone(),
+            admin: entry.admin == 1,
+            fields: Fields::new(vec![field("Password"), field("Once more")]),
+        }
+    }
+
+    /// Returns the rule of a password.
+    fn rule(&self, ctx: &Ctx) -> String {
+        let Bounds { min, max } = ctx.password.unwrap_or(Config::default().password_length);
+        let unknown = if ctx.password.is_some() { "" } else { ", unless the server has another rule" };
+        let common = if self.admin { " An administrator's is none of the most common ones." } else { "" };
+        format!("A password has {min} to {max} characters{unknown}.{common}")
+    }
+
+    fn ask(&mut self, out: &mut Out) {
+        let (pw, again) = (self.fields.text(NEW), self.fields.text(AGAIN));
+        if pw.is_empty() {
+            return self.fields.refuse(NEW, "Type the new password.");
+        }
+        if pw != again {
+            return self.fields.refuse(AGAIN, "The passwords differ.");
+        }
+        out.question = Some(Question::yes_or_no(
+            format!("Set a new password for {}?", self.id),
+            "They are signed out everywhere, and sign in with the new password.",
+            "set it",
+            Act::SetPassword { id: self.id.clone(), pw: Secret::new(pw) },
+        ));
+    }
+}
+
+impl Form for PasswordForm {
+    fn keys(&self) -> Vec<&'static Table> {
+        vec![&keys::INPUT]
+    }
+
+    fn act(&mut self, action: Action, _: &Ctx, out: &mut Out) -> Handled {
+        match action {
+            Action::Back => return Handled::Closes,
+            Action::Quit => return Handled::No,
+            Action::Open if self.fields.focus() == NEW => self.fields.set_focus(AGAIN),
+            Action::Open => self.ask(out),
+            Action::Up => self.fields.set_focus(NEW),
+            Action::Down => self.fields.set_focus(AGAIN),
+            _ => {}
+        }
+        Handled::Yes
+    }
+
+    fn key(&mut self, key: KeyEvent) {
+        match key.code {
+            KeyCode::Tab | KeyCode::BackTab => {
+                self.fields.set_focus(if self.fields.focus() == NEW { AGAIN } else { NEW });
+            }
+            _ => drop(self.fields.key(key)),
+        }
+    }
+
+    fn paste(&mut self, text: &str) {
+        self.fields.paste(text);
+    }
+
+    fn click(&mut self, at: Position, area: Rect) {
+        self.fields.click(at, place(area));
+    }
+
+    fn acted(&mut self, act: &Act, result: Result<Option<&str>, &Problem>) -> bool {
+        if !matches!(act, Act::SetPassword { id, .. } if *id == self.id) {
+            return false;
+        }
+        if let Err(problem) = result {
+            self.fields.refuse(NEW, problem.text.clone());
+        }
+        result.is_ok()
+    }
+
+    fn is_slow(&self, _: Timestamp) -> bool {
+        false
+    }
+
+    fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+        let wide = usize::from(area.width);
+        let title = format!("A new password for {}", self.id);
+        buf.set_stringn(area.x, area.y, crate::text::cut(&title, wide), wide, Theme::strong());
+        let fields = place(area);
+        self.fields.draw(fields, buf, ctx.theme);
+        let below = fields.y + self.fields.lines() + 1;
+        for (y, line) in (below..area.bottom()).zip(wrap(&self.rule(ctx), wide)) {
+            buf.set_string(area.x, y, line, Theme::faint());
+        }
+    }
+}
+
+/// Returns the area of the fields.
+fn place(area: Rect) -> Rect {
+    let above = 2.min(area.height);
+    Rect { y: area.y + above, height: area.height - above, ..area }
+}

@@ -1,0 +1,181 @@
+//! Tests of the forms: a post, and a new password of a member.
+
+use tidings_core::account::{self, SignIn};
+use tidings_core::post::{self, GetPost, ListQuery};
+
+use super::*;
+
+fn posts(stage: &Stage) -> Vec<GetPost> {
+    let list = post::list(&stage.tidings, &ListQuery::default()).unwrap().posts;
+    list.into_iter().map(|row| post::get(&stage.tidings, &row.id).unwrap()).collect()
+}
+
+/// Returns whether the member can sign in with a password.
+fn signs_in(stage: &Stage, pw: &str) -> bool {
+    let form = SignIn { id: "ben".into(), pw: pw.into(), otp: None };
+    account::sign_in_with(&stage.tidings, &form, None).is_ok()
+}
+
+const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (160, 50)];
+
+#[test]
+fn a_post_is_added_with_all_its_fields() {
+    let mut stage = Stage::new();
+    stage.keys(&[
+        "5",
+        "n",
+        "일식 an eclipse",
+        "Enter",
+        "https://sky.example.org/1",
+        "Tab",
+        "Sky, News",
+        "Down",
+        "2026",
+    ]);
+    stage.keys(&[
+        "Tab",
+        "/eclipse.png",
+        "Tab",
+        "2026-11-19",
+        "Tab",
+        "2026-12-01 09:00",
+        "Tab",
+        "Look up.",
+        "Enter",
+        "At ten.",
+    ]);
+    for (columns, rows) in SIZES {
+        stage.resize(columns, rows);
+        insta::assert_snapshot!(format!("post_{columns}x{rows}"), stage.seen());
+    }
+    stage.keys(&["Ctrl-S"]);
+    stage.sees("✓ Added “일식 an eclipse”.");
+    let added = &posts(&stage)[0].post;
+    assert_eq!((&*added.shown.title, &*added.shown.url), ("일식 an eclipse", "https://sky.example.org/1"));
+    assert_eq!((&*added.post, &*added.shown.img), ("Look up.\nAt ten.", "/eclipse.png"));
+    assert_eq!(
+        (added.topic.texts(), added.tag.texts()),
+        (vec!["Sky".to_owned(), "News".into()], vec!["2026".into()])
+    );
+    let dates = [Some(added.shown.date), added.shown.end_date].map(|at| at.unwrap().to_string());
+    assert_eq!(dates, ["2026-11-19T00:00:00.000Z", "2026-12-01T09:00:00.000Z"]);
+}
+
+#[test]
+fn a_mistake_is_shown_at_its_field_until_the_field_changes() {
+    let mut stage = Stage::new();
+    stage.keys(&["5", "n", "Eclipse", "Enter", "sky.example.org", "Ctrl-S"]);
+    stage.sees("✗ Url is an address of at most 2000 characters");
+    for (columns, rows) in SIZES {
+        stage.resize(columns, rows);
+        insta::assert_snapshot!(format!("post_mistake_{columns}x{rows}"), stage.seen());
+    }
+    // The field has the focus.
+    stage.keys(&["Ctrl-U", "https://sky.example.org/1"]);
+    stage.sees_not("✗");
+    stage.keys(&["Tab", "Tab", "Tab", "Tab", "soon", "Ctrl-S"]);
+    stage.sees("✗ A time looks like 2026-12-01 or 2026-12-01 09:00.");
+    stage.keys(&["Ctrl-U", "Ctrl-S"]);
+    stage.sees("✓ Added “Eclipse”.");
+    assert_eq!(posts(&stage)[0].post.shown.date, NOW);
+    // Another post has the address.
+    stage.keys(&["n", "Again", "Tab", "https://sky.example.org/1", "Ctrl-S"]);
+    stage.sees("✗");
+    stage.sees("A new post");
+    assert_eq!(posts(&stage).len(), 1);
+}
+
+#[test]
+fn an_edit_of_a_post_changes_only_the_edited_fields_and_selects_it() {
+    let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
+    // A search shows a change at once, the feed within a second.
+    stage.keys(&["5", "/", "cafeteria", "Enter", "e"]);
+    stage.sees("Edit the post");
+    stage.sees("https://news.example.org/");
+    let before =
+        posts(&stage).into_iter().find(|one| one.post.shown.title.starts_with("Cafeteria")).unwrap().post;
+    stage.keys(&["Ctrl-U", "Cafeteria: no menu", "Ctrl-S"]);
+    stage.sees("✓ Saved “Cafeteria: no menu”.");
+    let after = post::get(&stage.tidings, &before.shown.id).unwrap().post;
+    assert_eq!(after.shown.title, "Cafeteria: no menu");
+    assert_eq!(
+        (after.shown.url, after.post, after.shown.date),
+        (before.shown.url, before.post, before.shown.date)
+    );
+    stage.keys(&["x"]);
+    stage.sees("Remove the post “Cafeteria: no menu”?");
+    stage.keys(&["Esc", "e", "Ctrl-S"]);
+    stage.sees("Nothing was changed.");
+}
+
+#[test]
+fn a_typed_post_is_not_lost_without_a_question() {
+    let mut stage = Stage::new();
+    stage.keys(&["5", "n", "Esc"]);
+    stage.sees("There are no posts.");
+    stage.keys(&["n", "Eclipse", "Esc"]);
+    stage.sees("Leave “Eclipse”?");
+    stage.sees("s  publish it now");
+    stage.sees("d  discard it");
+    stage.sees("Esc  go on editing");
+    stage.keys(&["Esc"]);
+    stage.sees("A new post");
+    stage.click(4, 0);
+    stage.keys(&["q"]);
+    stage.sees("Quit with a post that is not saved?");
+    stage.keys(&["n", "5", "Esc", "d"]);
+    stage.sees("There are no posts.");
+    assert!(!stage.ended);
+}
+
+#[test]
+fn the_keys_of_the_form_are_listed() {
+    let mut stage = Stage::new();
+    stage.keys(&["5", "n", "F1"]);
+    stage.sees("the next field");
+    stage.keys(&["Esc"]);
+    stage.sees("A new post");
+}
+
+#[test]
+fn a_password_is_typed_twice_hidden_and_set_after_a_question() {
+    let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
+    stage.state.ctx.password = Some(stage.tidings.config().password_length);
+    stage.keys(&["4", "Down", "P"]);
+    stage.sees("A new password for ben");
+    stage.sees("A password has 8 to 128 characters.");
+    stage.keys(&["a new horse", "Enter", "a new hors", "Enter"]);
+    stage.sees("✗ The passwords differ.");
+    stage.sees_not("horse");
+    for (columns, rows) in SIZES {
+        stage.resize(columns, rows);
+        insta::assert_snapshot!(format!("password_{columns}x{rows}"), stage.seen());
+    }
+    stage.keys(&["e"]);
+    stage.sees_not("differ");
+    stage.keys(&["Enter"]);
+    stage.sees("Set a new password for ben?");
+    stage.sees("signed out everywhere");
+    stage.keys(&["n"]);
+    assert!(!signs_in(&stage, "a new horse"));
+    stage.keys(&["Enter", "y"]);
+    stage.sees("✓ ben has a new password and is signed out everywhere.");
+    stage.sees_not("horse");
+    assert!(signs_in(&stage, "a new horse"));
+}
+
+#[test]
+fn a_password_that_breaks_the_rule_is_refused_at_its_field() {
+    let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
+    stage.keys(&["4", "Down", "P", "Enter", "Enter"]);
+    stage.sees("✗ Type the new password.");
+    stage.keys(&["Up", "short", "Tab", "short", "Enter", "y"]);
+    stage.sees("✗ A password has 8 to 128 characters.");
+    stage.sees("A new password for ben");
+    stage.keys(&["Esc"]);
+    stage.sees("Ben of the library");
+    // A server does not tell its rule in advance.
+    stage.keys(&["Up", "P"]);
+    stage.sees("unless the server has another rule");
+    stage.sees("none of the most common");
+}

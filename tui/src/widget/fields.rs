@@ -1,0 +1,184 @@
+//! Fields of one line below each other, with their labels, their problems and the focus.
+
+use crossterm::event::KeyEvent;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::input::Input;
+use crate::text::{cut, line};
+use crate::theme::Theme;
+
+/// The fields, one of which has the focus, unless something below them has it.
+#[derive(Debug)]
+pub(crate) struct Fields {
+    fields: Vec<Field>,
+    focus: usize,
+}
+
+/// A field.
+#[derive(Debug)]
+pub(crate) struct Field {
+    label: &'static str,
+    pub(crate) input: Input,
+    /// The rule that its text breaks.
+    pub(crate) problem: Option<String>,
+    /// What an empty field means.
+    hint: &'static str,
+}
+
+impl Field {
+    pub(crate) const fn new(label: &'static str, input: Input, hint: &'static str) -> Self {
+        Self { label, input, problem: None, hint }
+    }
+}
+
+/// The column of the texts.
+const TEXTS: u16 = 12;
+
+impl Fields {
+    pub(crate) const fn new(fields: Vec<Field>) -> Self {
+        Self { fields, focus: 0 }
+    }
+
+    /// Returns the text of a field.
+    pub(crate) fn text(&self, field: usize) -> &str {
+        self.fields[field].input.text()
+    }
+
+    /// Returns the number of the focused field; the number of fields if none is focused.
+    pub(crate) const fn focus(&self) -> usize {
+        self.focus
+    }
+
+    /// Focuses a field, or none if there is no field with this number.
+    pub(crate) fn set_focus(&mut self, field: usize) {
+        self.focus = field.min(self.fields.len());
+    }
+
+    /// Shows the problem of a field and focuses it.
+    pub(crate) fn refuse(&mut self, field: usize, problem: impl Into<String>) {
+        self.fields[field].problem = Some(problem.into());
+        self.focus = field;
+    }
+
+    /// Handles a key that is typed into the focused field. Returns whether its text has changed.
+    pub(crate) fn key(&mut self, key: KeyEvent) -> bool {
+        self.edit(|input| input.key(key))
+    }
+
+    /// Inserts a pasted text. Returns whether a text has changed.
+    pub(crate) fn paste(&mut self, text: &str) -> bool {
+        self.edit(|input| input.paste(text))
+    }
+
+    fn edit(&mut self, change: impl FnOnce(&mut Input) -> bool) -> bool {
+        let Some(field) = self.fields.get_mut(self.focus) else { return false };
+        let changed = change(&mut field.input);
+        if changed {
+            // The problem may be solved by what is typed.
+            field.problem = None;
+        }
+        changed
+    }
+
+    /// Returns the number of lines that the fields and their problems need.
+    pub(crate) fn lines(&self) -> u16 {
+        let problems = self.fields.iter().filter(|field| field.problem.is_some()).count();
+        u16::try_from(self.fields.len() + problems).unwrap_or(u16::MAX)
+    }
+
+    /// Returns the line of each field within `area`; those that do not fit are left out, but never the focused field.
+    fn places(&self, area: Rect) -> Vec<(usize, Rect)> {
+        let end = |field: usize| {
+            let above = &self.fields[..=field];
+            above.len() + above.iter().filter(|field| field.problem.is_some()).count()
+        };
+        let last = self.focus.min(self.fields.len().saturating_sub(1));
+        let skipped = end(last).saturating_sub(area.height.into());
+        let places = (0..self.fields.len()).filter_map(|field| {
+            let own = 1 + usize::from(self.fields[field].problem.is_some());
+            let row = u16::try_from((end(field) - own).checked_sub(skipped)?).ok()?;
+            (row < area.height).then(|| (field, Rect { y: area.y + row, height: 1, ..area }))
+        });
+        places.collect()
+    }
+
+    /// Focuses the clicked field. Returns whether there is one.
+    pub(crate) fn click(&mut self, at: Position, area: Rect) -> bool {
+        let clicked = self.places(area).into_iter().find(|(_, place)| place.contains(at));
+        if let Some((field, _)) = clicked {
+            self.focus = field;
+        }
+        clicked.is_some()
+    }
+
+    pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer, theme: Theme) {
+        let mut put = |x: u16, y: u16, text: &str, style| {
+            let room = usize::from(area.right().saturating_sub(x));
+            buf.set_stringn(x, y, cut(&line(text), room), room, style);
+        };
+        let at = area.x + TEXTS.min(area.width);
+        let places = self.places(area);
+        for (field, place) in &places {
+            let Field { label, problem, input, hint } = &self.fields[*field];
+            let is_focused = *field == self.focus;
+            put(area.x, place.y, label, if is_focused { Theme::strong() } else { Theme::faint() });
+            if !is_focused && input.is_empty() {
+                put(at, place.y, hint, Theme::faint());
+            }
+            if let Some(problem) = problem.as_ref().filter(|_| place.y + 1 < area.bottom()) {
+                put(at, place.y + 1, &format!("✗ {problem}"), theme.bad());
+            }
+        }
+        for (field, place) in places {
+            let text = Rect { x: at, width: area.right().saturating_sub(at), ..place };
+            let Field { input, .. } = &self.fields[field];
+            if text.width > 0 && (field == self.focus || !input.is_empty()) {
+                input.draw(text, buf, field == self.focus);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crossterm::event::KeyCode;
+
+    use super::*;
+
+    fn fields() -> Fields {
+        let labels = ["Title", "Address", "Topics"];
+        Fields::new(labels.into_iter().map(|label| Field::new(label, Input::default(), "none")).collect())
+    }
+
+    #[test]
+    fn a_problem_is_at_its_field_until_the_field_changes() {
+        let mut fields = fields();
+        fields.refuse(1, "It is wrong.");
+        assert_eq!((fields.focus(), fields.lines()), (1, 4));
+        fields.set_focus(0);
+        fields.key(KeyEvent::from(KeyCode::Char('a')));
+        assert_eq!(fields.lines(), 4, "another field was changed");
+        fields.set_focus(1);
+        fields.key(KeyEvent::from(KeyCode::Left));
+        assert_eq!(fields.lines(), 4, "nothing was changed");
+        fields.key(KeyEvent::from(KeyCode::Char('a')));
+        assert_eq!((fields.lines(), fields.text(1)), (3, "a"));
+    }
+
+    #[test]
+    fn the_focused_field_is_visible_in_a_small_area() {
+        let mut fields = fields();
+        fields.refuse(0, "It is wrong.");
+        let area = Rect::new(0, 0, 20, 2);
+        assert_eq!(fields.places(area).iter().map(|(field, _)| *field).collect::<Vec<_>>(), [0]);
+        fields.set_focus(2);
+        let places = fields.places(area);
+        assert_eq!(
+            places.iter().map(|(field, place)| (*field, place.y)).collect::<Vec<_>>(),
+            [(1, 0), (2, 1)]
+        );
+        assert!(fields.click(Position::new(3, 0), area));
+        assert_eq!(fields.focus(), 1);
+    }
+}
