@@ -30,6 +30,7 @@ mod feed;
 mod feedback;
 mod http;
 mod import;
+mod lookup;
 mod member;
 mod notice;
 mod post;

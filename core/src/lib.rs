@@ -102,6 +102,7 @@
 //! | [`feedback`] | messages from members to the administrators |
 //! | [`webhook`] | other systems that are told about notices and feedback |
 //! | [`post`] | posts, their import, views and likes |
+//! | [`lookup`] | posts, notices and feedback by the beginning of their ids |
 //! | [`search`] | search over posts, search records |
 //! | [`newsfeed`] | the popular, topic and recommended feeds |
 //! | [`act`] | the import of members' acts from another system |
@@ -168,6 +169,7 @@ pub mod import;
 mod keyed;
 mod lease;
 pub mod location;
+pub mod lookup;
 pub mod main_info;
 pub mod newsfeed;
 pub mod notice;

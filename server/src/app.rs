@@ -34,7 +34,7 @@ use crate::syndication::Documents;
 use crate::upload::Upload;
 use crate::{
     account, admin, analysis, audit, client, data, docs, download, events, feedback, health, home, import,
-    key, main_info, members, newsfeed, notice, otp, post, profile, request, search, sessions, target,
+    key, lookup, main_info, members, newsfeed, notice, otp, post, profile, request, search, sessions, target,
     webhook, weights, words,
 };
 
@@ -254,6 +254,7 @@ pub(crate) fn operations(config: &Config) -> Vec<Route> {
         otp::routes(),
         admin::routes(),
         key::routes(),
+        lookup::routes(),
         webhook::routes(),
         members::routes(),
         import::routes(),
