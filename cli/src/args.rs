@@ -5,8 +5,8 @@ use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcom
 
 use crate::global::{Color, Global, color};
 use crate::{
-    act, admin, analysis, audit, backup, bench, blacklist, check, demo, describe, feed, feedback, init, key,
-    login, member, notice, post, profile, roster, search, settings, store, tui, webhook, words,
+    act, admin, analysis, audit, backup, bench, blacklist, check, demo, describe, feed, feedback, front,
+    init, key, login, member, notice, post, profile, roster, search, settings, store, tui, webhook, words,
 };
 
 /// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, in one SQLite file.
@@ -62,7 +62,7 @@ pub(crate) enum Command {
     Login(login::Login),
     /// Sign out of a server
     #[command(
-        after_help = "Examples:\n  tidings logout --server https://tidings.example.org\n  tidings logout --all"
+        after_help = "Examples:\n  tidings logout --server https://tidings.example.org\n  tidings logout --server https://tidings.example.org --everywhere\n  tidings logout --all"
     )]
     Logout(login::Logout),
     /// Manage the profiles, which are the sign-ins of tidings login
@@ -89,6 +89,9 @@ pub(crate) enum Command {
     /// Manage notices, which administrators publish
     #[command(subcommand)]
     Notice(notice::Notice),
+    /// Show and change the two lines of the front page
+    #[command(subcommand)]
+    Front(front::Front),
     /// Send and process feedback
     #[command(subcommand)]
     Feedback(feedback::Feedback),

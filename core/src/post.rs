@@ -125,7 +125,7 @@ pub struct GetPost {
 }
 
 /// A category and the number of its posts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Category {
     /// The name of the category: the topic that its posts have.
@@ -135,7 +135,7 @@ pub struct Category {
 }
 
 /// The answer to listing the categories.
-#[derive(Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Categories {
     /// The categories with posts, ordered by the number of posts, greatest first, then by name.

@@ -90,6 +90,13 @@ impl fmt::Display for StatusFilter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogPlace(pub(super) i64);
 
+impl LogPlace {
+    /// Returns the position before the lines of this time.
+    pub const fn at(time: Timestamp) -> Self {
+        Self(first_key(time))
+    }
+}
+
 impl LogEntry {
     /// Returns the position of the line, which is unique.
     pub const fn place(&self) -> LogPlace {
