@@ -5,8 +5,9 @@ use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcom
 
 use crate::global::{Color, Global, color};
 use crate::{
-    act, admin, analysis, audit, backup, bench, blacklist, check, demo, describe, feed, feedback, front,
-    init, key, login, member, notice, post, profile, roster, search, settings, store, tui, webhook, words,
+    act, admin, analysis, audit, backup, bench, blacklist, check, complete, demo, describe, feed, feedback,
+    front, help, init, key, login, member, notice, post, profile, roster, search, settings, store, tui,
+    webhook, words,
 };
 
 /// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, in one SQLite file.
@@ -29,7 +30,7 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
         Color::Always => ColorChoice::Always,
         Color::Never => ColorChoice::Never,
     };
-    let mut command = Cli::command().color(choice);
+    let mut command = help::with_groups(Cli::command().color(choice));
     let matches = command.try_get_matches_from_mut(std::env::args_os())?;
     let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     cli.global.settle(&matches).map_err(|[one, other]| {
@@ -139,6 +140,9 @@ pub(crate) enum Command {
         after_help = "Examples:\n  tidings completions bash > /usr/share/bash-completion/completions/tidings\n  tidings completions zsh > \"${fpath[1]}/_tidings\"\n  tidings completions fish > ~/.config/fish/completions/tidings.fish"
     )]
     Completions(describe::Completions),
+    /// Print the completions of a word, for the scripts of completions
+    #[command(name = "__complete", hide = true)]
+    Complete(complete::Complete),
     /// Write the manual pages, one per command
     #[command(after_help = "Example: tidings man /usr/local/share/man/man1")]
     Man(describe::Man),

@@ -69,6 +69,16 @@ pub(crate) fn renew(global: &Global, token: &str) -> Result<Option<String>, Fail
     })
 }
 
+/// Returns whether the secret can be read without a question: it is in the variable or in the file. A keyring may ask to be
+/// unlocked.
+pub(crate) fn is_silent(global: &Global) -> bool {
+    match choose(global) {
+        Ok(Some(SignIn::Profile(_, _, profile))) => profile.secret == Some(Place::File),
+        Ok(Some(SignIn::Variable(..) | SignIn::Nobody(_))) => true,
+        Ok(None) | Err(_) => false,
+    }
+}
+
 /// Explains the failure of a command whose sign-in the server did not accept.
 pub(crate) fn explained(global: &Global, failure: Failure) -> Failure {
     if failure.code() != Some(Code::BadToken) {

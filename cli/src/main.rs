@@ -15,6 +15,7 @@ mod backup;
 mod bench;
 mod blacklist;
 mod check;
+mod complete;
 mod config;
 mod credentials;
 mod database;
@@ -26,6 +27,7 @@ mod feed;
 mod feedback;
 mod front;
 mod global;
+mod help;
 mod ids;
 mod init;
 mod input;
@@ -124,6 +126,7 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Check(args) => check::run(global, &args),
         Command::Config(settings) => config::run(global, *settings),
         Command::Completions(args) => describe::completions(&args, Cli::command()),
+        Command::Complete(args) => complete::run(&args),
         Command::Man(args) => describe::man(global, &args, Cli::command()),
         Command::Openapi => describe::openapi(global),
         Command::Login(args) => login::run(global, &args),
