@@ -98,7 +98,8 @@ pub(crate) struct Complete {
 /// Prints the completions of a word, each with its description after a tab.
 pub(crate) fn run(Complete { index, words }: &Complete) -> Result<ExitCode, Failure> {
     let (words, index, cut) = joined(words, *index);
-    let mut command = with_completers(Cli::command(), &words);
+    // The word itself says nothing about where the command works.
+    let mut command = with_completers(Cli::command(), words.get(..index).unwrap_or_default());
     let here = std::env::current_dir().ok();
     let found = complete(&mut command, words, index, here.as_deref()).unwrap_or_default();
     let shown = found.iter().filter(|candidate| !candidate.is_hide_set());

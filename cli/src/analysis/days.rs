@@ -17,8 +17,8 @@ const DAYS: i64 = 7;
 
 #[derive(Debug, Args)]
 pub(crate) struct Days {
-    /// The number of days, today included, 1 to 366 [default: 7]
-    #[arg(value_name = "N", value_parser = clap::value_parser!(i64).range(1..=DAYS_MAX), conflicts_with_all = ["from", "to"])]
+    /// The number of days, today included, 1 to 367 [default: 7]
+    #[arg(value_name = "N", conflicts_with_all = ["from", "to"])]
     days: Option<i64>,
     /// The first day of a period [default: six days before the last one]
     #[arg(long, value_name = "YYYY-MM-DD", value_parser = date)]
@@ -38,7 +38,14 @@ impl Days {
         let Session { service, out } = session;
         if self.from.is_none() && self.to.is_none() {
             // Over HTTP the number says how many days ago the first day is.
-            let days = service.days_ago(self.days.unwrap_or(DAYS) - 1)?;
+            let number = self.days.unwrap_or(DAYS);
+            if !(1..=DAYS_MAX + 1).contains(&number) {
+                return Err(Failure::declined(format!(
+                    "bad request: the number of days is 1 to {}",
+                    DAYS_MAX + 1
+                )));
+            }
+            let days = service.days_ago(number - 1)?;
             let rows = days.analysis.iter();
             let rows = rows.map(|day| (&*day.date, [day.today_visitor, day.today_view, day.today_fav]));
             return out.list(&days, &days.analysis, |page| table(page, rows));

@@ -67,7 +67,7 @@ fn global(words: &[OsString]) -> Option<Global> {
         let Some(text) = word.to_str() else { continue };
         let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
         if PLACES.contains(&name) {
-            let value = value.map(OsString::from).or_else(|| words.next().cloned())?;
+            let Some(value) = value.map(OsString::from).or_else(|| words.next().cloned()) else { break };
             arguments.extend([OsString::from(name), value]);
         }
     }
