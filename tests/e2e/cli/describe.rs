@@ -8,10 +8,10 @@ use tidings_tests::{Server, run};
 
 use super::without_database;
 
-/// Returns the commands that a help text lists, in one list or in groups.
-fn commands(help: &str) -> BTreeSet<String> {
-    let is_group = |line: &&str| !line.ends_with(':') || line.starts_with(' ') || line.starts_with("Usage");
-    let lines = help.lines().skip_while(is_group).take_while(|line| !line.contains("ptions"));
+/// Returns the commands that a help text lists: in one list, or in groups of which `Start` is the first.
+pub(super) fn commands(help: &str) -> BTreeSet<String> {
+    let lines = help.lines().skip_while(|line| !["Commands:", "Start:"].contains(line));
+    let lines = lines.take_while(|line| !line.starts_with("Options") && !line.starts_with("Arguments"));
     let names = lines.filter_map(|line| {
         line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')).and_then(|rest| rest.split(' ').next())
     });
