@@ -19,7 +19,7 @@ const DAYS: i64 = 7;
 pub(crate) struct Days {
     /// The number of days, today included, 1 to 367 [default: 7]
     #[arg(value_name = "N", conflicts_with_all = ["from", "to"])]
-    days: Option<i64>,
+    number: Option<i64>,
     /// The first day of a period [default: six days before the last one]
     #[arg(long, value_name = "YYYY-MM-DD", value_parser = date)]
     from: Option<Date>,
@@ -38,7 +38,7 @@ impl Days {
         let Session { service, out } = session;
         if self.from.is_none() && self.to.is_none() {
             // Over HTTP the number says how many days ago the first day is.
-            let number = self.days.unwrap_or(DAYS);
+            let number = self.number.unwrap_or(DAYS);
             if !(1..=DAYS_MAX + 1).contains(&number) {
                 return Err(Failure::declined(format!(
                     "bad request: the number of days is 1 to {}",

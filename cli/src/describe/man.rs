@@ -101,13 +101,11 @@ fn entries(roff: &mut Roff, entries: impl Iterator<Item = (String, String)>) {
 /// Returns the names of pages, separated by commas.
 fn pages(names: &[&str]) -> Vec<Inline> {
     let last = names.len().saturating_sub(1);
-    let named = names.iter().enumerate();
-    named
-        .flat_map(|(place, name)| {
-            let end = if place == last { "(1)" } else { "(1), " };
-            [bold((*name).to_owned()), roman(end)]
-        })
-        .collect()
+    let with_section = |(place, name): (usize, &&str)| {
+        let end = if place == last { "(1)" } else { "(1), " };
+        [bold((*name).to_owned()), roman(end)]
+    };
+    names.iter().enumerate().flat_map(with_section).collect()
 }
 
 /// Adds the variables: those of the command's own options, and on the page of the program all others.

@@ -52,7 +52,7 @@ fn shells_complete_commands_ids_and_names() {
             found.iter().map(|line| line.split(['\t', ':']).next().unwrap().to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(first(&["tidings", "post", "sho"]), ["show"], "{shell}");
-        assert_eq!(first(&["tidings", "post", "show", &LIBRARY[..]]), [LIBRARY], "{shell}");
+        assert_eq!(first(&["tidings", "post", "show", LIBRARY]), [LIBRARY], "{shell}");
         assert_eq!(first(&["tidings", "post", "show", "65"]).len(), 3, "{shell}");
         assert_eq!(first(&["tidings", "notice", "show", &fixture.notice]), [&*fixture.notice], "{shell}");
         assert_eq!(first(&["tidings", "member", "show", "an"]), ["ann"], "{shell}");
