@@ -13,7 +13,7 @@ mod check;
 mod compare;
 mod complete;
 mod config;
-mod describe;
+pub(crate) mod describe;
 mod exports;
 mod feedback;
 mod fixture;

@@ -9,7 +9,7 @@ use tidings_tests::{Server, run};
 use super::without_database;
 
 /// Returns the commands that a help text lists: in one list, or in groups of which `Start` is the first.
-pub(super) fn commands(help: &str) -> BTreeSet<String> {
+pub(crate) fn commands(help: &str) -> BTreeSet<String> {
     let lines = help.lines().skip_while(|line| !["Commands:", "Start:"].contains(line));
     let lines = lines.take_while(|line| !line.starts_with("Options") && !line.starts_with("Arguments"));
     let names = lines.filter_map(|line| {
