@@ -146,12 +146,13 @@ impl Service {
         self.run(
             |tidings, caller| analysis::browse(tidings, caller, filter, place, limit),
             |server| {
-                let LogFilter { member, path, result, since, until } = filter.clone();
+                let LogFilter { member, path, result, status, since, until } = filter.clone();
                 let [since, until] = [since, until].map(|time| time.map(|time| time.to_string()));
                 let query = [
                     ("member", member),
                     ("path", path),
                     ("result", result),
+                    ("status", status.map(|status| status.to_string())),
                     ("since", since),
                     ("until", until),
                     ("before", place.map(|place| place.to_string())),

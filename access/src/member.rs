@@ -176,21 +176,6 @@ impl Service {
         )
     }
 
-    /// Sets a member's password and signs the member out everywhere.
-    ///
-    /// # Errors
-    /// Those of [`account::set_password`].
-    pub fn set_password(&self, id: &str, pw: &str) -> Result<()> {
-        #[derive(Serialize)]
-        struct Form<'a> {
-            new_pw: &'a str,
-        }
-        self.run(
-            |tidings, caller| account::set_password(tidings, caller, id, pw),
-            |server| server.posted(&["set_member_password", id], &Form { new_pw: pw }),
-        )
-    }
-
     /// Disables a member's second factor.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Posts.
 
 use tidings_core::answer::Inserted;
-use tidings_core::post::{self, Draft, GetPost, ListQuery, PostList};
+use tidings_core::post::{self, Categories, Draft, GetPost, ListQuery, PostList};
 
 use crate::Service;
 use crate::error::Result;
@@ -37,6 +37,17 @@ impl Service {
         self.run(
             |tidings, caller| post::remove(tidings, caller, id),
             |server| server.done(&["remove_post", id]),
+        )
+    }
+
+    /// Returns the categories, the one with the most posts first.
+    ///
+    /// # Errors
+    /// Those of [`post::categories`].
+    pub fn categories(&self) -> Result<Categories> {
+        self.run(
+            |tidings, _| post::categories(tidings),
+            |server| server.as_reader().get(&["get_categories"], &[]),
         )
     }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tidings_core::analysis::{self, Bursts, Realtime};
-use tidings_core::search::{self, LatelySearches, Paging, SearchResult};
+use tidings_core::search::{self, Domains, LatelySearches, Paging, SearchResult};
 use tidings_core::words::{self, SimilarityWords};
 
 use crate::Service;
@@ -36,6 +36,17 @@ impl Service {
                 };
                 server.post_with(path, &query, &Form { search: text })
             },
+        )
+    }
+
+    /// Returns the web sites whose posts match a search, most matches first.
+    ///
+    /// # Errors
+    /// Those of [`search::domains`].
+    pub fn search_sites(&self, text: &str) -> Result<Domains> {
+        self.run(
+            |tidings, _| search::domains(tidings, text),
+            |server| server.as_reader().post(&["domain_search"], &Form { search: text }),
         )
     }
 

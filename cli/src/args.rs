@@ -5,8 +5,9 @@ use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcom
 
 use crate::global::{Color, Global, color};
 use crate::{
-    act, admin, analysis, audit, backup, bench, blacklist, check, demo, describe, feed, feedback, init, key,
-    login, member, notice, post, profile, roster, search, settings, store, tui, webhook, words,
+    act, admin, analysis, audit, backup, bench, blacklist, check, complete, demo, describe, feed, feedback,
+    front, help, init, key, login, member, notice, post, profile, roster, search, settings, store, tui,
+    webhook, words,
 };
 
 /// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, in one SQLite file.
@@ -29,7 +30,7 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
         Color::Always => ColorChoice::Always,
         Color::Never => ColorChoice::Never,
     };
-    let mut command = Cli::command().color(choice);
+    let mut command = help::with_groups(Cli::command().color(choice));
     let matches = command.try_get_matches_from_mut(std::env::args_os())?;
     let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     cli.global.settle(&matches).map_err(|[one, other]| {
@@ -62,7 +63,7 @@ pub(crate) enum Command {
     Login(login::Login),
     /// Sign out of a server
     #[command(
-        after_help = "Examples:\n  tidings logout --server https://tidings.example.org\n  tidings logout --all"
+        after_help = "Examples:\n  tidings logout --server https://tidings.example.org\n  tidings logout --server https://tidings.example.org --everywhere\n  tidings logout --all"
     )]
     Logout(login::Logout),
     /// Manage the profiles, which are the sign-ins of tidings login
@@ -89,6 +90,9 @@ pub(crate) enum Command {
     /// Manage notices, which administrators publish
     #[command(subcommand)]
     Notice(notice::Notice),
+    /// Show and change the two lines of the front page
+    #[command(subcommand)]
+    Front(front::Front),
     /// Send and process feedback
     #[command(subcommand)]
     Feedback(feedback::Feedback),
@@ -136,6 +140,9 @@ pub(crate) enum Command {
         after_help = "Examples:\n  tidings completions bash > /usr/share/bash-completion/completions/tidings\n  tidings completions zsh > \"${fpath[1]}/_tidings\"\n  tidings completions fish > ~/.config/fish/completions/tidings.fish"
     )]
     Completions(describe::Completions),
+    /// Print the completions of a word, for the scripts of completions
+    #[command(name = "__complete", hide = true)]
+    Complete(complete::Complete),
     /// Write the manual pages, one per command
     #[command(after_help = "Example: tidings man /usr/local/share/man/man1")]
     Man(describe::Man),

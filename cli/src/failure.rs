@@ -29,6 +29,15 @@ const SYSTEM: u8 = 3;
 /// The user pressed Ctrl-C: 128 plus the number of the signal, as in shells.
 pub(crate) const INTERRUPTED: u8 = 130;
 
+/// The exit statuses and what they mean, as the documentation lists them.
+pub(crate) const EXIT_STATUSES: [(u8, &str); 5] = [
+    (0, "success"),
+    (REFUSED, "the operation was refused; standard error has `tidings: `, its `result`, and what to do"),
+    (USAGE, "the command line or a setting is wrong"),
+    (SYSTEM, "the database or the system failed, or the database cannot be opened"),
+    (INTERRUPTED, "interrupted by Ctrl-C"),
+];
+
 impl Failure {
     /// Returns the failure of an invalid command line or setting.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -185,6 +194,14 @@ mod tests {
     use tidings_core::Outcome;
 
     use super::*;
+
+    #[test]
+    fn the_documentation_lists_the_exit_statuses() {
+        let document = include_str!("../../docs/command-line.md");
+        for (status, meaning) in EXIT_STATUSES {
+            assert!(document.contains(&format!("| {status} | {meaning} |")), "{status}");
+        }
+    }
 
     /// The documentation lists these exit statuses.
     #[test]

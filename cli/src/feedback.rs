@@ -4,8 +4,10 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use tidings_core::feedback::{self, Draft, FeedbackList, FeedbackPage, FeedbackState};
+use tidings_core::lookup::Kind;
 
 use crate::failure::Failure;
+use crate::ids;
 use crate::output::{Page, Style, local, stream_pages, zone};
 use crate::session::{Session, unknown};
 
@@ -46,11 +48,15 @@ pub(crate) fn run(session: &Session, command: &Feedback) -> Result<ExitCode, Fai
     match command {
         Feedback::Send { kind, notice, text } => {
             let draft = Draft { kind: kind.clone(), post: Some(text.clone()) };
-            session.acting_member()?.send_feedback(notice.as_deref(), &draft)?;
+            let service = session.acting_member()?;
+            let notice =
+                notice.as_deref().map(|notice| ids::whole(session, Kind::Notice, notice)).transpose()?;
+            service.send_feedback(notice.as_deref(), &draft)?;
             out.answer(&(), |page| page.line("The feedback is sent."))
         }
         Feedback::List { all } => list(session, *all),
         Feedback::Done { id, undo } => {
+            let id = &ids::whole(session, Kind::Feedback, id)?;
             let state = if *undo { FeedbackState::Open } else { FeedbackState::Done };
             let set = service.set_feedback(id, state);
             set.map_err(|error| unknown(error, "feedback", id))?;

@@ -7,6 +7,7 @@ use tidings_core::account::key::{self, Draft, Scope};
 use tidings_core::clock::{DAY_MS, Timestamp};
 
 use crate::failure::Failure;
+use crate::ids;
 use crate::output::{Column, Table, dated, local};
 use crate::session::{Session, unknown};
 
@@ -88,6 +89,10 @@ pub(crate) fn run(session: &Session, command: &Key) -> Result<ExitCode, Failure>
         }
         Key::List => list(session),
         Key::Revoke { key } => {
+            let key = &ids::of_named("key", key, || {
+                let keys = service.keys()?.keys;
+                Ok(keys.into_iter().map(|key| (key.id, key.name)).collect())
+            })?;
             service.revoke_key(key).map_err(|error| unknown(error, "key", key))?;
             out.answer(&(), |page| page.line(format!("The key {key} is revoked.")))
         }

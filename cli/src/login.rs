@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use tidings_access::{Address, Error, Server, SignedIn, expiry};
+use tidings_access::{Address, Error, Server, Service, SignedIn, expiry};
 use tidings_core::account::SignIn;
 use tidings_core::clock::Timestamp;
 use tidings_core::error::Code;
@@ -48,6 +48,9 @@ pub(crate) struct Logout {
     /// Sign out of every server
     #[arg(long)]
     all: bool,
+    /// End every session of the member on the server, also on other devices
+    #[arg(long, conflicts_with = "all")]
+    everywhere: bool,
 }
 
 /// The answer of `tidings login`.
@@ -263,10 +266,15 @@ pub(crate) fn log_out(global: &Global, args: &Logout) -> Result<ExitCode, Failur
     let mut lines = Vec::new();
     let mut notes = Vec::new();
     for (name, profile) in chosen {
-        notes.extend(end(&store, name, profile)?);
+        if args.everywhere {
+            end_everywhere(&store, name, profile)?;
+        } else {
+            notes.extend(end(&store, name, profile)?);
+        }
         store.lock()?.sign_out(name)?;
         let (who, server) = (profile.who(), &profile.server);
         lines.push(match profile.member {
+            Some(_) if args.everywhere => format!("{who} is signed out at {server}, on every device."),
             Some(_) => format!("{who} is signed out at {server}."),
             None => format!("The API key of {server} is removed here."),
         });
@@ -307,6 +315,20 @@ fn chosen<'a>(global: &Global, profiles: &'a Profiles) -> Result<(&'a str, &'a P
         [(name, profile)] => Ok((name, profile)),
         ref found => Err(several(&found.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>())),
     }
+}
+
+/// Ends every session of the member of a sign-in. On a failure the sign-in stays, so that the command can be run again.
+///
+/// # Errors
+/// A usage failure for an API key or a profile that is signed out; when the secret cannot be read; when the server refuses or
+/// does not answer.
+fn end_everywhere(store: &Store, name: &str, profile: &Profile) -> Result<(), Failure> {
+    let Some(member) = &profile.member else {
+        return Err(Failure::usage("an API key has no sessions: leave --everywhere out"));
+    };
+    let token = store.secret(name, profile)?;
+    let server = Server::new(profile.server.clone(), Some(token), Some(member));
+    Ok(Service::on_server(server).sign_out(member, None)?)
 }
 
 /// Ends a sign-in on its server. Returns what is left to do, if the server accepts the secret afterwards.

@@ -15,6 +15,7 @@ mod backup;
 mod bench;
 mod blacklist;
 mod check;
+mod complete;
 mod config;
 mod credentials;
 mod database;
@@ -24,7 +25,10 @@ mod export;
 mod failure;
 mod feed;
 mod feedback;
+mod front;
 mod global;
+mod help;
+mod ids;
 mod init;
 mod input;
 mod interrupt;
@@ -94,8 +98,10 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Tui(screens) => tui::run(global, &screens),
         Command::Init(args) => init::run(&Session::create(global)?, &args),
         Command::Demo(args) => demo::run(&Session::create(global)?, &args),
-        Command::Member(command @ Member::Import { .. }) => member::run(&Session::create(global)?, &command),
-        Command::Member(command) => member::run(&Session::open(global)?, &command),
+        Command::Member(command @ Member::Import { .. }) => {
+            member::run(&Session::create(global)?, global, &command)
+        }
+        Command::Member(command) => member::run(&Session::open(global)?, global, &command),
         Command::Admin(command) => admin::run(&Session::open(global)?, &command),
         Command::Blacklist(command) => blacklist::run(&Session::open(global)?, &command),
         Command::Key(command) => key::run(&Session::open(global)?, &command),
@@ -106,6 +112,7 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Post(command @ Post::Import { .. }) => post::run(&Session::create(global)?, &command),
         Command::Post(command) => post::run(&Session::open(global)?, &command),
         Command::Act(command) => act::run(&Session::create(global)?, &command),
+        Command::Front(command) => front::run(&Session::open(global)?, &command),
         Command::Feed(command) => feed::run(&Session::open(global)?, &command),
         Command::Search(command) => search::run(&Session::open(global)?, &command),
         Command::Analysis(command) => analysis::run(&Session::open(global)?, &command),
@@ -119,6 +126,7 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Check(args) => check::run(global, &args),
         Command::Config(settings) => config::run(global, *settings),
         Command::Completions(args) => describe::completions(&args, Cli::command()),
+        Command::Complete(args) => complete::run(&args),
         Command::Man(args) => describe::man(global, &args, Cli::command()),
         Command::Openapi => describe::openapi(global),
         Command::Login(args) => login::run(global, &args),

@@ -9,11 +9,13 @@ use tidings_tui::number::number;
 
 use crate::export;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::password::{self, Password};
 use crate::progress::Watch;
 use crate::session::{Session, unknown};
 use crate::whole_file::Readers;
 
+mod change_password;
 mod list;
 mod sessions;
 mod show;
@@ -80,8 +82,12 @@ pub(crate) enum Member {
         #[arg(value_parser = clap::value_parser!(i64).range(0..=1))]
         auto_login: i64,
     },
-    /// Set a member's password and sign the member out everywhere
-    #[command(after_help = "Example: tidings member password ann")]
+    /// Set a member's password and sign the member out everywhere; members change their own with the current one
+    #[command(
+        after_help = "Members, who are named with --as, are asked for their current password first. With --password-stdin or\n\
+                      --password-file it is the first line, and the new password is the second.\n\n\
+                      Examples:\n  tidings member password ann\n  tidings --as ann member password ann"
+    )]
     Password(Credentials),
     /// Show where a member is signed in, the device that was used last first
     #[command(after_help = "Example: tidings member sessions ann")]
@@ -161,11 +167,11 @@ pub(crate) struct Credentials {
     password: Password,
 }
 
-pub(crate) fn run(session: &Session, command: &Member) -> Result<ExitCode, Failure> {
+pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
     match command {
         Member::SignUp { id, nickname, password } => {
-            let pw = password::new(password)?.to_string();
+            let pw = password::new(password, service.password_rule().as_deref())?.to_string();
             let form = SignUp { id: id.clone(), pw_check: pw.clone(), pw, nickname: nickname.clone() };
             let token = service.sign_up(&form)?;
             out.answer(&token, |page| page.line(&token.access_token))
@@ -197,7 +203,7 @@ pub(crate) fn run(session: &Session, command: &Member) -> Result<ExitCode, Failu
             let state = ["off", "on"][usize::from(*auto_login == 1)];
             out.answer(&(), |page| page.line(format!("The auto-login of {id} is {state}.")))
         }
-        Member::Password(Credentials { id, password }) => give_password(session, id, password),
+        Member::Password(Credentials { id, password }) => change_password::run(session, global, id, password),
         Member::Sessions { id } => sessions::list(session, id),
         Member::SignOut { id, session: of } => sessions::sign_out(session, id, of.as_deref()),
         Member::ResetOtp { id } => {
@@ -231,16 +237,6 @@ fn export_data(session: &Session, id: &str, file: &Path) -> Result<ExitCode, Fai
             page.line(format!("The data of {id} is exported: {} entries", number(exported.entries)));
         },
     )
-}
-
-fn give_password(session: &Session, id: &str, password: &Password) -> Result<ExitCode, Failure> {
-    session.service.check_admin()?;
-    // An unknown member is reported before the command asks for a password.
-    let id = session.member(id)?;
-    session.service.set_password(&id, &password::new(password)?)?;
-    session
-        .out
-        .answer(&(), |page| page.line(format!("{id} has a new password and is signed out everywhere.")))
 }
 
 fn remove(session: &Session, id: &str, yes: bool) -> Result<ExitCode, Failure> {

@@ -1,12 +1,15 @@
 //! `tidings notice`: the administrators' announcements.
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use tidings_core::Error;
+use tidings_core::lookup::Kind;
 use tidings_core::notice::{self, Visibility};
 
 use crate::failure::Failure;
+use crate::ids;
 use crate::input::Text;
 use crate::session::{Session, unknown};
 
@@ -19,22 +22,12 @@ use fields::Placing;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Notice {
-    /// Publish a notice
+    /// Publish a notice; without a text, in $VISUAL or $EDITOR
     #[command(after_help = "Examples:\n  tidings notice add --title Library --post \"Open until ten.\"\n  \
                       tidings notice add --title Library --post-file - --hidden < library.txt\n  \
-                      tidings notice add --title Exams --post \"In hall 1.\" --from 2026-12-01 --until 2026-12-20")]
-    Add {
-        /// The title, one line of up to 200 characters
-        #[arg(long, value_name = "T", allow_hyphen_values = true)]
-        title: String,
-        #[command(flatten)]
-        post: Text,
-        /// Show it to administrators only
-        #[arg(long)]
-        hidden: bool,
-        #[command(flatten)]
-        placing: Placing,
-    },
+                      tidings notice add --title Exams --post \"In hall 1.\" --from 2026-12-01 --until 2026-12-20\n  \
+                      EDITOR=nano tidings notice add --hidden")]
+    Add(Add),
     /// List the notices: pinned ones first, then the newest first
     #[command(
         after_help = "Examples:\n  tidings notice list --all\n  tidings notice list --topic Library --details"
@@ -65,6 +58,20 @@ pub(crate) enum Notice {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Add {
+    /// The title, one line of up to 200 characters
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    title: Option<String>,
+    #[command(flatten)]
+    post: Text,
+    /// Show it to administrators only
+    #[arg(long)]
+    hidden: bool,
+    #[command(flatten)]
+    placing: Placing,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Edit {
     /// The notice
     id: String,
@@ -83,26 +90,14 @@ pub(crate) struct Edit {
 pub(crate) fn run(session: &Session, command: &Notice) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
     match command {
-        Notice::Add { title, post, hidden, placing } => {
-            let post = post.read()?;
-            if post.is_none() {
-                return Err(Failure::usage("a notice has a text: give it with --post or --post-file"));
-            }
-            let draft = notice::Draft {
-                title: Some(title.clone()),
-                post,
-                activation: hidden.then_some(Visibility::Hidden.activation()),
-                ..placing.draft()
-            };
-            let inserted = service.insert_notice(&draft)?;
-            out.answer(&inserted, |page| page.line(inserted.id.to_string()))
-        }
+        Notice::Add(add) => add.run(session),
         Notice::List(list) => list.run(session),
         Notice::Show(show) => show.run(session),
         Notice::Reads(reads) => reads.run(session),
         Notice::Draft(command) => draft::run(session, command),
         Notice::Edit(edit) => edit.run(session),
         Notice::Remove { id, yes } => {
+            let id = &whole(session, id)?;
             let notice = find(session, id)?;
             session.confirm(*yes, &format!("remove the notice \"{}\"", notice.title))?;
             service.remove_notice(id).map_err(|error| unknown(error, "notice", id))?;
@@ -111,10 +106,36 @@ pub(crate) fn run(session: &Session, command: &Notice) -> Result<ExitCode, Failu
     }
 }
 
+impl Add {
+    fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
+        let Session { service, out } = session;
+        let draft = notice::Draft {
+            title: self.title.clone(),
+            post: self.post.read()?,
+            activation: self.hidden.then_some(Visibility::Hidden.activation()),
+            ..self.placing.draft()
+        };
+        if draft.post.is_none() && editor::is_possible(session) {
+            // A command that would be refused must not open the editor.
+            service.check_admin()?;
+            return editor::write(session, draft);
+        }
+        if draft.title.is_none() {
+            return Err(Failure::usage("a notice has a title: give it with --title"));
+        }
+        if draft.post.is_none() {
+            return Err(Failure::usage("a notice has a text: give it with --post or --post-file"));
+        }
+        let inserted = service.insert_notice(&draft)?;
+        out.answer(&inserted, |page| page.line(inserted.id.to_string()))
+    }
+}
+
 impl Edit {
     fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
         let Session { service, out } = session;
-        let Self { id, title, activation, placing, .. } = self;
+        let Self { title, activation, placing, .. } = self;
+        let id = &whole(session, &self.id)?;
         let (title, post) = (title.clone(), self.post.read()?);
         let draft = notice::Draft { title, post, activation: *activation, ..placing.draft() };
         if draft != notice::Draft::default() {
@@ -124,6 +145,11 @@ impl Edit {
         // A command that would be refused must not open the editor.
         editor::edit(session, &find(session, id)?)
     }
+}
+
+/// Returns the id of the notice that `given` begins.
+fn whole<'a>(session: &Session, given: &'a str) -> Result<Cow<'a, str>, Failure> {
+    ids::whole(session, Kind::Notice, given)
 }
 
 /// Returns a notice for an administrator to edit, without counting a view.

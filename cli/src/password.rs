@@ -1,7 +1,7 @@
 //! Passwords for commands: from a prompt without echo, from standard input or from a file.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, ErrorKind, IsTerminal as _, Read, Write as _};
+use std::io::{self, BufRead, BufReader, ErrorKind, IsTerminal as _, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use clap::Args;
 use zeroize::Zeroizing;
 
 use crate::failure::{Failure, INTERRUPTED};
+use crate::output::note;
 
 /// The source of a password when the command cannot ask. No argument takes a password, because other users can read
 /// the arguments of a process.
@@ -33,16 +34,34 @@ pub(crate) fn present(args: &Password) -> Result<Zeroizing<String>, Failure> {
 
 /// Reads an API key from standard input or from a file, or asks for it.
 pub(crate) fn key(file: Option<&Path>) -> Result<Zeroizing<String>, Failure> {
-    read(file.is_none(), file, "the API key")?.map_or_else(|| prompt("API key: "), Ok)
+    read(file.is_none(), file, "the API key", first_line)?.map_or_else(|| prompt("API key: "), Ok)
 }
 
-/// Reads a new password from the source in `args`, or asks for it twice.
-pub(crate) fn new(args: &Password) -> Result<Zeroizing<String>, Failure> {
-    if let Some(password) = given(args)? {
-        return Ok(password);
+/// Reads a new password from the source in `args`, or asks for it twice. Before it asks, it says the rule of passwords, if it
+/// is known.
+pub(crate) fn new(args: &Password, rule: Option<&str>) -> Result<Zeroizing<String>, Failure> {
+    given(args)?.map_or_else(|| chosen(["Password: ", "Password again: "], rule), Ok)
+}
+
+/// Reads the current password and a new one: the first two lines of standard input, or of the file in `args`; or asks for
+/// them, as [`new`] does.
+pub(crate) fn change(args: &Password, rule: Option<&str>) -> Result<[Zeroizing<String>; 2], Failure> {
+    if let Some(lines) = read(args.password_stdin, args.password_file.as_deref(), "the passwords", lines)? {
+        return lines.ok_or_else(|| {
+            Failure::usage("write the current password on the first line, and the new one on the second")
+        });
     }
-    let password = prompt("Password: ")?;
-    if *prompt("Password again: ")? == *password {
+    let current = prompt("Current password: ")?;
+    Ok([current, chosen(["New password: ", "New password again: "], rule)?])
+}
+
+/// Asks for a new password twice, after saying its rule.
+fn chosen(prompts: [&str; 2], rule: Option<&str>) -> Result<Zeroizing<String>, Failure> {
+    if let Some(rule) = rule.filter(|_| std::io::stdin().is_terminal()) {
+        note(rule);
+    }
+    let password = prompt(prompts[0])?;
+    if *prompt(prompts[1])? == *password {
         return Ok(password);
     }
     Err(Failure::usage("the passwords differ"))
@@ -50,22 +69,31 @@ pub(crate) fn new(args: &Password) -> Result<Zeroizing<String>, Failure> {
 
 /// Reads the password from the source in `args`, if they name one.
 fn given(args: &Password) -> Result<Option<Zeroizing<String>>, Failure> {
-    read(args.password_stdin, args.password_file.as_deref(), "the password")
+    read(args.password_stdin, args.password_file.as_deref(), "the password", first_line)
 }
 
-/// Reads a secret from its source, if there is one that is not a terminal; `what` is its name.
-fn read(stdin: bool, file: Option<&Path>, what: &str) -> Result<Option<Zeroizing<String>>, Failure> {
+/// Takes secrets from their source, if there is one that is not a terminal; `what` is their name.
+fn read<T>(
+    stdin: bool,
+    file: Option<&Path>,
+    what: &str,
+    take: impl FnOnce(&mut dyn BufRead) -> io::Result<T>,
+) -> Result<Option<T>, Failure> {
+    let of = |input: &mut dyn Read, name: &str| {
+        let taken = take(&mut BufReader::new(input.take(BYTES_MAX)));
+        taken.map(Some).map_err(|e| Failure::system(format!("cannot read {what} from {name}: {e}")))
+    };
     if stdin {
         if std::io::stdin().is_terminal() {
             // On a terminal it would be visible, so the command asks for it.
             return Ok(None);
         }
-        return first_line(std::io::stdin().lock(), what, "standard input").map(Some);
+        return of(&mut io::stdin().lock(), "standard input");
     }
     let Some(path) = file else { return Ok(None) };
     let name = path.display().to_string();
-    let file = File::open(path).map_err(|e| Failure::system(format!("cannot read {name}: {e}")))?;
-    first_line(file, what, &name).map(Some)
+    let mut file = File::open(path).map_err(|e| Failure::system(format!("cannot read {name}: {e}")))?;
+    of(&mut file, &name)
 }
 
 /// Asks for a password without showing it.
@@ -156,11 +184,18 @@ pub(crate) fn ask(prompt: &str) -> Result<Option<String>, Failure> {
     Ok((!line.is_empty()).then(|| line.to_owned()))
 }
 
-fn first_line(input: impl Read, what: &str, name: &str) -> Result<Zeroizing<String>, Failure> {
+fn first_line(input: &mut dyn BufRead) -> io::Result<Zeroizing<String>> {
     let mut line = Zeroizing::new(String::new());
-    let read = BufReader::new(input.take(BYTES_MAX)).read_line(&mut line);
-    read.map_err(|e| Failure::system(format!("cannot read {what} from {name}: {e}")))?;
+    input.read_line(&mut line)?;
     let end = line.trim_end_matches(['\r', '\n']).len();
     line.truncate(end);
     Ok(line)
+}
+
+/// Reads two lines; `None` if there is no second one.
+fn lines(input: &mut dyn BufRead) -> io::Result<Option<[Zeroizing<String>; 2]>> {
+    let first = first_line(input)?;
+    let has_second = !input.fill_buf()?.is_empty();
+    let second = first_line(input)?;
+    Ok(has_second.then_some([first, second]))
 }

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use tidings_core::lookup::Kind;
 use tidings_tui::number::number;
 
 use crate::export;
 use crate::failure::Failure;
+use crate::ids;
 use crate::session::{Session, unknown};
 use crate::whole_file::Readers;
 
@@ -57,6 +59,9 @@ pub(crate) enum Post {
         after_help = "Examples:\n  tidings post list --topic Rust\n  tidings post list --ndjson | jq .url"
     )]
     List(show::ListOptions),
+    /// List the categories, which are the topics of posts, the one with the most posts first
+    #[command(after_help = "Example: tidings post categories")]
+    Categories,
     /// Show a whole post
     #[command(after_help = "Example: tidings post show 6560c1a2ffeeddccbbaa0001")]
     Show {
@@ -107,12 +112,14 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
         let id = id.to_owned();
         move |error| unknown(error, "post", &id)
     };
+    let whole = |id| ids::whole(session, Kind::Post, id);
     match command {
         Post::Add(fields) => {
             let inserted = service.insert_post(&fields.whole_draft()?)?;
             out.answer(&inserted, |page| page.line(inserted.id.to_string()))
         }
         Post::Edit { id, fields } => {
+            let id = &whole(id)?;
             service.update_post(id, &fields.draft()?).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is changed."))
         }
@@ -125,33 +132,44 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
             |page, exported| page.line(format!("{} posts exported", number(exported.posts))),
         ),
         Post::List(options) => show::list(session, options),
-        Post::Show { id } => show::one(session, id),
+        Post::Categories => show::categories(session),
+        Post::Show { id } => show::one(session, &whole(id)?),
         Post::Remove { id, yes } => {
             // The command asks only if the caller may remove the post.
             service.check_admin()?;
+            let id = &whole(id)?;
             let found = service.post(id).map_err(missing(id))?;
             session.confirm(*yes, &format!("remove the post \"{}\"", found.post.shown.title))?;
             service.remove_post(id).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is removed."))
         }
         Post::View { id } => {
+            let id = &whole(id)?;
             service.view_post(id).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The view is counted."))
         }
         Post::Like { id } => {
-            session.acting_member()?.like_post(id).map_err(missing(id))?;
+            let service = session.acting_member()?;
+            let id = &whole(id)?;
+            service.like_post(id).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is liked."))
         }
         Post::Unlike { id } => {
-            session.acting_member()?.unlike_post(id).map_err(missing(id))?;
+            let service = session.acting_member()?;
+            let id = &whole(id)?;
+            service.unlike_post(id).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The like is taken back."))
         }
         Post::Hide { id, undo: false } => {
-            session.acting_member()?.hide_post(id).map_err(missing(id))?;
+            let service = session.acting_member()?;
+            let id = &whole(id)?;
+            service.hide_post(id).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is hidden from the recommended feed."))
         }
         Post::Hide { id, undo: true } => {
-            session.acting_member()?.unhide_post(id).map_err(missing(id))?;
+            let service = session.acting_member()?;
+            let id = &whole(id)?;
+            service.unhide_post(id).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is not hidden."))
         }
     }

@@ -27,6 +27,12 @@ pub(crate) enum Search {
         #[arg(long)]
         snippets: bool,
     },
+    /// Search web sites whose posts match, most matches first; nothing is recorded
+    #[command(after_help = "Example: tidings search sites \"borrow checker\"")]
+    Sites {
+        /// The search, 1 to 200 characters
+        text: String,
+    },
     /// Record a search by a member or a guest
     #[command(after_help = "Example: tidings --as ann search log \"borrow checker\"")]
     Log {
@@ -59,6 +65,7 @@ pub(crate) fn run(session: &Session, command: &Search) -> Result<ExitCode, Failu
         Search::Run { text, category, limit, snippets } => {
             find(session, text, category.as_deref(), *limit, *snippets)
         }
+        Search::Sites { text } => sites(session, text),
         Search::Log { text } => {
             session.service.log_search(text)?;
             session.out.answer(&(), |page| page.line("The search is recorded."))
@@ -99,6 +106,21 @@ fn find(
                 page.indented(&marked(snippet));
             }
         }
+    })
+}
+
+fn sites(session: &Session, text: &str) -> Result<ExitCode, Failure> {
+    let found = session.service.search_sites(text)?;
+    session.out.list(&found, &found.search_result, |page| {
+        let mut table = Table::new([
+            Column::text("Site"),
+            Column::text("Best match"),
+            Column::text("Address").optional(),
+        ]);
+        for site in &found.search_result {
+            table.row([site.title.clone(), site.post.clone(), site.url.clone()]);
+        }
+        page.table(&table, "No site was found.");
     })
 }
 

@@ -43,7 +43,7 @@ mod tests;
 pub(crate) mod trends;
 pub(crate) mod visitor;
 
-pub use browse::{LogFilter, LogPage, LogPlace, browse};
+pub use browse::{InvalidStatus, LogFilter, LogPage, LogPlace, StatusFilter, browse};
 pub use live::{DayVisitors, Live, MONTH_DAYS, Sums, TodayCounts, live};
 pub(crate) use live::{today, today_counts};
 pub use log::Operation;

@@ -9,6 +9,7 @@ use crate::clock::Timestamp;
 use crate::config::Bounds;
 use crate::error::{Code, Error, Outcome, Problem, Result};
 use crate::id::ObjectId;
+use crate::lookup::{self, FoundId, IdRange};
 use crate::notice;
 use crate::outbox::{self, Event};
 use crate::scope::Scope;
@@ -182,6 +183,19 @@ pub fn page(tidings: &Tidings, caller: &Caller, query: &FeedbackQuery) -> Result
         feedback.truncate(most);
         let next = feedback.last().filter(|_| more).map(|last| last.id.clone());
         Ok(FeedbackPage { feedback, next })
+    })
+}
+
+/// Returns the feedback whose ids are in a range.
+///
+/// # Errors
+/// `bad token`, `Not admin`.
+pub(crate) fn with_ids(tidings: &Tidings, caller: &Caller, range: &IdRange) -> Result<Vec<FoundId>> {
+    let identity = caller.identify(tidings);
+    tidings.store().read(|tx| {
+        let _ = identity.admin(tx, Scope::Feedback)?;
+        let sql = "SELECT id, post FROM feedback WHERE id >= $1 AND id <= $2 ORDER BY id LIMIT $3";
+        Ok(lookup::rows(tx, sql, range)?)
     })
 }
 

@@ -102,6 +102,7 @@
 //! | [`feedback`] | messages from members to the administrators |
 //! | [`webhook`] | other systems that are told about notices and feedback |
 //! | [`post`] | posts, their import, views and likes |
+//! | [`lookup`] | posts, notices and feedback by the beginning of their ids |
 //! | [`search`] | search over posts, search records |
 //! | [`newsfeed`] | the popular, topic and recommended feeds |
 //! | [`act`] | the import of members' acts from another system |
@@ -133,6 +134,7 @@
 //! The modules above use the store, [`location`], [`clock`], [`id`], [`error`], [`config`], [`import`], [`stats`],
 //! [`changes`], [`fair`] and [`answer`].
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -168,6 +170,7 @@ pub mod import;
 mod keyed;
 mod lease;
 pub mod location;
+pub mod lookup;
 pub mod main_info;
 pub mod newsfeed;
 pub mod notice;
@@ -298,6 +301,17 @@ impl Tidings {
     /// Returns the time and the surface of a call that begins now.
     pub(crate) fn origin(&self) -> trail::Origin {
         trail::Origin { at: self.now(), surface: self.1, operator: self.0.operator.clone() }
+    }
+
+    /// Returns whether opening the database neither creates nor updates anything: it is an SQLite file whose schema is the one
+    /// of this program. Programs that must not change a database ask this first, such as the completion of a shell.
+    pub fn is_up_to_date(location: &Location) -> bool {
+        let head = || {
+            let mut head = [0; 72];
+            std::fs::File::open(location.file()?).ok()?.read_exact(&mut head).ok()?;
+            store::schema_of_head(&head)
+        };
+        head() == Some(SCHEMA_VERSION)
     }
 
     /// Returns the settings in force.

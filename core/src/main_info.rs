@@ -1,6 +1,6 @@
 //! The two lines that an app shows on its front page.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Tidings;
 use crate::account::Caller;
@@ -15,7 +15,7 @@ use crate::trail::{Action, Entry};
 pub const LINE: Bounds = Bounds { min: 0, max: 50 };
 
 /// The two lines; each is `""` until an administrator has written it.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MainInfo {
     /// The first and the second line.

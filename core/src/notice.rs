@@ -19,6 +19,7 @@ use crate::clock::Timestamp;
 use crate::config::Bounds;
 use crate::error::{Error, Outcome, Result};
 use crate::id::ObjectId;
+use crate::lookup::{FoundId, IdRange};
 use crate::scope::Scope;
 use crate::store::{Isolation, Topic, Tx};
 use crate::trail::{Action, Entry};
@@ -322,6 +323,12 @@ fn find_and_view(tidings: &Tidings, caller: &Caller, id: &str, html: bool) -> Re
     let mut answer = view(tidings, &snapshot, found)?;
     answer.notice_list.html = found.filter(|_| html).map(CachedNotice::html);
     Ok(answer)
+}
+
+/// Returns the notices that the caller sees now whose ids are in a range.
+pub(crate) fn with_ids(tidings: &Tidings, caller: &Caller, range: &IdRange) -> Result<Vec<FoundId>> {
+    let (snapshot, now) = (snapshot(tidings)?, tidings.now());
+    read_as(tidings, caller, |reader| snapshot.with_ids(reader, range, now))
 }
 
 /// Does the same as [`get`] for a guest, or returns `None` if the notices are not in memory or are out of date. Never

@@ -17,6 +17,7 @@ use crate::answer::Inserted;
 use crate::clock::Timestamp;
 use crate::error::{Error, Pending, Result};
 use crate::id::ObjectId;
+use crate::lookup::{self, FoundId, IdRange};
 use crate::profile::JsonList;
 use crate::scope::Scope;
 use crate::store::{Isolation, Row, StoreError, Tx};
@@ -124,7 +125,7 @@ pub struct GetPost {
 }
 
 /// A category and the number of its posts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Category {
     /// The name of the category: the topic that its posts have.
@@ -134,7 +135,7 @@ pub struct Category {
 }
 
 /// The answer to listing the categories.
-#[derive(Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Categories {
     /// The categories with posts, ordered by the number of posts, greatest first, then by name.
@@ -226,6 +227,12 @@ fn changed(tidings: &Tidings) {
 pub fn get(tidings: &Tidings, id: &str) -> Result<GetPost> {
     let id = known(ObjectId::parse(id))?;
     tidings.store().read(|tx| sql::get(tx, &id))
+}
+
+/// Returns the posts whose ids are in a range.
+pub(crate) fn with_ids(tidings: &Tidings, range: &IdRange) -> Result<Vec<FoundId>> {
+    let sql = "SELECT id, title FROM post WHERE id >= $1 AND id <= $2 ORDER BY id LIMIT $3";
+    Ok(tidings.store().read(|tx| lookup::rows(tx, sql, range))?)
 }
 
 /// Returns the categories.

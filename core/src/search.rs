@@ -64,7 +64,7 @@ pub struct SearchResult {
 }
 
 /// A web site with posts that a search found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Domain {
     /// The host of the site.
@@ -76,13 +76,13 @@ pub struct Domain {
 }
 
 /// The answer to a search for sites.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Domains {
     /// The sites, at most 50, the one with the most matches first.
     pub search_result: Vec<Domain>,
     /// If a page was asked for: the text that continues the search; `null` on the last page.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub next: Option<Option<String>>,
 }

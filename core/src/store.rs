@@ -117,7 +117,7 @@ pub(crate) use moment::{Latest, Moment};
 pub(crate) use pending::Pending;
 pub use pending::PendingFuture;
 pub use sqlite::SCHEMA_VERSION;
-pub(crate) use sqlite::{copy, is_head_of_ours};
+pub(crate) use sqlite::{copy, is_head_of_ours, schema_of_head};
 pub(crate) use topic::{Topic, complete_version_in, last_change_in, version_in, versions_in};
 pub(crate) use tx::{Tx, row_each, run_each};
 pub(crate) use value::{Arg, FromValue, Row, Value};

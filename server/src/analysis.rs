@@ -153,6 +153,8 @@ pub(crate) struct LogParameters {
     result: Option<String>,
     /// Lines whose path contains this text.
     path: Option<String>,
+    /// Lines with this status, such as `404`, or with one of a class, such as `4xx`.
+    status: Option<String>,
     /// Lines at this time or later, RFC 3339.
     since: Option<String>,
     /// Lines before this time, RFC 3339.
@@ -176,8 +178,8 @@ pub(crate) struct LogParameters {
     responses((status = 200, body = docs::Success<LogLines>), docs::Administrators, docs::Missing),
 )]
 pub(crate) async fn get_log(call: Call) -> Answer {
-    let LogParameters { member, result, path, since, until, before, limit } = call.parameters()?;
-    let query = LogQuery { member, result, path, since, until, before, limit };
+    let LogParameters { member, result, path, status, since, until, before, limit } = call.parameters()?;
+    let query = LogQuery { member, result, path, status, since, until, before, limit };
     call.query(move |tidings, caller| analysis::log_page(tidings, caller, &query)).await
 }
 

@@ -34,8 +34,8 @@ use crate::syndication::Documents;
 use crate::upload::Upload;
 use crate::{
     account, admin, analysis, audit, client, data, docs, download, events, feedback, health, home, import,
-    key, main_info, members, newsfeed, notice, otp, post, profile, report, request, search, sessions, target,
-    webhook, weights, words,
+    key, lookup, main_info, members, newsfeed, notice, otp, post, profile, report, request, search, sessions,
+    target, webhook, weights, words,
 };
 
 /// The state that all requests share.
@@ -254,6 +254,7 @@ pub(crate) fn operations(config: &Config) -> Vec<Route> {
         otp::routes(),
         admin::routes(),
         key::routes(),
+        lookup::routes(),
         webhook::routes(),
         members::routes(),
         import::routes(),

@@ -15,8 +15,8 @@ use crate::reply::{self, Answer};
 use crate::request::Call;
 use crate::route::Route;
 use crate::{
-    account, admin, analysis, audit, data, events, feedback, health, home, import, key, main_info, members,
-    newsfeed, notice, otp, post, profile, report, search, sessions, webhook, weights, words,
+    account, admin, analysis, audit, data, events, feedback, health, home, import, key, lookup, main_info,
+    members, newsfeed, notice, otp, post, profile, report, search, sessions, webhook, weights, words,
 };
 
 mod caching;
@@ -139,6 +139,7 @@ const NESTED: &str = "pin_feed_weights";
         post::update_post,
         post::remove_post,
         post::import_posts,
+        lookup::find_ids,
         search::search_logging,
         search::priority_search,
         search::category_search,

@@ -89,6 +89,7 @@ mod key;
 mod lane;
 mod limit;
 mod listen;
+mod lookup;
 mod main_info;
 mod members;
 mod metrics;

@@ -10,6 +10,7 @@ use std::path::Path;
 use serde_json::Value;
 use tidings_tests::{command, only_on_sqlite, run};
 
+use crate::cli::describe::commands as commands_of;
 use page::{Page, code_spans, pages, root, table_rows};
 use shell::Shell;
 
@@ -163,17 +164,12 @@ fn printed(args: &[&str]) -> String {
 fn collect_commands(path: &mut Vec<String>, commands: &mut BTreeSet<String>) {
     let words: Vec<&str> = path.iter().map(String::as_str).chain(["--help"]).collect();
     let help = printed(&words);
-    let Some((_, list)) = help.split_once("\nCommands:\n") else {
+    let inner = commands_of(&help);
+    if inner.is_empty() {
         commands.insert(path.join(" "));
-        return;
-    };
-    // The second line of a description is indented further than a name.
-    let names = list.lines().take_while(|line| !line.is_empty()).filter_map(|line| {
-        let name = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '))?;
-        name.split(' ').next()
-    });
-    for name in names.filter(|name| *name != "help") {
-        path.push(name.to_owned());
+    }
+    for name in inner {
+        path.push(name);
         collect_commands(path, commands);
         path.pop();
     }

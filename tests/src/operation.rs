@@ -194,6 +194,7 @@ pub const OPERATIONS: &[Operation] = &[
     get("/get_posts", Anyone),
     get("/export_posts", Administrators),
     // Search.
+    get("/find_ids/{kind}/{prefix}", Anyone),
     post("/search_logging", Anyone, r#"{"search": "word"}"#),
     post("/priority_search/{num}", Anyone, r#"{"search": "word"}"#),
     post("/category_search/{category_name}/{num}", Anyone, r#"{"search": "word"}"#),

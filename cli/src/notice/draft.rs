@@ -1,5 +1,6 @@
 //! `tidings notice draft`: notices that administrators prepare.
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -9,6 +10,7 @@ use tidings_core::notice::{self, SavedDraft};
 
 use super::fields::Placing;
 use crate::failure::Failure;
+use crate::ids;
 use crate::input::Text;
 use crate::output::{Column, Table, dated, local};
 use crate::session::{Session, unknown};
@@ -78,14 +80,16 @@ pub(super) fn run(session: &Session, command: &Draft) -> Result<ExitCode, Failur
     match command {
         Draft::Save(save) => save.run(session),
         Draft::List => list(session),
-        Draft::Show { id } => show(session, id),
+        Draft::Show { id } => show(session, &whole(session, id)?),
         Draft::Remove { id, yes } => {
+            let id = &whole(session, id)?;
             let draft = find(session, id)?;
             session.confirm(*yes, &format!("remove the draft \"{}\"", title(&draft)))?;
             service.remove_draft(id).map_err(|error| unknown(error, "notice draft", id))?;
             out.answer(&(), |page| page.line("The draft is removed."))
         }
         Draft::Publish { id } => {
+            let id = &whole(session, id)?;
             let published = service.publish_draft(id);
             let published = published.map_err(|error| unknown(error, "notice draft", id))?;
             out.answer(&published, |page| page.line(published.id.to_string()))
@@ -102,7 +106,9 @@ impl Save {
             activation: self.activation,
             ..self.placing.draft()
         };
-        let (draft, notice) = (self.draft.as_deref(), self.notice.as_deref());
+        let draft = self.draft.as_deref().map(|draft| whole(session, draft)).transpose()?;
+        let notice = self.notice.as_deref().map(|notice| super::whole(session, notice)).transpose()?;
+        let (draft, notice) = (draft.as_deref(), notice.as_deref());
         let saved = service.save_draft(draft, notice, &fields)?;
         out.answer(&saved, |page| page.line(saved.id.to_string()))
     }
@@ -163,6 +169,14 @@ fn show(session: &Session, id: &str) -> Result<ExitCode, Failure> {
 /// Returns the title of a draft, which may have none.
 fn title(draft: &SavedDraft) -> &str {
     draft.fields.title.as_deref().unwrap_or("(no title)")
+}
+
+/// Returns the id of the draft that `given` begins.
+fn whole<'a>(session: &Session, given: &'a str) -> Result<Cow<'a, str>, Failure> {
+    ids::of_list("draft", given, || {
+        let drafts = session.service.drafts()?.drafts;
+        Ok(drafts.iter().map(|draft| (draft.id.to_string(), title(draft).to_owned())).collect())
+    })
 }
 
 fn find(session: &Session, id: &str) -> Result<SavedDraft, Failure> {

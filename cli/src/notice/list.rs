@@ -6,6 +6,7 @@ use clap::Args;
 use tidings_core::notice::{Audience, FullNotice, ListQuery, Pin, State};
 use tidings_tui::number::{count, number};
 
+use super::whole;
 use crate::failure::Failure;
 use crate::output::{Column, Style, Table, dated, local, zone};
 use crate::session::{Session, unknown};
@@ -93,8 +94,9 @@ pub(crate) struct Show {
 impl Show {
     pub(super) fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
         let Session { service, out } = session;
-        let notice = service.notice(&self.id, self.html);
-        let notice = notice.map_err(|error| unknown(error, "notice", &self.id))?;
+        let id = whole(session, &self.id)?;
+        let notice = service.notice(&id, self.html);
+        let notice = notice.map_err(|error| unknown(error, "notice", &id))?;
         let all = service.all_full_notices(&ListQuery::default())?;
         out.answer(&notice, |page| {
             let notice = &notice.notice_list;
@@ -131,8 +133,9 @@ pub(crate) struct Reads {
 
 impl Reads {
     pub(super) fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
-        let reads = session.service.notice_reads(&self.id, self.days);
-        let reads = reads.map_err(|error| unknown(error, "notice", &self.id))?;
+        let id = whole(session, &self.id)?;
+        let reads = session.service.notice_reads(&id, self.days);
+        let reads = reads.map_err(|error| unknown(error, "notice", &id))?;
         session.out.list(&reads, &reads.notice_reads, |page| {
             let mut table = Table::new([Column::whole("Day"), Column::number("Reads"), Column::bars()]);
             for day in &reads.notice_reads {

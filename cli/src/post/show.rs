@@ -60,6 +60,17 @@ pub(super) fn list(session: &Session, options: &ListOptions) -> Result<ExitCode,
     })
 }
 
+pub(super) fn categories(session: &Session) -> Result<ExitCode, Failure> {
+    let found = session.service.categories()?;
+    session.out.list(&found, &found.categories, |page| {
+        let mut table = Table::new([Column::text("Category"), Column::number("Posts")]);
+        for category in &found.categories {
+            table.row([category.category_name.clone(), number(category.posts)]);
+        }
+        page.table(&table, "No post has a topic.");
+    })
+}
+
 pub(super) fn one(session: &Session, id: &str) -> Result<ExitCode, Failure> {
     let found = session.service.post(id).map_err(|error| unknown(error, "post", id))?;
     session.out.answer(&found, |page| {

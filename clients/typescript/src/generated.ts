@@ -1853,6 +1853,29 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/find_ids/{kind}/{prefix}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Finds the posts, the notices or the feedback whose ids begin with a prefix
+         * @description At most 20, in the order of their ids. Posts are for everyone, notices for callers who see them, and feedback for
+         *     administrators.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["find_ids"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/search_logging": {
         readonly parameters: {
             readonly query?: never;
@@ -4066,6 +4089,24 @@ export interface components {
              */
             readonly next?: string | null;
         };
+        /** @description A record whose id begins with a prefix. */
+        readonly FoundId: {
+            /**
+             * @description Its id.
+             * @example 6560c1a2ffeeddccbbaa0001
+             */
+            readonly _id: string;
+            /**
+             * @description Its title, or the beginning of the text of feedback: one line of at most 80 characters.
+             * @example Closed on Friday
+             */
+            readonly title: string;
+        };
+        /** @description The answer to [`find`]. */
+        readonly FoundIds: {
+            /** @description At most 20, in the order of their ids. */
+            readonly ids: readonly components["schemas"]["FoundId"][];
+        };
         /** @description Several notices with all fields. Cheap to clone. */
         readonly FullList: {
             /** @description The notices: pinned ones first, then the newest first. */
@@ -6090,6 +6131,17 @@ export interface components {
              * @example 6560c1a2ffeeddccbbaa0001
              */
             readonly next?: string | null;
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_FoundIds: {
+            /** @description At most 20, in the order of their ids. */
+            readonly ids: readonly components["schemas"]["FoundId"][];
         } & {
             /**
              * @description `success`.
@@ -10292,6 +10344,38 @@ export interface operations {
             readonly 503: components["responses"]["Overloaded"];
         };
     };
+    readonly find_ids: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description `post`, `notice` or `feedback` */
+                readonly kind: "post" | "notice" | "feedback";
+                /** @description The beginning of the id, 4 to 24 hex digits */
+                readonly prefix: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_FoundIds"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
     readonly search_logging: {
         readonly parameters: {
             readonly query?: never;
@@ -11001,6 +11085,8 @@ export interface operations {
                 readonly result?: string;
                 /** @description Lines whose path contains this text. */
                 readonly path?: string;
+                /** @description Lines with this status, such as `404`, or with one of a class, such as `4xx`. */
+                readonly status?: string;
                 /** @description Lines at this time or later, RFC 3339. */
                 readonly since?: string;
                 /** @description Lines before this time, RFC 3339. */

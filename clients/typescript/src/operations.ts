@@ -91,6 +91,7 @@ export const OPERATIONS = {
     updatePost: { id: "update_post", method: "POST", path: "/update_post/{post_obi}", query: [], answers: "result" },
     removePost: { id: "remove_post", method: "GET", path: "/remove_post/{post_obi}", query: [], answers: "result" },
     importPosts: { id: "import_posts", method: "POST", path: "/import_posts", query: [], answers: "result" },
+    findIds: { id: "find_ids", method: "GET", path: "/find_ids/{kind}/{prefix}", query: [], answers: "result" },
     searchLogging: { id: "search_logging", method: "POST", path: "/search_logging", query: [], answers: "result" },
     prioritySearch: { id: "priority_search", method: "POST", path: "/priority_search/{num}", query: ["paged","next","snippets"], answers: "result" },
     categorySearch: { id: "category_search", method: "POST", path: "/category_search/{category_name}/{num}", query: ["paged","next","snippets"], answers: "result" },
@@ -110,7 +111,7 @@ export const OPERATIONS = {
     getLogDate: { id: "get_log_date", method: "GET", path: "/get_log_date/{months}/{days}/{hours}/{limit}", query: [], answers: "result" },
     getLogUser: { id: "get_log_user", method: "GET", path: "/get_log_user/{user_id}/{limit}", query: [], answers: "result" },
     getLogUserDate: { id: "get_log_user_date", method: "GET", path: "/get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}", query: [], answers: "result" },
-    getLog: { id: "get_log", method: "GET", path: "/get_log", query: ["member","result","path","since","until","before","limit"], answers: "result" },
+    getLog: { id: "get_log", method: "GET", path: "/get_log", query: ["member","result","path","status","since","until","before","limit"], answers: "result" },
     getAnalysisOfDays: { id: "get_analysis_of_days", method: "GET", path: "/get_analysis_of_days/{first}/{last}", query: [], answers: "result" },
     getStatus: { id: "get_status", method: "GET", path: "/get_status", query: [], answers: "result" },
     getAnalysis: { id: "get_analysis", method: "GET", path: "/get_analysis", query: [], answers: "result" },
@@ -574,6 +575,11 @@ export abstract class Operations {
     /** Imports posts. For administrators. `POST /import_posts` */
     importPosts(input: Input<"importPosts">, options?: CallOptions): Answer<"importPosts"> {
         return this.call("importPosts", input, options);
+    }
+
+    /** Finds the posts, the notices or the feedback whose ids begin with a prefix. For administrators. `GET /find_ids/{kind}/{prefix}` */
+    findIds(input: Input<"findIds">, options?: CallOptions): Answer<"findIds"> {
+        return this.call("findIds", input, options);
     }
 
     /** Records a search; a member's search is also added to the member's list. Anyone may call it; a token that fails is as none. `POST /search_logging` */

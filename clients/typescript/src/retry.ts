@@ -15,6 +15,7 @@ export const READS: ReadonlySet<Operation> = new Set<Operation>([
     "events",
     "exportAudit",
     "exportPosts",
+    "findIds",
     "getAdmins",
     "getAllFeedback",
     "getAllNotice",

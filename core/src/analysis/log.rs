@@ -215,11 +215,13 @@ pub(super) struct RequestFilter<'a> {
     pub(super) path: Option<&'a str>,
     /// Their `result` is this text, without regard to case; an underscore stands for a blank.
     pub(super) result: Option<&'a str>,
+    /// Their status is between these two.
+    pub(super) status: Option<(u16, u16)>,
 }
 
 impl RequestFilter<'_> {
     pub(super) const fn matches_all(&self) -> bool {
-        self.path.is_none() && self.result.is_none()
+        self.path.is_none() && self.result.is_none() && self.status.is_none()
     }
 }
 
@@ -352,22 +354,25 @@ mod sql {
         tx: &mut dyn Tx,
         member: Option<LogMember>,
         LogRange { since, before, lines }: LogRange,
-        RequestFilter { path, result }: RequestFilter<'_>,
+        RequestFilter { path, result, status }: RequestFilter<'_>,
         limit: i64,
     ) -> Result<Vec<LogEntry>, StoreError> {
-        let by_member = if member.is_some() { "member = $7 AND" } else { "" };
+        let by_member = if member.is_some() { "member = $9 AND" } else { "" };
         let position = tx.dialect().position();
         let sql = format!(
             "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status, r.result
              FROM (SELECT key, member, request FROM log WHERE {by_member} key >= $1 AND key < $2
                    ORDER BY key DESC LIMIT $3) l {JOINED}
              WHERE ($4 = '' OR {position}({PATH}, $4) > 0) AND ($5 = '' OR replace(lower(r.result), ' ', '_') = replace(lower($5), ' ', '_'))
+               AND r.status >= $7 AND r.status <= $8
              ORDER BY l.key DESC LIMIT $6"
         );
         let [path, result] = [path, result].map(|text| Arg::from(text.unwrap_or_default()));
-        let args: [Arg<'_>; 7] =
-            [since.into(), before.into(), lines.into(), path, result, limit.into(), member.into()];
-        let args = if member.is_some() { &args[..] } else { &args[..6] };
+        let (low, high) = status.unwrap_or((0, u16::MAX));
+        let [low, high] = [low, high].map(|status| Arg::from(i64::from(status)));
+        let (since, before, lines, limit) = (since.into(), before.into(), lines.into(), limit.into());
+        let args: [Arg<'_>; 9] = [since, before, lines, path, result, limit, low, high, member.into()];
+        let args = if member.is_some() { &args[..] } else { &args[..8] };
         tx.rows(&sql, args)?.into_iter().map(entry).collect()
     }
 

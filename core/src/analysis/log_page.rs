@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::browse::{LogFilter, LogPlace, browse};
+use super::browse::{LogFilter, LogPlace, STATUS_TEXT, browse};
 use super::log::NUMBER_BITS;
 use super::{LOG_MAX, LogEntry};
 use crate::Tidings;
@@ -21,6 +21,7 @@ const SINCE_RULE: Problem =
     Problem::invalid("since", "since is written like 2026-11-20T08:36:00Z, or 2026-11-20");
 const UNTIL_RULE: Problem =
     Problem::invalid("until", "until is written like 2026-11-20T08:36:00Z, or 2026-11-20");
+const STATUS_RULE: Problem = Problem::invalid("status", STATUS_TEXT);
 const BEFORE_RULE: Problem = Problem::invalid("before", "before is what the page before answered as next");
 
 impl fmt::Display for LogPlace {
@@ -73,6 +74,8 @@ pub struct LogQuery {
     pub result: Option<String>,
     /// Lines whose path contains this text.
     pub path: Option<String>,
+    /// Lines with this status, such as `404`, or with one of a class, such as `4xx`.
+    pub status: Option<String>,
     /// Lines at this time or later: RFC 3339, or a date.
     pub since: Option<String>,
     /// Lines before this time.
@@ -128,7 +131,7 @@ impl From<LogLine> for LogEntry {
 /// # Errors
 /// `bad request` if a part of the query breaks its rule; otherwise the errors of [`browse`].
 pub fn log_page(tidings: &Tidings, caller: &Caller, query: &LogQuery) -> Result<LogLines> {
-    let LogQuery { member, result, path, since, until, before, limit } = query.clone();
+    let LogQuery { member, result, path, status, since, until, before, limit } = query.clone();
     let limit = limit.unwrap_or(LINES);
     if !(1..=LOG_MAX).contains(&limit) {
         return Err(Error::BadRequest(LIMIT_RULE));
@@ -137,9 +140,11 @@ pub fn log_page(tidings: &Tidings, caller: &Caller, query: &LogQuery) -> Result<
         text.map(|text| Timestamp::parse(&text).ok_or(Error::BadRequest(rule))).transpose()
     };
     let (since, until) = (time(since, SINCE_RULE)?, time(until, UNTIL_RULE)?);
+    let status =
+        status.map(|status| status.parse().map_err(|_| Error::BadRequest(STATUS_RULE))).transpose()?;
     let place =
         before.map(|before| before.parse().map_err(|_| Error::BadRequest(BEFORE_RULE))).transpose()?;
-    let filter = LogFilter { member, path, result, since, until };
+    let filter = LogFilter { member, path, result, status, since, until };
     let page = browse(tidings, caller, &filter, place, limit)?;
     Ok(LogLines {
         log: page.lines.into_iter().map(LogLine::from).collect(),
@@ -213,6 +218,7 @@ mod tests {
             (LogQuery { limit: Some(0), ..LogQuery::default() }, "limit"),
             (LogQuery { limit: Some(1_001), ..LogQuery::default() }, "limit"),
             (LogQuery { since: Some("yesterday".into()), ..LogQuery::default() }, "since"),
+            (LogQuery { status: Some("600".into()), ..LogQuery::default() }, "status"),
             (LogQuery { before: Some("5".into()), ..LogQuery::default() }, "before"),
         ] {
             let refused = log_page(&service, &Caller::Operator, &query).unwrap_err();

@@ -20,6 +20,7 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::id::ObjectId;
 use crate::keyed::OwnMap;
+use crate::lookup::{FOUND_MAX, FoundId, IdRange};
 use crate::store::{Store, Topic, versions_in};
 
 /// All notices as of one revision, and their views. Reading takes no lock.
@@ -192,6 +193,17 @@ impl Snapshot {
     /// Returns the time at which the period of a time began, or `None` if it is the first.
     pub(super) fn period_start(&self, at: Timestamp) -> Option<Timestamp> {
         self.period(at).checked_sub(1).map(|last| self.moments[last])
+    }
+
+    /// Returns the notices whose ids are in a range and that the reader sees, in the order of their ids.
+    pub(super) fn with_ids(&self, reader: &Reader<'_>, range: &IdRange, now: Timestamp) -> Vec<FoundId> {
+        let ids = self.notices.iter().map(|cached| cached.notice.id).filter(|id| range.contains(*id));
+        let mut seen: Vec<_> = ids.filter_map(|id| self.find(reader, id, now)).collect();
+        seen.sort_unstable_by_key(|cached| cached.notice.id);
+        seen.truncate(FOUND_MAX);
+        seen.into_iter()
+            .map(|cached| FoundId::new(cached.notice.id.to_string(), &cached.notice.title))
+            .collect()
     }
 
     /// Returns the notice with this id if the reader sees it.

@@ -49,6 +49,14 @@ pub(crate) fn is_head_of_ours(head: &[u8; 72]) -> bool {
     head.starts_with(b"SQLite format 3\0") && i64::from(u32::from_be_bytes(application)) == APPLICATION_ID
 }
 
+/// Returns the version of the schema in the first 72 bytes of a file, as of its last checkpoint; `None` if they are not the
+/// header of a tidings database.
+pub(crate) fn schema_of_head(head: &[u8; 72]) -> Option<i64> {
+    let mut version = [0; 4];
+    version.copy_from_slice(&head[60..64]);
+    is_head_of_ours(head).then(|| u32::from_be_bytes(version).into())
+}
+
 /// Returns a number that changes with each commit of another connection, in this process or another.
 fn data_version(connection: &Connection) -> Result<i64, StoreError> {
     let mut statement = connection.prepare_cached("PRAGMA data_version")?;

@@ -245,7 +245,7 @@ fn the_command_line_prints_what_http_answers() {
     let pairs = [
         (vec!["analysis", "summary"], "/get_analysis"),
         (vec!["analysis", "day", "2024-02-29"], "/get_everyday_analysis_specific_days/2024/2/29"),
-        (vec!["analysis", "days", "2"], "/get_everyday_analysis_days_ago/2"),
+        (vec!["analysis", "days", "2"], "/get_everyday_analysis_days_ago/1"),
         (vec!["analysis", "device"], "/get_device"),
         (vec!["search", "realtime"], "/get_search_realtime"),
         (vec!["analysis", "log", "--member", "ann", "--hours", "1"], "/get_log_user_date/ann/0/0/1/100"),

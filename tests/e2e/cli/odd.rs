@@ -90,7 +90,7 @@ fn acting_as_a_member_has_the_members_rights_and_writes_the_members_records() {
         (&["member", "show", "nobody"], "Not admin"),
         (&["member", "nickname", "ben", "x"], "Not admin"),
         (&["member", "list"], "Not admin"),
-        (&["member", "password", "ann", "--password-stdin"], "Not admin"),
+        (&["member", "password", "ben", "--password-stdin"], "Not admin"),
         (&["member", "remove", "ben", "--yes"], "Not admin"),
         (&["admin", "grant", "ann"], "Not admin"),
         (&["admin", "list"], "Not admin"),

@@ -50,6 +50,15 @@ fn lines_are_found_by_member_path_and_time() {
     assert_eq!(page(&service, &both, None, 9).lines, []);
     let middle = LogFilter { since: Some(NOW + 1), until: Some(NOW + 120_000), ..LogFilter::default() };
     assert_eq!(shown(&page(&service, &middle, None, 9)), ["guest /get_popularity_newsfeed"]);
+    for (status, lines) in [("200", 3), ("2xx", 3), ("404", 0), ("4XX", 0)] {
+        let filter = LogFilter { status: status.parse().ok(), ..LogFilter::default() };
+        assert!(filter.status.is_some() && page(&service, &filter, None, 9).lines.len() == lines, "{status}");
+    }
+    let of_ann = LogFilter { status: "200".parse().ok(), ..of("ann") };
+    assert_eq!(shown(&page(&service, &of_ann, None, 9)), ["Ann /get_post/1"]);
+    for other in ["", "99", "600", "6xx", "0xx", "+20", "+2xx", "xx", "20x", "a"] {
+        assert!(other.parse::<StatusFilter>().is_err(), "{other}");
+    }
     let refused = browse(&service, &Caller::Operator, &of("nobody"), None, 9);
     assert!(matches!(refused, Err(Error::NotFound)));
 }

@@ -28,6 +28,8 @@ pub(super) fn of_field(schema: &str, field: &str) -> Option<Value> {
         ("FeedbackPage", "next") => {
             json!({ "pattern": "^[0-9a-f]{24}$", "examples": ["6560c1a2ffeeddccbbaa0001"] })
         }
+        ("FoundId", "title") => line(80, "Closed on Friday"),
+        ("FoundIds", "ids") => json!({ "maxItems": 20 }),
         ("LogLine", "result") => line(200, "success"),
         ("LogLines", "next") | ("LogLine", "place") => place(),
         ("LogLines", "looked_to") | ("Status", "now") | ("Learned", "at") => moment(),
@@ -61,6 +63,7 @@ pub(super) fn of_parameter(operation: &str, name: &str) -> Option<Value> {
         ("get_log", "before") => place(),
         ("get_log", "member") => json!({ "maxLength": 1_000, "examples": ["ann"] }),
         ("get_log", "result") => json!({ "maxLength": 1_000, "examples": ["incorrect_pw"] }),
+        ("get_log", "status") => json!({ "pattern": "^([1-5][0-9]{2}|[1-5](xx|XX))$", "examples": ["4xx"] }),
         ("get_log", "path") => json!({ "maxLength": 8_000, "examples": ["/sign_in"] }),
         ("get_log", "since" | "until") => json!({ "maxLength": 100, "examples": ["2026-11-20T00:00:00Z"] }),
         ("get_members", "only") => json!({ "enum": ["admins", "blacklisted"], "examples": ["admins"] }),
@@ -75,6 +78,8 @@ pub(super) fn of_parameter(operation: &str, name: &str) -> Option<Value> {
             json!({ "maxLength": 100, "examples": ["1795163760000.6b0039acd7c34f1e5b2e91a7"] })
         }
         ("get_analysis_of_days", "first" | "last") => day(),
+        ("find_ids", "kind") => json!({ "enum": ["post", "notice", "feedback"], "examples": ["post"] }),
+        ("find_ids", "prefix") => json!({ "pattern": "^[0-9a-fA-F]{4,24}$", "examples": ["6560c1"] }),
         _ => return None,
     })
 }

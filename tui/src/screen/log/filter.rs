@@ -140,7 +140,7 @@ mod tests {
             path: Some("/get_post".into()),
             result: Some("Not_found".into()),
             since: Some(NOW - 2 * HOUR_MS),
-            until: None,
+            ..LogFilter::default()
         };
         assert_eq!(wanted("ann /get_post =Not_found 2h"), Ok(both.clone()));
         assert_eq!(wanted(" 120m  =Not_found /get_post @ann"), Ok(both));

@@ -1,0 +1,103 @@
+//! `tidings analysis days`: the last days, or the days of a period.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use jiff::ToSpan as _;
+use jiff::civil::Date;
+use tidings_core::analysis::{DAYS_MAX, PERIOD_MAX};
+use tidings_tui::number::number;
+
+use crate::failure::Failure;
+use crate::output::{Column, Page, Table};
+use crate::session::Session;
+
+/// The number of days by default.
+const DAYS: i64 = 7;
+
+#[derive(Debug, Args)]
+pub(crate) struct Days {
+    /// The number of days, today included, 1 to 367 [default: 7]
+    #[arg(value_name = "N", conflicts_with_all = ["from", "to"])]
+    number: Option<i64>,
+    /// The first day of a period [default: six days before the last one]
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = date)]
+    from: Option<Date>,
+    /// The last day of a period, of at most 366 days [default: today]
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = date)]
+    to: Option<Date>,
+}
+
+fn date(text: &str) -> Result<Date, String> {
+    let date = Some(text).filter(|text| text.len() == "2026-11-20".len()).and_then(|text| text.parse().ok());
+    date.ok_or_else(|| "write a date as YYYY-MM-DD".to_owned())
+}
+
+impl Days {
+    pub(super) fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
+        let Session { service, out } = session;
+        if self.from.is_none() && self.to.is_none() {
+            // Over HTTP the number says how many days ago the first day is.
+            let number = self.number.unwrap_or(DAYS);
+            if !(1..=DAYS_MAX + 1).contains(&number) {
+                return Err(Failure::declined(format!(
+                    "bad request: the number of days is 1 to {}",
+                    DAYS_MAX + 1
+                )));
+            }
+            let days = service.days_ago(number - 1)?;
+            let rows = days.analysis.iter();
+            let rows = rows.map(|day| (&*day.date, [day.today_visitor, day.today_view, day.today_fav]));
+            return out.list(&days, &days.analysis, |page| table(page, rows));
+        }
+        let [first, last] = self.period(session)?.map(|date| date.to_string());
+        let period = service.period(&first, &last)?;
+        let rows = period.days.iter().map(|day| (&*day.date, [day.visitor, day.view, day.like]));
+        out.list(&period, &period.days, |page| table(page, rows))
+    }
+
+    /// Returns the first and the last day of the period.
+    fn period(&self, session: &Session) -> Result<[Date; 2], Failure> {
+        let to = match self.to {
+            Some(to) => to,
+            None => today(session)?,
+        };
+        let from = self.from.unwrap_or_else(|| to.saturating_sub((DAYS - 1).days()));
+        if from > to {
+            return Err(Failure::usage(format!(
+                "{from} is after {to}: a period ends on or after its first day"
+            )));
+        }
+        let days = i64::from(from.until(to).map_or(i32::MAX - 1, |span| span.get_days())) + 1;
+        if days > PERIOD_MAX {
+            let (days, most) = (number(days), number(PERIOD_MAX));
+            return Err(Failure::usage(format!(
+                "{from} to {to} are {days} days: a period has at most {most}"
+            )));
+        }
+        Ok([from, to])
+    }
+}
+
+/// Returns the current day where the service is.
+fn today(session: &Session) -> Result<Date, Failure> {
+    let today = session.service.days_ago(0)?;
+    let date = today.analysis.first().and_then(|day| day.date.parse().ok());
+    date.ok_or_else(|| Failure::system("the service does not tell which day it is"))
+}
+
+fn table<'a>(page: &mut Page, days: impl Iterator<Item = (&'a str, [i64; 3])>) {
+    let columns = [
+        Column::whole("Day"),
+        Column::number("Visitors"),
+        Column::number("Views"),
+        Column::number("Likes"),
+        Column::bars(),
+    ];
+    let mut table = Table::new(columns);
+    for (day, figures) in days {
+        let [visitors, views, likes] = figures.map(number);
+        table.row([day.to_owned(), visitors, views, likes, figures[0].to_string()]);
+    }
+    page.table(&table, "");
+}

@@ -1,0 +1,179 @@
+//! `tidings analysis log --follow`: the lines of the log as they come.
+//!
+//! Once a second the command reads the lines since shortly before the last time, because a line is written a moment after its
+//! request, and several servers write at the same time. It remembers which of them it has printed.
+
+use std::collections::BTreeSet;
+use std::io::{BufWriter, Write as _};
+use std::process::ExitCode;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use tidings_access::Error;
+use tidings_core::analysis::{LOG_MAX, LogFilter, LogLine, LogPlace, Window};
+use tidings_core::clock::{Clock, Timestamp};
+use tidings_core::error::Code;
+use tidings_tui::escape;
+
+use crate::failure::Failure;
+use crate::output::{self, has_reader};
+use crate::session::Session;
+
+/// The pause between two looks at the log …
+const PAUSE: Duration = Duration::from_secs(1);
+/// … and after one that failed because the server restarts or is busy.
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(5);
+/// How long after its request a line may be written.
+const LATE_MS: i64 = 10_000;
+/// How long Ctrl-C waits for an answer of the server.
+const STOP_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Prints `older`, which are newest first, and then the lines that come. `skips_older` is whether no older lines were asked for.
+///
+/// # Errors
+/// When the log cannot be read, or a line cannot be written. Ctrl-C and a reader that closes the pipe are no failures.
+pub(super) fn run(
+    session: &Session,
+    filter: LogFilter,
+    older: &[LogLine],
+    skips_older: bool,
+) -> Result<ExitCode, Failure> {
+    const HOUR_MS: i64 = 3_600_000;
+    let stop = stop()?;
+    // The clock of the service counts, which may differ from that of this machine.
+    let now = session.service.since(Window { hours: 1, ..Window::default() })? + HOUR_MS;
+    let ahead_ms = now - Clock::system().now();
+    let first = match older.last() {
+        Some(oldest) => oldest.place,
+        None if skips_older => LogPlace::at(now),
+        // There was no line yet, so that even a late one is new.
+        None => LogPlace::at(now - LATE_MS),
+    };
+    let mut follower = Follower { session, filter, first, printed: BTreeSet::new(), read_to: now };
+    let mut has_reader = follower.print(older)?;
+    let mut is_failing = false;
+    let mut pause = Duration::ZERO;
+    loop {
+        match stop.recv_timeout(pause) {
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => return Ok(ExitCode::SUCCESS),
+        }
+        if !has_reader || is_closed() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        pause = match follower.look(Clock::system().now() + ahead_ms) {
+            Ok(lines) => {
+                has_reader = follower.print(&lines)?;
+                is_failing = false;
+                PAUSE
+            }
+            Err(error) if is_passing(&error) => {
+                if !is_failing {
+                    output::note(&escape::block(&format!("tidings: {error}; trying again")));
+                }
+                is_failing = true;
+                PAUSE_AFTER_FAILURE
+            }
+            Err(error) => return Err(error.into()),
+        };
+    }
+}
+
+/// Returns whether another attempt may succeed.
+fn is_passing(error: &Error) -> bool {
+    matches!(error, Error::Unreachable { .. })
+        || matches!(error.code(), Some(Code::Overloaded | Code::TooManyRequests))
+}
+
+/// Makes Ctrl-C send a message, instead of ending the process at once.
+fn stop() -> Result<Receiver<()>, Failure> {
+    let (send, receive) = mpsc::channel();
+    let set = ctrlc::set_handler(move || {
+        // Without a receiver the command is ending already.
+        let _ = send.send(());
+        // A request may wait for its answer. Only whole lines have been written.
+        thread::sleep(STOP_TIMEOUT);
+        std::process::exit(0);
+    });
+    set.map_err(|e| Failure::system(format!("cannot listen for Ctrl-C: {e}")))?;
+    Ok(receive)
+}
+
+/// Returns whether the reader of standard output has closed the pipe, which a write would notice only with the next line.
+#[cfg(unix)]
+fn is_closed() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdout = std::io::stdout();
+    let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut fds, Some(&at_once)).is_ok_and(|ready| ready > 0)
+        && fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
+}
+
+#[cfg(not(unix))]
+fn is_closed() -> bool {
+    false
+}
+
+/// What was printed of a log.
+struct Follower<'s> {
+    session: &'s Session,
+    filter: LogFilter,
+    /// Lines before this one are not printed: they are older than what was asked for.
+    first: LogPlace,
+    /// The lines printed that the next look may find again.
+    printed: BTreeSet<LogPlace>,
+    /// The time up to which the log was read.
+    read_to: Timestamp,
+}
+
+impl Follower<'_> {
+    /// Returns the lines that were not printed yet, newest first.
+    fn look(&mut self, now: Timestamp) -> Result<Vec<LogLine>, Error> {
+        let filter = LogFilter { since: Some(self.read_to - LATE_MS), ..self.filter.clone() };
+        let (mut lines, mut place) = (Vec::new(), None);
+        loop {
+            let page = self.session.service.log(&filter, place, LOG_MAX)?;
+            lines.extend(page.lines.into_iter().map(LogLine::from));
+            place = page.next;
+            if place.is_none() {
+                break;
+            }
+        }
+        lines.retain(|line| line.place >= self.first && !self.printed.contains(&line.place));
+        self.read_to = self.read_to.max(now);
+        Ok(lines)
+    }
+
+    /// Prints lines that are newest first, oldest first. Returns false if there is no reader.
+    fn print(&mut self, lines: &[LogLine]) -> Result<bool, Failure> {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        for line in lines.iter().rev() {
+            let text = if self.session.out.is_for_programs() {
+                serde_json::to_string(line)
+                    .expect("the keys of a line are text, and no value fails to serialize")
+            } else {
+                of_people(line)
+            };
+            if !has_reader(writeln!(out, "{text}"))? {
+                return Ok(false);
+            }
+        }
+        self.printed.extend(lines.iter().map(|line| line.place));
+        // The next look finds no line that is older.
+        self.printed = self.printed.split_off(&LogPlace::at(self.read_to - 2 * LATE_MS));
+        has_reader(out.flush())
+    }
+}
+
+/// Returns a line for people, with its time to the second.
+fn of_people(LogLine { entry, result, .. }: &LogLine) -> String {
+    let date = jiff::Timestamp::from_millisecond(entry.date.as_millis());
+    let date = date.map(|date| date.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string());
+    let date = date.unwrap_or_else(|_| entry.date.to_string());
+    let (id, method, path, status) = (&entry.user_id, &entry.method, &entry.path, entry.status);
+    let result = result.as_deref().unwrap_or_default();
+    escape::line(format!("{date}  {id}  {method} {path}  {status}  {result}").trim_end()).into_owned()
+}

@@ -1,0 +1,136 @@
+//! `tidings analysis log`: the access log.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use serde::Serialize;
+use tidings_core::analysis::{self, LogFilter, LogLine, LogPlace, StatusFilter, Window};
+
+use super::follow;
+use crate::failure::Failure;
+use crate::output::{Column, Page, Table, dated, local, stream_pages};
+use crate::session::{Session, unknown};
+
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// Only requests of this member, or of guest or removed
+    #[arg(long, value_name = "ID")]
+    member: Option<String>,
+    /// Only requests whose path contains this
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    path: Option<String>,
+    /// Only requests with this status, such as 404, or with one of a class, such as 5xx
+    #[arg(long, value_name = "STATUS")]
+    status: Option<StatusFilter>,
+    /// Only requests with this result, for example "incorrect pw"
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    result: Option<String>,
+    /// Only the last N calendar months
+    #[arg(long, value_name = "N", group = "window", value_parser = clap::value_parser!(u32).range(1..))]
+    months: Option<u32>,
+    /// Only the last N times 24 hours [default: 1]
+    #[arg(long, value_name = "N", group = "window", value_parser = clap::value_parser!(u32).range(1..))]
+    days: Option<u32>,
+    /// Only the last N hours
+    #[arg(long, value_name = "N", group = "window", value_parser = clap::value_parser!(u32).range(1..))]
+    hours: Option<u32>,
+    /// The maximum number of lines, up to 1000 without --ndjson [default: 100, with --ndjson all, with --follow 10]
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+    /// Print the newest lines, oldest first, and new ones as they come, until Ctrl-C; with --json one object per line
+    #[arg(long)]
+    follow: bool,
+}
+
+/// The log as `--json` prints it.
+#[derive(Serialize)]
+struct Log {
+    log: Vec<LogLine>,
+}
+
+impl LogArgs {
+    pub(super) fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
+        /// The default for the number of lines …
+        const LIMIT: u32 = 100;
+        /// … and for those before the lines that are followed.
+        const OLDER: u32 = 10;
+        let out = &session.out;
+        let filter = self.filter(session)?;
+        if self.follow {
+            let limit = self.limit.unwrap_or(OLDER);
+            let older = newest(session, &filter, limit)?;
+            return follow::run(session, filter, &older, limit == 0);
+        }
+        if out.streams() {
+            let limit = self.limit.map(i64::from);
+            return stream_pages(limit, None, |place, left| page(session, &filter, place, left));
+        }
+        let log = Log { log: newest(session, &filter, self.limit.unwrap_or(LIMIT))? };
+        out.answer(&log, |page| of_log(page, &log.log))
+    }
+
+    fn filter(&self, session: &Session) -> Result<LogFilter, Failure> {
+        let since = Some(session.service.since(self.window())?);
+        let Self { member, path, status, result, .. } = self;
+        let (member, path, result) = (member.clone(), path.clone(), result.clone());
+        Ok(LogFilter { member, path, result, status: *status, since, until: None })
+    }
+
+    /// Returns the time span of the log.
+    fn window(&self) -> Window {
+        let number = |n: Option<u32>| n.map_or(0, i64::from);
+        let window =
+            Window { months: number(self.months), days: number(self.days), hours: number(self.hours) };
+        if window == Window::default() { Window { days: 1, ..window } } else { window }
+    }
+}
+
+/// Returns the newest lines, newest first.
+fn newest(session: &Session, filter: &LogFilter, limit: u32) -> Result<Vec<LogLine>, Failure> {
+    let limit = i64::from(limit).min(analysis::LOG_MAX);
+    let (mut lines, mut place) = (Vec::new(), None);
+    loop {
+        let left = limit - i64::try_from(lines.len()).unwrap_or(limit);
+        if left <= 0 {
+            return Ok(lines);
+        }
+        let (found, next) = page(session, filter, place, left)?;
+        lines.extend(found);
+        if next.is_none() {
+            return Ok(lines);
+        }
+        place = next;
+    }
+}
+
+/// Returns a page of the log, and the position of the next one.
+fn page(
+    session: &Session,
+    filter: &LogFilter,
+    place: Option<LogPlace>,
+    limit: i64,
+) -> Result<(Vec<LogLine>, Option<LogPlace>), Failure> {
+    let page = session.service.log(filter, place, limit);
+    let page =
+        page.map_err(|error| unknown(error, "member", filter.member.as_deref().unwrap_or_default()))?;
+    Ok((page.lines.into_iter().map(LogLine::from).collect(), page.next))
+}
+
+fn of_log(page: &mut Page, log: &[LogLine]) {
+    let columns = [
+        Column::whole(dated("Date")),
+        Column::whole("Member"),
+        Column::whole("Method").optional(),
+        Column::text("Path"),
+        Column::number("Status").optional(),
+        Column::text("Result").optional(),
+    ];
+    let mut table = Table::new(columns);
+    for LogLine { entry, result, .. } in log {
+        let (date, status) = (local(entry.date), entry.status.to_string());
+        let (id, method, path) = (entry.user_id.clone(), entry.method.clone(), entry.path.clone());
+        table.row([date, id, method, path, status, result.clone().unwrap_or_default()]);
+    }
+    page.table(&table, "There were no requests in this time.");
+}

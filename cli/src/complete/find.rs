@@ -1,0 +1,168 @@
+//! Finds the ids and names that complete an argument, where the command would work.
+
+use std::ffi::{OsStr, OsString};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use clap::{CommandFactory as _, FromArgMatches as _};
+use clap_complete::engine::CompletionCandidate;
+use tidings_access::{Result, Service};
+use tidings_core::Tidings;
+use tidings_core::account::MemberQuery;
+use tidings_core::lookup::{self, PREFIX_MIN};
+use tidings_core::post::ListQuery;
+use tidings_tui::escape;
+
+use crate::args::Cli;
+use crate::credentials;
+use crate::database;
+use crate::global::Global;
+use crate::profile::Store;
+use crate::session::Session;
+use crate::settings::Settings;
+
+/// A kind of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Delivery,
+    Draft,
+    Feedback,
+    Key,
+    Member,
+    Notice,
+    Post,
+    Profile,
+    Topic,
+    Webhook,
+}
+
+/// How long completing waits for a database or a server, because the person at the terminal waits, too.
+const PATIENCE: Duration = Duration::from_millis(800);
+/// The maximum number of candidates.
+const MOST: i64 = 50;
+/// The options that say where a command works, and as whom.
+const PLACES: [&str; 5] = ["--db", "--server", "--profile", "--config", "--as"];
+
+/// Returns the candidates for an argument that begins with `current`; none on any error.
+pub(super) fn candidates(words: &[OsString], kind: Kind, current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str().map(str::to_owned) else { return Vec::new() };
+    let Some(global) = global(words) else { return Vec::new() };
+    // The thread is left behind if it takes too long: the program ends.
+    let (send, receive) = mpsc::channel();
+    thread::spawn(move || send.send(find(&global, kind, &current).unwrap_or_default()));
+    let found = receive.recv_timeout(PATIENCE).unwrap_or_default();
+    let candidate = |(value, help): (String, String)| {
+        let help = (!help.is_empty()).then(|| escape::line(&help).into_owned().into());
+        CompletionCandidate::new(value).help(help)
+    };
+    found.into_iter().map(candidate).collect()
+}
+
+/// Returns the options of every command among the words.
+fn global(words: &[OsString]) -> Option<Global> {
+    let mut arguments = vec![OsString::from("tidings")];
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let Some(text) = word.to_str() else { continue };
+        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+        if PLACES.contains(&name) {
+            let Some(value) = value.map(OsString::from).or_else(|| words.next().cloned()) else { break };
+            arguments.extend([OsString::from(name), value]);
+        }
+    }
+    // A command that has no arguments of its own.
+    arguments.push("openapi".into());
+    let matches = Cli::command().try_get_matches_from(arguments).ok()?;
+    let mut cli = Cli::from_arg_matches(&matches).ok()?;
+    cli.global.settle(&matches).ok()?;
+    Some(cli.global)
+}
+
+/// Returns the values that begin with `current`, and what people call them.
+fn find(global: &Global, kind: Kind, current: &str) -> Option<Vec<(String, String)>> {
+    let found =
+        if kind == Kind::Profile { profiles()? } else { records(&service(global)?, kind, current).ok()? };
+    let folded = current.to_lowercase();
+    let mut found: Vec<_> =
+        found.into_iter().filter(|(value, _)| value.to_lowercase().starts_with(&folded)).collect();
+    found.truncate(MOST.unsigned_abs().try_into().unwrap_or(usize::MAX));
+    Some(found)
+}
+
+/// Returns the service, if no question is asked and nothing is created or updated on the way.
+fn service(global: &Global) -> Option<Service> {
+    if global.names_server() {
+        credentials::is_silent(global).then_some(())?;
+    } else {
+        let settings = Settings::default().complete(global.config.as_deref()).ok()?;
+        Tidings::is_up_to_date(&database::location(global, &settings)).then_some(())?;
+    }
+    Some(Session::open(global).ok()?.service)
+}
+
+fn profiles() -> Option<Vec<(String, String)>> {
+    let profiles = Store::of_user().ok()?.profiles().ok()?;
+    let named = |(name, profile): (String, crate::profile::Profile)| (name, profile.server.to_string());
+    Some(profiles.0.into_iter().map(named).collect())
+}
+
+fn records(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, String)>> {
+    Ok(match kind {
+        Kind::Member => {
+            let search = Some(current.to_owned()).filter(|current| !current.is_empty());
+            let page = service.members(&MemberQuery { search, limit: Some(MOST), after: None })?;
+            page.members.into_iter().map(|member| (member.user_id, member.nickname)).collect()
+        }
+        Kind::Topic => {
+            let found = service.categories()?.categories;
+            found.into_iter().map(|found| (found.category_name, String::new())).collect()
+        }
+        Kind::Key => {
+            let keys = service.keys()?.keys;
+            let scopes = |key: &tidings_core::account::key::Key| {
+                key.scopes.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(", ")
+            };
+            keys.into_iter().map(|key| (key.name.clone(), scopes(&key))).collect()
+        }
+        Kind::Webhook => service.webhooks()?.webhooks.into_iter().map(|hook| (hook.name, hook.url)).collect(),
+        Kind::Delivery => {
+            let waiting = service.webhook_deliveries()?.deliveries;
+            waiting.into_iter().map(|waiting| (waiting.id, waiting.webhook)).collect()
+        }
+        Kind::Draft => {
+            let title = |title: Option<String>| title.unwrap_or_default();
+            service.drafts()?.drafts.into_iter().map(|d| (d.id.to_string(), title(d.fields.title))).collect()
+        }
+        Kind::Profile => Vec::new(),
+        Kind::Post | Kind::Notice | Kind::Feedback => ids(service, kind, current)?,
+    })
+}
+
+/// Returns the ids that begin with `current`; the newest ones if it is too short to look them up.
+fn ids(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, String)>> {
+    let looked_up = match kind {
+        Kind::Post => lookup::Kind::Post,
+        Kind::Notice => lookup::Kind::Notice,
+        _ => lookup::Kind::Feedback,
+    };
+    if current.len() >= PREFIX_MIN {
+        let found = service.find_ids(looked_up, current)?.ids;
+        return Ok(found.into_iter().map(|found| (found.id, found.title)).collect());
+    }
+    Ok(match looked_up {
+        lookup::Kind::Post => {
+            let page = service.posts(&ListQuery { limit: Some(MOST), ..ListQuery::default() })?;
+            page.posts.into_iter().map(|post| (post.id, post.title)).collect()
+        }
+        lookup::Kind::Notice => {
+            let list = service.all_notices()?;
+            list.notices().iter().map(|notice| (notice.id.to_string(), notice.title.to_string())).collect()
+        }
+        lookup::Kind::Feedback => {
+            let page = service.feedback(false, None)?;
+            let line = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+            page.feedback.into_iter().map(|feedback| (feedback.id, line(&feedback.post))).collect()
+        }
+    })
+}

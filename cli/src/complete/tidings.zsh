@@ -1,0 +1,17 @@
+#compdef tidings
+# Completes tidings in zsh: the program itself knows the commands, and the names in its database.
+_tidings() {
+    local -a lines described
+    local line value
+    lines=("${(@f)$("${(Q)words[1]}" __complete $((CURRENT - 1)) -- "${(@Q)words}" 2>/dev/null)}")
+    for line in $lines; do
+        value=${line%%$'\t'*}
+        described+=("${value//:/\\:}:${line#*$'\t'}")
+    done
+    (( $#described )) && _describe -V tidings described
+}
+if [ "$funcstack[1]" = "_tidings" ]; then
+    _tidings "$@"
+else
+    compdef _tidings tidings
+fi

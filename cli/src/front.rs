@@ -1,0 +1,53 @@
+//! `tidings front`: the two lines of the front page.
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use tidings_core::main_info::Draft;
+
+use crate::failure::Failure;
+use crate::session::Session;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Front {
+    /// Show the two lines
+    #[command(after_help = "Example: tidings front show")]
+    Show,
+    /// Change one line or both
+    #[command(
+        after_help = "Examples:\n  tidings front set --first \"Open until ten\" --second \"Exams begin on Monday\"\n  \
+                      tidings front set --second \"\""
+    )]
+    Set {
+        /// The first line, up to 50 characters; empty for none
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+        first: Option<String>,
+        /// The second line, up to 50 characters; empty for none
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+        second: Option<String>,
+    },
+}
+
+pub(crate) fn run(session: &Session, command: &Front) -> Result<ExitCode, Failure> {
+    let Session { service, out } = session;
+    match command {
+        Front::Show => {
+            let info = service.front()?;
+            out.answer(&info, |page| {
+                for line in info.main_info.iter().filter(|line| !line.is_empty()) {
+                    page.line(line);
+                }
+                if info.main_info.iter().all(String::is_empty) {
+                    page.note("The front page has no lines: tidings front set --first TEXT");
+                }
+            })
+        }
+        Front::Set { first: None, second: None } => {
+            Err(Failure::usage("say which line to change: --first TEXT, --second TEXT or both"))
+        }
+        Front::Set { first, second } => {
+            service.update_front(&Draft { new_info_1: first.clone(), new_info_2: second.clone() })?;
+            out.answer(&(), |page| page.line("The front page is changed."))
+        }
+    }
+}

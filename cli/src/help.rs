@@ -1,0 +1,126 @@
+//! The help of the program itself: the commands in groups, as a short list for `-h` and with a description for `--help`.
+
+use std::fmt::Write as _;
+
+use clap::Command;
+
+use crate::raw_args;
+
+/// The groups of commands, in the order of the help. Each command is in one of them.
+const GROUPS: [(&str, &[&str]); 8] = [
+    ("Start", &["init", "serve", "tui", "demo"]),
+    ("Content", &["notice", "front", "feedback", "post", "feed", "search", "words"]),
+    ("People", &["member", "admin", "blacklist", "roster", "act"]),
+    ("Figures", &["analysis", "audit", "bench"]),
+    ("Programs", &["key", "webhook"]),
+    ("Servers", &["login", "logout", "profile"]),
+    ("Database", &["backup", "restore", "store", "check", "config"]),
+    ("This program", &["completions", "man", "openapi"]),
+];
+
+/// The width of the help, unless the terminal is narrower.
+const WIDTH: usize = 100;
+
+/// Gives the program its help: the long one if the arguments ask for it, otherwise the short one.
+pub(crate) fn with_groups(command: Command) -> Command {
+    let mut options = raw_args::options();
+    let is_long = options.any(|argument| argument == "--help" || argument == "help");
+    let template = if is_long { long(&command) } else { short(&command) };
+    command.help_template(template)
+}
+
+fn long(command: &Command) -> String {
+    let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| usize::from(width.0).min(WIDTH));
+    let name_width =
+        GROUPS.iter().flat_map(|(_, names)| *names).map(|name| name.len()).max().unwrap_or_default();
+    let indent = name_width + 4;
+    let (heading, literal) = (command.get_styles().get_header(), command.get_styles().get_literal());
+    let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
+    for (group, names) in GROUPS {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n{heading}{group}:{heading:#}\n");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let about = wrapped(&about, width.saturating_sub(indent)).join(&format!("\n{:indent$}", ""));
+            let _ = writeln!(text, "  {literal}{name:name_width$}{literal:#}  {about}");
+        }
+    }
+    let _ = write!(
+        text,
+        "\n{heading}Options of every command:{heading:#}\n{{options}}\n\n\
+         {literal}tidings COMMAND --help{literal:#} describes a command."
+    );
+    text
+}
+
+fn short(command: &Command) -> String {
+    let (heading, literal) = (command.get_styles().get_header(), command.get_styles().get_literal());
+    let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n\n");
+    let width = GROUPS.iter().map(|(group, _)| group.len()).max().unwrap_or_default();
+    for (group, names) in GROUPS {
+        let pad = " ".repeat(width - group.len());
+        let _ = writeln!(text, "  {heading}{group}{heading:#}{pad}  {literal}{}{literal:#}", names.join(" "));
+    }
+    let _ = write!(
+        text,
+        "\nCommands work on a database (--db PATH|URL) or on a server (--server URL).\n\
+         {literal}tidings --help{literal:#} describes all commands, {literal}tidings COMMAND --help{literal:#} one of them."
+    );
+    text
+}
+
+/// Breaks a text into lines of at most `width` characters, as far as its words allow.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is a line from the start");
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(word.to_owned());
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::args::Cli;
+
+    #[test]
+    fn each_command_is_in_exactly_one_group() {
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        grouped.sort_unstable();
+        let command = Cli::command();
+        let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+        let mut shown: Vec<&str> = shown.map(Command::get_name).collect();
+        shown.sort_unstable();
+        assert_eq!(grouped, shown);
+    }
+
+    #[test]
+    fn the_short_help_fits_a_terminal_of_24_lines() {
+        let mut command = Cli::command();
+        let template = short(&command);
+        command = command.help_template(template);
+        let help = command.render_help().to_string();
+        assert!(help.lines().count() < 24, "{help}");
+        // The description of the program is wrapped by clap.
+        assert!(help.lines().skip(1).all(|line| line.chars().count() <= 80), "{help}");
+        insta::assert_snapshot!(help);
+    }
+
+    #[test]
+    fn a_text_is_wrapped_between_words() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("unbreakable", 3), ["unbreakable"]);
+        assert_eq!(wrapped("", 3), [""]);
+    }
+}

@@ -1,0 +1,76 @@
+//! `tidings analysis log`: filters, and following.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, ChildStdout, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tidings_tests::{Server, wait_until};
+
+/// A command that follows the log of a server's database.
+fn follow(server: &Server, args: &[&str]) -> (Child, BufReader<ChildStdout>) {
+    let mut command = tidings_tests::command();
+    command.arg("--db").arg(server.database()).args(["analysis", "log", "--follow"]).args(args);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap());
+    (child, lines)
+}
+
+fn line(lines: &mut BufReader<ChildStdout>) -> String {
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    line
+}
+
+#[test]
+fn lines_are_filtered_by_path_and_status() {
+    let server = Server::start();
+    let _ = server.anyone().get("/get_device").succeeded();
+    let _ = server.anyone().get("/get_notice/650000000000000000000009");
+    let log =
+        |args: &[&str]| server.cli([&["analysis", "log", "--ndjson"], args].concat()).succeeded().stdout;
+    wait_until("the log has both lines", || log(&[]).lines().count() == 2);
+    assert_eq!(log(&["--status", "404"]).lines().count(), 1);
+    assert_eq!(log(&["--status", "2xx", "--path", "device"]).lines().count(), 1);
+    assert_eq!(log(&["--status", "5xx"]), "");
+    for wrong in [["--status", "600"], ["--status", "all"], ["--path", ""], ["--result", ""]] {
+        let refused = server.cli([&["analysis", "log"], &wrong[..]].concat());
+        assert!(refused.status == 2 && !refused.stderr.is_empty(), "{refused:?}");
+    }
+}
+
+#[test]
+fn following_prints_new_lines_until_ctrl_c() {
+    let server = Server::start();
+    let _ = server.anyone().get("/get_device").succeeded();
+    wait_until("the log has a line", || {
+        server.cli(["analysis", "log", "--ndjson"]).succeeded().stdout.lines().count() == 1
+    });
+    let (mut child, mut lines) = follow(&server, &["--json", "--path", "/get_"]);
+    let path = |line: &str| serde_json::from_str::<Value>(line).unwrap()["path"].as_str().unwrap().to_owned();
+    assert_eq!(path(&line(&mut lines)), "/get_device");
+    let _ = server.anyone().get("/get_main_info").succeeded();
+    let _ = server.anyone().get("/get_categories").succeeded();
+    assert_eq!(path(&line(&mut lines)), "/get_main_info");
+    assert_eq!(path(&line(&mut lines)), "/get_categories");
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let mut rest = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut rest).unwrap();
+    lines.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "");
+}
+
+#[test]
+fn following_ends_when_the_reader_closes_the_pipe() {
+    let server = Server::start();
+    let (mut child, lines) = follow(&server, &["--limit", "0"]);
+    std::thread::sleep(Duration::from_millis(500));
+    drop(lines);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let mut message = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut message).unwrap();
+    assert_eq!(message, "");
+}
