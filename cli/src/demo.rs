@@ -8,6 +8,7 @@ use tidings_core::demo::{self, DAYS_MAX, MEMBERS_MAX, PASSWORD, POSTS_MAX, Size}
 use tidings_tui::number::number;
 
 use crate::failure::Failure;
+use crate::next_steps;
 use crate::output::Page;
 use crate::progress::Watch;
 use crate::session::Session;
@@ -44,23 +45,29 @@ pub(crate) fn run(session: &Session, args: &Demo) -> Result<ExitCode, Failure> {
         }
         error => error.into(),
     })?;
-    watch.answer(&session.out, &made, |page| describe(page, &made, days))
+    let tidings = next_steps::tidings(tidings.location());
+    watch.answer(&session.out, &made, |page| describe(page, &made, days, &tidings))
 }
 
-fn describe(page: &mut Page, made: &demo::Demo, days: u32) {
+fn describe(page: &mut Page, made: &demo::Demo, days: u32, tidings: &str) {
+    let keen = &made.keen;
     let [members, posts, acts] = [made.members, made.posts, made.acts].map(number);
     page.line(format!("{members} members, {posts} posts and {acts} acts in {days} days, all made up."));
     page.line("");
-    page.line("Try:");
-    for command in ["tidings analysis days 7", "tidings search realtime", "tidings search similar telescope"]
-    {
-        page.line(format!("  {command}"));
+    page.line("Look at it:");
+    for command in [
+        "analysis days 7",
+        "search similar telescope",
+        &format!("--as {keen} feed recommended --why --limit 5"),
+        "tui",
+    ] {
+        page.line(format!("  {tidings} {command}"));
     }
-    page.line(
-        "Or start the server and sign in as a member who reads a lot; all members have the same password:",
-    );
-    page.line("  tidings serve");
-    page.line(format!("  id {}, password {PASSWORD:?}", made.keen));
-    page.line("Make a member an administrator:");
-    page.line("  tidings init --admin ID");
+    page.line("Serve it, and open http://127.0.0.1:8080/docs:");
+    page.line(format!("  {tidings} serve"));
+    page.line(format!(
+        "Sign in as {keen}, who reads a lot. All members have the same password, {PASSWORD:?}."
+    ));
+    page.line("Make an administrator:");
+    page.line(format!("  {tidings} init --admin ID"));
 }

@@ -8,6 +8,7 @@ use tidings_core::account::SignUp;
 use tidings_core::{Error, admin};
 
 use crate::failure::Failure;
+use crate::next_steps;
 use crate::output::is_interactive;
 use crate::password::{self, Password};
 use crate::session::{Session, refused_to_members};
@@ -38,7 +39,8 @@ pub(crate) fn run(session: &Session, args: &Init) -> Result<ExitCode, Failure> {
         given => given.clone(),
     };
     let Some(id) = asked else {
-        let text = "The database is ready. Make an administrator with: tidings init --admin ID";
+        let tidings = next_steps::tidings(tidings.location());
+        let text = format!("The database is ready. Make an administrator with: {tidings} init --admin ID");
         return session.out.answer(&Answer { admin: String::new() }, |page| page.line(text));
     };
     match admin::grant(tidings, caller, &id) {

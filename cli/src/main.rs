@@ -36,6 +36,7 @@ mod key;
 mod login;
 mod member;
 mod misuse;
+mod next_steps;
 mod notice;
 mod output;
 mod password;

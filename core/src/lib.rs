@@ -387,6 +387,11 @@ impl Tidings {
         &self.0.acts
     }
 
+    /// Returns the location of the database.
+    pub fn location(&self) -> &Location {
+        &self.0.location
+    }
+
     pub(crate) fn recent_likes(&self) -> &profile::likes::RecentLikes {
         &self.0.recent_likes
     }

@@ -20,7 +20,8 @@ fn demo_data_is_served_and_its_figures_agree() {
     let database = directory.path().join("tidings.db");
     let made = demo(&database, &[]).succeeded();
     assert!(made.stdout.starts_with("40 members, 80 posts and "), "{made:?}");
-    let id = made.stdout.lines().find_map(|line| line.trim().strip_prefix("id ")?.split(',').next()).unwrap();
+    let id =
+        made.stdout.lines().find_map(|line| line.strip_prefix("Sign in as ")?.split(',').next()).unwrap();
 
     let server = Server::at(&database, |_| {});
     let signed_in = server.anyone().post("/sign_in", json!({"id": id, "pw": "made-up member"})).succeeded();

@@ -111,7 +111,8 @@ fn records(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, 
     Ok(match kind {
         Kind::Member => {
             let search = Some(current.to_owned()).filter(|current| !current.is_empty());
-            let page = service.members(&MemberQuery { search, limit: Some(MOST), after: None })?;
+            let page =
+                service.members(&MemberQuery { search, limit: Some(MOST), ..MemberQuery::default() })?;
             page.members.into_iter().map(|member| (member.user_id, member.nickname)).collect()
         }
         Kind::Topic => {
