@@ -6,21 +6,27 @@ use std::process::ExitCode;
 
 use tidings_core::account::Caller;
 use tidings_core::admin;
-use tracing_subscriber::EnvFilter;
+use tidings_server::Server;
 
 use crate::database;
 use crate::failure::{Failure, cannot_open};
 use crate::global::Global;
 use crate::output::{colours, note, print};
 use crate::session::operator;
-use crate::settings::{LogFormat, Settings};
+use crate::settings::Settings;
 
-pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failure> {
+mod log;
+mod reload;
+
+use reload::Reload;
+
+pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure> {
     operator(global)?;
-    let settings = settings.complete(global.config.as_deref())?;
+    let settings = given.clone().complete(global.config.as_deref())?;
     let own = settings.own()?;
-    log_to_stderr(own.log_format, colours(global.color, std::io::stderr().is_terminal()));
+    let log = log::start(&own, colours(global.color, std::io::stderr().is_terminal()));
     let config = settings.server()?;
+    let scheme = if config.tls_cert.is_some() { "https" } else { "http" };
     let database = database::location(global, &settings);
     let address = own.listen;
     let listener = TcpListener::bind(address).map_err(|e| {
@@ -35,11 +41,37 @@ pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failu
     }
     let runtime = tokio::runtime::Runtime::new().map_err(failed)?;
     runtime.block_on(async {
+        let server = Server::new(tidings, config).map_err(|invalid| settings.refuse(&invalid))?;
         let shutdown = stop_signal().map_err(failed)?;
-        print(format!("listening on http://{address}").as_bytes())?;
-        tidings_server::serve(tidings, config, listener, shutdown).await.map_err(failed)
+        let file = global.config.clone();
+        let handle = server.handle();
+        reload_on_hangup(Reload { given, file, in_force: settings, handle, log }).map_err(failed)?;
+        print(format!("listening on {scheme}://{address}").as_bytes())?;
+        server.serve(listener, shutdown).await.map_err(failed)
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Starts to reload the settings at each SIGHUP.
+///
+/// # Errors
+/// When the system refuses the handler.
+#[cfg(unix)]
+fn reload_on_hangup(mut reload: Reload) -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let mut hangup = signal(SignalKind::hangup())?;
+    tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            reload.run();
+        }
+    });
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn reload_on_hangup(_: Reload) -> std::io::Result<()> {
+    Ok(())
 }
 
 /// Explains how to make the first administrator.
@@ -73,15 +105,4 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
         }
         tracing::info!("stopping: finishing what runs");
     })
-}
-
-/// Starts logging: `RUST_LOG` selects the messages, `--log-format` their format.
-fn log_to_stderr(format: LogFormat, colour: bool) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let log =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour);
-    match format {
-        LogFormat::Text => log.init(),
-        LogFormat::Json => log.json().init(),
-    }
 }

@@ -20,7 +20,7 @@ mod own;
 
 pub(crate) use file::found;
 pub(crate) use flags::wrong_variable;
-pub(crate) use own::{LogFormat, Own};
+pub(crate) use own::{LogFormat, LogLevel, Own};
 
 /// A setting of one of the tables.
 pub(crate) struct Entry {
@@ -36,9 +36,10 @@ pub(crate) const DB: &str = "db";
 /// All settings in the order of the help.
 pub(crate) static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     /// Settings that the help lists before a setting of a different table.
-    const BEFORE: [(&str, &str); 3] = [
+    const BEFORE: [(&str, &str); 4] = [
         ("query-timeout", "max-connections"),
         ("log-format", "log-auth-failures"),
+        ("log-level", "log-auth-failures"),
         ("analytics", "log-days"),
     ];
     let mut entries = entries_of(own::SETTINGS);
@@ -136,6 +137,14 @@ impl Settings {
         self.given.get(name)
     }
 
+    /// Sets a setting as it is in `other`.
+    pub(crate) fn take(&mut self, name: &'static str, other: &Self) {
+        match other.given(name) {
+            Some(given) => self.given.insert(name, given.clone()),
+            None => self.given.remove(name),
+        };
+    }
+
     /// Returns the location of the database in the TOML file, or the default.
     pub(crate) fn database(&self) -> Location {
         match self.given(DB) {
@@ -206,7 +215,7 @@ impl Settings {
     }
 
     /// Returns the failure of a setting that breaks a rule, with the source of the first setting in the rule that is set.
-    fn refuse(&self, invalid: &Invalid) -> Failure {
+    pub(crate) fn refuse(&self, invalid: &Invalid) -> Failure {
         let place = invalid.settings.iter().find_map(|name| {
             Some(match self.given(name)?.source {
                 Source::Flag => format!("--{name}"),

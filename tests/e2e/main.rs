@@ -33,6 +33,7 @@ mod postgres;
 mod profile;
 mod remote_administration;
 mod search;
+mod tls;
 mod tui;
 mod webhook;
 mod words;
