@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use indicatif::HumanBytes;
-use tidings_core::backup::{self, BackupError, Report};
+use tidings_core::backup::{self, BackupError, Report, Retention};
 use tidings_core::clock::Clock;
 use tidings_core::{Location, StoreError, Surface};
 use tidings_tui::number::number;
@@ -23,8 +23,14 @@ use crate::store;
 
 #[derive(Debug, Args)]
 pub(crate) struct Backup {
-    /// The file; an existing backup is replaced, any other existing file is refused
-    file: PathBuf,
+    /// The file; an existing backup is replaced, any other existing file is refused. With --keep, the directory of the
+    /// backups [default: the current directory]
+    #[arg(required_unless_present = "keep")]
+    file: Option<PathBuf>,
+    /// Make a backup with the time in its name, and then remove those that are older than the newest of each of so many
+    /// days, weeks, months and years, such as 7d,4w,12m
+    #[arg(long, value_name = "PERIODS", conflicts_with = "compact")]
+    keep: Option<Retention>,
     /// Leave out what the database file still has of deleted rows
     #[arg(long)]
     compact: bool,
@@ -39,11 +45,30 @@ pub(crate) struct Restore {
     yes: bool,
 }
 
-pub(crate) fn run(global: &Global, Backup { file, compact }: &Backup) -> Result<ExitCode, Failure> {
+pub(crate) fn run(global: &Global, Backup { file, keep, compact }: &Backup) -> Result<ExitCode, Failure> {
     let operator = operator(global)?;
     let database = database::named(global)?;
     let (out, bar) = (Output::new(global), StepBar::new());
     let stop = interrupt::stop()?;
+    let file = file.as_deref().unwrap_or(Path::new("."));
+    if let Some(retention) = keep {
+        let to = (file, retention);
+        let done = backup::backup_dated(
+            operator,
+            &database,
+            to,
+            &Clock::system(),
+            &mut |step| bar.show(step),
+            &stop,
+        );
+        bar.clear();
+        let dated = done.map_err(|error| explained(&error, Work::Backup))?;
+        return out.answer(&dated, |page| {
+            page.line(format!("{} is a backup: {}.", dated.file.display(), figures(&dated.report)));
+            let (kept, removed) = (dated.kept, dated.removed.len());
+            page.line(format!("Backups in the directory: {kept}. Removed: {removed}."));
+        });
+    }
     let backup = if *compact { backup::backup_compact } else { backup::backup };
     let done = backup(operator, &database, file, &mut |step| bar.show(step), &stop);
     bar.clear();
@@ -120,6 +145,7 @@ fn explained(error: &BackupError, work: Work) -> Failure {
         (BackupError::Newer { .. }, _) => return Failure::system(error.to_string()),
         (BackupError::Interrupted, _) => return Failure::interrupted("interrupted: nothing was changed"),
         (BackupError::Itself(_), _) => return Failure::usage(format!("{error}: name another file")),
+        (BackupError::Busy(_), _) => return Failure::in_use(error.to_string()),
         (BackupError::InUse(_), Work::Backup) => {
             return Failure::in_use(format!("{error}: name another file"));
         }

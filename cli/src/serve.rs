@@ -5,22 +5,29 @@ use std::net::TcpListener;
 use std::process::ExitCode;
 
 use tidings_core::account::Caller;
-use tidings_core::admin;
-use tracing_subscriber::EnvFilter;
+use tidings_core::{Location, admin};
+use tidings_server::Server;
 
 use crate::database;
 use crate::failure::{Failure, cannot_open};
 use crate::global::Global;
+use crate::next_steps;
 use crate::output::{colours, note, print};
 use crate::session::operator;
-use crate::settings::{LogFormat, Settings};
+use crate::settings::Settings;
 
-pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failure> {
+mod log;
+mod reload;
+
+use reload::Reload;
+
+pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure> {
     operator(global)?;
-    let settings = settings.complete(global.config.as_deref())?;
+    let settings = given.clone().complete(global.config.as_deref())?;
     let own = settings.own()?;
-    log_to_stderr(own.log_format, colours(global.color, std::io::stderr().is_terminal()));
+    let log = log::start(&own, colours(global.color, std::io::stderr().is_terminal()));
     let config = settings.server()?;
+    let scheme = if config.tls_cert.is_some() { "https" } else { "http" };
     let database = database::location(global, &settings);
     let address = own.listen;
     let listener = TcpListener::bind(address).map_err(|e| {
@@ -31,24 +38,53 @@ pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failu
     let tidings = database::start(&database, &settings)?;
     let admins = admin::list(&tidings, &Caller::Operator).map_err(|error| cannot_open(&database, &error))?;
     if admins.admins.is_empty() {
-        welcome();
+        welcome(&database, &format!("{scheme}://{address}"));
     }
     let runtime = tokio::runtime::Runtime::new().map_err(failed)?;
     runtime.block_on(async {
+        let server = Server::new(tidings, config).map_err(|invalid| settings.refuse(&invalid))?;
         let shutdown = stop_signal().map_err(failed)?;
-        print(format!("listening on http://{address}").as_bytes())?;
-        tidings_server::serve(tidings, config, listener, shutdown).await.map_err(failed)
+        let file = global.config.clone();
+        let handle = server.handle();
+        reload_on_hangup(Reload { given, file, in_force: settings, handle, log }).map_err(failed)?;
+        print(format!("listening on {scheme}://{address}").as_bytes())?;
+        server.serve(listener, shutdown).await.map_err(failed)
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Explains how to make the first administrator.
-fn welcome() {
-    note(
+/// Starts to reload the settings at each SIGHUP.
+///
+/// # Errors
+/// When the system refuses the handler.
+#[cfg(unix)]
+fn reload_on_hangup(mut reload: Reload) -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let mut hangup = signal(SignalKind::hangup())?;
+    tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            reload.run();
+        }
+    });
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn reload_on_hangup(_: Reload) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Explains how to make the first administrator, and where to go on.
+fn welcome(database: &Location, url: &str) {
+    let tidings = next_steps::tidings(database);
+    note(&format!(
         "There is no administrator yet. Make one while this runs, from another terminal:\n\
-         \x20 tidings init --admin ID      (asks for a password and signs ID up)\n\
-         \x20 tidings admin grant ID       (for a member who has signed up)",
-    );
+         \x20 {tidings} init --admin ID      (asks for a password and signs ID up)\n\
+         \x20 {tidings} admin grant ID       (for a member who has signed up)\n\
+         Then try the API at {url}/docs, and publish a notice in the terminal UI:\n\
+         \x20 {tidings} tui"
+    ));
 }
 
 /// Installs the handlers of Ctrl-C and SIGTERM, and returns a future that ends at the first of these signals.
@@ -73,15 +109,4 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
         }
         tracing::info!("stopping: finishing what runs");
     })
-}
-
-/// Starts logging: `RUST_LOG` selects the messages, `--log-format` their format.
-fn log_to_stderr(format: LogFormat, colour: bool) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let log =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour);
-    match format {
-        LogFormat::Text => log.init(),
-        LogFormat::Json => log.json().init(),
-    }
 }

@@ -21,7 +21,7 @@ mod screens;
 
 pub(crate) use file::found;
 pub(crate) use flags::wrong_variable;
-pub(crate) use own::{LogFormat, Own};
+pub(crate) use own::{LogFormat, LogLevel, Own};
 pub(crate) use screens::preferences;
 
 /// A setting of one of the tables.
@@ -38,9 +38,10 @@ pub(crate) const DB: &str = "db";
 /// All settings in the order of the help.
 pub(crate) static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     /// Settings that the help lists before a setting of a different table.
-    const BEFORE: [(&str, &str); 3] = [
+    const BEFORE: [(&str, &str); 4] = [
         ("query-timeout", "max-connections"),
         ("log-format", "log-auth-failures"),
+        ("log-level", "log-auth-failures"),
         ("analytics", "log-days"),
     ];
     let mut entries = entries_of(own::SETTINGS);
@@ -138,6 +139,14 @@ impl Settings {
         self.given.get(name)
     }
 
+    /// Sets a setting as it is in `other`.
+    pub(crate) fn take(&mut self, name: &'static str, other: &Self) {
+        match other.given(name) {
+            Some(given) => self.given.insert(name, given.clone()),
+            None => self.given.remove(name),
+        };
+    }
+
     /// Returns the location of the database in the TOML file, or the default.
     pub(crate) fn database(&self) -> Location {
         match self.given(DB) {
@@ -208,7 +217,7 @@ impl Settings {
     }
 
     /// Returns the failure of a setting that breaks a rule, with the source of the first setting in the rule that is set.
-    fn refuse(&self, invalid: &Invalid) -> Failure {
+    pub(crate) fn refuse(&self, invalid: &Invalid) -> Failure {
         let place = invalid.settings.iter().find_map(|name| {
             Some(match self.given(name)?.source {
                 Source::Flag => format!("--{name}"),

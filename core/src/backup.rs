@@ -30,12 +30,16 @@ use crate::store::copy::Source;
 use crate::store::{SCHEMA_VERSION, StoreError, Tx};
 use crate::trail::{Action, Entry, Origin};
 
+mod dated;
 mod draft;
+mod retention;
 mod swap;
 #[cfg(test)]
 mod tests;
 
+pub use dated::{Dated, LastBackup, backup_dated};
 use draft::{Draft, draft};
+pub use retention::{InvalidRetention, Retention};
 
 /// The size of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -90,6 +94,9 @@ pub enum BackupError {
     /// A process has the database open.
     #[error("{0} is in use by another process")]
     InUse(PathBuf),
+    /// Another process makes a backup in the directory.
+    #[error("another backup is being made in {0}")]
+    Busy(PathBuf),
     /// The backup is the database itself or one of its files.
     #[error("{0} is the database itself, or one of its files")]
     Itself(PathBuf),

@@ -206,13 +206,15 @@ pub fn check(
     stop: &CancelFlag,
 ) -> Result<Checks> {
     let mut run = Run { context, checks: Vec::new(), progress, stop };
-    match location.into() {
-        Location::File(path) => file::check(&mut run, &path)?,
+    let location = location.into();
+    match &location {
+        Location::File(path) => file::check(&mut run, path)?,
         #[cfg(feature = "postgres")]
-        location @ Location::Postgres(_) => server::check(&mut run, &location)?,
+        Location::Postgres(_) => server::check(&mut run, &location)?,
         #[cfg(not(feature = "postgres"))]
         Location::Postgres(_) => return Err(StoreError::from(ServerError::NotBuilt).into()),
     }
+    run.checks.extend(place::last_backup(&location, &context.clock));
     Ok(Checks { checks: run.checks })
 }
 

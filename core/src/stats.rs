@@ -3,6 +3,7 @@
 use prometheus::Histogram;
 
 use crate::Tidings;
+use crate::backup::LastBackup;
 use crate::clock::Timestamp;
 use crate::store::Store;
 pub use crate::store::{Follower, ReadStandby, Retries, ServerGauges};
@@ -33,6 +34,9 @@ pub struct Stats {
     pub wal_bytes: u64,
     /// What a PostgreSQL server and its standbys report; `None` for a file.
     pub server: Option<ServerGauges>,
+    /// Milliseconds since the last [dated backup](crate::backup::backup_dated) was complete and verified; `None` if none
+    /// is recorded next to the database.
+    pub backup_age_ms: Option<i64>,
     /// The deliveries of webhooks.
     pub webhooks: webhook::Figures,
     /// Milliseconds since the feed index was last updated; `None` before it is loaded.
@@ -57,6 +61,7 @@ impl Stats {
             database_bytes: store.database_bytes(),
             wal_bytes: store.wal_bytes(),
             server: store.server_gauges(),
+            backup_age_ms: age(LastBackup::of(&tidings.0.location).map(|last| last.at)),
             webhooks: tidings.webhook_sender().figures(),
             feeds_age_ms: age(tidings.feeds().updated()),
             words_age_ms: age(tidings.words().made()),

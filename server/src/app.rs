@@ -3,10 +3,11 @@
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use arc_swap::ArcSwap;
 use futures_util::FutureExt as _;
 use http::header::ORIGIN;
 use http::request::Parts;
@@ -20,17 +21,19 @@ use tower::Service;
 
 use crate::coding::Compressor;
 use crate::config::Config;
-use crate::cors::{self, Cors};
+use crate::cors;
 use crate::events::Hub;
 use crate::lane::Lanes;
-use crate::limit::{Limits, QuotaHeaders, RateLimit};
+use crate::limit::QuotaHeaders;
 use crate::metrics::Metrics;
+use crate::policy::Policy;
 use crate::reply::{self, Answer, Refusal, Response, Scope};
 use crate::request::Call;
 use crate::request_record::RequestRecord;
 use crate::route::{Route, Table};
 use crate::service::PeerAddress;
 use crate::syndication::Documents;
+use crate::tls::Tls;
 use crate::upload::Upload;
 use crate::{
     account, admin, analysis, audit, client, data, docs, download, events, feedback, health, home, import,
@@ -44,9 +47,10 @@ pub(crate) struct App {
     pub(crate) config: Config,
     pub(crate) lanes: Lanes,
     pub(crate) compressor: Compressor,
-    pub(crate) rate_limit: Option<RateLimit>,
-    cors: Cors,
-    limits: Limits,
+    /// The rules that a reload can change.
+    pub(crate) policy: ArcSwap<Policy>,
+    /// The certificate, if the server speaks TLS.
+    pub(crate) tls: OnceLock<Arc<Tls>>,
     /// The metrics, if they are served.
     pub(crate) metrics: Option<Metrics>,
     /// The hub of live events, if they are on.
@@ -73,9 +77,8 @@ impl App {
                 tidings.is_on_server(),
             ),
             compressor: Compressor::new(),
-            rate_limit: config.rate_limit.map(RateLimit::per_second),
-            cors: Cors::new(&config.cors_origins),
-            limits: Limits::new(&config),
+            policy: ArcSwap::from_pointee(Policy::new(&config)),
+            tls: OnceLock::new(),
             metrics: config.metrics_listen.map(|_| Metrics::new(&tidings)),
             events: config.event_connections.map(|_| Hub::new(tidings.clone())),
             documents: Documents::new(),
@@ -114,16 +117,18 @@ impl App {
             return refused;
         }
         let (head, body) = request.into_parts();
+        // A request has one set of rules from its beginning to its end.
+        let policy = self.policy.load_full();
         if cors::is_preflight(&head) {
-            return self.cors.preflight(head).await;
+            return policy.cors.preflight(head).await;
         }
         let upload = Upload::new(&head.headers, body);
         if head.method == Method::OPTIONS {
-            return self.respond(head, upload).await;
+            return self.respond(&policy, head, upload).await;
         }
-        let origin = head.headers.get(ORIGIN).filter(|_| self.cors.names_origin()).cloned();
-        let mut response = Arc::clone(&self).respond(head, upload).await;
-        self.cors.permit(origin.as_ref(), response.headers_mut());
+        let origin = head.headers.get(ORIGIN).filter(|_| policy.cors.names_origin()).cloned();
+        let mut response = Arc::clone(&self).respond(&policy, head, upload).await;
+        policy.cors.permit(origin.as_ref(), response.headers_mut());
         response
     }
 
@@ -138,9 +143,9 @@ impl App {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    async fn respond(self: Arc<Self>, head: Parts, upload: Upload) -> Response {
+    async fn respond(self: Arc<Self>, policy: &Policy, head: Parts, upload: Upload) -> Response {
         let (method, is_head) = (head.method.clone(), head.method == Method::HEAD);
-        let mut scope = Scope { names_origin: self.cors.names_origin(), ..Scope::default() };
+        let mut scope = Scope { names_origin: policy.cors.names_origin(), ..Scope::default() };
         let target = head.uri.path_and_query().cloned();
         let path = target.as_ref().map_or("", PathAndQuery::path);
         let path = path.strip_prefix(self.config.base_path.as_str()).unwrap_or_default();
@@ -152,7 +157,7 @@ impl App {
         };
         let peer = head.extensions.get().map(|PeerAddress(peer)| *peer);
         // Requests to unknown paths and methods also count against the limit.
-        let (allowed, quota) = self.count(path, peer, &head.headers);
+        let (allowed, quota) = self.count(policy, path, peer, &head.headers);
         let finish = move |mut response: Response| {
             response.headers_mut().extend(quota.into_iter().flatten());
             if is_head {
@@ -190,7 +195,7 @@ impl App {
             call.tag_response();
         }
         let answer = match route {
-            Ok(route) => self.answer(route, call).await,
+            Ok(route) => self.answer(policy, route, call).await,
             Err(refusal) => Err(refusal),
         };
         observe(template, &answer);
@@ -206,11 +211,12 @@ impl App {
     /// the client how much of the limit is left.
     fn count(
         &self,
+        policy: &Policy,
         path: &str,
         peer: Option<IpAddr>,
         headers: &HeaderMap,
     ) -> (Result<(), Refusal>, Option<QuotaHeaders>) {
-        match &self.rate_limit {
+        match &policy.limits.general {
             Some(limit) if !health::is_health(path) => {
                 let counted = limit.count(client::of(peer, headers, &self.config.trust_proxy).into());
                 let quota = limit.headers(&counted);
@@ -222,16 +228,15 @@ impl App {
 
     /// Removes idle clients from the rate limits.
     pub(crate) fn sweep(&self) {
-        self.rate_limit.iter().for_each(RateLimit::sweep);
-        self.limits.sweep();
+        self.policy.load().limits.sweep();
     }
 
-    async fn answer(&self, route: &Route, call: Call) -> Answer {
+    async fn answer(&self, policy: &Policy, route: &Route, call: Call) -> Answer {
         if let Some(key) = call.caller().known_key(&self.tidings) {
-            self.limits.check_key(key)?;
+            policy.limits.check_key(key)?;
         }
         let is_signed = || call.caller().is_signed(&self.tidings);
-        self.limits.check(route.counted, || call.address().into(), is_signed)?;
+        policy.limits.check(route.counted, || call.address().into(), is_signed)?;
         let handled = AssertUnwindSafe(async { route.handle(call).await }).catch_unwind().await;
         handled.unwrap_or_else(|_| Err(Error::Internal("the handler panicked".into()).into()))
     }

@@ -42,8 +42,9 @@ pub(crate) fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> I
 }
 
 /// Returns the scheme and the host of the address that a client used. Trusted proxies name them in `X-Forwarded-Proto` and
-/// `X-Forwarded-Host`; of several names, the last is that of the nearest proxy.
-pub(crate) fn site(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpNet]) -> String {
+/// `X-Forwarded-Host`; of several names, the last is that of the nearest proxy. Without a name, the scheme is `own`, that
+/// of the server.
+pub(crate) fn site(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpNet], own: &str) -> String {
     let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical();
     let is_proxy = trusted.iter().any(|net| net.contains(&peer));
     let named = |name: &HeaderName| {
@@ -51,9 +52,9 @@ pub(crate) fn site(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpNet])
         line.to_str().ok()?.rsplit(',').next().map(str::trim)
     };
     let is_host = |host: &&str| host.parse::<Authority>().is_ok() && !host.contains('@');
-    let own = headers.get(HOST).and_then(|host| host.to_str().ok());
-    let host = named(&FORWARDED_HOST).filter(is_host).or(own.filter(is_host)).unwrap_or("localhost");
-    let is_https = named(&FORWARDED_PROTO).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"));
+    let given = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let host = named(&FORWARDED_HOST).filter(is_host).or(given.filter(is_host)).unwrap_or("localhost");
+    let is_https = named(&FORWARDED_PROTO).unwrap_or(own).eq_ignore_ascii_case("https");
     format!("{}://{host}", if is_https { "https" } else { "http" })
 }
 
@@ -105,7 +106,7 @@ mod tests {
             let line = |(name, value): &(&'static str, &str)| {
                 (HeaderName::from_static(name), value.parse().unwrap())
             };
-            site(Some(peer.parse().unwrap()), &lines.iter().map(line).collect(), &trusted)
+            site(Some(peer.parse().unwrap()), &lines.iter().map(line).collect(), &trusted, "http")
         };
         let (host, https) = (("host", "a.example:8080"), ("x-forwarded-proto", "https"));
         let forwarded = ("x-forwarded-host", "evil.example, campus.example");

@@ -4,12 +4,15 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use http::HeaderValue;
 pub use ipnet::IpNet;
 use tidings_core::config::{Invalid, setting};
+
+use crate::tls::Files;
 
 mod table;
 
@@ -36,6 +39,11 @@ pub struct Config {
     pub cors_origins: Vec<Origin>,
     /// The proxies whose `X-Forwarded-For` header the server trusts.
     pub trust_proxy: Vec<IpNet>,
+    /// The file with the certificate of the server and the chain to its authority, in PEM form. With it, the server speaks
+    /// TLS and nothing else.
+    pub tls_cert: Option<PathBuf>,
+    /// The file with the private key of the certificate, in PEM form.
+    pub tls_key: Option<PathBuf>,
     /// Maximum number of requests per second and client; `None` means any number.
     pub rate_limit: Option<NonZeroU32>,
     /// Maximum number of sign-ups per minute and client after a burst of `sign_up_burst`; `None` means any number. A client
@@ -98,6 +106,8 @@ impl Default for Config {
             base_path: BasePath::default(),
             cors_origins: Vec::new(),
             trust_proxy: Vec::new(),
+            tls_cert: None,
+            tls_key: None,
             rate_limit: None,
             sign_up_limit: Some(SIGN_UPS),
             sign_up_burst: SIGN_UP_BURST,
@@ -126,12 +136,23 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Checks that every setting is within its bounds.
+    /// Checks that every setting is within its bounds. Reads no files.
     ///
     /// # Errors
     /// The first setting that is not.
     pub fn check(&self) -> Result<(), Invalid> {
-        setting::check(SETTINGS, self)
+        setting::check(SETTINGS, self)?;
+        let alone = match (&self.tls_cert, &self.tls_key) {
+            (Some(_), None) => Some(("tls-cert", "needs tls-key too")),
+            (None, Some(_)) => Some(("tls-key", "needs tls-cert too")),
+            _ => None,
+        };
+        alone.map_or(Ok(()), |(name, rule)| Err(Invalid { settings: vec![name], rule: rule.to_owned() }))
+    }
+
+    /// Returns the files of the certificate, if the server speaks TLS.
+    pub(crate) fn tls_files(&self) -> Option<Files> {
+        Some(Files { cert: self.tls_cert.clone()?, key: self.tls_key.clone()? })
     }
 
     /// Returns the maximum number of streams of live events.

@@ -62,7 +62,7 @@ impl Connection {
     /// Counts a request, which runs until the returned value is dropped.
     pub(crate) fn begin(self: &Arc<Self>, is_http2: bool) -> Running {
         if is_http2 {
-            self.is_http2.store(true, Ordering::Relaxed);
+            self.set_http2();
         }
         self.begun.fetch_add(1, Ordering::Relaxed);
         self.running.fetch_add(1, Ordering::Relaxed);
@@ -94,7 +94,13 @@ impl Connection {
         self.running.load(Ordering::Relaxed) <= waiting
     }
 
-    /// Returns whether the requests arrive by HTTP/2. This is known once the first request has arrived.
+    /// Records that the client has chosen HTTP/2 for this connection.
+    pub(crate) fn set_http2(&self) {
+        self.is_http2.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether the requests arrive by HTTP/2. This is known once the first request has arrived, with TLS after
+    /// the handshake.
     pub(crate) fn is_http2(&self) -> bool {
         self.is_http2.load(Ordering::Relaxed)
     }

@@ -39,6 +39,8 @@
 //! | module | what it does |
 //! |---|---|
 //! | `listen` | accepts connections, stops gracefully |
+//! | `tls` | the certificate, and the TLS handshake of a connection |
+//! | `policy`, `reload` | the settings that a running server can change |
 //! | `service` | the same API as a tower service, without connections |
 //! | `connections`, `connection`, `files` | limit the number of connections, and choose those that close for others |
 //! | `unsent`, `stream` | limit the memory of responses that clients do not read, and the time that it is held |
@@ -96,8 +98,10 @@ mod metrics;
 mod newsfeed;
 mod notice;
 mod otp;
+mod policy;
 mod post;
 mod profile;
+mod reload;
 mod reply;
 mod report;
 mod request;
@@ -113,6 +117,7 @@ mod target;
 #[cfg(test)]
 mod testing;
 mod timeouts;
+mod tls;
 mod unsent;
 mod upload;
 mod webhook;
@@ -121,5 +126,6 @@ mod words;
 
 pub use config::{BasePath, Config, InvalidText, IpNet, Origin, SETTINGS};
 pub use docs::openapi;
-pub use listen::serve;
+pub use listen::{Server, serve};
+pub use reload::Handle;
 pub use service::{PeerAddress, service};

@@ -2,7 +2,7 @@
 
 use std::hash::Hash;
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use governor::clock::{Clock, MonotonicClock};
@@ -34,22 +34,43 @@ pub(crate) enum Counted {
     Write,
 }
 
-/// The limits that apply to certain operations by default.
+/// The limits of clients and of API keys.
 pub(crate) struct Limits {
-    sign_ups: Option<RateLimit>,
-    searches: Option<RateLimit>,
-    guest_writes: Option<RateLimit>,
-    keys: Option<RateLimit<KeyHash>>,
+    /// The limit for all requests.
+    pub(crate) general: Option<Arc<RateLimit>>,
+    sign_ups: Option<Arc<RateLimit>>,
+    searches: Option<Arc<RateLimit>>,
+    guest_writes: Option<Arc<RateLimit>>,
+    keys: Option<Arc<RateLimit<KeyHash>>>,
 }
 
 impl Limits {
     pub(crate) fn new(config: &Config) -> Self {
-        let minutely = |limit: NonZeroU32| RateLimit::per_minute(limit, limit);
+        let minutely = |limit: NonZeroU32| Arc::new(RateLimit::per_minute(limit, limit));
+        let sign_ups = |limit| Arc::new(RateLimit::per_minute(limit, config.sign_up_burst));
         Self {
-            sign_ups: config.sign_up_limit.map(|limit| RateLimit::per_minute(limit, config.sign_up_burst)),
+            general: config.rate_limit.map(|limit| Arc::new(RateLimit::per_second(limit))),
+            sign_ups: config.sign_up_limit.map(sign_ups),
             searches: config.search_limit.map(minutely),
             guest_writes: config.guest_write_limit.map(minutely),
-            keys: config.key_limit.map(RateLimit::per_second),
+            keys: config.key_limit.map(|limit| Arc::new(RateLimit::per_second(limit))),
+        }
+    }
+
+    /// Returns the limits of new settings. A limit that is the same as before remembers its clients.
+    pub(crate) fn changed(&self, from: &Config, to: &Config) -> Self {
+        let new = Self::new(to);
+        let sign_ups = |config: &Config| (config.sign_up_limit, config.sign_up_burst);
+        Self {
+            general: kept(self.general.as_ref(), new.general, from.rate_limit == to.rate_limit),
+            sign_ups: kept(self.sign_ups.as_ref(), new.sign_ups, sign_ups(from) == sign_ups(to)),
+            searches: kept(self.searches.as_ref(), new.searches, from.search_limit == to.search_limit),
+            guest_writes: kept(
+                self.guest_writes.as_ref(),
+                new.guest_writes,
+                from.guest_write_limit == to.guest_write_limit,
+            ),
+            keys: kept(self.keys.as_ref(), new.keys, from.key_limit == to.key_limit),
         }
     }
 
@@ -85,10 +106,18 @@ impl Limits {
 
     /// Calls [`RateLimit::sweep`] for all limits.
     pub(crate) fn sweep(&self) {
-        let Self { sign_ups, searches, guest_writes, keys } = self;
-        keys.iter().for_each(RateLimit::sweep);
-        [sign_ups, searches, guest_writes].into_iter().flatten().for_each(RateLimit::sweep);
+        let Self { general, sign_ups, searches, guest_writes, keys } = self;
+        if let Some(keys) = keys {
+            keys.sweep();
+        }
+        for limit in [general, sign_ups, searches, guest_writes].into_iter().flatten() {
+            limit.sweep();
+        }
     }
+}
+
+fn kept<T>(old: Option<&Arc<T>>, new: Option<Arc<T>>, is_same: bool) -> Option<Arc<T>> {
+    if is_same { old.cloned() } else { new }
 }
 
 /// What a limit tells apart: clients or API keys.

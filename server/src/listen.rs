@@ -16,6 +16,7 @@ use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
 use socket2::SockRef;
+use tidings_core::config::Invalid;
 use tidings_core::{Error, Tidings};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -27,10 +28,12 @@ use crate::config::Config;
 use crate::connection::{Connection, RequestBody};
 use crate::connections::{ConnectionPermit, Connections, Refused};
 use crate::limit;
+use crate::reload::Handle;
 use crate::reply::{self, Response, Scope};
 use crate::service::PeerAddress;
 use crate::stream::{self, StreamExecutor};
 use crate::timeouts::{TimeoutStream, Timeouts};
+use crate::tls::{Socket, Tls};
 use crate::unsent::{CHARGED_FROM, ResponseBody};
 use crate::{files, metrics, request};
 
@@ -66,27 +69,76 @@ const SCARCE_HEADER_TIMEOUT: Duration = Duration::from_secs(2);
 /// and returns.
 ///
 /// # Errors
-/// When a setting is out of bounds ([`Config::check`]), the listener cannot be used, or [`Tidings::start_background`]
-/// fails.
+/// When a setting is out of bounds ([`Config::check`]), the certificate or the listener cannot be used, or
+/// [`Tidings::start_background`] fails.
 pub async fn serve(
     tidings: Tidings,
     config: Config,
     listener: std::net::TcpListener,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    config.check().map_err(|invalid| io::Error::new(io::ErrorKind::InvalidInput, invalid))?;
-    let config = Config { max_connections: files::room_for(config.max_connections), ..config };
-    let connections = Connections::new(&config, config.max_connections);
+    let server = Server::new(tidings, config)
+        .map_err(|invalid| io::Error::new(io::ErrorKind::InvalidInput, invalid))?;
+    server.serve(listener, shutdown).await
+}
+
+/// A server that does not serve yet: [`serve`] in two steps, for a program that changes settings while it serves.
+pub struct Server {
+    app: Arc<App>,
+}
+
+impl Server {
+    /// Checks the settings, and loads the certificate if there is one.
+    ///
+    /// # Errors
+    /// When a setting is out of bounds ([`Config::check`]), or the certificate or its key cannot be used.
+    pub fn new(tidings: Tidings, config: Config) -> Result<Self, Invalid> {
+        config.check()?;
+        let tls = config.tls_files().map(Tls::load).transpose()?;
+        let config = Config { max_connections: files::room_for(config.max_connections), ..config };
+        let app = App::new(tidings, config);
+        if let Some(tls) = tls {
+            app.tls.get_or_init(|| tls);
+        }
+        Ok(Self { app })
+    }
+
+    /// Returns a handle that changes the settings.
+    pub fn handle(&self) -> Handle {
+        Handle::new(&self.app)
+    }
+
+    /// Answers requests on `listener` until `shutdown` completes, as [`serve`] does.
+    ///
+    /// # Errors
+    /// When the listener cannot be used, or [`Tidings::start_background`] fails.
+    pub async fn serve(
+        self,
+        listener: std::net::TcpListener,
+        shutdown: impl Future<Output = ()>,
+    ) -> io::Result<()> {
+        serve_app(self.app, listener, shutdown).await
+    }
+}
+
+async fn serve_app(
+    app: Arc<App>,
+    listener: std::net::TcpListener,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let connections = Connections::new(&app.config, app.config.max_connections);
     let mut acceptor = Acceptor { listener: listen_on(listener)?, connections, waiting: None };
-    let app = App::new(tidings, config);
     let tidings = app.tidings.clone();
     app.lanes.store.run(move || tidings.start_background()).await.map_err(io::Error::other)?;
     let service = Arc::clone(&app).service();
     // Dropping these tasks at the end aborts them.
-    let mut metrics_tasks = JoinSet::new();
+    let mut background = JoinSet::new();
     let graceful = GracefulShutdown::new();
     if let Some(address) = app.config.metrics_listen {
-        metrics_tasks.spawn(metrics::serve(Arc::clone(&app), metrics::listen(address).await?));
+        background.spawn(metrics::serve(Arc::clone(&app), metrics::listen(address).await?));
+    }
+    if let Some(tls) = app.tls.get() {
+        background.spawn(Arc::clone(tls).watch());
     }
     // Dropping these tasks at the end aborts the requests that still run.
     let mut tasks = JoinSet::new();
@@ -140,7 +192,8 @@ where
     let timeouts = Timeouts { header, idle: config.idle_timeout };
     let (connections, connection) = (Arc::clone(permit.connections()), Arc::clone(&permit.connection));
     let hyper = hyper(StreamExecutor::new(&connection, &connections, config.idle_timeout));
-    let io = TokioIo::new(TimeoutStream::new(socket, Arc::clone(&connection), timeouts));
+    let socket = TimeoutStream::new(socket, Arc::clone(&connection), timeouts);
+    let io = TokioIo::new(Socket::new(socket, app.tls.get(), &connection));
     let answer = hyper::service::service_fn(move |mut request: Request<Incoming>| {
         let running = connection.begin(request.version() == Version::HTTP_2);
         note_member(&app, &connection, &request);

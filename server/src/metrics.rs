@@ -89,7 +89,7 @@ fn page(app: &App) -> prometheus::Result<String> {
     let mut families = app.metrics.as_ref().map(|metrics| metrics.registry.gather()).unwrap_or_default();
     let stats = Stats::of(&app.tidings);
     families.append(&mut gauges(app, &stats)?.gather());
-    families.append(&mut counters(&stats)?.gather());
+    families.append(&mut counters(app, &stats)?.gather());
     if let Some(server) = &stats.server {
         families.append(&mut database::registry(server)?.gather());
     }
@@ -108,6 +108,7 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
     }
     gauges.register(Box::new(waiting))?;
     let seconds = |ms: i64| ms as f64 / 1_000.0;
+    let tls = app.tls.get();
     for (name, help, value) in [
         ("writes_waiting", "Writes in the queue of the writer.", Some(stats.writes_waiting as f64)),
         ("records_waiting", "Access log lines that wait for a commit.", Some(stats.records_waiting as f64)),
@@ -138,9 +139,24 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
             app.events.as_ref().map(|hub| hub.listeners() as f64),
         ),
         (
+            "backup_age_seconds",
+            "Seconds since the last backup with --keep was complete and verified.",
+            stats.backup_age_ms.map(seconds),
+        ),
+        (
             "feed_snapshot_age_seconds",
             "Seconds since the feed index was last updated.",
             stats.feeds_age_ms.map(seconds),
+        ),
+        (
+            "certificate_remaining_seconds",
+            "Seconds until the certificate expires, negative afterwards.",
+            tls.map(|tls| tls.remaining_s() as f64),
+        ),
+        (
+            "certificate_stale",
+            "1 while the certificate's files hold a pair that cannot be used, 0 otherwise.",
+            tls.map(|tls| if tls.is_stale() { 1.0 } else { 0.0 }),
         ),
         ("words_age_seconds", "Seconds since the word model was trained.", stats.words_age_ms.map(seconds)),
     ] {
@@ -153,10 +169,14 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
     Ok(gauges)
 }
 
-/// Returns the counters of the core.
-fn counters(stats: &Stats) -> prometheus::Result<Registry> {
+/// Returns the counters of the core and of TLS.
+fn counters(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
     let counters = Registry::new_custom(Some(NAMESPACE.to_owned()), None)?;
-    for (name, help, value) in [
+    let handshakes = "tls_handshakes_failed_total";
+    let handshakes = app.tls.get().map(|tls| {
+        (handshakes, "TLS handshakes that clients began and did not complete.", tls.handshakes_failed())
+    });
+    let core = [
         (
             "records_lost_total",
             "Access log lines that were lost before they were committed.",
@@ -175,7 +195,8 @@ fn counters(stats: &Stats) -> prometheus::Result<Registry> {
         ),
         ("webhooks_failed_total", "Attempts to deliver webhooks that failed.", stats.webhooks.failed),
         ("crawler_requests_total", "Requests of crawlers, which do not count as visitors.", stats.crawled),
-    ] {
+    ];
+    for (name, help, value) in core.into_iter().chain(handshakes) {
         let counter = IntCounter::new(name, help)?;
         counter.inc_by(value);
         counters.register(Box::new(counter))?;

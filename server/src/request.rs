@@ -173,7 +173,8 @@ impl Call {
 
     /// Returns the scheme and the host of the address that the client used, such as `https://campus.example`.
     pub(crate) fn site(&self) -> String {
-        client::site(self.peer, &self.head.headers, &self.app.config.trust_proxy)
+        let own = if self.app.tls.get().is_some() { "https" } else { "http" };
+        client::site(self.peer, &self.head.headers, &self.app.config.trust_proxy, own)
     }
 
     /// Returns the headers of the request.

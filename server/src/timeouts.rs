@@ -4,6 +4,7 @@
 //! after the head. hyper's own timer has one limit for the first two, restarts it for each request, and has none until
 //! it has recognised the protocol.
 
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -168,6 +169,21 @@ impl<S: Discard> TimeoutStream<S> {
         }
         let since = *self.stuck.get_or_insert(now);
         self.wait_until(cx, since + self.timeouts.idle).map(Err)
+    }
+}
+
+impl TimeoutStream<TcpStream> {
+    /// Waits for the first byte, and leaves it to be read.
+    pub(crate) async fn peek(&mut self) -> io::Result<u8> {
+        let mut byte = [0];
+        let peeked = poll_fn(|cx| match self.socket.poll_peek(cx, &mut ReadBuf::new(&mut byte)) {
+            Poll::Pending => self.wait_until(cx, self.since + self.limit()).map(Err),
+            peeked @ Poll::Ready(_) => peeked,
+        });
+        match peeked.await? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => Ok(byte[0]),
+        }
     }
 }
 

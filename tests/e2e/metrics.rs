@@ -11,6 +11,12 @@ fn with_metrics() -> (Server, SocketAddr) {
     let server = Server::with(|serve| {
         serve.args(["--metrics-listen", "127.0.0.1:0"]);
     });
+    let address = address_of(&server);
+    (server, address)
+}
+
+/// Waits until a server serves its metrics, and returns their address.
+pub(crate) fn address_of(server: &Server) -> SocketAddr {
     let address = RefCell::new(None);
     wait_until("metrics are served", || {
         let log = server.log();
@@ -18,11 +24,11 @@ fn with_metrics() -> (Server, SocketAddr) {
         *address.borrow_mut() = line.and_then(|line| line.rsplit_once("address=")?.1.trim().parse().ok());
         address.borrow().is_some()
     });
-    (server, address.take().unwrap())
+    address.take().unwrap()
 }
 
 /// Requests a path of the metrics listener, and returns the status and the body.
-fn get(address: SocketAddr, path: &str) -> (u16, String) {
+pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
     use std::io::{Read as _, Write as _};
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nhost: metrics\r\nconnection: close\r\n\r\n").unwrap();

@@ -49,6 +49,6 @@ pub use raw::read_answer;
 pub use server::{Server, Stopped};
 pub use terminal::Terminal;
 pub use tidings_cluster::{Engine, Value, only_on_sqlite};
-pub use tls::TlsProxy;
+pub use tls::{Authority, TlsProxy};
 pub use tmux::Tmux;
 pub use wait::{WAIT_MAX, wait_until};

@@ -386,7 +386,8 @@ impl Process {
         let Ok(line) = ready.recv_timeout(START_MAX) else {
             return Err(process.kill());
         };
-        let address = line.strip_prefix("listening on http://").and_then(|rest| rest.split('/').next());
+        let address = line.strip_prefix("listening on ").and_then(|url| url.split("://").nth(1));
+        let address = address.and_then(|rest| rest.split('/').next());
         let address = address.and_then(|address| address.trim_end().parse().ok());
         Ok((process, address.unwrap_or_else(|| panic!("unexpected ready line: {line:?}"))))
     }

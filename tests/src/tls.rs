@@ -1,10 +1,12 @@
-//! A proxy that speaks TLS, as one in front of a server, with a certificate of its own authority.
+//! Certificates of a test authority, and a proxy that speaks TLS, as one in front of a server.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
+use rcgen::{
+    BasicConstraints, Certificate, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+};
 use tempfile::TempDir;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
@@ -58,19 +60,54 @@ impl TlsProxy {
     }
 }
 
+/// An authority that issues certificates for the name `localhost`.
+pub struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    certificate: Certificate,
+}
+
+impl Authority {
+    /// Returns a new authority. Authorities with different names are unknown to each other's clients.
+    ///
+    /// # Panics
+    /// When no key can be made.
+    pub fn new(name: &str) -> Self {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap();
+        Self { issuer: Issuer::new(params, key), certificate }
+    }
+
+    /// Returns the certificate of the authority, in PEM form.
+    pub fn pem(&self) -> String {
+        self.certificate.pem()
+    }
+
+    /// Writes a new certificate for `localhost` and its key to `cert.pem` and `key.pem` in this directory.
+    ///
+    /// # Panics
+    /// When a file cannot be written.
+    pub fn issue_to(&self, directory: &Path) {
+        let (certificate, key) = self.issue();
+        std::fs::write(directory.join("cert.pem"), certificate.pem()).unwrap();
+        std::fs::write(directory.join("key.pem"), key.serialize_pem()).unwrap();
+    }
+
+    fn issue(&self) -> (Certificate, KeyPair) {
+        let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        let key = KeyPair::generate().unwrap();
+        (params.signed_by(&key, &self.issuer).unwrap(), key)
+    }
+}
+
 /// Makes an authority, writes its certificate to a file, and returns a configuration with a certificate of it.
-fn certify(authority: &Path) -> ServerConfig {
-    let mut params = CertificateParams::default();
-    // Two authorities have two names, so that a certificate of the one is unknown to the other.
-    params.distinguished_name.push(DnType::CommonName, authority.display().to_string());
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let key = KeyPair::generate().unwrap();
-    std::fs::write(authority, params.self_signed(&key).unwrap().pem()).unwrap();
-    let issuer = Issuer::new(params, key);
-    let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    let key = KeyPair::generate().unwrap();
-    let certificate = params.signed_by(&key, &issuer).unwrap();
+fn certify(file: &Path) -> ServerConfig {
+    let authority = Authority::new(&file.display().to_string());
+    std::fs::write(file, authority.pem()).unwrap();
+    let (certificate, key) = authority.issue();
     let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
     ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use tidings_core::Location;
 use tidings_core::config::setting::{FieldType, Form, Group, Setting, Value};
 use tidings_core::field;
+use tracing_subscriber::EnvFilter;
 
 use super::DB;
 
@@ -13,6 +14,7 @@ pub(crate) struct Own {
     /// The address on which `serve` listens.
     pub(crate) listen: SocketAddr,
     pub(crate) log_format: LogFormat,
+    pub(crate) log_level: LogLevel,
     /// The database. The password of a URL is masked.
     pub(crate) db: Location,
 }
@@ -22,6 +24,7 @@ impl Default for Own {
         Self {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080),
             log_format: LogFormat::Text,
+            log_level: LogLevel::default(),
             db: "./tidings.db".into(),
         }
     }
@@ -44,8 +47,43 @@ pub(super) static SETTINGS: &[Group<Own>] = &[Group {
             field!(Own, log_format),
             "The form of the log on standard error",
         ),
+        Setting::new(
+            "log-level",
+            Form::Text,
+            field!(Own, log_level),
+            "The messages in the log, as in RUST_LOG, which takes precedence",
+        )
+        .takes("LEVEL"),
     ],
 }];
+
+/// The messages in the log: a level, or directives of `tracing_subscriber`'s [`EnvFilter`].
+#[derive(Clone)]
+pub(crate) struct LogLevel(String);
+
+impl LogLevel {
+    pub(crate) fn filter(&self) -> EnvFilter {
+        EnvFilter::new(&self.0)
+    }
+}
+
+impl Default for LogLevel {
+    fn default() -> Self {
+        Self("info".to_owned())
+    }
+}
+
+impl FieldType for LogLevel {
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Text(self.0.clone()))
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        let Value::Text(text) = value else { return Err("must be a text".to_owned()) };
+        let valid = EnvFilter::builder().parse(text);
+        valid.map(|_| Self(text.clone())).map_err(|error| format!("{text:?}: {error}"))
+    }
+}
 
 /// The format of the log.
 #[derive(Clone, Copy)]

@@ -67,7 +67,7 @@ impl FeedPage {
         for (place, count) in counts {
             items[place] = Arc::new(items[place].with_likes(count));
         }
-        Self(Arc::new(Content { kind: kind.clone(), items, ranked: *ranked, next, answer: OnceLock::new() }))
+        Self(Arc::new(Content { kind: *kind, items, ranked: *ranked, next, answer: OnceLock::new() }))
     }
 
     pub(super) fn kind(&self) -> FeedKind {

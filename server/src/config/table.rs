@@ -63,6 +63,21 @@ const GENERAL: &[Setting<Config>] = &[
     )
     .takes("NET"),
     Setting::new(
+        "tls-cert",
+        Form::Text,
+        field!(Config, tls_cert),
+        "Speak TLS with the certificate in this PEM file, and load it again when it changes",
+    )
+    .takes("FILE")
+    .unset("plain HTTP"),
+    Setting::new(
+        "tls-key",
+        Form::Text,
+        field!(Config, tls_key),
+        "The private key of the certificate, a PEM file",
+    )
+    .takes("FILE"),
+    Setting::new(
         "rate-limit",
         Form::Whole(1, ANY),
         Field {

@@ -1,0 +1,83 @@
+//! SIGHUP: the server reads the settings again, and applies those that it can change while it runs.
+
+use std::path::PathBuf;
+
+use tidings_server::Handle;
+
+use super::log::LogControl;
+use crate::failure::Failure;
+use crate::settings::{ENTRIES, Settings};
+
+/// The setting that the log applies; the others are [`Handle::SETTINGS`].
+const LOG_LEVEL: &str = "log-level";
+/// The settings that turn TLS on and off, which needs a restart.
+const TLS: [&str; 2] = ["tls-cert", "tls-key"];
+
+/// What a reload needs.
+pub(super) struct Reload {
+    /// The settings of the command line and the environment, which do not change.
+    pub(super) given: Settings,
+    /// The TOML file, if it was named.
+    pub(super) file: Option<PathBuf>,
+    /// The settings in force.
+    pub(super) in_force: Settings,
+    pub(super) handle: Handle,
+    pub(super) log: LogControl,
+}
+
+impl Reload {
+    /// Reads the settings, applies those that a running server can change, and logs the names of the others. If one of
+    /// them is not valid, nothing changes, and the error is logged.
+    pub(super) fn run(&mut self) {
+        match self.apply() {
+            Ok(Changes { applied, refused }) => {
+                if applied.is_empty() {
+                    tracing::info!("reloaded: no setting has changed that a running server can change");
+                } else {
+                    tracing::info!("reloaded: {} changed", applied.join(", "));
+                }
+                if !refused.is_empty() {
+                    tracing::warn!("restart the server to change {}", refused.join(", "));
+                }
+            }
+            Err(failure) => tracing::error!("nothing is reloaded: {}", failure.message()),
+        }
+    }
+
+    fn apply(&mut self) -> Result<Changes, Failure> {
+        let next = self.given.clone().complete(self.file.as_deref())?;
+        let own = next.own()?;
+        next.core()?;
+        self.handle.reload(&next.server()?).map_err(|invalid| next.refuse(&invalid))?;
+        self.log.set(&own.log_level);
+        let turns_tls =
+            TLS.iter().any(|name| self.in_force.given(name).is_some() != next.given(name).is_some());
+        let (mut applied, mut refused) = (Vec::new(), Vec::new());
+        for name in ENTRIES.iter().map(|entry| entry.about.name) {
+            let value = |settings: &Settings| settings.given(name).map(|given| given.value.clone());
+            if value(&self.in_force) == value(&next) {
+                continue;
+            }
+            let can_change = match name {
+                LOG_LEVEL if !self.log.follows_settings() => continue,
+                LOG_LEVEL => true,
+                name => Handle::SETTINGS.contains(&name) && !(turns_tls && TLS.contains(&name)),
+            };
+            if can_change {
+                self.in_force.take(name, &next);
+                applied.push(name);
+            } else {
+                refused.push(name);
+            }
+        }
+        Ok(Changes { applied, refused })
+    }
+}
+
+/// The names of the settings that differ from those in force.
+struct Changes {
+    /// Those that are in force now.
+    applied: Vec<&'static str>,
+    /// Those that need a restart.
+    refused: Vec<&'static str>,
+}

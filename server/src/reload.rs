@@ -1,0 +1,68 @@
+//! Changes the settings of a running server.
+
+use std::sync::Arc;
+
+use tidings_core::config::Invalid;
+
+use crate::app::App;
+use crate::config::Config;
+
+/// Changes the settings of a [`Server`](crate::Server), also while it serves.
+#[derive(Clone)]
+pub struct Handle(Arc<App>);
+
+impl Handle {
+    /// The names of the settings that [`Handle::reload`] applies.
+    pub const SETTINGS: [&str; 9] = [
+        "cors-origin",
+        "rate-limit",
+        "sign-up-limit",
+        "sign-up-burst",
+        "search-limit",
+        "guest-write-limit",
+        "key-limit",
+        "tls-cert",
+        "tls-key",
+    ];
+
+    pub(crate) fn new(app: &Arc<App>) -> Self {
+        Self(Arc::clone(app))
+    }
+
+    /// Applies [`Handle::SETTINGS`] to requests and connections that arrive from now on, and loads the certificate again.
+    /// Other settings stay as they are, and so does whether the server speaks TLS.
+    ///
+    /// # Errors
+    /// When a setting is out of bounds, or the certificate cannot be used. Nothing has changed then.
+    pub fn reload(&self, config: &Config) -> Result<(), Invalid> {
+        config.check()?;
+        let app = &self.0;
+        let next = match (app.tls.get(), config.tls_files()) {
+            (Some(tls), Some(files)) => Some((tls, tls.load_next(files)?)),
+            _ => None,
+        };
+        app.policy.store(Arc::new(app.policy.load().changed(config)));
+        if let Some((tls, next)) = next {
+            tls.replace(next);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidings_core::config::setting::Setting;
+
+    use super::*;
+    use crate::config::SETTINGS;
+
+    #[test]
+    fn the_names_are_those_of_settings() {
+        let all: Vec<&str> = SETTINGS
+            .iter()
+            .flat_map(|group| group.settings)
+            .map(|setting: &Setting<Config>| setting.about.name)
+            .collect();
+        assert_eq!(Handle::SETTINGS.into_iter().find(|name| !all.contains(name)), None);
+    }
+}

@@ -1,0 +1,196 @@
+//! Built-in TLS: the certificate of the server, which is loaded again when its files change.
+//!
+//! The handshake is part of reading from a connection ([`Socket`]), so all limits of connections hold for it: their
+//! number, the timeout for the head of the first request, and the end of a connection for another one.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use tidings_core::clock::Clock;
+use tidings_core::config::Invalid;
+use tokio::sync::Semaphore;
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::server::ProducesTickets;
+use tokio_rustls::rustls::sign::{CertifiedKey, SingleCertAndKey};
+
+mod pair;
+mod socket;
+
+use pair::{Pair, Stamp};
+pub(crate) use socket::Socket;
+
+/// The interval at which the server looks whether the files have changed.
+const WATCH: Duration = Duration::from_secs(2);
+/// The protocols that the server offers, the preferred one first.
+const ALPN: [&[u8]; 2] = [H2, b"http/1.1"];
+/// The name of HTTP/2 in a handshake.
+const H2: &[u8] = b"h2";
+
+/// The files of a certificate and its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Files {
+    pub(crate) cert: PathBuf,
+    pub(crate) key: PathBuf,
+}
+
+/// The certificate in use, and what a handshake needs.
+pub(crate) struct Tls {
+    active: ArcSwap<Active>,
+    watched: Mutex<Watched>,
+    /// Encrypts the session tickets, with which clients resume sessions, also after a change of the certificate.
+    tickets: Arc<dyn ProducesTickets>,
+    /// One permit for each signature that may be computed at the same time. One thread is always left for requests.
+    signatures: Semaphore,
+    /// Whether the files hold something else than the pair in use.
+    is_stale: AtomicBool,
+    handshakes_failed: AtomicU64,
+}
+
+/// A certificate with its key, ready to be used.
+struct Active {
+    config: Arc<ServerConfig>,
+    /// When the certificate expires, in milliseconds UTC.
+    expires_at: i64,
+}
+
+/// What the server knows of the files.
+struct Watched {
+    files: Files,
+    /// The files as they were when they were last loaded.
+    loaded: Option<[Stamp; 2]>,
+    /// The files as they were at the last look.
+    seen: Option<[Stamp; 2]>,
+}
+
+/// A pair that was loaded from its files and can replace the one in use.
+pub(crate) struct Loaded {
+    active: Active,
+    watched: Watched,
+}
+
+impl Tls {
+    /// Loads the certificate and the key.
+    ///
+    /// # Errors
+    /// A file cannot be read or is not what it should be.
+    pub(crate) fn load(files: Files) -> Result<Arc<Self>, Invalid> {
+        let tickets = ring::Ticketer::new()
+            .map_err(|error| invalid("tls-key", format!("no key for session tickets: {error}")))?;
+        let Loaded { active, watched } = load(files, &tickets)?;
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Ok(Arc::new(Self {
+            active: ArcSwap::from_pointee(active),
+            watched: Mutex::new(watched),
+            tickets,
+            signatures: Semaphore::new((threads - 1).max(1)),
+            is_stale: AtomicBool::new(false),
+            handshakes_failed: AtomicU64::new(0),
+        }))
+    }
+
+    /// Loads a pair that can replace the one in use.
+    ///
+    /// # Errors
+    /// The errors of [`Tls::load`].
+    pub(crate) fn load_next(&self, files: Files) -> Result<Loaded, Invalid> {
+        load(files, &self.tickets)
+    }
+
+    /// Uses a pair for new connections. Open ones keep theirs.
+    pub(crate) fn replace(&self, Loaded { active, watched }: Loaded) {
+        *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = watched;
+        self.active.store(Arc::new(active));
+        self.is_stale.store(false, Ordering::Relaxed);
+    }
+
+    /// Loads the files again whenever they have changed, until this future is dropped. A pair that cannot be used is
+    /// reported, and the old one stays in use.
+    pub(crate) async fn watch(self: Arc<Self>) {
+        let mut looks = interval(WATCH);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            looks.tick().await;
+            let tls = Arc::clone(&self);
+            // The files may be on a slow disk.
+            let _ = tokio::task::spawn_blocking(move || tls.look()).await;
+        }
+    }
+
+    /// Loads the files if they have changed, and have not changed since the last look: a program that replaces one after
+    /// the other may not have finished.
+    fn look(&self) {
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = stamps(&watched.files);
+        let has_settled = std::mem::replace(&mut watched.seen, now.clone()) == now;
+        if now == watched.loaded || !has_settled {
+            return;
+        }
+        watched.loaded = now;
+        let files = watched.files.clone();
+        drop(watched);
+        match self.load_next(files) {
+            Ok(loaded) => {
+                self.replace(loaded);
+                tracing::info!(
+                    expires_in_days = self.remaining_s() / (24 * 60 * 60),
+                    "a new certificate is in use"
+                );
+            }
+            Err(error) => {
+                self.is_stale.store(true, Ordering::Relaxed);
+                tracing::error!("the new certificate is not used, the old one stays in use: {}", error.rule);
+            }
+        }
+    }
+
+    /// Returns the seconds until the certificate expires, negative afterwards.
+    pub(crate) fn remaining_s(&self) -> i64 {
+        (self.active.load().expires_at - Clock::system().now().as_millis()).div_euclid(1_000)
+    }
+
+    /// Returns whether the files hold something else than the pair in use, which could not be loaded.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.is_stale.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many handshakes have failed.
+    pub(crate) fn handshakes_failed(&self) -> u64 {
+        self.handshakes_failed.load(Ordering::Relaxed)
+    }
+}
+
+fn load(files: Files, tickets: &Arc<dyn ProducesTickets>) -> Result<Loaded, Invalid> {
+    // Taken first, so that a change during the loading is noticed.
+    let loaded = stamps(&files);
+    let Pair { key, expires_at } = pair::load(&files)?;
+    let active = Active { config: configure(key, Arc::clone(tickets)), expires_at };
+    Ok(Loaded { active, watched: Watched { files, seen: loaded.clone(), loaded } })
+}
+
+fn configure(key: CertifiedKey, tickets: Arc<dyn ProducesTickets>) -> Arc<ServerConfig> {
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("the provider has suites of TLS 1.2 and 1.3")
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(key)));
+    config.alpn_protocols = ALPN.map(<[u8]>::to_vec).to_vec();
+    config.ticketer = tickets;
+    Arc::new(config)
+}
+
+/// Returns the state of both files; `None` if one of them is missing.
+fn stamps(files: &Files) -> Option<[Stamp; 2]> {
+    Some([Stamp::of(&files.cert)?, Stamp::of(&files.key)?])
+}
+
+fn invalid(setting: &'static str, rule: String) -> Invalid {
+    Invalid { settings: vec![setting], rule }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! Loads a certificate chain and its key from PEM files.
+
+use std::fs::{self, Metadata};
+use std::path::Path;
+use std::time::SystemTime;
+
+use tidings_core::config::Invalid;
+use tokio_rustls::rustls::crypto::ring::default_provider;
+use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::sign::CertifiedKey;
+use tokio_rustls::rustls::{Error, InconsistentKeys};
+use x509_cert::der::Decode as _;
+
+use super::{Files, invalid};
+
+/// A certificate chain with its key.
+pub(super) struct Pair {
+    pub(super) key: CertifiedKey,
+    /// When the certificate expires, in milliseconds UTC.
+    pub(super) expires_at: i64,
+}
+
+/// The state of a file, which changes when the file is written or replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    modified: Option<SystemTime>,
+    bytes: u64,
+    identity: (u64, u64),
+}
+
+impl Stamp {
+    /// Returns the state of the file, past symbolic links; `None` if there is none.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        let about = fs::metadata(path).ok()?;
+        Some(Self { modified: about.modified().ok(), bytes: about.len(), identity: identity(&about) })
+    }
+}
+
+/// Returns the device and the number of a file.
+#[cfg(unix)]
+fn identity(about: &Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt as _;
+
+    (about.dev(), about.ino())
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Metadata) -> (u64, u64) {
+    (0, 0)
+}
+
+/// Loads a certificate chain and its key, and checks that they belong together. Warns if other users can read the key.
+///
+/// # Errors
+/// A file cannot be read or is not what it should be, with the file.
+pub(super) fn load(files: &Files) -> Result<Pair, Invalid> {
+    let (cert, key) = (files.cert.display(), files.key.display());
+    let wrong_cert = |rule| invalid("tls-cert", format!("{cert} {rule}"));
+    let wrong_key = |rule| invalid("tls-key", format!("{key} {rule}"));
+    let chain = chain(&files.cert).map_err(wrong_cert)?;
+    let expires_at = expires_at(&chain[0]).map_err(wrong_cert)?;
+    let private = private_key(&files.key).map_err(wrong_key)?;
+    let pair = CertifiedKey::from_der(chain, private, &default_provider()).map_err(|error| match error {
+        Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+            wrong_key(format!("is not the key of the first certificate in {cert}"))
+        }
+        Error::InvalidCertificate(error) => {
+            wrong_cert(format!("has a certificate that is not valid: {error:?}"))
+        }
+        _ => wrong_key("has no valid key of RSA, ECDSA or Ed25519".to_owned()),
+    })?;
+    if is_readable_by_others(&files.key) {
+        tracing::warn!("other users can read {key}, the private key of the server: chmod 600 {key}");
+    }
+    Ok(Pair { key: pair, expires_at })
+}
+
+/// Reads all certificates of a file.
+fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let text = fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    match chain {
+        Ok(chain) if chain.is_empty() => Err("has no certificate in PEM form".to_owned()),
+        Ok(chain) => Ok(chain),
+        Err(error) => Err(unreadable(&error)),
+    }
+}
+
+/// Returns what is wrong with the form of a file.
+fn unreadable(error: &pem::Error) -> String {
+    match error {
+        // Its own text shows the name as a list of numbers.
+        pem::Error::MissingSectionEnd { .. } => "ends before the end of a PEM section".to_owned(),
+        error => format!("is not a PEM file: {error}"),
+    }
+}
+
+/// Returns when a certificate expires, in milliseconds UTC.
+fn expires_at(certificate: &CertificateDer<'_>) -> Result<i64, String> {
+    let certificate = x509_cert::Certificate::from_der(certificate)
+        .map_err(|error| format!("has a certificate that is not valid: {error}"))?;
+    let end = certificate.tbs_certificate.validity.not_after.to_unix_duration();
+    Ok(i64::try_from(end.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// Reads the first key of a file: PKCS#8, SEC1 or PKCS#1.
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
+    let text = fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
+    PrivateKeyDer::from_pem_slice(&text).map_err(|error| match error {
+        pem::Error::NoItemsFound if is_encrypted(&text) => {
+            "has a key with a passphrase, which the server cannot ask for: remove the passphrase".to_owned()
+        }
+        pem::Error::NoItemsFound => "has no private key in PEM form (PKCS#8, SEC1 or PKCS#1)".to_owned(),
+        error => unreadable(&error),
+    })
+}
+
+fn is_encrypted(pem: &[u8]) -> bool {
+    String::from_utf8_lossy(pem).contains("BEGIN ENCRYPTED PRIVATE KEY")
+}
+
+#[cfg(unix)]
+fn is_readable_by_others(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    fs::metadata(path).is_ok_and(|about| about.permissions().mode() & 0o004 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_readable_by_others(_: &Path) -> bool {
+    false
+}

@@ -1,0 +1,177 @@
+//! The socket of a connection, with or without TLS.
+
+use std::io::{self, ErrorKind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::LazyConfigAcceptor;
+use tokio_rustls::rustls::server::Acceptor;
+use tokio_rustls::server::TlsStream;
+
+use super::{H2, Tls};
+use crate::connection::Connection;
+use crate::timeouts::TimeoutStream;
+
+/// The first byte of a TLS handshake.
+const HANDSHAKE: u8 = 22;
+/// The maximum number of bytes that are read of a request in plain HTTP before it is answered.
+const PLAIN_MAX: usize = 16 * 1024;
+/// The answer to plain HTTP on a port with TLS.
+const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\n\
+    Content-Type: text/plain; charset=utf-8\r\n\
+    Content-Length: 42\r\n\
+    Connection: close\r\n\
+    \r\n\
+    This server speaks TLS: use https, please\n";
+
+type Tcp = TimeoutStream<TcpStream>;
+
+/// The socket of a connection. The timeouts are below TLS, so the handshake has the timeout of the first request's head.
+pub(crate) enum Socket {
+    Plain(Tcp),
+    /// The handshake, which runs as long as the connection wants to read.
+    Handshake(Pin<Box<dyn Future<Output = io::Result<TlsStream<Tcp>>> + Send>>),
+    Tls(Box<TlsStream<Tcp>>),
+    /// The handshake has failed.
+    Closed,
+}
+
+impl Socket {
+    /// Returns the socket of a connection that was just accepted.
+    pub(crate) fn new(tcp: Tcp, tls: Option<&Arc<Tls>>, connection: &Arc<Connection>) -> Self {
+        match tls {
+            None => Self::Plain(tcp),
+            Some(tls) => Self::Handshake(Box::pin(handshake(Arc::clone(tls), tcp, Arc::clone(connection)))),
+        }
+    }
+
+    /// Completes the handshake if there is one, and returns the stream to use.
+    fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Open<'_>>> {
+        if let Self::Handshake(handshake) = self {
+            *self = match ready!(handshake.as_mut().poll(cx)) {
+                Ok(stream) => Self::Tls(Box::new(stream)),
+                Err(error) => {
+                    *self = Self::Closed;
+                    return Poll::Ready(Err(error));
+                }
+            };
+        }
+        Poll::Ready(match self {
+            Self::Plain(stream) => Ok(Open::Plain(stream)),
+            Self::Tls(stream) => Ok(Open::Tls(stream)),
+            Self::Handshake(_) | Self::Closed => Err(ErrorKind::NotConnected.into()),
+        })
+    }
+}
+
+/// A stream that can be read and written.
+enum Open<'a> {
+    Plain(&'a mut Tcp),
+    Tls(&'a mut TlsStream<Tcp>),
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match ready!(self.poll_open(cx))? {
+            Open::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Open::Tls(stream) => Pin::new(stream).poll_read(cx, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match ready!(self.poll_open(cx))? {
+            Open::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Open::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match ready!(self.poll_open(cx))? {
+            Open::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+            Open::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        // TLS collects the slices in a record.
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Handshake(_) | Self::Closed => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Handshake(_) | Self::Closed => Poll::Ready(Ok(())),
+        }
+    }
+}
+
+/// Answers the handshake of a client.
+async fn handshake(tls: Arc<Tls>, mut tcp: Tcp, connection: Arc<Connection>) -> io::Result<TlsStream<Tcp>> {
+    let first = tcp.peek().await?;
+    if first != HANDSHAKE {
+        return Err(refuse(tcp, first).await);
+    }
+    let stream = answer(&tls, tcp).await.inspect_err(|_| {
+        tls.handshakes_failed.fetch_add(1, Ordering::Relaxed);
+    })?;
+    if stream.get_ref().1.alpn_protocol() == Some(H2) {
+        connection.set_http2();
+    }
+    Ok(stream)
+}
+
+async fn answer(tls: &Tls, tcp: Tcp) -> io::Result<TlsStream<Tcp>> {
+    let hello = LazyConfigAcceptor::new(Acceptor::default(), tcp).await?;
+    let accept = {
+        // A slow client holds no permit: this part computes the signature and waits for nobody.
+        let _permit = tls.signatures.acquire().await.map_err(io::Error::other)?;
+        hello.into_stream(Arc::clone(&tls.active.load().config))
+    };
+    accept.await
+}
+
+/// Tells a client that speaks plain HTTP to use TLS, and returns the error that closes the connection.
+async fn refuse(mut tcp: Tcp, first: u8) -> io::Error {
+    if first.is_ascii_uppercase() {
+        // Bytes that are not read would make the system reset the connection, and the client would not get the answer.
+        let _ = tcp.read(&mut vec![0; PLAIN_MAX]).await;
+        let _ = tcp.write_all(PLAIN).await;
+        let _ = tcp.shutdown().await;
+    }
+    io::Error::new(ErrorKind::InvalidData, "the client does not speak TLS")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_to_plain_http_has_its_length() {
+        let answer = str::from_utf8(PLAIN).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{}", body.len());
+    }
+}

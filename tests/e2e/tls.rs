@@ -1,0 +1,162 @@
+//! Built-in TLS, and the settings that SIGHUP reloads, through the real binary.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+use tidings_tests::{Authority, Server, command_in, run, wait_until};
+
+/// A server with TLS, and the files of its certificate.
+struct Secure {
+    server: Server,
+    authority: Authority,
+    directory: TempDir,
+}
+
+fn secure(more: &'static [&'static str]) -> Secure {
+    let directory = tempfile::tempdir().unwrap();
+    let authority = Authority::new("tests");
+    authority.issue_to(directory.path());
+    fs::write(directory.path().join("authority.pem"), authority.pem()).unwrap();
+    let path = directory.path().to_owned();
+    let server = Server::with(move |serve| {
+        serve.arg("--tls-cert").arg(path.join("cert.pem")).arg("--tls-key").arg(path.join("key.pem"));
+        serve.args(more);
+    });
+    Secure { server, authority, directory }
+}
+
+impl Secure {
+    /// Returns curl's output for a request by a client that trusts the authority.
+    fn curl(&self, path: &str, arguments: &[&str]) -> std::process::Output {
+        let url = format!("https://localhost:{}{path}", self.server.address().port());
+        let mut curl = Command::new("curl");
+        curl.args(["--silent", "--show-error", "--max-time", "20", "--noproxy", "*"]);
+        curl.arg("--cacert").arg(self.directory.path().join("authority.pem"));
+        curl.args(arguments).arg(url).output().unwrap()
+    }
+}
+
+#[test]
+fn curl_speaks_http2_and_http1_with_a_server_that_has_a_certificate() {
+    let secure = secure(&[]);
+    for (version, shown) in [("--http2", "2"), ("--http1.1", "1.1")] {
+        let answered = secure.curl("/get_main_info", &[version, "--write-out", "\n%{http_version}"]);
+        let text = String::from_utf8(answered.stdout).unwrap();
+        let (body, version) = text.rsplit_once('\n').unwrap();
+        let body: Value = serde_json::from_str(body).unwrap();
+        assert_eq!((&body["result"], version), (&"success".into(), shown));
+    }
+    let feed = secure.curl("/", &[]);
+    let page = String::from_utf8(feed.stdout).unwrap();
+    assert!(!page.contains("http://localhost"), "{page}");
+    let plain = secure.server.raw("GET / HTTP/1.1\r\nHost: here\r\n\r\n");
+    assert_eq!(plain.status, 400);
+    let old = secure.curl("/healthz", &["--tls-max", "1.1"]);
+    assert!(!old.status.success(), "TLS 1.1 is refused");
+}
+
+#[test]
+fn a_changed_certificate_is_used_without_a_restart_and_a_broken_one_is_not() {
+    let secure = secure(&["--metrics-listen", "127.0.0.1:0"]);
+    let logged = |text: &str| {
+        wait_until(text, || secure.server.log().contains(text));
+    };
+    secure.authority.issue_to(secure.directory.path());
+    logged("a new certificate is in use");
+    assert!(secure.curl("/healthz", &[]).status.success());
+    fs::write(secure.directory.path().join("cert.pem"), "not a certificate").unwrap();
+    logged("cert.pem has no certificate in PEM form");
+    assert!(secure.curl("/healthz", &[]).status.success());
+}
+
+#[test]
+fn a_wrong_certificate_is_a_usage_error_that_names_the_setting() {
+    let directory = tempfile::tempdir().unwrap();
+    let message = |arguments: &[&str]| {
+        let mut serve = command_in(directory.path());
+        serve.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments);
+        let output = run(serve, "");
+        assert_eq!(output.status, 2);
+        output.stderr.lines().find(|line| line.starts_with("tidings: ")).unwrap().to_owned()
+    };
+    assert_eq!(message(&["--tls-cert", "x.pem"]), "tidings: --tls-cert: needs tls-key too");
+    assert_eq!(
+        message(&["--tls-cert", "x.pem", "--tls-key", "y.pem"]),
+        "tidings: --tls-cert: x.pem cannot be read: No such file or directory (os error 2)"
+    );
+}
+
+/// A server with a settings file.
+struct Configured {
+    server: Server,
+    file: PathBuf,
+}
+
+fn configured(settings: &str) -> Configured {
+    let directory = tempfile::tempdir().unwrap().keep();
+    let file = directory.join("tidings.toml");
+    fs::write(&file, settings).unwrap();
+    let named = file.clone();
+    let server = Server::with(move |serve| {
+        serve.arg("--config").arg(&named).env_remove("RUST_LOG");
+    });
+    Configured { server, file }
+}
+
+impl Configured {
+    /// Writes the settings, sends SIGHUP, and returns what the log then has after it mentions `expected`.
+    fn reload(&self, settings: &str, expected: &str) -> String {
+        let before = self.server.log().len();
+        fs::write(&self.file, settings).unwrap();
+        let pid = i32::try_from(self.server.pid()).unwrap();
+        kill_process(Pid::from_raw(pid).unwrap(), Signal::HUP).unwrap();
+        let after = || self.server.log().split_off(before);
+        wait_until(expected, || after().contains(expected));
+        after()
+    }
+}
+
+impl Drop for Configured {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(self.file.parent().unwrap_or(Path::new(".")));
+    }
+}
+
+#[test]
+fn a_hangup_reloads_what_can_change_and_names_what_cannot() {
+    let configured = configured("rate-limit = 1000\n");
+    let server = &configured.server;
+    let from = |origin: &'static str| server.anyone().with_header("Origin", origin).get("/get_main_info");
+    assert_eq!(from("https://a.example").header("access-control-allow-origin"), "*");
+    let settings = "rate-limit = 1\ncors-origin = [\"https://b.example\"]\nlog-level = \"debug\"\n\
+                    base-path = \"/api\"\n";
+    let log = configured.reload(settings, "restart the server to change base-path");
+    assert!(log.contains("reloaded: cors-origin, rate-limit, log-level changed"), "{log}");
+    assert_eq!(from("https://a.example").header("access-control-allow-origin"), "");
+    let refused = (0..20).any(|_| server.anyone().get("/get_main_info").status == 429);
+    assert!(refused, "one request a second is allowed");
+    // What waits for a restart is named again, and nothing else.
+    let log = configured.reload(settings, "restart the server to change base-path");
+    assert!(log.contains("no setting has changed"), "{log}");
+}
+
+#[test]
+fn invalid_settings_change_nothing_and_the_server_goes_on() {
+    let configured = configured("rate-limit = 1000\n");
+    for (settings, error) in [
+        ("rate-limit = 1\nnonsense = 2\n", "there is no setting \"nonsense\""),
+        ("rate-limit = 1\nlog-level = \"=,=\"\n", "line 2, log-level"),
+        ("rate-limit = 1\ncors-origin = [\"?\"]\n", "line 2, cors-origin"),
+    ] {
+        let log = configured.reload(settings, error);
+        assert_eq!(log.matches("nothing is reloaded: ").count(), 1, "{log}");
+        assert!(!log.contains("reloaded: rate-limit"), "{log}");
+    }
+    for _ in 0..20 {
+        assert_eq!(configured.server.anyone().get("/get_main_info").status, 200);
+    }
+}
