@@ -9,10 +9,12 @@ use tidings_tests::{Output, command, run};
 use super::without_database;
 
 /// A value for each setting that has no default.
-const WITHOUT_DEFAULT: [(&str, &str); 14] = [
+const WITHOUT_DEFAULT: [(&str, &str); 16] = [
     ("base-path", "/api"),
     ("cors-origin", "https://app.example.org"),
     ("trust-proxy", "10.0.0.0/8"),
+    ("tls-cert", "cert.pem"),
+    ("tls-key", "key.pem"),
     ("rate-limit", "50"),
     ("max-connections-per-address", "500"),
     ("metrics-listen", "127.0.0.1:9100"),
