@@ -69,7 +69,7 @@ impl IdRange {
     }
 }
 
-/// The answer to [`find`].
+/// The ids that begin with a prefix.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FoundIds {

@@ -20,7 +20,7 @@ fn only_administrators_pass_the_administrator_check() {
 fn the_command_line_creates_the_first_administrator_while_the_server_runs() {
     let server = Server::start();
     // The log is read by another thread, a moment later.
-    wait_until("the server says how to make one", || server.log().contains("tidings init --admin"));
+    wait_until("the server says how to make one", || server.log().contains(" init --admin ID"));
     let made =
         server.cli_with_input(["--json", "init", "--admin", "root", "--password-stdin"], "correct horse\n");
     assert_eq!(made.succeeded().json(), json!({ "result": "success", "admin": "root" }));

@@ -94,7 +94,7 @@ fn the_first_command_creates_the_database_and_explains_how_to_become_administrat
     // The server may report that it is ready before it writes this line.
     wait_until("the log says how to become administrator", || {
         let log = server.log();
-        log.contains("tidings init --admin") && log.contains("tidings admin grant")
+        log.contains(" init --admin ID") && log.contains(" admin grant ID")
     });
 }
 

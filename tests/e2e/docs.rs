@@ -3,6 +3,7 @@
 mod examples;
 mod page;
 mod shell;
+mod tour;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -99,6 +99,7 @@ fn every_response_is_json_and_personal_or_changing_ones_are_not_cached() {
         "/get_everyday_analysis_days_ago/{days}",
         "/get_everyday_analysis_specific_days/{year}/{month}/{day}",
         "/get_device",
+        "/get_report",
     ];
     for operation in OPERATIONS.iter().filter(|operation| operation.method == "GET") {
         for caller in [&server.anyone(), &admin] {

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The lines that mark the next block of commands as not run by the tests.
-const NOT_RUN: [&str; 2] = ["<!-- not run -->", "<!-- the test command -->"];
+const NOT_RUN: [&str; 3] = ["<!-- not run -->", "<!-- the test command -->", TOUR];
+/// The line before the tour, which runs on its own.
+const TOUR: &str = "<!-- the tour -->";
 /// The beginning and the end of the line that names the file of which the next block is a part.
 const PART_OF: [&str; 2] = ["<!-- from ", " -->"];
 /// The directories of the repository whose files the documentation names.
@@ -22,14 +24,16 @@ pub(super) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// Reads all pages: the README first, then the API guide, which continues its tour, then the rest by name.
+/// Reads all pages: the README first, then the first steps, the API guide, which continues them, then the rest by name.
 pub(super) fn pages() -> Vec<Page> {
     let mut paths: Vec<PathBuf> = [root().to_owned(), root().join("docs")]
         .iter()
         .flat_map(|directory| fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
         .collect();
-    paths.sort_by_key(|path| (!path.ends_with("README.md"), !path.ends_with("docs/api.md"), path.clone()));
+    let first = ["README.md", "docs/first-steps.md", "docs/api.md"];
+    let place = |path: &Path| first.iter().position(|name| path.ends_with(name)).unwrap_or(first.len());
+    paths.sort_by_key(|path| (place(path), path.clone()));
     paths.into_iter().map(Page::read).collect()
 }
 
@@ -59,6 +63,12 @@ impl Page {
         let blocks = self.blocks().into_iter();
         let run = blocks.filter(|(before, language, _)| *language == "sh" && is_run(before));
         run.map(|(_, _, block)| block).collect()
+    }
+
+    /// Returns the tour.
+    pub(super) fn tour(&self) -> String {
+        let blocks = self.blocks().into_iter();
+        blocks.filter(|(before, ..)| *before == TOUR).map(|(_, _, block)| block).collect()
     }
 
     /// Returns the blocks that are parts of files, each with the path of its file below the root.

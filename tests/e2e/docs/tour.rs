@@ -1,0 +1,42 @@
+//! The tour of the README, which a new user pastes into a shell.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::symlink;
+
+use tidings_tests::{Tmux, command};
+
+use super::page::Page;
+
+/// The address of the server in the tour.
+const ADDRESS: &str = "127.0.0.1:8081";
+
+#[test]
+fn the_tour_runs_as_it_is_written_and_each_step_has_an_effect() {
+    tidings_tests::only_on_sqlite!("the tour uses a file");
+    let tour = Page::named("README.md").tour();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let terminal = Tmux::open(150, 100);
+    let bin = terminal.directory().join("target/release");
+    fs::create_dir_all(&bin).unwrap();
+    symlink(command().get_program(), bin.join("tidings")).unwrap();
+    // The server ends even if a step fails.
+    let script = format!("trap 'kill $(jobs -p)' EXIT\n{}\n", tour.replace(ADDRESS, &free.to_string()));
+    fs::write(terminal.directory().join("tour.sh"), script).unwrap();
+    terminal.runs("bash tour.sh; echo ended: $?");
+    terminal.waits_for("Visitors by the hour");
+    terminal.types("2");
+    terminal.waits_for("Library");
+    terminal.types("q");
+    terminal.waits_for("ended: 0");
+    let shown = terminal.screen();
+    let has = |text: &str| assert!(shown.contains(text), "{text:?} is missing:\n{shown}");
+    // The feed before the like, and after it.
+    has("new in ");
+    has("because you liked “");
+    // The mistyped word, its neighbours, and the notice.
+    has("elescope");
+    has("observatory 0.");
+    has("event: notice");
+    has("\"title\":\"Library\"");
+}
