@@ -11,7 +11,11 @@ use tidings_tests::{Server, wait_until};
 /// A command that follows the log of a server's database.
 fn follow(server: &Server, args: &[&str]) -> (Child, BufReader<ChildStdout>) {
     let mut command = tidings_tests::command();
-    command.arg("--db").arg(tidings_tests::location(server.database())).args(["analysis", "log", "--follow"]).args(args);
+    command
+        .arg("--db")
+        .arg(tidings_tests::location(server.database()))
+        .args(["analysis", "log", "--follow"])
+        .args(args);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap());
     (child, lines)
