@@ -4102,7 +4102,7 @@ export interface components {
              */
             readonly title: string;
         };
-        /** @description The answer to [`find`]. */
+        /** @description The ids that begin with a prefix. */
         readonly FoundIds: {
             /** @description At most 20, in the order of their ids. */
             readonly ids: readonly components["schemas"]["FoundId"][];
