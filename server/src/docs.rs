@@ -1,13 +1,14 @@
 //! The OpenAPI document, and a page for reading it and trying the operations.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use include_flate::flate;
 use tidings_core::answer::Encoded;
 use tidings_core::config;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{Ref, RefOr, ServerBuilder};
-use utoipa::{Modify, OpenApi};
+use utoipa::openapi::{OpenApi, Ref, RefOr, ServerBuilder};
+use utoipa::{Modify, OpenApi as _};
 
 use crate::app;
 use crate::config::Config;
@@ -38,10 +39,13 @@ const NDJSON: &str = "application/x-ndjson";
 const CSV: &str = "text/csv";
 const FORM: &str = "application/x-www-form-urlencoded";
 
+/// The keyword `const`, which schemas cannot have here, as an extension: reading a document keeps no other names.
+const CONST: &str = "x-const";
+
 /// The operation whose body has an object in it, which a form cannot have.
 const NESTED: &str = "pin_feed_weights";
 
-#[derive(OpenApi)]
+#[derive(utoipa::OpenApi)]
 #[openapi(
     info(
         title = "tidings",
@@ -197,7 +201,7 @@ struct Document;
 struct Common;
 
 impl Modify for Common {
-    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+    fn modify(&self, document: &mut OpenApi) {
         let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
         let components = document.components.get_or_insert_default();
         components.security_schemes.insert("token".into(), SecurityScheme::Http(token).into());
@@ -252,9 +256,22 @@ fn complete(operation: &mut Operation) {
     }
 }
 
+// What the code says about the operations, without the settings. The code that builds it would be a tenth of the program,
+// so the program contains the result, which a test compares with the code.
+flate!(static DESCRIBED: str from "src/docs/described.json");
+
+/// Returns the part of the OpenAPI document that does not depend on settings, from the code.
+///
+/// It is public only for the compiler, which would otherwise take the descriptions of operations for dead code: the tests
+/// write `described.json` with it.
+#[doc(hidden)]
+pub fn described() -> OpenApi {
+    Document::openapi()
+}
+
 /// Returns the OpenAPI 3.1 document of the API with these settings of the service and of the server, as JSON.
 pub fn openapi(core: &config::Config, server: &Config) -> String {
-    let mut document = Document::openapi();
+    let mut document: OpenApi = serde_json::from_str(&DESCRIBED).expect("a test reads the file");
     if let Some(components) = &mut document.components {
         for item in document.paths.paths.values_mut() {
             for operation in [&mut item.get, &mut item.post].into_iter().flatten() {
@@ -268,7 +285,7 @@ pub fn openapi(core: &config::Config, server: &Config) -> String {
     let base_path = &server.base_path;
     let url = if base_path.as_str().is_empty() { "/" } else { base_path.as_str() };
     document.servers = Some(vec![ServerBuilder::new().url(url).build()]);
-    document.to_pretty_json().expect("the document is JSON")
+    document.to_pretty_json().expect("the document is JSON").replace(&format!("\"{CONST}\":"), "\"const\":")
 }
 
 /// Returns the routes of the document and its page, if they are enabled.
@@ -276,14 +293,28 @@ pub(crate) fn routes(core: &config::Config, config: &Config) -> Vec<Route> {
     if !config.docs {
         return Vec::new();
     }
-    let document = Arc::new(Encoded::new(openapi(core, config)));
+    let document = Arc::new(Settled { core: core.clone(), server: config.clone(), json: OnceLock::new() });
     let mut routes = vec![Route::get("/openapi.json", move |call| openapi_json(call, Arc::clone(&document)))];
     routes.extend(page::routes());
     routes.into_iter().map(|route| route.document().unrecorded()).collect()
 }
 
+/// The document with the settings in force, which is prepared when it is first asked for.
+struct Settled {
+    core: config::Config,
+    server: Config,
+    json: OnceLock<Arc<Encoded>>,
+}
+
+impl Settled {
+    fn get(&self) -> Arc<Encoded> {
+        let json = self.json.get_or_init(|| Arc::new(Encoded::new(openapi(&self.core, &self.server))));
+        Arc::clone(json)
+    }
+}
+
 /// Returns this document
 #[utoipa::path(get, path = "/openapi.json", tag = "server", responses((status = 200, body = Object)))]
-async fn openapi_json(call: Call, document: Arc<Encoded>) -> Answer {
-    call.file(document, reply::JSON).await
+async fn openapi_json(call: Call, document: Arc<Settled>) -> Answer {
+    call.file(document.get(), reply::JSON).await
 }

@@ -125,7 +125,7 @@ mod weights;
 mod words;
 
 pub use config::{BasePath, Config, InvalidText, IpNet, Origin, SETTINGS};
-pub use docs::openapi;
+pub use docs::{described, openapi};
 pub use listen::{Server, serve};
 pub use reload::Handle;
 pub use service::{PeerAddress, service};

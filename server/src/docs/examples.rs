@@ -5,7 +5,7 @@ use utoipa::openapi::OpenApi;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::example::ExampleBuilder;
 
-use super::JSON;
+use super::{CONST, JSON};
 
 /// The name of the example of a success, which is before the codes of failures.
 const SUCCESS: &str = "Success";
@@ -34,8 +34,7 @@ fn example(schema: &Value, components: &Value) -> Value {
         let path = reference.strip_prefix("#/components").unwrap_or_default();
         return components.pointer(path).map_or(Value::Null, example);
     }
-    if let Some(value) = schema.get("const").or(schema.get("default")).or(first("examples")).or(first("enum"))
-    {
+    if let Some(value) = schema.get(CONST).or(schema.get("default")).or(first("examples")).or(first("enum")) {
         return value.clone();
     }
     if let Some(branch) = first("oneOf").or(first("anyOf")) {

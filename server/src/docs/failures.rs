@@ -22,8 +22,8 @@ use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::{Components, Object, ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
 
-use super::JSON;
 use super::facts::objects;
+use super::{CONST, JSON};
 use crate::reply::Refusal;
 
 /// Returns the failures with status 200 of an operation, as it answers them.
@@ -270,7 +270,7 @@ fn failure(results: &[&str], codes: &[Code], description: &str) -> Object {
     let text = |texts: Vec<&str>, description: &str| {
         let mut text = ObjectBuilder::new().schema_type(Type::String).description(Some(description)).build();
         match texts[..] {
-            [only] => text.extensions = Some(Extensions::from_iter([("const", only)])),
+            [only] => text.extensions = Some(Extensions::from_iter([(CONST, only)])),
             _ => text.enum_values = Some(texts.into_iter().map(Value::from).collect()),
         }
         text
@@ -301,7 +301,7 @@ pub(super) fn narrow_successes(components: &mut Components) {
     for (_, schema) in successes {
         for part in objects(schema) {
             if let Some(RefOr::T(Schema::Object(result))) = part.properties.get_mut("result") {
-                result.extensions = Some(Extensions::from_iter([("const", SUCCESS)]));
+                result.extensions = Some(Extensions::from_iter([(CONST, SUCCESS)]));
             }
         }
     }

@@ -1,12 +1,31 @@
 //! Tests of the OpenAPI document and of the API page.
 
 use std::collections::BTreeSet;
+use std::fs;
 
 use serde_json::{Value, json};
 
 use super::page::{PAGE, PAGE_FILES};
 use super::*;
 use crate::testing::{header, request, service};
+
+/// The file with what the code says about the operations.
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/docs/described.json");
+
+#[test]
+fn the_file_is_what_the_code_describes() {
+    let described = described().to_pretty_json().unwrap() + "\n";
+    if std::env::var_os("WRITE_DOCS").is_some() {
+        fs::write(FILE, &described).unwrap();
+        return;
+    }
+    assert!(
+        described == *DESCRIBED,
+        "server/src/docs/described.json is stale: write it with WRITE_DOCS=1 cargo test -p tidings-server --lib docs"
+    );
+    let read: OpenApi = serde_json::from_str(&DESCRIBED).unwrap();
+    assert!(read.to_pretty_json().unwrap() + "\n" == described, "reading the file loses a part");
+}
 
 #[test]
 fn the_document_has_every_operation_and_no_other() {
