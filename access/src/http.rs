@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::Read;
+use std::net::SocketAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::thread;
@@ -110,7 +111,26 @@ impl Server {
     /// Returns a server. Each request has `token`, a member's or an API key; `member` is the id of the member if
     /// operations are called as that member.
     pub fn new(address: Address, token: Option<Zeroizing<String>>, member: Option<&str>) -> Self {
-        let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
+        let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier);
+        Self::with_tls(address, token, member, tls.build())
+    }
+
+    /// Returns the server on this machine that listens at `address`, as a guest sees it.
+    ///
+    /// Its certificate is not checked: it is for the name under which others reach the server, and nobody else can listen
+    /// there.
+    pub fn here(address: SocketAddr, encrypted: bool, base_path: &str) -> Self {
+        let scheme = if encrypted { "https" } else { "http" };
+        let tls = TlsConfig::builder().disable_verification(true);
+        Self::with_tls(Address(format!("{scheme}://{address}{base_path}")), None, None, tls.build())
+    }
+
+    fn with_tls(
+        address: Address,
+        token: Option<Zeroizing<String>>,
+        member: Option<&str>,
+        tls: TlsConfig,
+    ) -> Self {
         let agent = Agent::config_builder()
             .http_status_as_error(false)
             // A redirect would send the token somewhere else.

@@ -36,6 +36,7 @@ mod member;
 mod notice;
 mod password;
 mod post;
+mod ready;
 mod search;
 mod sign_in;
 mod watch;

@@ -135,6 +135,11 @@ pub(crate) enum Command {
     /// Show the settings in force and the source of each
     #[command(after_help = "Example: tidings config --listen 0.0.0.0:8080")]
     Config(Box<settings::Settings>),
+    /// Ask the server on this machine, or another one, whether it can take requests
+    #[command(
+        after_help = "Examples:\n  tidings ready\n  tidings ready --listen 127.0.0.1:8081 && echo it works\n  tidings ready --server https://tidings.example.org"
+    )]
+    Ready(Box<settings::Settings>),
     /// Print a script that completes commands in a shell
     #[command(
         after_help = "Examples:\n  tidings completions bash > /usr/share/bash-completion/completions/tidings\n  tidings completions zsh > \"${fpath[1]}/_tidings\"\n  tidings completions fish > ~/.config/fish/completions/tidings.fish"

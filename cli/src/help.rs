@@ -13,7 +13,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ("People", &["member", "admin", "blacklist", "roster", "act"]),
     ("Figures", &["analysis", "audit", "bench"]),
     ("Programs", &["key", "webhook"]),
-    ("Servers", &["login", "logout", "profile"]),
+    ("Servers", &["ready", "login", "logout", "profile"]),
     ("Database", &["backup", "restore", "store", "check", "config"]),
     ("This program", &["completions", "man", "openapi"]),
 ];

@@ -44,6 +44,7 @@ mod post;
 mod profile;
 mod progress;
 mod raw_args;
+mod ready;
 mod roster;
 mod search;
 mod serve;
@@ -126,6 +127,7 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Store(command) => store::run(global, &command),
         Command::Check(args) => check::run(global, &args),
         Command::Config(settings) => config::run(global, *settings),
+        Command::Ready(settings) => ready::run(global, *settings),
         Command::Completions(args) => describe::completions(&args, Cli::command()),
         Command::Complete(args) => complete::run(&args),
         Command::Man(args) => describe::man(global, &args, Cli::command()),

@@ -24,6 +24,7 @@ mod odd;
 mod page;
 mod pipe;
 mod prefix;
+mod ready;
 mod screen;
 mod store;
 

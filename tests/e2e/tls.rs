@@ -160,3 +160,20 @@ fn invalid_settings_change_nothing_and_the_server_goes_on() {
         assert_eq!(configured.server.anyone().get("/get_main_info").status, 200);
     }
 }
+
+#[test]
+fn a_server_with_a_certificate_for_its_public_name_is_ready_on_its_own_machine() {
+    let secure = secure(&[]);
+    let ready = || {
+        let mut ready = command_in(secure.directory.path());
+        ready.args(["ready", "--listen", &secure.server.address().to_string()]);
+        ready.args(["--tls-cert", "cert.pem", "--tls-key", "key.pem"]);
+        run(ready, "")
+    };
+    let shown = ready().succeeded().stdout;
+    assert_eq!(shown, format!("https://{} is ready.\n", secure.server.address()));
+    // Without the certificate in the settings it asks in plain HTTP, which this server does not speak.
+    let mut plain = command_in(secure.directory.path());
+    plain.args(["ready", "--listen", &secure.server.address().to_string()]);
+    assert_ne!(run(plain, "").status, 0);
+}

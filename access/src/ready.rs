@@ -1,0 +1,22 @@
+//! Whether a server is ready.
+
+use std::time::Duration;
+
+use serde::de::IgnoredAny;
+
+use crate::error::Result;
+use crate::http::Server;
+
+/// The time limit of the answer, which a server gives at once unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Server {
+    /// Asks the server whether it can take requests: it runs, reads its database, and its last commit succeeded.
+    ///
+    /// # Errors
+    /// When it is not ready, or does not answer within 10 seconds.
+    pub fn ready(&self) -> Result<()> {
+        let response = self.send_within("GET", &["readyz"], &[], None, PATIENCE)?;
+        self.decode::<IgnoredAny>(&self.read(response)?).map(|_| ())
+    }
+}

@@ -1,0 +1,44 @@
+//! `tidings ready`: asks a server whether it can take requests, as containers and scripts do.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::process::ExitCode;
+
+use serde::Serialize;
+use tidings_access::Server;
+
+use crate::credentials;
+use crate::failure::Failure;
+use crate::global::Global;
+use crate::output::Output;
+use crate::settings::Settings;
+
+#[derive(Serialize)]
+struct Answer {
+    server: String,
+}
+
+pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure> {
+    let server = match credentials::server(global)? {
+        Some(server) => server,
+        None => here(&given.complete(global.config.as_deref())?)?,
+    };
+    server.ready()?;
+    let answer = Answer { server: server.address().to_string() };
+    Output::new(global).answer(&answer, |page| page.line(format!("{} is ready.", answer.server)))
+}
+
+/// Returns the server that `serve` starts with these settings.
+///
+/// # Errors
+/// When they are invalid.
+fn here(settings: &Settings) -> Result<Server, Failure> {
+    let config = settings.server()?;
+    let mut address = settings.own()?.listen;
+    // A server that listens on all addresses also listens on this one.
+    match address.ip() {
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    Ok(Server::here(address, config.tls_cert.is_some(), config.base_path.as_str()))
+}
