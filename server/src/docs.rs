@@ -1,8 +1,8 @@
 //! The OpenAPI document, and a page for reading it and trying the operations.
 
+use std::io::Read as _;
 use std::sync::{Arc, OnceLock};
 
-use include_flate::flate;
 use tidings_core::answer::Encoded;
 use tidings_core::config;
 use utoipa::openapi::path::Operation;
@@ -34,6 +34,8 @@ pub(crate) use failures::{Administrators, DuplicateUrl, LastAdministrator, Membe
 use limits::Limits;
 pub(crate) use schema::{Done, Success};
 
+/// The size of the buffer in which files of the program are unpacked.
+const BUFFER: usize = 1 << 16;
 const JSON: &str = "application/json";
 const NDJSON: &str = "application/x-ndjson";
 const CSV: &str = "text/csv";
@@ -256,9 +258,18 @@ fn complete(operation: &mut Operation) {
     }
 }
 
-// What the code says about the operations, without the settings. The code that builds it would be a tenth of the program,
-// so the program contains the result, which a test compares with the code.
-flate!(static DESCRIBED: str from "src/docs/described.json");
+/// What the code says about the operations, without the settings. The code that builds it would be a tenth of the program,
+/// so the program contains the result, which a test compares with the code.
+const DESCRIBED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/described.json.br"));
+
+/// Returns a file that the build script has compressed.
+fn unpacked(file: &[u8]) -> Vec<u8> {
+    let mut content = Vec::new();
+    brotli::Decompressor::new(file, BUFFER)
+        .read_to_end(&mut content)
+        .expect("the build script wrote the file");
+    content
+}
 
 /// Returns the part of the OpenAPI document that does not depend on settings, from the code.
 ///
@@ -271,7 +282,7 @@ pub fn described() -> OpenApi {
 
 /// Returns the OpenAPI 3.1 document of the API with these settings of the service and of the server, as JSON.
 pub fn openapi(core: &config::Config, server: &Config) -> String {
-    let mut document: OpenApi = serde_json::from_str(&DESCRIBED).expect("a test reads the file");
+    let mut document: OpenApi = serde_json::from_slice(&unpacked(DESCRIBED)).expect("a test reads the file");
     if let Some(components) = &mut document.components {
         for item in document.paths.paths.values_mut() {
             for operation in [&mut item.get, &mut item.post].into_iter().flatten() {

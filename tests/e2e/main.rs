@@ -9,6 +9,7 @@ mod analysis;
 mod bench;
 mod cli;
 mod client;
+mod containers;
 mod demo;
 mod docs;
 mod events;

@@ -23,6 +23,27 @@ pub(crate) fn is_installed(program: &str) -> bool {
     false
 }
 
+/// The variable with the path of a static binary, as `packaging/static` builds it.
+const STATIC: &str = "TIDINGS_TEST_STATIC";
+
+/// Returns the static binary, for tests as root that run it where no other file is. If there is none, says that its test is
+/// left out.
+///
+/// # Panics
+/// When the variable names a file that does not exist.
+pub(crate) fn static_binary() -> Option<PathBuf> {
+    let missing = match std::env::var_os(STATIC) {
+        None => format!("{STATIC} names no static binary"),
+        Some(_) if !rustix::process::geteuid().is_root() => {
+            "only root can change the root directory".to_owned()
+        }
+        Some(path) => return Some(fs::canonicalize(path).expect(STATIC)),
+    };
+    // As above.
+    let _ = writeln!(io::stderr(), "left out: {missing}");
+    None
+}
+
 /// Returns the path of a file in `packaging`.
 pub(crate) fn packaging(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("packaging").join(file)

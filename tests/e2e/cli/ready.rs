@@ -20,7 +20,9 @@ fn a_server_that_runs_is_ready_and_one_that_has_stopped_is_not() {
     // The settings of a container are variables.
     let mut ready = command();
     ready.current_dir(directory.path()).arg("ready");
-    ready.env("TIDINGS_LISTEN", format!("0.0.0.0:{}", server.address().port())).env("TIDINGS_BASE_PATH", "/api");
+    ready
+        .env("TIDINGS_LISTEN", format!("0.0.0.0:{}", server.address().port()))
+        .env("TIDINGS_BASE_PATH", "/api");
     assert_eq!(run(ready, "").succeeded().stdout, format!("{url} is ready.\n"));
 
     drop(server);

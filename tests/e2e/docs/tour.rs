@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
 
 use tidings_tests::{Tmux, command};
 
 use super::page::Page;
+use crate::programs::static_binary;
 
 /// The address of the server in the tour.
 const ADDRESS: &str = "127.0.0.1:8081";
@@ -14,12 +16,31 @@ const ADDRESS: &str = "127.0.0.1:8081";
 #[test]
 fn the_tour_runs_as_it_is_written_and_each_step_has_an_effect() {
     tidings_tests::only_on_sqlite!("the tour uses a file");
+    runs(|tidings| symlink(command().get_program(), tidings).unwrap());
+}
+
+#[test]
+fn the_tour_runs_with_a_static_binary_that_sees_no_other_file() {
+    tidings_tests::only_on_sqlite!("the tour uses a file");
+    let Some(program) = static_binary() else { return };
+    let root = tempfile::tempdir().unwrap();
+    fs::copy(program, root.path().join("tidings")).unwrap();
+    let chroot = format!("#!/bin/sh\nexec chroot {} /tidings \"$@\"\n", root.path().display());
+    runs(|tidings| {
+        fs::write(tidings, &chroot).unwrap();
+        fs::set_permissions(tidings, fs::Permissions::from_mode(0o755)).unwrap();
+    });
+    assert!(root.path().join("demo.db").exists(), "the database is in the root of the program");
+}
+
+/// Runs the tour. `install` makes the program at its path.
+fn runs(install: impl FnOnce(&Path)) {
     let tour = Page::named("README.md").tour();
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let terminal = Tmux::open(150, 100);
     let bin = terminal.directory().join("target/release");
     fs::create_dir_all(&bin).unwrap();
-    symlink(command().get_program(), bin.join("tidings")).unwrap();
+    install(&bin.join("tidings"));
     // The server ends even if a step fails.
     let script = format!("trap 'kill $(jobs -p)' EXIT\n{}\n", tour.replace(ADDRESS, &free.to_string()));
     fs::write(terminal.directory().join("tour.sh"), script).unwrap();
