@@ -18,21 +18,31 @@ use crate::settings::Settings;
 
 mod log;
 mod reload;
+#[cfg(unix)]
+mod supervisor;
+#[cfg(not(unix))]
+#[path = "serve/no_supervisor.rs"]
+mod supervisor;
 
 use reload::Reload;
 
 pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure> {
     operator(global)?;
+    // Before there are threads: it changes the environment.
+    let passed = supervisor::listener()?;
     let settings = given.clone().complete(global.config.as_deref())?;
     let own = settings.own()?;
     let log = log::start(&own, colours(global.color, std::io::stderr().is_terminal()));
     let config = settings.server()?;
     let scheme = if config.tls_cert.is_some() { "https" } else { "http" };
     let database = database::location(global, &settings);
-    let address = own.listen;
-    let listener = TcpListener::bind(address).map_err(|e| {
-        Failure::system(format!("cannot listen on {address}: {e}; choose another address with --listen"))
-    })?;
+    let listener = match passed {
+        Some(listener) => listener,
+        None => TcpListener::bind(own.listen).map_err(|e| {
+            let address = own.listen;
+            Failure::system(format!("cannot listen on {address}: {e}; choose another address with --listen"))
+        })?,
+    };
     let failed = |e: std::io::Error| Failure::system(format!("cannot serve: {e}"));
     let address = listener.local_addr().map_err(failed)?;
     let tidings = database::start(&database, &settings)?;
@@ -42,12 +52,16 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
     }
     let runtime = tokio::runtime::Runtime::new().map_err(failed)?;
     runtime.block_on(async {
+        let watched = tidings.clone();
         let server = Server::new(tidings, config).map_err(|invalid| settings.refuse(&invalid))?;
         let shutdown = stop_signal().map_err(failed)?;
         let file = global.config.clone();
         let handle = server.handle();
         reload_on_hangup(Reload { given, file, in_force: settings, handle, log }).map_err(failed)?;
-        print(format!("listening on {scheme}://{address}").as_bytes())?;
+        let listening = format!("listening on {scheme}://{address}");
+        print(listening.as_bytes())?;
+        supervisor::ready(&listening);
+        supervisor::watch(watched);
         server.serve(listener, shutdown).await.map_err(failed)
     })?;
     Ok(ExitCode::SUCCESS)
@@ -64,7 +78,9 @@ fn reload_on_hangup(mut reload: Reload) -> std::io::Result<()> {
     let mut hangup = signal(SignalKind::hangup())?;
     tokio::spawn(async move {
         while hangup.recv().await.is_some() {
+            supervisor::reloading();
             reload.run();
+            supervisor::reloaded();
         }
     });
     Ok(())
@@ -108,5 +124,6 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
             _ = terminate.recv() => {}
         }
         tracing::info!("stopping: finishing what runs");
+        supervisor::stopping();
     })
 }

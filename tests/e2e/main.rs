@@ -37,6 +37,7 @@ mod programs;
 mod proxies;
 mod remote_administration;
 mod search;
+mod supervisor;
 mod tls;
 mod tui;
 mod webhook;

@@ -1,0 +1,73 @@
+//! What a service manager such as systemd is told, and the socket that it passes. Without one, nothing happens.
+
+use std::net::TcpListener;
+
+use listenfd::ListenFd;
+use sd_notify::NotifyState;
+use tidings_core::Tidings;
+use tokio::time;
+
+use crate::failure::Failure;
+
+/// Returns the socket that the service manager has opened, which takes the place of `--listen`.
+///
+/// # Errors
+/// When it passes several sockets, or one that is not a listening TCP socket.
+pub(super) fn listener() -> Result<Option<TcpListener>, Failure> {
+    let mut passed = ListenFd::from_env();
+    match passed.len() {
+        0 => Ok(None),
+        1 => passed.take_tcp_listener(0).map_err(|e| {
+            Failure::system(format!("the socket of the service manager is not a listening TCP socket: {e}"))
+        }),
+        n => Err(Failure::system(format!(
+            "the service manager passes {n} sockets: write one ListenStream in tidings.socket"
+        ))),
+    }
+}
+
+/// Tells that the server answers.
+pub(super) fn ready(status: &str) {
+    notify(&[NotifyState::Ready, NotifyState::Status(status)]);
+}
+
+/// Tells that the settings are read again.
+pub(super) fn reloading() {
+    if let Ok(now) = NotifyState::monotonic_usec_now() {
+        notify(&[NotifyState::Reloading, now]);
+    }
+}
+
+/// Tells that the settings have been read.
+pub(super) fn reloaded() {
+    notify(&[NotifyState::Ready]);
+}
+
+/// Tells that the server finishes what runs.
+pub(super) fn stopping() {
+    notify(&[NotifyState::Stopping, NotifyState::Status("finishing what runs")]);
+}
+
+/// Starts to tell that the server works, twice in each interval of the watchdog, if there is one.
+///
+/// The server works if its runtime runs this task and the database answers whether it is ready. It need not be ready: a
+/// restart does not empty a full disk, but it ends what hangs.
+pub(super) fn watch(tidings: Tidings) {
+    let Some(interval) = sd_notify::watchdog_enabled() else { return };
+    tokio::spawn(async move {
+        let mut turns = time::interval(interval / 2);
+        loop {
+            turns.tick().await;
+            let tidings = tidings.clone();
+            if tokio::task::spawn_blocking(move || tidings.ready()).await.is_ok() {
+                notify(&[NotifyState::Watchdog]);
+            }
+        }
+    });
+}
+
+fn notify(state: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(state) {
+        tracing::warn!(%error, "the service manager cannot be told");
+    }
+}
