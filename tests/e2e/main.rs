@@ -30,6 +30,7 @@ mod monitoring;
 mod moving;
 mod newsfeed;
 mod notice;
+mod packages;
 mod post;
 mod postgres;
 mod profile;
