@@ -18,30 +18,41 @@ pub(crate) fn is_installed(program: &str) -> bool {
         return true;
     }
     assert!(std::env::var_os(REQUIRED).is_none_or(|value| value != "required"), "{program} is not installed");
-    // Unlike `eprintln!`, this is not captured. Nothing can be done if standard error is closed.
-    let _ = writeln!(io::stderr(), "left out: {program} is not installed");
+    leave_out(&format!("{program} is not installed"));
     false
 }
 
 /// The variable with the path of a static binary, as `packaging/static` builds it.
 const STATIC: &str = "TIDINGS_TEST_STATIC";
 
-/// Returns the static binary, for tests as root that run it where no other file is. If there is none, says that its test is
-/// left out.
+/// Returns the static binary, for tests that run it where no other file is. If there is none, says that its test is left out.
 ///
 /// # Panics
 /// When the variable names a file that does not exist.
 pub(crate) fn static_binary() -> Option<PathBuf> {
-    let missing = match std::env::var_os(STATIC) {
-        None => format!("{STATIC} names no static binary"),
-        Some(_) if !rustix::process::geteuid().is_root() => {
-            "only root can change the root directory".to_owned()
-        }
-        Some(path) => return Some(fs::canonicalize(path).expect(STATIC)),
+    let Some(path) = std::env::var_os(STATIC) else {
+        leave_out(&format!("{STATIC} names no static binary"));
+        return None;
     };
-    // As above.
-    let _ = writeln!(io::stderr(), "left out: {missing}");
-    None
+    is_privileged().then(|| fs::canonicalize(path).expect(STATIC))
+}
+
+/// Returns whether tests may change the root directory and mount file systems, as root may outside of most containers. If
+/// not, says that their test is left out.
+pub(crate) fn is_privileged() -> bool {
+    let mut mount = Command::new("unshare");
+    mount.args(["--mount", "--propagation", "private", "mount", "-t", "tmpfs", "tmpfs", "/tmp"]);
+    let may = mount.stderr(Stdio::null()).status().is_ok_and(|status| status.success());
+    if !may {
+        leave_out("this user may not mount file systems");
+    }
+    may
+}
+
+/// Says why a test is left out.
+fn leave_out(why: &str) {
+    // Unlike `eprintln!`, this is not captured. Nothing can be done if standard error is closed.
+    let _ = writeln!(io::stderr(), "left out: {why}");
 }
 
 /// Returns the path of a file in `packaging`.
