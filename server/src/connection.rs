@@ -32,6 +32,8 @@ pub(crate) struct Connection {
     active_ms: AtomicU64,
     unsent: AtomicUsize,
     is_http2: AtomicBool,
+    /// Whether a part of the body of the last request has not been read. HTTP/1 has one request at a time.
+    has_unread_body: AtomicBool,
     is_signed_in: AtomicBool,
     is_closing: AtomicBool,
     discards: AtomicBool,
@@ -52,6 +54,7 @@ impl Connection {
             active_ms: AtomicU64::new(0),
             unsent: AtomicUsize::new(0),
             is_http2: AtomicBool::new(false),
+            has_unread_body: AtomicBool::new(false),
             is_signed_in: AtomicBool::new(false),
             is_closing: AtomicBool::new(false),
             discards: AtomicBool::new(false),
@@ -67,6 +70,14 @@ impl Connection {
         self.begun.fetch_add(1, Ordering::Relaxed);
         self.running.fetch_add(1, Ordering::Relaxed);
         Running { connection: Arc::clone(self), is_answered: false }
+    }
+
+    /// Returns whether an HTTP/1 request is answered before its body has arrived.
+    ///
+    /// The client may then not know whether it has to send the rest before its next request: a proxy that does not would
+    /// have its next request read as the rest of the body.
+    pub(crate) fn has_unread_body(&self) -> bool {
+        !self.is_http2() && self.has_unread_body.load(Ordering::Relaxed)
     }
 
     /// Returns how many requests have begun.
@@ -213,8 +224,9 @@ pub(crate) struct RequestBody<B> {
     is_awaited: bool,
 }
 
-impl<B> RequestBody<B> {
+impl<B: Body> RequestBody<B> {
     pub(crate) fn new(body: B, connection: &Arc<Connection>) -> Self {
+        connection.has_unread_body.store(!body.is_end_stream(), Ordering::Relaxed);
         Self { body, connection: Arc::clone(connection), is_awaited: false }
     }
 }
@@ -248,6 +260,9 @@ impl<B: Body<Data = Bytes> + Unpin> Body for RequestBody<B> {
         let frame = Pin::new(&mut self.body).poll_frame(cx);
         self.set_awaited(frame.is_pending());
         let frame = ready!(frame);
+        if frame.is_none() || self.body.is_end_stream() {
+            self.connection.has_unread_body.store(false, Ordering::Relaxed);
+        }
         self.connection.add_progress();
         Poll::Ready(frame)
     }

@@ -9,8 +9,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::AUTHORIZATION;
-use http::{Request, Version};
+use http::header::{AUTHORIZATION, CONNECTION};
+use http::{HeaderValue, Request, Version};
 use hyper::body::{Body as _, Incoming};
 use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto::Builder;
@@ -203,7 +203,7 @@ where
         let connections = Arc::clone(&connections);
         async move {
             let stream = stream::current();
-            let (response, charge) = match answered {
+            let (mut response, charge) = match answered {
                 Some(answered) => {
                     let Ok(response) = answered.await;
                     match usize::try_from(response.body().size_hint().lower()) {
@@ -217,6 +217,9 @@ where
                 }
                 None => (overloaded(), None),
             };
+            if running.connection().has_unread_body() {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
             Ok::<_, Infallible>(response.map(|body| ResponseBody::new(body, charge, stream, running)))
         }
     });

@@ -15,8 +15,8 @@ fn build() -> (TempDir, PathBuf) {
     let mut build = Command::new(packaging("debian/build"));
     build.arg("--binary").arg(command().get_program()).arg("--output").arg(directory.path());
     build.envs([("DPKG_DEB_COMPRESSOR_TYPE", "gzip"), ("DPKG_DEB_COMPRESSOR_LEVEL", "1")]);
-    let built = build.env("SOURCE_DATE_EPOCH", "1700000000").output().unwrap();
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let done = build.env("SOURCE_DATE_EPOCH", "1700000000").output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let file = fs::read_dir(directory.path()).unwrap().next().unwrap().unwrap().path();
     (directory, file)
 }

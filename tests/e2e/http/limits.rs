@@ -39,6 +39,35 @@ fn a_body_declared_too_large_is_refused_before_it_is_read() {
 }
 
 #[test]
+fn a_connection_ends_with_a_request_that_is_answered_before_its_body_arrives() {
+    let server = Server::start();
+    let connect = || {
+        let stream = TcpStream::connect(server.address()).unwrap();
+        (stream.try_clone().unwrap(), BufReader::new(stream))
+    };
+    let closes = |answer: &tidings_tests::Answer| answer.header("connection") == "close";
+    // The path is unknown, so the body does not matter. A proxy that does not send it must not use the connection again.
+    let head =
+        "POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n";
+    let (mut writer, mut reader) = connect();
+    writer.write_all(head.as_bytes()).unwrap();
+    let answer = read_answer(&mut reader).unwrap();
+    assert_eq!(answer.outcome(), "404 Not found");
+    assert!(closes(&answer), "{answer:?}");
+    writer.write_all(b"{}").unwrap();
+    assert!(read_answer(&mut reader).is_none(), "the server closes the connection");
+
+    // A body that has been read, and none, leave the connection open.
+    let (mut writer, mut reader) = connect();
+    let sign_in = head.replace("/nothing", "/sign_in") + "{}";
+    for request in [&*sign_in, "GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n", &sign_in] {
+        writer.write_all(request.as_bytes()).unwrap();
+        let answer = read_answer(&mut reader).unwrap();
+        assert!(!closes(&answer), "{request}: {answer:?}");
+    }
+}
+
+#[test]
 fn an_import_may_have_64_mebibytes_and_not_a_byte_more() {
     let server = Server::start();
     let admin = server.admin();
