@@ -1,11 +1,19 @@
 //! Passwords of members.
 
-use serde::Serialize;
+use std::io::Read as _;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tidings_core::account::{self, AccessToken, NewPassword};
+use tidings_core::config::Bounds;
 use tidings_core::error::Problem;
 
-use crate::Service;
 use crate::error::Result;
+use crate::http::Server;
+use crate::{Place, Service};
+
+/// The maximum length of a server's OpenAPI document in bytes: several times that of today.
+const DOCUMENT_MAX: u64 = 16 << 20;
 
 impl Service {
     /// Sets a member's password and signs the member out everywhere.
@@ -41,9 +49,30 @@ impl Service {
         )
     }
 
-    /// Returns the rule of passwords in words; `None` if this is a server, which does not tell its settings.
+    /// Returns the rule of passwords in words; `None` if the server does not tell it.
     pub fn password_rule(&self) -> Option<String> {
-        let (tidings, _) = self.database()?;
-        Some(Problem::password("pw", tidings.config().password_length).message().into_owned())
+        let bounds = match &self.0 {
+            Place::Database(database) => database.tidings.config().password_length,
+            Place::Server(server) => server.password_length().ok()?,
+        };
+        Some(Problem::password("pw", bounds).message().into_owned())
+    }
+}
+
+impl Server {
+    /// Returns the bounds of a password's length, which the server tells everyone in its OpenAPI document.
+    fn password_length(&self) -> Result<Bounds> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Length {
+            min_length: usize,
+            max_length: usize,
+        }
+        let json = self.as_guest().stream(&["openapi.json"], &[])?.take(DOCUMENT_MAX);
+        let mut document: Value = serde_json::from_reader(json).map_err(|error| self.unexpected(error))?;
+        let schema = document.pointer_mut("/components/schemas/NewPasswordFields/properties/new_pw");
+        let length = Length::deserialize(schema.map_or(Value::Null, Value::take));
+        let Length { min_length: min, max_length: max } = length.map_err(|error| self.unexpected(error))?;
+        Ok(Bounds { min, max })
     }
 }

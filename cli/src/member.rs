@@ -171,7 +171,7 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
     let Session { service, out } = session;
     match command {
         Member::SignUp { id, nickname, password } => {
-            let pw = password::new(password, service.password_rule().as_deref())?.to_string();
+            let pw = password::new(password, || service.password_rule())?.to_string();
             let form = SignUp { id: id.clone(), pw_check: pw.clone(), pw, nickname: nickname.clone() };
             let token = service.sign_up(&form)?;
             out.answer(&token, |page| page.line(&token.access_token))

@@ -39,13 +39,19 @@ pub(crate) fn key(file: Option<&Path>) -> Result<Zeroizing<String>, Failure> {
 
 /// Reads a new password from the source in `args`, or asks for it twice. Before it asks, it says the rule of passwords, if it
 /// is known.
-pub(crate) fn new(args: &Password, rule: Option<&str>) -> Result<Zeroizing<String>, Failure> {
+pub(crate) fn new(
+    args: &Password,
+    rule: impl FnOnce() -> Option<String>,
+) -> Result<Zeroizing<String>, Failure> {
     given(args)?.map_or_else(|| chosen(["Password: ", "Password again: "], rule), Ok)
 }
 
 /// Reads the current password and a new one: the first two lines of standard input, or of the file in `args`; or asks for
 /// them, as [`new`] does.
-pub(crate) fn change(args: &Password, rule: Option<&str>) -> Result<[Zeroizing<String>; 2], Failure> {
+pub(crate) fn change(
+    args: &Password,
+    rule: impl FnOnce() -> Option<String>,
+) -> Result<[Zeroizing<String>; 2], Failure> {
     if let Some(lines) = read(args.password_stdin, args.password_file.as_deref(), "the passwords", lines)? {
         return lines.ok_or_else(|| {
             Failure::usage("write the current password on the first line, and the new one on the second")
@@ -56,9 +62,11 @@ pub(crate) fn change(args: &Password, rule: Option<&str>) -> Result<[Zeroizing<S
 }
 
 /// Asks for a new password twice, after saying its rule.
-fn chosen(prompts: [&str; 2], rule: Option<&str>) -> Result<Zeroizing<String>, Failure> {
-    if let Some(rule) = rule.filter(|_| std::io::stdin().is_terminal()) {
-        note(rule);
+fn chosen(prompts: [&str; 2], rule: impl FnOnce() -> Option<String>) -> Result<Zeroizing<String>, Failure> {
+    if std::io::stdin().is_terminal()
+        && let Some(rule) = rule()
+    {
+        note(&rule);
     }
     let password = prompt(prompts[0])?;
     if *prompt(prompts[1])? == *password {

@@ -290,3 +290,48 @@ fn logging_out_ends_the_session_on_the_server() {
     assert_eq!(home.profiles(), [(names[0].clone(), 1, 0, 0)]);
     assert_refused(&home.run(["profile", "remove", &names[1]]), 2, "there is no profile");
 }
+
+#[test]
+fn signing_out_everywhere_ends_every_session_of_the_member() {
+    let (server, home, other) = (Server::start(), Home::new(), Home::new());
+    let _ = server.admin();
+    let url = url(&server);
+    for home in [&home, &other] {
+        let _ = home.login(&url, &["admin"]).succeeded();
+    }
+    let list = ["--server", &*url, "member", "list"];
+    let _ = other.run(list).succeeded();
+    let ended = home.run(["logout", "--server", &url, "--everywhere"]).succeeded();
+    assert_eq!(ended.stdout, format!("admin is signed out at {url}, on every device.\n"));
+    assert_eq!(sessions(&server, "admin"), <[String; 0]>::default());
+    assert_refused(&other.run(list), 1, "is no longer valid");
+    assert_refused(&home.run(list), 1, "nobody is signed in");
+
+    // A key has no sessions, and stays.
+    let key = server.cli(["key", "add", "reader", "--scope", "members:read"]).succeeded().stdout;
+    let _ = run(home.command(["login", "--server", &url, "--profile", "reader", "--key-stdin"]), key.trim())
+        .succeeded();
+    assert_refused(&home.run(["logout", "--profile", "reader", "--everywhere"]), 2, "leave --everywhere out");
+    let _ = home.run(["--profile", "reader", "member", "list"]).succeeded();
+}
+
+#[test]
+fn a_changed_password_renews_the_sign_in_with_which_it_was_changed() {
+    let (server, home, other) = (Server::start(), Home::new(), Home::new());
+    let _ = server.member("ann");
+    let url = url(&server);
+    for home in [&home, &other] {
+        let _ = home.login(&url, &["ann"]).succeeded();
+    }
+    let secrets = home.read("secrets.toml");
+    let own = ["--server", &*url, "--as", "ann"];
+    let change = [&own[..], &["member", "password", "ann", "--password-stdin"]].concat();
+    let changed = run(home.command(change), &format!("{PASSWORD}\nbattery staple\n")).succeeded();
+    assert!(changed.stdout.contains("signed out everywhere else"), "{changed:?}");
+    assert_ne!(home.read("secrets.toml"), secrets, "the new token is stored");
+    let show = [&own[..], &["member", "sessions", "ann"]].concat();
+    let _ = home.run(&show).succeeded();
+    assert_refused(&other.run(&show), 1, "is no longer valid");
+    assert_refused(&other.login(&url, &["ann"]), 1, "incorrect pw");
+    let _ = other.login_with(&url, &["ann"], "battery staple").succeeded();
+}

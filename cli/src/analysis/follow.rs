@@ -142,7 +142,11 @@ impl Follower<'_> {
                 break;
             }
         }
-        lines.retain(|line| line.place >= self.first && !self.printed.contains(&line.place));
+        // On a server each look is a line itself, which would be the only news of the next.
+        let is_look =
+            |line: &LogLine| self.session.service.server().is_some() && line.entry.path == "/get_log";
+        lines
+            .retain(|line| line.place >= self.first && !self.printed.contains(&line.place) && !is_look(line));
         self.read_to = self.read_to.max(now);
         Ok(lines)
     }

@@ -37,7 +37,7 @@ fn give(session: &Session, id: &str, password: &Password) -> Result<ExitCode, Fa
     let Session { service, out } = session;
     // An unknown member is reported before the command asks for a password.
     let id = session.member(id)?;
-    let pw = password::new(password, service.password_rule().as_deref())?;
+    let pw = password::new(password, || service.password_rule())?;
     service.set_password(&id, &pw)?;
     out.answer(&(), |page| page.line(format!("{id} has a new password and is signed out everywhere.")))
 }
@@ -52,7 +52,7 @@ fn change_own(
     let Session { service, out } = session;
     let id = session.member(id)?;
     let [pw, new_pw] =
-        password::change(password, service.password_rule().as_deref())?.map(|pw| pw.as_str().to_owned());
+        password::change(password, || service.password_rule())?.map(|pw| pw.as_str().to_owned());
     let token = service.change_password(&NewPassword { pw, new_pw_check: new_pw.clone(), new_pw })?;
     // The token with which the command has signed in fails from now on.
     let renewed = credentials::renew(global, &token.access_token)?;

@@ -94,6 +94,8 @@ fn a_password_is_asked_for_twice_when_it_is_new_and_never_shown() {
         terminal.answer("Password: ", "battery staple").answer("again: ", "battery staple").end();
     assert_eq!(status, 0, "{text}");
     assert!(!text.contains("battery"), "{text}");
+    let (rule, asked) = (text.find("8 to 128 characters"), text.find("Password: "));
+    assert!(rule.is_some() && rule < asked, "the rule comes before the question: {text}");
     let command = fixture.command(&["member", "sign-in", "ann"]);
     let (status, text) = Terminal::start(command, 80).answer("Password: ", "battery staple").end();
     assert!(status == 0 && text.contains("eyJ"), "{text}");
@@ -176,4 +178,47 @@ fn a_notice_is_edited_in_an_editor() {
     assert!(status == 1 && text.contains("kept in"), "{text}");
     assert_eq!(left(), 1);
     assert_eq!(fixture.stdout(&["notice", "show", &fixture.notice]).lines().next(), Some("Libraries"));
+}
+
+#[test]
+fn a_notice_without_a_text_is_written_in_an_editor() {
+    let fixture = Fixture::new();
+    let temporary = fixture.directory().join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    let write = |args: &[&str], script: &str| {
+        let mut command = fixture.command(&[&["notice", "add"], args].concat());
+        command.env("VISUAL", editor(&fixture, script)).env("EDITOR", "false").env("TMPDIR", &temporary);
+        Terminal::start(command, 80).end()
+    };
+    let left = || std::fs::read_dir(&temporary).unwrap().count();
+    let titles = || fixture.run(&["notice", "list", "--json"]).succeeded().json();
+    let before = titles();
+    let (status, text) = write(
+        &["--title", "Canteen", "--hidden"],
+        "cat \"$1\" > seen; printf 'Open again.\\n\\nFrom noon.\\n' >> \"$1\"",
+    );
+    let id = text.lines().last().unwrap_or_default().trim();
+    assert!(status == 0 && id.len() == 24, "{text}");
+    assert!(text.contains("The first line is the title"), "{text}");
+    let read = |name: &str| std::fs::read_to_string(fixture.directory().join(name)).unwrap();
+    assert_eq!((read("seen").trim_end(), read("rights").as_str()), ("Canteen", "600\n"));
+    let shown = fixture.stdout(&["notice", "show", id]);
+    assert!(shown.starts_with("Canteen\n") && shown.ends_with("Open again.\n\nFrom noon.\n"), "{shown}");
+    assert!(!fixture.stdout(&["notice", "list"]).contains("Canteen"), "it is hidden");
+    let _ = fixture.run(&["notice", "remove", id, "--yes"]).succeeded();
+
+    // An empty text publishes nothing; what was written is kept.
+    for (script, part, kept) in [
+        ("true", "the title is empty: nothing was published", 0),
+        ("echo 'Only a title' > \"$1\"", "the text is empty: nothing was published", 1),
+        ("printf '\\n\\nOnly a text' > \"$1\"", "the title is empty: nothing was published", 2),
+        ("exit 3", "the editor", 2),
+    ] {
+        let (status, text) = write(&[], script);
+        assert!(status == 1 && text.contains(part), "{text}");
+        assert_eq!((left(), titles()), (kept, before.clone()), "{script}");
+    }
+    // Without a terminal there is no editor.
+    let refused = fixture.run(&["notice", "add", "--title", "Canteen"]);
+    assert!(refused.status == 2 && refused.stderr.contains("--post"), "{refused:?}");
 }
