@@ -1,4 +1,4 @@
-//! Compresses the files that are part of the program: the component of the API page, and what the code says about operations.
+//! Compresses the files that are part of the program: the component of the API page, and the OpenAPI document.
 
 use std::env;
 use std::fs::{self, File};
@@ -13,10 +13,10 @@ const WINDOW: u32 = 24;
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=src/docs/described.json");
+    println!("cargo::rerun-if-changed=src/docs/template.json");
     let component = scalar_api_reference::get_asset("scalar.js").expect("the crate has this file");
     write("scalar.js.br", &component)?;
-    write("described.json.br", &fs::read("src/docs/described.json")?)
+    write("template.json.br", &fs::read("src/docs/template.json")?)
 }
 
 fn write(name: &str, content: &[u8]) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! `tidings ready`: asks a server whether it can take requests, as containers and scripts do.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -33,12 +33,17 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
 /// When they are invalid.
 fn here(settings: &Settings) -> Result<Server, Failure> {
     let config = settings.server()?;
-    let mut address = settings.own()?.listen;
-    // A server that listens on all addresses also listens on this one.
+    let address = local(settings.own()?.listen);
+    Ok(Server::here(address, config.tls_cert.is_some(), config.base_path.as_str()))
+}
+
+/// Returns the address under which this machine reaches a server that listens at `address`: one that listens on all addresses
+/// also listens on this one.
+pub(crate) fn local(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => address.set_ip(Ipv4Addr::LOCALHOST.into()),
         IpAddr::V6(Ipv6Addr::UNSPECIFIED) => address.set_ip(Ipv6Addr::LOCALHOST.into()),
         _ => {}
     }
-    Ok(Server::here(address, config.tls_cert.is_some(), config.base_path.as_str()))
+    address
 }

@@ -13,6 +13,7 @@ use crate::failure::{Failure, cannot_open};
 use crate::global::Global;
 use crate::next_steps;
 use crate::output::{colours, note, print};
+use crate::ready;
 use crate::session::operator;
 use crate::settings::Settings;
 
@@ -48,7 +49,7 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
     let tidings = database::start(&database, &settings)?;
     let admins = admin::list(&tidings, &Caller::Operator).map_err(|error| cannot_open(&database, &error))?;
     if admins.admins.is_empty() {
-        welcome(&database, &format!("{scheme}://{address}"));
+        welcome(&database, &format!("{scheme}://{}{}", ready::local(address), config.base_path.as_str()));
     }
     let runtime = tokio::runtime::Runtime::new().map_err(failed)?;
     runtime.block_on(async {

@@ -41,8 +41,8 @@ const NDJSON: &str = "application/x-ndjson";
 const CSV: &str = "text/csv";
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// The keyword `const`, which schemas cannot have here, as an extension: reading a document keeps no other names.
-const CONST: &str = "x-const";
+/// The keyword that schemas can have here only as an extension.
+const CONST: &str = "const";
 
 /// The operation whose body has an object in it, which a form cannot have.
 const NESTED: &str = "pin_feed_weights";
@@ -258,9 +258,9 @@ fn complete(operation: &mut Operation) {
     }
 }
 
-/// What the code says about the operations, without the settings. The code that builds it would be a tenth of the program,
-/// so the program contains the result, which a test compares with the code.
-const DESCRIBED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/described.json.br"));
+/// The document with the settings of [`limits::placeholders`]. The code that builds it would be a tenth of the program, so the
+/// program contains the result, which a test compares with the code.
+const TEMPLATE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/template.json.br"));
 
 /// Returns a file that the build script has compressed.
 fn unpacked(file: &[u8]) -> Vec<u8> {
@@ -271,18 +271,13 @@ fn unpacked(file: &[u8]) -> Vec<u8> {
     content
 }
 
-/// Returns the part of the OpenAPI document that does not depend on settings, from the code.
+/// Does the same as [`openapi`], from the code.
 ///
 /// It is public only for the compiler, which would otherwise take the descriptions of operations for dead code: the tests
-/// write `described.json` with it.
+/// write `template.json` with it.
 #[doc(hidden)]
-pub fn described() -> OpenApi {
-    Document::openapi()
-}
-
-/// Returns the OpenAPI 3.1 document of the API with these settings of the service and of the server, as JSON.
-pub fn openapi(core: &config::Config, server: &Config) -> String {
-    let mut document: OpenApi = serde_json::from_slice(&unpacked(DESCRIBED)).expect("a test reads the file");
+pub fn described(core: &config::Config, server: &Config) -> String {
+    let mut document = Document::openapi();
     if let Some(components) = &mut document.components {
         for item in document.paths.paths.values_mut() {
             for operation in [&mut item.get, &mut item.post].into_iter().flatten() {
@@ -293,10 +288,14 @@ pub fn openapi(core: &config::Config, server: &Config) -> String {
     Limits::new(core, server).write(&mut document);
     caching::write(&mut document, &app::operations(server));
     examples::write_successes(&mut document);
-    let base_path = &server.base_path;
-    let url = if base_path.as_str().is_empty() { "/" } else { base_path.as_str() };
-    document.servers = Some(vec![ServerBuilder::new().url(url).build()]);
-    document.to_pretty_json().expect("the document is JSON").replace(&format!("\"{CONST}\":"), "\"const\":")
+    document.servers = Some(vec![ServerBuilder::new().url(limits::url(server)).build()]);
+    document.to_pretty_json().expect("the document is JSON")
+}
+
+/// Returns the OpenAPI 3.1 document of the API with these settings of the service and of the server, as JSON.
+pub fn openapi(core: &config::Config, server: &Config) -> String {
+    let template = String::from_utf8(unpacked(TEMPLATE)).expect("JSON is UTF-8");
+    limits::settle(template, core, server)
 }
 
 /// Returns the routes of the document and its page, if they are enabled.

@@ -1,7 +1,9 @@
 //! The command line: settings, the first administrator and exit statuses. The modules test what each command prints.
 
+use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::json;
 use tidings_tests::{Database, Output, Server, command, command_in, only_on_sqlite, run, wait_until};
@@ -97,6 +99,21 @@ fn the_first_command_creates_the_database_and_explains_how_to_become_administrat
         let log = server.log();
         log.contains(" init --admin ID") && log.contains(" admin grant ID")
     });
+}
+
+#[test]
+fn a_server_on_all_addresses_is_shown_with_one_that_a_browser_can_open() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut serve = command_in(directory.path());
+    serve.args(["serve", "--listen", "0.0.0.0:0", "--base-path", "/campus"]);
+    let mut server = serve.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let log = BufReader::new(server.stderr.take().unwrap());
+    let line = log.lines().map(Result::unwrap).find(|line| line.contains("/docs")).unwrap();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let (_, url) = line.split_once("http://127.0.0.1:").unwrap();
+    let (_, path) = url.split_once('/').unwrap();
+    assert!(path.starts_with("campus/docs,"), "{line}");
 }
 
 #[test]
