@@ -326,7 +326,7 @@ fn a_changed_password_renews_the_sign_in_with_which_it_was_changed() {
     let secrets = home.read("secrets.toml");
     let own = ["--server", &*url, "--as", "ann"];
     let change = [&own[..], &["member", "password", "ann", "--password-stdin"]].concat();
-    let changed = run(home.command(change), &format!("{PASSWORD}\nbattery staple\n")).succeeded();
+    let changed = run(home.command(change), format!("{PASSWORD}\nbattery staple\n")).succeeded();
     assert!(changed.stdout.contains("signed out everywhere else"), "{changed:?}");
     assert_ne!(home.read("secrets.toml"), secrets, "the new token is stored");
     let show = [&own[..], &["member", "sessions", "ann"]].concat();

@@ -172,8 +172,7 @@ pub(super) fn placeholders() -> (config::Config, Config) {
         ..default
     };
     let base_path = format!("/{}", FIRST + 8).parse().expect("a base path may have digits");
-    let server =
-        Config { body_limit: FIRST + 9, import_limit: FIRST + 10, base_path, ..Config::default() };
+    let server = Config { body_limit: FIRST + 9, import_limit: FIRST + 10, base_path, ..Config::default() };
     (core, server)
 }
 

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use tidings_tests::{Server, command_in, run};
+use tidings_tests::{Server, command_in, only_on_sqlite, run};
+
+use super::{closed_database, names, tidings, tidings_command};
 
 #[test]
 fn a_dated_backup_is_verified_recorded_and_replaces_older_ones() {
@@ -43,4 +45,26 @@ fn a_retention_that_is_wrong_and_a_missing_directory_are_refused() {
     assert_eq!(missing.status, 3);
     assert!(missing.stderr.contains("no-such-directory"), "{}", missing.stderr);
     assert_eq!(server.cli(["backup"]).status, 2);
+}
+
+#[test]
+fn a_full_disk_removes_no_older_backup_and_the_age_stays_that_of_the_last_one() {
+    only_on_sqlite!("backups are copies of the file");
+    let (directory, database) = closed_database(50);
+    let backups = directory.path().join("backups");
+    fs::create_dir(&backups).unwrap();
+    for day in 1..=9 {
+        fs::write(backups.join(format!("tidings-202001{day:02}T000000Z.backup")), "").unwrap();
+    }
+    let _ = tidings(&database, &["backup", "--keep", "7d", "backups"]).succeeded();
+    let (before, record) = (names(&backups), directory.path().join("tidings.db.backup"));
+    assert_eq!(before.len(), 7, "{before:?}");
+    let recorded = fs::read(&record).unwrap();
+
+    // The file may have at most 500 blocks of 512 bytes, so the write fails as on a full disk.
+    let backup = tidings_command(&database, &["backup", "--keep", "2d", "backups"]);
+    let limited = ["sh", "-c", "trap '' XFSZ; ulimit -f 500; exec \"$@\"", "sh"];
+    let full = run(crate::faults::through(&backup, &limited), "");
+    assert!(full.status == 3 && full.stderr.contains("disk is full"), "{full:?}");
+    assert_eq!((names(&backups), fs::read(&record).unwrap()), (before, recorded));
 }
