@@ -22,7 +22,7 @@ const NOTED_MS: i64 = 10 * SECOND_MS;
 /// The number of members whose likes are noted, those who liked last.
 const MEMBERS_MAX: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
 /// The number of noted likes of a member, the latest.
-const POSTS_MAX: usize = 16;
+const POSTS_MAX: usize = 64;
 
 /// The latest likes of members.
 pub(crate) struct OwnLikes {
