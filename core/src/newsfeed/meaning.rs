@@ -128,13 +128,7 @@ impl Meanings {
 
     /// Adds `share` times the cosine with `sum` to the score of each post.
     pub(super) fn score(&self, sum: &[f32], share: f32, scores: &mut [f32]) {
-        let direction = self.direction(sum);
-        let share = share / (ONE * ONE);
-        let mut scores = scores.iter_mut();
-        self.vectors.for_each_product(direction.at(0), |product| {
-            #[expect(clippy::cast_precision_loss, reason = "components have no more digits")]
-            scores.next().into_iter().for_each(|score| *score += share * product as f32);
-        });
+        self.vectors.add_products(self.direction(sum).at(0), share / (ONE * ONE), scores);
     }
 
     /// Returns the unit vector with the direction of `sum`.

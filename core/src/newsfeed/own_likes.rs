@@ -12,7 +12,7 @@ use lru::LruCache;
 
 use super::page::FeedPage;
 use crate::Tidings;
-use crate::account::{Caller, Identity};
+use crate::account::Caller;
 use crate::clock::{Monotonic, SECOND_MS};
 use crate::error::{Error, Result};
 use crate::post::feed_rows;
@@ -26,17 +26,13 @@ const POSTS_MAX: usize = 64;
 
 /// The latest likes of members.
 pub(crate) struct OwnLikes {
-    by_member: Mutex<LruCache<Box<str>, Vec<Noted>>>,
+    by_member: Mutex<LruCache<Box<str>, Noted>>,
     /// The time of the latest note, so that nobody is looked up while nobody likes posts.
     latest: AtomicI64,
 }
 
-/// A like, or a like taken back.
-struct Noted {
-    /// The id of the post.
-    post: Box<str>,
-    at: Monotonic,
-}
+/// The ids of the posts that a member has liked or unliked, with the times, in the order of the times.
+type Noted = LruCache<Box<str>, Monotonic>;
 
 impl Default for OwnLikes {
     fn default() -> Self {
@@ -48,36 +44,54 @@ impl OwnLikes {
     /// Notes that the member with this folded id likes or unlikes a post.
     pub(crate) fn note(&self, member: &str, post: &str, at: Monotonic) {
         let mut by_member = self.lock();
-        let noted = by_member.get_or_insert_mut(member.into(), Vec::new);
-        noted.retain(|noted| at - noted.at < NOTED_MS && *noted.post != *post);
-        if noted.len() == POSTS_MAX {
-            noted.remove(0);
+        // One with a maximum would have space for all of them at once.
+        let noted = by_member.get_or_insert_mut(member.into(), LruCache::unbounded);
+        noted.put(post.into(), at);
+        while noted.len() > POSTS_MAX || noted.peek_lru().is_some_and(|(_, then)| !is_recent(*then, at)) {
+            noted.pop_lru();
         }
-        noted.push(Noted { post: post.into(), at });
         drop(by_member);
         self.latest.fetch_max(at.as_millis(), Ordering::Relaxed);
     }
 
-    /// Returns the posts that the member with this folded id has liked or unliked lately.
-    fn of(&self, member: &str, now: Monotonic) -> Vec<Box<str>> {
+    /// Returns whether the member with this folded id has liked or unliked a post lately.
+    fn has(&self, member: &str, now: Monotonic) -> bool {
         let by_member = self.lock();
-        let noted = by_member.peek(member).map(Vec::as_slice).unwrap_or_default();
-        noted.iter().filter(|noted| now - noted.at < NOTED_MS).map(|noted| noted.post.clone()).collect()
+        let latest = by_member.peek(member).and_then(LruCache::peek_mru);
+        latest.is_some_and(|(_, at)| is_recent(*at, now))
+    }
+
+    /// Returns those of the posts that the member with this folded id has liked or unliked lately.
+    fn among<'p, P>(
+        &self,
+        member: &str,
+        posts: impl Iterator<Item = (&'p str, P)>,
+        now: Monotonic,
+    ) -> Vec<P> {
+        let by_member = self.lock();
+        let Some(noted) = by_member.peek(member) else { return Vec::new() };
+        let is_noted = |post| noted.peek(post).is_some_and(|at| is_recent(*at, now));
+        posts.filter(|(id, _)| is_noted(*id)).map(|(_, post)| post).collect()
     }
 
     fn has_any(&self, now: Monotonic) -> bool {
         now.as_millis().saturating_sub(self.latest.load(Ordering::Relaxed)) < NOTED_MS
     }
 
-    fn lock(&self) -> MutexGuard<'_, LruCache<Box<str>, Vec<Noted>>> {
+    fn lock(&self) -> MutexGuard<'_, LruCache<Box<str>, Noted>> {
         self.by_member.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn is_recent(then: Monotonic, now: Monotonic) -> bool {
+    now - then < NOTED_MS
 }
 
 /// Returns whether the caller claims to be a member who has liked a post in the last seconds, so that
 /// [`with_own_likes`] may change a page. Reads no database.
 pub fn has_own_likes(tidings: &Tidings, caller: &Caller) -> bool {
-    !lately_liked(tidings, &caller.identify(tidings)).is_empty()
+    let (own, now) = (tidings.feeds().own_likes(), tidings.clock().monotonic());
+    own.has_any(now) && caller.identify(tidings).named().is_some_and(|folded| own.has(folded, now))
 }
 
 /// Returns a page in which the posts that the caller has liked in the last seconds have their current counts of likes.
@@ -86,10 +100,11 @@ pub fn has_own_likes(tidings: &Tidings, caller: &Caller) -> bool {
 /// # Errors
 /// An error of the store.
 pub fn with_own_likes(tidings: &Tidings, caller: &Caller, page: FeedPage) -> Result<FeedPage> {
+    let (own, now) = (tidings.feeds().own_likes(), tidings.clock().monotonic());
     let identity = caller.identify(tidings);
-    let liked = lately_liked(tidings, &identity);
+    let Some(member) = identity.named().filter(|_| own.has_any(now)) else { return Ok(page) };
     let items = page.items().iter().zip(0_usize..);
-    let liked: Vec<_> = items.filter(|(item, _)| liked.contains(&item.about.id)).collect();
+    let liked = own.among(member, items.map(|(item, place)| (&*item.about.id, (item.key, place))), now);
     if liked.is_empty() {
         return Ok(page);
     }
@@ -97,18 +112,10 @@ pub fn with_own_likes(tidings: &Tidings, caller: &Caller, page: FeedPage) -> Res
         if identity.visitor(tx)?.is_none() {
             return Ok::<_, Error>(Vec::new());
         }
-        Ok(feed_rows::likes_of(tx, liked.iter().map(|(item, _)| item.key))?)
+        Ok(feed_rows::likes_of(tx, liked.iter().map(|(key, _)| *key))?)
     })?;
     let changed = liked.iter().zip(counts).filter_map(|((_, place), count)| Some((*place, count?)));
     Ok(page.with_likes(changed))
-}
-
-fn lately_liked(tidings: &Tidings, identity: &Identity) -> Vec<Box<str>> {
-    let (likes, now) = (tidings.feeds().own_likes(), tidings.clock().monotonic());
-    if !likes.has_any(now) {
-        return Vec::new();
-    }
-    identity.named().map(|folded| likes.of(folded, now)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -119,21 +126,25 @@ mod tests {
     fn the_latest_likes_of_a_member_are_known_for_ten_seconds() {
         let clock = crate::clock::Clock::fixed(crate::testing::NOW);
         let likes = OwnLikes::default();
+        let ids: Vec<_> = (0..100).map(|id: usize| id.to_string()).collect();
+        let of = |member, now| likes.among(member, ids.iter().map(String::as_str).zip(0_usize..), now);
         assert!(!likes.has_any(clock.monotonic()));
         likes.note("ann", "1", clock.monotonic());
         clock.advance(9_999);
         likes.note("ann", "2", clock.monotonic());
-        assert_eq!(likes.of("ann", clock.monotonic()), [Box::from("1"), "2".into()]);
-        assert_eq!(likes.of("ben", clock.monotonic()), []);
+        assert_eq!(of("ann", clock.monotonic()), [1, 2]);
+        assert!(of("ben", clock.monotonic()).is_empty() && !likes.has("ben", clock.monotonic()));
         clock.advance(1);
-        assert_eq!(likes.of("ann", clock.monotonic()), [Box::from("2")]);
+        assert_eq!(of("ann", clock.monotonic()), [2]);
+        assert!(likes.has("ann", clock.monotonic()));
         clock.advance(NOTED_MS);
-        assert!(!likes.has_any(clock.monotonic()) && likes.of("ann", clock.monotonic()).is_empty());
+        assert!(!likes.has_any(clock.monotonic()) && !likes.has("ann", clock.monotonic()));
+        assert!(of("ann", clock.monotonic()).is_empty());
         for post in 0..100 {
             likes.note("ann", &post.to_string(), clock.monotonic());
-            likes.note("ann", "99", clock.monotonic());
+            likes.note("ann", "7", clock.monotonic());
         }
-        let latest = likes.of("ann", clock.monotonic());
-        assert_eq!((latest.len(), &*latest[POSTS_MAX - 1]), (POSTS_MAX, "99"));
+        let latest = of("ann", clock.monotonic());
+        assert_eq!((latest.len(), latest[0], latest[1]), (POSTS_MAX, 7, 101 - POSTS_MAX));
     }
 }
