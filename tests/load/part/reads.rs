@@ -1,5 +1,9 @@
 //! Measures reads, compared with a bare warp server that responds with the same bytes.
 
+use std::net::SocketAddr;
+use std::thread;
+use std::time::Duration;
+
 use super::MANY;
 use crate::Result;
 use crate::bare;
@@ -13,6 +17,11 @@ const FEED_RATIO: f64 = 0.70;
 const UNCHANGED_RATIO: f64 = 0.90;
 const NOTICE_RATIO: f64 = 0.60;
 const USERINFO_RATIO: f64 = 0.55;
+
+/// The time in which a server shows a change of its feeds.
+const UPDATES: Duration = Duration::from_secs(2);
+/// The number of such times that its content may go on changing.
+const SETTLING_MAX: u32 = 10;
 
 pub(super) fn feeds(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     let topic = format!("/get_newsfeed_of_topic/{}", TOPICS[0]);
@@ -41,7 +50,7 @@ pub(super) fn unchanged(world: &World, turns: &Turns) -> Result<Vec<Row>> {
         ("get_search_realtime, 304", "/get_search_realtime"),
     ] {
         let server = world.server();
-        let (tag, length) = tag_and_length(server.address(), path)?;
+        let (tag, length) = settled(server.address(), path)?;
         let (whole, conditional) = (get(path, None), get_unless(path, &tag));
         let (bare, bare_request) = (bare::warp_unchanged(tag.as_bytes())?, get_unless(bare::PATH, &tag));
         let mut warp = |slice| one_group(bare.address, each(MANY, &bare_request), slice);
@@ -51,12 +60,30 @@ pub(super) fn unchanged(world: &World, turns: &Turns) -> Result<Vec<Row>> {
         let measured = turns
             .measure(server, &mut [&mut warp, &mut full, &mut warp_whole], || each(MANY, &conditional))?;
         let (bare, [full, bare_whole]) = (measured.limits[0], [1, 2].map(|n| measured.limits[n].ratio));
+        if tag_and_length(server.address(), path)?.0 != tag {
+            return Err(format!("the content of {path} changed while it was measured").into());
+        }
         let row = Row::measured(what, &measured).against(bare, UNCHANGED_RATIO);
         rows.push(row.note(format!(
             "{full:.2} of the whole response, {bare_whole:.2} of bare warp with it, {length} bytes"
         )));
     }
     Ok(rows)
+}
+
+/// Waits until the tag of a path no longer changes, as it does while the server loads its words, and returns it with the
+/// length of the content.
+fn settled(address: SocketAddr, path: &str) -> Result<(String, usize)> {
+    let mut before = tag_and_length(address, path)?;
+    for _ in 0..SETTLING_MAX {
+        thread::sleep(UPDATES);
+        let now = tag_and_length(address, path)?;
+        if now == before {
+            return Ok(now);
+        }
+        before = now;
+    }
+    Err(format!("the content of {path} does not stop changing").into())
 }
 
 pub(super) fn notices(world: &World, turns: &Turns) -> Result<Vec<Row>> {
