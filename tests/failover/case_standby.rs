@@ -14,14 +14,31 @@ const GRACE: Duration = Duration::from_millis(200);
 
 /// The standby ends, and comes back after a time in which writes are refused.
 pub(crate) fn gone(_: Scale) -> Outcome {
+    gone_after(Duration::ZERO)
+}
+
+/// The standby ends while writes wait for a lock for longer than an attempt does, so that a later attempt is the first to
+/// commit.
+pub(crate) fn gone_late(_: Scale) -> Outcome {
+    gone_after(Duration::from_secs(12))
+}
+
+fn gone_after(wait_for_lock: Duration) -> Outcome {
     let world = World::start(3);
     world.wait_until_ready();
     let load = Load::start(&world, 3, &ALL);
     thread::sleep(Duration::from_secs(1));
+    let mut connection = world.primary.connect();
+    if !wait_for_lock.is_zero() {
+        connection.query("BEGIN", &[]);
+        connection.query("LOCK TABLE lane IN EXCLUSIVE MODE", &[]);
+    }
     let standby = world.standby.as_ref().unwrap();
     standby.kill();
     let killed = Instant::now();
-    thread::sleep(Duration::from_secs(38));
+    thread::sleep(wait_for_lock);
+    connection.query("ROLLBACK", &[]);
+    thread::sleep(Duration::from_secs(38).saturating_sub(killed.elapsed()));
     let mut faults = early(&load.sent(), killed);
     let refused = load.sent().iter().filter(|one| one.answered > killed && !one.is_acknowledged()).count();
     if refused == 0 {

@@ -58,13 +58,14 @@ impl Scale {
 
 type Case = fn(Scale) -> Outcome;
 
-const CASES: [(&str, Case); 17] = [
+const CASES: [(&str, Case); 18] = [
     ("primary-killed", case_primary::killed),
     ("primary-restarted", case_primary::restarted),
     ("primary-suspended", case_primary::suspended),
     ("primary-silent", case_primary::silent),
     ("commits-cut", case_primary::commits_cut),
     ("standby-gone", case_standby::gone),
+    ("standby-gone-late", case_standby::gone_late),
     ("waits-cancelled", case_standby::waits_cancelled),
     ("standby-reads", case_reads::standby_reads),
     ("server-killed", case_server::killed),

@@ -125,6 +125,11 @@ pub(super) trait WriteTx: Tx {
     /// Returns what the commit will write in addition to the changes of the statements.
     fn effects(&mut self) -> &mut Effects;
 
+    /// Returns whether more writes may join the transaction, as far as its age is concerned.
+    fn takes_more(&self) -> bool {
+        true
+    }
+
     /// Returns whether the next statement can succeed without a rollback to a savepoint, as far as it is known without waiting.
     fn is_sound(&self) -> bool;
 

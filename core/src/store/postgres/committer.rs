@@ -12,9 +12,16 @@ use super::server::Server;
 use super::session::Session;
 use super::tx::PgWriteTx;
 
-/// The time for which writes are tried again while there is no primary. Then their callers receive the error, after 30 s at
-/// most: the last attempt takes a few seconds.
+/// The time for which writes are tried again while there is no primary. Then their callers receive the error, after about
+/// 30 s: the last attempt takes a few seconds.
 const RETRY_FOR: Duration = Duration::from_secs(25);
+/// The time from the first attempt after which the outcome of a COMMIT counts as unknown.
+const UNKNOWN_AFTER: Duration = Duration::from_secs(28);
+/// The time from the first attempt in which more writes join. Clients send a write again that was refused earlier than 25 s
+/// after they sent it, so one whose outcome is unknown is answered later.
+const JOIN_FOR: Duration = Duration::from_secs(3);
+/// The longest and the shortest time that an attempt waits for a lock, and then for its COMMIT.
+const WAIT: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(2)];
 /// The first and the longest pause between two attempts.
 const PAUSE: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(500)];
 
@@ -33,6 +40,8 @@ pub(in crate::store) struct PgCommitter {
     lane: Option<Lane>,
     /// The begin of the current attempt.
     attempt: Instant,
+    /// The begin of the first attempt of the current group of writes.
+    group: Option<Instant>,
     outage: Option<Outage>,
     /// Whether the current group of writes was refused.
     has_refused: bool,
@@ -49,7 +58,8 @@ impl PgCommitter {
     pub(super) fn start(server: Arc<Server>, mut session: Session) -> Result<Self, StoreError> {
         continue_revisions(&mut session, server.timeline())?;
         let (lane, attempt) = (Some(Lane::lease(&mut session)?), Instant::now());
-        Ok(Self { server, session: Some(session), lane, attempt, outage: None, has_refused: false })
+        let session = Some(session);
+        Ok(Self { server, session, lane, attempt, group: None, outage: None, has_refused: false })
     }
 
     /// Returns the connection, which has a lane.
@@ -60,8 +70,9 @@ impl PgCommitter {
         if !is_kept {
             continue_revisions(&mut session, self.server.timeline())?;
         }
+        let wait = self.wait();
         if let Some(lane) = self.lane.as_mut().filter(|_| !is_kept)
-            && !lane.take_over(&mut session)?
+            && !lane.take_over(&mut session, wait)?
         {
             self.lane = None;
         }
@@ -86,10 +97,27 @@ impl PgCommitter {
             Isolation::Alone => "pg_advisory_xact_lock",
             Isolation::Concurrent | Isolation::Locking => "pg_advisory_xact_lock_shared",
         };
+        let wait = self.wait();
+        let limit = if wait < WAIT[0] { limit_of_locks(wait) } else { String::new() };
         // The lock comes before the id, so that the id of a transaction that runs alone is greater than those of all that
         // have ended. If it fails, so does the numbering.
-        session.send(&format!("BEGIN; SELECT {lock}({ALONE})"), &[])?;
+        session.send(&format!("BEGIN; {limit} SELECT {lock}({ALONE})"), &[])?;
         lane.number(session)
+    }
+
+    /// Returns how long the current attempt may wait for a lock, or for its COMMIT.
+    fn wait(&self) -> Duration {
+        UNKNOWN_AFTER.saturating_sub(self.age()).clamp(WAIT[1], WAIT[0])
+    }
+
+    /// Returns the time since the first attempt of the current group of writes.
+    fn age(&self) -> Duration {
+        self.group.map_or(Duration::ZERO, |first| first.elapsed())
+    }
+
+    /// Implements [`WriteTx::takes_more`](super::super::engine::WriteTx::takes_more).
+    pub(super) fn takes_more(&self) -> bool {
+        self.age() < JOIN_FOR
     }
 
     /// Returns the number of the lane.
@@ -107,9 +135,8 @@ impl PgCommitter {
     /// # Errors
     /// A temporary error if nothing is committed; [`StoreError::OutcomeUnknown`] if the outcome cannot be found out.
     pub(super) fn commit(&mut self, mut session: Session) -> Result<(), StoreError> {
-        let began = Instant::now();
         let next = self.lane.as_ref().map_or(0, Lane::next);
-        match session.commit() {
+        match session.commit_within(self.wait()) {
             Ok(true) => {
                 if let Some(lane) = &mut self.lane {
                     lane.last = next;
@@ -127,24 +154,25 @@ impl PgCommitter {
             Ok(false) | Err(_) => {}
         }
         drop(session);
-        self.find_outcome(next, began)
+        self.find_outcome(next)
     }
 
-    /// Finds out whether the transaction `number` of the lane was committed, whose COMMIT was sent at the time `began`.
+    /// Finds out whether the transaction `number` of the lane was committed.
     ///
     /// Taking the lane over waits for the end of the transaction, which holds the lock of its lane. Its own commit is
     /// acknowledged only when everything before it is also on the standby that commits wait for.
-    fn find_outcome(&mut self, number: i64, began: Instant) -> Result<(), StoreError> {
+    fn find_outcome(&mut self, number: i64) -> Result<(), StoreError> {
         let unknown = |cause: &str| Err(StoreError::OutcomeUnknown(cause.to_owned()));
         let mut pause = PAUSE[0];
         loop {
+            let wait = self.wait();
             let Some(lane) = &mut self.lane else {
                 return unknown("another server has taken the write lane");
             };
             let taken = self.server.connect().and_then(|mut session| {
                 session.limit(ANSWER_MAX);
                 continue_revisions(&mut session, self.server.timeline())?;
-                let is_ours = lane.take_over(&mut session)?;
+                let is_ours = lane.take_over(&mut session, wait)?;
                 Ok((session, is_ours))
             });
             match taken {
@@ -158,7 +186,7 @@ impl PgCommitter {
                     return Err(StoreError::Disconnected(LOST.into()));
                 }
                 Ok((_, false)) => self.lane = None,
-                Err(error) if began.elapsed() >= RETRY_FOR => return unknown(&error.to_string()),
+                Err(error) if self.age() >= UNKNOWN_AFTER => return unknown(&error.to_string()),
                 Err(_) => {
                     std::thread::sleep(pause);
                     pause = (pause * 2).min(PAUSE[1]);
@@ -166,6 +194,11 @@ impl PgCommitter {
             }
         }
     }
+}
+
+/// Returns the statement that limits how long the statements of a transaction wait for a lock.
+pub(super) fn limit_of_locks(wait: Duration) -> String {
+    format!("SET LOCAL lock_timeout = {};", wait.as_millis())
 }
 
 /// The text of the error of a transaction that was not committed.
@@ -179,6 +212,7 @@ impl Committer for PgCommitter {
 
     fn begin(&mut self, isolation: Isolation) -> Result<PgWriteTx<'_>, StoreError> {
         self.attempt = Instant::now();
+        self.group.get_or_insert(self.attempt);
         let mut session = self.connected()?;
         let begun = self.begin_with(isolation, &mut session);
         if let Ok(Some(revision)) = begun {
@@ -208,6 +242,9 @@ impl Committer for PgCommitter {
         // for as long as it seems.
         let was_suspended = self.attempt.elapsed() >= RETRY_FOR;
         let since = if was_suspended { Instant::now() } else { self.attempt };
+        if was_suspended {
+            self.group = None;
+        }
         let outage = self.outage.get_or_insert_with(|| Outage { since, pause: PAUSE[0] });
         if outage.since.elapsed() >= RETRY_FOR {
             self.has_refused = true;
@@ -220,6 +257,7 @@ impl Committer for PgCommitter {
     }
 
     fn after_group(&mut self) {
+        self.group = None;
         // While an outage goes on, each group has one attempt.
         if !std::mem::take(&mut self.has_refused) {
             self.outage = None;

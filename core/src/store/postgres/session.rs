@@ -134,12 +134,17 @@ impl Session {
     ///
     /// Any warning counts: a commit has no other, and its text depends on the language of the server.
     pub(super) fn commit(&mut self) -> Result<bool, StoreError> {
+        self.commit_within(COMMIT_MAX)
+    }
+
+    /// Does the same as [`Session::commit`] with another time limit.
+    pub(super) fn commit_within(&mut self, limit: Duration) -> Result<bool, StoreError> {
         if self.is_aborted {
             // The server would answer a COMMIT with a rollback, which is no error.
             return Err(StoreError::other("a statement of the transaction has failed"));
         }
         self.warned.store(false, Ordering::Release);
-        self.control_within(COMMIT_MAX, "COMMIT")?;
+        self.control_within(limit, "COMMIT")?;
         Ok(!self.warned.load(Ordering::Acquire))
     }
 

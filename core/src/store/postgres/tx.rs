@@ -245,6 +245,10 @@ impl WriteTx for PgWriteTx<'_> {
         &mut self.effects
     }
 
+    fn takes_more(&self) -> bool {
+        self.committer.takes_more()
+    }
+
     fn is_sound(&self) -> bool {
         self.session.is_sound()
     }

@@ -133,6 +133,7 @@ fn try_group<C: Committer>(
         group.run_write(work);
         while writes.is_empty()
             && group.broken.is_none()
+            && group.tx.takes_more()
             && group.len() < GROUP_SIZE
             && began.elapsed() < time_of_writes(deferred)
         {
