@@ -119,7 +119,7 @@ pub use pending::PendingFuture;
 pub use sqlite::SCHEMA_VERSION;
 pub(crate) use sqlite::{copy, is_head_of_ours, schema_of_head};
 pub(crate) use topic::{Topic, complete_version_in, last_change_in, version_in, versions_in};
-pub(crate) use tx::{Tx, row_each, run_each};
+pub(crate) use tx::{Tx, row_each, run_each, send_each};
 pub(crate) use value::{Arg, FromValue, Row, Value};
 pub(crate) use writer::Gathered;
 

@@ -69,12 +69,11 @@ impl<'a> Writer<'a> {
     /// Writes the changed posts and the counts.
     fn finish(self, tx: &mut dyn Tx) -> Result<Written> {
         let now = self.acts.clock.now();
-        let mut posts: Vec<Post> = self.posts.into_values().flatten().filter(|post| post.changed).collect();
+        let changed = self.posts.into_values().flatten().filter(|post| post.changed);
+        let mut posts: Vec<_> = changed.map(|post| (post.stats, now)).collect();
         // In the order of the table, because that changes each of its pages only once.
-        posts.sort_unstable_by_key(|post| post.stats.post);
-        for post in posts {
-            post.stats.update(tx, self.acts.like_weight, now)?;
-        }
+        posts.sort_unstable_by_key(|(stats, _)| stats.post);
+        PostStats::update_each(tx, posts, self.acts.like_weight)?;
         for ((counter, hour), n) in self.counts {
             self.acts.calendar.count_in(tx, counter, hour, n)?;
         }

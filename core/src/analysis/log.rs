@@ -7,7 +7,7 @@ use super::LogEntry;
 use crate::account::{self, Member};
 use crate::clock::{DAY_MS, Timestamp};
 use crate::id::MemberKey;
-use crate::store::{Arg, Expiry, FromValue, Row, StoreError, Tx, Value};
+use crate::store::{Arg, Expiry, FromValue, Row, StoreError, Tx, Value, send_each};
 
 mod request;
 mod scope;
@@ -24,7 +24,7 @@ pub(super) const NUMBER_BITS: u32 = 14;
 const PARTITIONS: i64 = 26;
 /// … and the maximum number of days of one.
 const PARTITION_DAYS_MAX: i64 = 366;
-/// The number of lines that one statement inserts.
+/// The number of lines that one statement inserts where statements take no arrays.
 const INSERT_BATCH: usize = 5;
 
 /// The member column of a line.
@@ -91,6 +91,14 @@ pub(super) fn append(tx: &mut dyn Tx, lines: &[Entry]) -> Result<(), StoreError>
          ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12), ($13, $14, $15)",
     ];
     let mut free_keys = FreeKeys::new(tx)?;
+    if tx.dialect().is_concurrent() {
+        let mut rows = Vec::with_capacity(lines.len());
+        for line in lines {
+            rows.push([free_keys.next(tx, line.at)?.into(), line.member.into(), line.request.into()]);
+        }
+        send_each(tx, SQL[0], &rows)?;
+        return free_keys.end(tx);
+    }
     let mut args: Vec<Arg<'_>> = Vec::with_capacity(INSERT_BATCH * 3);
     let (chunks, rest) = lines.as_chunks::<INSERT_BATCH>();
     for chunk in chunks.iter().map(<[Entry; INSERT_BATCH]>::as_slice).chain(rest.chunks(1)) {

@@ -171,7 +171,8 @@ impl Batch<'_> {
     fn change_posts(&self, tx: &mut dyn Tx, mut posts: Vec<PostStats>) -> Result<(), StoreError> {
         // In the order of the table, because that changes each of its pages only once.
         posts.sort_unstable_by_key(|stats| stats.post);
-        for (mut stats, changes) in PostStats::lock(tx, posts)?.into_iter().zip(self.changes.values()) {
+        let locked = PostStats::lock(tx, posts)?.into_iter().zip(self.changes.values());
+        let changed = locked.filter_map(|(mut stats, changes)| {
             let mut last = None;
             for Change { at, kind } in changes {
                 last = last.max(Some(*at));
@@ -181,11 +182,9 @@ impl Batch<'_> {
                     ChangeKind::View(counts) => stats.view(counts.then_some(*at)),
                 }
             }
-            if let Some(last) = last {
-                stats.update(tx, self.like_weight, last)?;
-            }
-        }
-        Ok(())
+            Some((stats, last?))
+        });
+        PostStats::update_each(tx, changed.collect(), self.like_weight)
     }
 }
 

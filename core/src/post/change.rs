@@ -8,7 +8,7 @@
 
 use crate::error::Result;
 use crate::id::PostKey;
-use crate::store::{StoreError, Tx, run_each};
+use crate::store::{StoreError, Tx, run_each, send_each};
 
 /// The number of changes that stay.
 const STAYING: i64 = 65_536;
@@ -31,9 +31,14 @@ pub(crate) struct Ahead {
 
 /// Records that a post changed.
 pub(crate) fn add(tx: &mut dyn Tx, post: PostKey) -> Result<(), StoreError> {
-    let (revision, post) = (tx.revision(), post.as_i64());
-    insert(tx, revision, post)?;
-    if must_prune(revision, post) && may_prune(tx)? { prune(tx, STAYING) } else { Ok(()) }
+    add_each(tx, &[post])
+}
+
+/// Records that different posts changed.
+pub(super) fn add_each(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<(), StoreError> {
+    let revision = tx.revision();
+    insert(tx, revision, posts.iter().map(|post| post.as_i64()))?;
+    prune_sometimes(tx, revision, posts)
 }
 
 /// Records that posts were inserted, for which this transaction has recorded no change.
@@ -41,20 +46,25 @@ pub(super) fn add_new(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<(), StoreErr
     let revision = tx.revision();
     let rows: Vec<_> = posts.iter().map(|post| [revision.into(), post.as_i64().into()]).collect();
     run_each(tx, "INSERT INTO post_change (revision, post) VALUES ($1, $2)", &rows)?;
-    let decides = posts.iter().any(|post| must_prune(revision, post.as_i64()));
-    if decides && may_prune(tx)? { prune(tx, STAYING) } else { Ok(()) }
+    prune_sometimes(tx, revision, posts)
 }
 
 /// Records that all posts may have changed: every cache loads all posts.
 pub(super) fn add_all(tx: &mut dyn Tx) -> Result<(), StoreError> {
     let revision = tx.revision();
-    insert(tx, revision, ALL)
+    insert(tx, revision, [ALL].into_iter())
 }
 
-fn insert(tx: &mut dyn Tx, revision: i64, post: i64) -> Result<(), StoreError> {
+fn insert(tx: &mut dyn Tx, revision: i64, posts: impl Iterator<Item = i64>) -> Result<(), StoreError> {
     let sql =
         "INSERT INTO post_change (revision, post) VALUES ($1, $2) ON CONFLICT (revision, post) DO NOTHING";
-    tx.send(sql, &[revision.into(), post.into()])
+    send_each(tx, sql, &posts.map(|post| [revision.into(), post.into()]).collect::<Vec<_>>())
+}
+
+/// Deletes earlier changes if one of these decides it.
+fn prune_sometimes(tx: &mut dyn Tx, revision: i64, posts: &[PostKey]) -> Result<(), StoreError> {
+    let decides = posts.iter().any(|post| must_prune(revision, post.as_i64()));
+    if decides && may_prune(tx)? { prune(tx, STAYING) } else { Ok(()) }
 }
 
 /// Returns whether this change deletes earlier ones. A hash of the change decides, so that it happens as often

@@ -59,23 +59,33 @@ impl PostStats {
 
     /// Writes the stats. The heat is limited to that of the same acts if all happened at `now`; a like weighs
     /// `like_weight`.
-    pub(crate) fn update(
-        mut self,
+    pub(crate) fn update(self, tx: &mut dyn Tx, like_weight: f64, now: Timestamp) -> Result<(), StoreError> {
+        Self::update_each(tx, vec![(self, now)], like_weight)
+    }
+
+    /// Does the same as [`PostStats::update`] for different posts, each with the time of its last act, in the order of their keys.
+    pub(crate) fn update_each(
         tx: &mut dyn Tx,
+        mut posts: Vec<(Self, Timestamp)>,
         like_weight: f64,
-        now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.heat = self.decay.bounded(self.heat, weight_of(self.view, self.fav, like_weight), now);
-        sql::update(tx, &self)?;
-        change::add(tx, self.post)?;
+        if posts.is_empty() {
+            return Ok(());
+        }
+        for (stats, now) in &mut posts {
+            let weight = weight_of(stats.view, stats.fav, like_weight);
+            stats.heat = stats.decay.bounded(stats.heat, weight, *now);
+        }
+        sql::update_each(tx, &posts)?;
+        change::add_each(tx, &posts.iter().map(|(stats, _)| stats.post).collect::<Vec<_>>())?;
         tx.touch(Topic::Posts);
         Ok(())
     }
 }
 
 mod sql {
-    use super::{Decay, PostKey, PostStats, StoreError, Tx};
-    use crate::store::{Arg, Row, row_each};
+    use super::{Decay, PostKey, PostStats, StoreError, Timestamp, Tx};
+    use crate::store::{Arg, Row, row_each, send_each};
 
     pub(super) fn by_ids(tx: &mut dyn Tx, ids: &[&str]) -> Result<Vec<Option<PostStats>>, StoreError> {
         let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay)
@@ -120,9 +130,12 @@ mod sql {
         })
     }
 
-    pub(super) fn update(tx: &mut dyn Tx, stats: &PostStats) -> Result<(), StoreError> {
+    pub(super) fn update_each(tx: &mut dyn Tx, posts: &[(PostStats, Timestamp)]) -> Result<(), StoreError> {
         let sql = "UPDATE post_stats SET view = $2, fav = $3, heat = $4 WHERE post = $1";
-        let PostStats { post, view, fav, heat, .. } = stats;
-        tx.send(sql, &[(*post).into(), (*view).into(), (*fav).into(), (*heat).into()])
+        let args = posts.iter().map(|(stats, _)| {
+            let PostStats { post, view, fav, heat, .. } = stats;
+            [(*post).into(), (*view).into(), (*fav).into(), (*heat).into()]
+        });
+        send_each(tx, sql, &args.collect::<Vec<_>>())
     }
 }

@@ -1,12 +1,14 @@
 //! The acts of members: likes, views, searches, opened newsfeeds and hidden posts. Members' lists show them, except the
 //! hidden posts, and interest is measured from them.
 
+use std::collections::BTreeMap;
+
 use super::records::{JsonList, NewsfeedAccess, PostRecord, SearchRecord, TokenList};
 use super::{LIST_MAX, likes};
 use crate::account::Member;
 use crate::clock::Timestamp;
 use crate::id::{MemberKey, PostKey};
-use crate::store::{Row, StoreError, Tx, row_each};
+use crate::store::{Row, StoreError, Tx, row_each, send_each};
 
 /// About every 32nd act prunes the member's list. Pruning only saves space, because reading skips old entries.
 const PRUNE_EVERY: i64 = 32;
@@ -121,10 +123,15 @@ pub(crate) fn unlike(
 pub(crate) fn view(tx: &mut dyn Tx, views: &[(&Member<'_>, PostKey, Timestamp)]) -> Result<(), StoreError> {
     let sql = "INSERT INTO viewed (member, post, date) VALUES ($1, $2, $3)
                ON CONFLICT (member, post) DO UPDATE SET date = excluded.date WHERE viewed.date < excluded.date";
+    let mut latest = BTreeMap::new();
     for (member, post, now) in views {
-        tx.send(sql, &[member.key.into(), (*post).into(), (*now).into()])?;
+        let at = latest.entry((member.key, *post)).or_insert(*now);
+        *at = (*at).max(*now);
         acted(tx, member);
     }
+    let args: Vec<_> =
+        latest.iter().map(|((member, post), at)| [(*member).into(), (*post).into(), (*at).into()]).collect();
+    send_each(tx, sql, &args)?;
     // Afterwards, because this locks rows in another order.
     views.iter().try_for_each(|(member, ..)| prune_sometimes(tx, "viewed", member))
 }

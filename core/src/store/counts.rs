@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{StoreError, Tx};
+use super::{Arg, StoreError, Tx, send_each};
 
 /// The additions of a transaction, in chronological order.
 #[derive(Default)]
@@ -48,14 +48,15 @@ impl Additions {
             }
         }
         let (dialect, writer) = (tx.dialect(), tx.writer());
+        let (mut totals, mut days): (Vec<[Arg<'_>; 2]>, Vec<[Arg<'_>; 3]>) = Default::default();
         for ((counter, day), n) in &sums {
             match day {
-                None => tx.send(&dialect.add_to_total(writer), &[(*counter).into(), (*n).into()])?,
-                Some(day) => {
-                    tx.send(&dialect.add_to_day(writer), &[(*counter).into(), (*day).into(), (*n).into()])?;
-                }
+                None => totals.push([(*counter).into(), (*n).into()]),
+                Some(day) => days.push([(*counter).into(), (*day).into(), (*n).into()]),
             }
         }
+        send_each(tx, &dialect.add_to_total(writer), &totals)?;
+        send_each(tx, &dialect.add_to_day(writer), &days)?;
         Ok(!sums.is_empty())
     }
 }

@@ -3,7 +3,7 @@
 
 use super::counts::Additions;
 use super::topic;
-use super::{StoreError, Topic, Tx};
+use super::{StoreError, Topic, Tx, send_each};
 
 /// The touched topics, the additions to counters and the last statements of a transaction.
 #[derive(Default)]
@@ -61,8 +61,9 @@ impl Effects {
         self.last.sort_unstable();
         self.last.dedup();
         let revision = tx.revision();
-        for (sql, key) in &self.last {
-            tx.send(sql, &[(*key).into(), revision.into()])?;
+        for same in self.last.chunk_by(|(one, _), (other, _)| one == other) {
+            let args: Vec<_> = same.iter().map(|(_, key)| [(*key).into(), revision.into()]).collect();
+            send_each(tx, same[0].0, &args)?;
         }
         if std::mem::take(&mut self.additions).write(tx)? {
             self.touch(Topic::Counts);

@@ -14,6 +14,9 @@ use super::{Pending, Store, StoreError, Tx};
 const THREADS: usize = 2;
 /// Maximum number of reads of a transaction.
 const BATCH: usize = 64;
+/// The number of waiting reads from which on another transaction begins. Fewer wait for the end of the one that runs: a transaction
+/// of many reads costs little more than one of few, and several servers share the processors of the database.
+const BESIDE: usize = 32;
 /// Maximum number of waiting reads; further ones are refused.
 const QUEUE: usize = 4_096;
 
@@ -39,7 +42,16 @@ struct Shared<I, T, E> {
 
 struct Waiting<I, T, E> {
     reads: VecDeque<(I, Sender<T, E>)>,
+    /// The number of transactions that run.
+    running: usize,
     is_closed: bool,
+}
+
+impl<I, T, E> Waiting<I, T, E> {
+    /// Returns whether another transaction should begin.
+    fn is_due(&self) -> bool {
+        self.reads.len() >= if self.running == 0 { 1 } else { BESIDE }
+    }
 }
 
 impl<I, T, E> GatheredReads<I, T, E>
@@ -55,7 +67,7 @@ where
         store: &Arc<Store>,
         run: impl Fn(&mut dyn Tx, &[I]) -> Result<Vec<Result<T, E>>, StoreError> + Send + Sync + 'static,
     ) -> Self {
-        let waiting = Mutex::new(Waiting { reads: VecDeque::new(), is_closed: false });
+        let waiting = Mutex::new(Waiting { reads: VecDeque::new(), running: 0, is_closed: false });
         let (store, arrived) = (Arc::clone(store), Condvar::new());
         Self {
             shared: Arc::new(Shared { store, waiting, arrived, run: Box::new(run) }),
@@ -77,8 +89,11 @@ where
             return Pending::given(Err(StoreError::Overloaded.into()));
         }
         waiting.reads.push_back((read, caller));
+        let is_due = waiting.is_due();
         drop(waiting);
-        self.shared.arrived.notify_one();
+        if is_due {
+            self.shared.arrived.notify_one();
+        }
         Pending::awaited(result)
     }
 
@@ -104,15 +119,16 @@ impl<I, T, E: From<StoreError>> Shared<I, T, E> {
 
     /// Reads until the queue closes.
     fn read_all(&self) {
+        let mut waiting = self.waiting();
         loop {
-            let is_idle = |waiting: &mut Waiting<I, T, E>| waiting.reads.is_empty() && !waiting.is_closed;
-            let waiting = self.arrived.wait_while(self.waiting(), is_idle);
-            let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);
+            let is_idle = |waiting: &mut Waiting<I, T, E>| !waiting.is_due() && !waiting.is_closed;
+            waiting = self.arrived.wait_while(waiting, is_idle).unwrap_or_else(PoisonError::into_inner);
             let count = waiting.reads.len().min(BATCH);
             if count == 0 {
                 return;
             }
             let (reads, callers): (Vec<I>, Vec<Sender<T, E>>) = waiting.reads.drain(..count).unzip();
+            waiting.running += 1;
             drop(waiting);
             // After a panic the senders are dropped, which gives the callers an error.
             let results = catch_unwind(AssertUnwindSafe(|| self.store.read(|tx| (self.run)(tx, &reads))));
@@ -130,6 +146,8 @@ impl<I, T, E: From<StoreError>> Shared<I, T, E> {
                 }
                 Err(_) => tracing::error!("a read panicked"),
             }
+            waiting = self.waiting();
+            waiting.running -= 1;
         }
     }
 }

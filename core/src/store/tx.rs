@@ -66,6 +66,15 @@ pub(crate) trait Tx {
         args.chunks(width).map(|args| self.run(sql, args)).collect()
     }
 
+    /// Does the same as [`Tx::send`] once for each list of `width` arguments. Each run changes other rows than the others do.
+    /// [`send_each`] is easier to call.
+    ///
+    /// # Errors
+    /// As [`Tx::rows`].
+    fn send_for_each(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<(), StoreError> {
+        args.chunks(width).try_for_each(|args| self.send(sql, args))
+    }
+
     /// Returns the SQL of the engine.
     fn dialect(&self) -> Dialect;
 
@@ -139,4 +148,17 @@ pub(crate) fn run_each<const WIDTH: usize>(
     args: &[[Arg<'_>; WIDTH]],
 ) -> Result<Vec<u64>, StoreError> {
     tx.run_for_each(sql, WIDTH, args.as_flattened())
+}
+
+/// Runs a statement whose outcome the caller does not need once for each list of arguments, perhaps later. Each run changes other
+/// rows than the others do; insertions lock them in the order of the lists.
+///
+/// # Errors
+/// As [`Tx::send`].
+pub(crate) fn send_each<const WIDTH: usize>(
+    tx: &mut dyn Tx,
+    sql: &str,
+    args: &[[Arg<'_>; WIDTH]],
+) -> Result<(), StoreError> {
+    tx.send_for_each(sql, WIDTH, args.as_flattened())
 }

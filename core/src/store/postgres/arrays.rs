@@ -23,22 +23,97 @@ pub(super) fn query_over_arrays(sql: &str, types: &[Type]) -> Option<String> {
 /// Returns the statement that inserts a row for each element of arrays, in their order. Returns `None` for a statement other than
 /// one that always inserts one row.
 pub(super) fn insert_over_arrays(sql: &str, types: &[Type]) -> Option<String> {
-    let (head, values) = sql.trim().split_once("VALUES")?;
-    let values = values.trim().strip_prefix('(')?.strip_suffix(')')?;
-    // With a further clause, the list of values would not end the statement, or it would end with another list.
-    let is_one_list = values
-        .bytes()
-        .try_fold(0_usize, |open, byte| match byte {
-            b'(' => Some(open + 1),
-            b')' => open.checked_sub(1),
-            _ => Some(open),
-        })
-        .is_some_and(|open| open == 0);
-    if !head.starts_with("INSERT") || !is_one_list {
+    let Insert { into, values, then } = Insert::of(sql)?;
+    if !then.is_empty() {
         return None;
     }
     let Elements { each, from } = Elements::of(values, types)?;
-    Some(format!("{head}SELECT {each} FROM {from} ORDER BY given.n"))
+    Some(format!("{into} SELECT {each} FROM {from} ORDER BY given.n"))
+}
+
+/// Returns the statement that does for all elements of arrays what `sql` does for one. Elements change different rows, and their
+/// order matters only to the locks of an insertion. Returns `None` for a statement for which this would not be the same.
+pub(super) fn change_over_arrays(sql: &str, types: &[Type]) -> Option<String> {
+    if let Some(Insert { into, values, then }) = Insert::of(sql) {
+        let Elements { each, from } = Elements::of(values, types)?;
+        return Some(format!("{into} SELECT {each} FROM {from} ORDER BY given.n {then}"));
+    }
+    let (set, condition) = sql.trim().strip_prefix("UPDATE ")?.split_once("WHERE")?;
+    let is_one = |part: &str| !part.contains("SELECT") && !part.contains("FROM");
+    if !is_one(set) || !is_one(condition) {
+        return None;
+    }
+    let [set, condition] = [set, condition].map(|part| Elements::of(part, types));
+    let (Elements { each: set, from }, Elements { each: condition, .. }) = (set?, condition?);
+    Some(format!("UPDATE {set}FROM {from} WHERE{condition}"))
+}
+
+/// Returns the statement that inserts the rows that are absent, in the order of the elements of arrays, for an insertion of one
+/// row that ends with `ON CONFLICT (…) DO NOTHING`. Its rows are the numbers of the elements, from 1 on, whose row it inserted. A
+/// condition of the insertion sees none of these rows. Returns `None` for another statement.
+pub(super) fn insert_absent_over_arrays(sql: &str, types: &[Type]) -> Option<String> {
+    let (insert, keys) = sql.trim().strip_suffix("DO NOTHING")?.rsplit_once("ON CONFLICT")?;
+    let keys: Vec<&str> = in_parentheses(keys)?.split(',').map(str::trim).collect();
+    let (into, selected) = insert.strip_prefix("INSERT INTO ")?.split_once(')')?;
+    let (table, columns) = into.split_once('(')?;
+    let selected = selected.trim();
+    let (values, condition) = match selected.strip_prefix("VALUES") {
+        Some(values) => (in_parentheses(values)?, ""),
+        None => selected.strip_prefix("SELECT ")?.split_once("WHERE ").unwrap_or((selected, "")),
+    };
+    // The number of the argument in each key column tells to which element an inserted row belongs.
+    let same = keys.iter().map(|key| {
+        let at = columns.split(',').position(|column| column.trim() == *key)?;
+        let argument = values.split(',').nth(at)?.trim().strip_prefix('$')?;
+        Some(format!("inserted.{key} = given.p{}", argument.parse::<usize>().ok()?))
+    });
+    let same = same.collect::<Option<Vec<_>>>()?.join(" AND ");
+    let Elements { each: values, from } = Elements::of(values, types)?;
+    let condition = Elements::of(condition, types)?.each;
+    let condition = if condition.is_empty() { condition } else { format!("WHERE {condition}") };
+    let keys = keys.join(", ");
+    Some(format!(
+        "WITH given AS MATERIALIZED (SELECT * FROM {from}),
+         inserted AS (INSERT INTO {table}({columns}) SELECT {values} FROM given {condition} ORDER BY given.n
+                      ON CONFLICT ({keys}) DO NOTHING RETURNING {keys})
+         SELECT min(given.n) FROM inserted JOIN given ON {same} GROUP BY {same_keys}",
+        same_keys = keys.split(", ").map(|key| format!("inserted.{key}")).collect::<Vec<_>>().join(", "),
+    ))
+}
+
+/// An insertion of one row.
+struct Insert<'s> {
+    /// The part up to the values.
+    into: &'s str,
+    values: &'s str,
+    /// What happens when there is such a row, without arguments; or nothing.
+    then: &'s str,
+}
+
+impl<'s> Insert<'s> {
+    fn of(sql: &'s str) -> Option<Self> {
+        let (into, values) = sql.trim().split_once("VALUES")?;
+        let (values, then) = values.split_once("ON CONFLICT").map_or((values, ""), |(values, rest)| {
+            (values, &sql.trim()[sql.trim().len() - rest.len() - "ON CONFLICT".len()..])
+        });
+        let values = in_parentheses(values)?;
+        (into.starts_with("INSERT") && !then.contains('$')).then_some(Self {
+            into: into.trim_end(),
+            values,
+            then,
+        })
+    }
+}
+
+/// Returns what is in the parentheses, if the text is one pair of them.
+fn in_parentheses(text: &str) -> Option<&str> {
+    let inner = text.trim().strip_prefix('(')?.strip_suffix(')')?;
+    let is_one = inner.bytes().try_fold(0_usize, |open, byte| match byte {
+        b'(' => Some(open + 1),
+        b')' => open.checked_sub(1),
+        _ => Some(open),
+    });
+    (is_one == Some(0)).then_some(inner)
 }
 
 /// A part of a statement, changed to use the elements of arrays.
@@ -124,6 +199,54 @@ mod tests {
             "UPDATE label SET post = $1",
         ] {
             assert!(insert_over_arrays(sql, &[Type::INT8]).is_none(), "{sql}");
+        }
+    }
+
+    #[test]
+    fn an_insertion_of_absent_rows_takes_arrays_of_its_arguments() {
+        let sql = "INSERT INTO liked (member, post, date) SELECT $3, $1, $2
+                   WHERE NOT EXISTS (SELECT 1 FROM recent WHERE member = $3 AND post = $1)
+                   ON CONFLICT (member, post) DO NOTHING";
+        let statement = insert_absent_over_arrays(sql, &[const { Type::INT8 }; 3]).unwrap();
+        let words: Vec<&str> = statement.split_whitespace().collect();
+        assert_eq!(
+            words.join(" "),
+            "WITH given AS MATERIALIZED (SELECT * FROM unnest($1::int8[], $2::int8[], $3::int8[]) WITH ORDINALITY AS given \
+             (p1, p2, p3, n)), inserted AS (INSERT INTO liked (member, post, date) SELECT given.p3, given.p1, given.p2 FROM given \
+             WHERE NOT EXISTS (SELECT 1 FROM recent WHERE member = given.p3 AND post = given.p1) ORDER BY given.n ON CONFLICT \
+             (member, post) DO NOTHING RETURNING member, post) SELECT min(given.n) FROM inserted JOIN given ON \
+             inserted.member = given.p3 AND inserted.post = given.p1 GROUP BY inserted.member, inserted.post"
+        );
+        for sql in [
+            "INSERT INTO liked (member, post) VALUES ($1, $2)",
+            "INSERT INTO liked (member, post) VALUES ($1, $2) ON CONFLICT (member) DO UPDATE SET post = 1",
+            "INSERT INTO liked (member, post) VALUES ($1, 7) ON CONFLICT (post) DO NOTHING",
+            "INSERT INTO liked (member, post) VALUES ($1, $2) ON CONFLICT (date) DO NOTHING",
+        ] {
+            assert!(insert_absent_over_arrays(sql, &[const { Type::INT8 }; 2]).is_none(), "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_change_of_other_rows_takes_arrays_of_its_arguments() {
+        let types = [const { Type::INT8 }; 2];
+        let from = "unnest($1::int8[], $2::int8[]) WITH ORDINALITY AS given (p1, p2, n)";
+        let sql = "INSERT INTO acts (member, n) VALUES ($1, $2) ON CONFLICT (member) DO UPDATE SET n = acts.n + excluded.n";
+        let expected = format!(
+            "INSERT INTO acts (member, n) SELECT given.p1, given.p2 FROM {from} ORDER BY given.n \
+             ON CONFLICT (member) DO UPDATE SET n = acts.n + excluded.n"
+        );
+        assert_eq!(change_over_arrays(sql, &types).unwrap(), expected);
+        let sql = "UPDATE stats SET view = view + $2 WHERE post = $1";
+        let expected = format!("UPDATE stats SET view = view + given.p2 FROM {from} WHERE post = given.p1");
+        assert_eq!(change_over_arrays(sql, &types).unwrap(), expected);
+        for sql in [
+            "DELETE FROM stats WHERE post = $1",
+            "INSERT INTO acts (member) VALUES ($1) ON CONFLICT (member) DO UPDATE SET n = $2",
+            "UPDATE stats SET view = (SELECT $2) WHERE post = $1",
+            "UPDATE stats SET view = $2 FROM post WHERE post = $1",
+        ] {
+            assert!(change_over_arrays(sql, &types).is_none(), "{sql}");
         }
     }
 }

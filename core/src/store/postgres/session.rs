@@ -17,7 +17,7 @@ use tokio_postgres::{CancelToken, Client, Error, SimpleQueryMessage, Statement};
 use super::super::StoreError;
 use super::super::gauges::count_statement;
 use super::super::value::{ARGS_MAX, Arg, Row, Value};
-use super::arrays::{insert_over_arrays, query_over_arrays};
+use super::arrays::{change_over_arrays, insert_absent_over_arrays, insert_over_arrays, query_over_arrays};
 use super::wait::Waiter;
 
 /// Maximum number of prepared statements of a connection. The program has fewer.
@@ -293,19 +293,52 @@ impl Session {
         args: &[Arg<'_>],
     ) -> Result<Vec<u64>, StoreError> {
         let (client, statement) = (Arc::clone(&self.client), self.prepared(sql, width)?);
-        if args.len() > width
-            && let Some(sql) = insert_over_arrays(sql, statement.params())
-        {
-            return self.send_insert(&sql, width, args);
+        if args.len() > width {
+            if let Some(sql) = insert_over_arrays(sql, statement.params()) {
+                self.send_over_arrays(&sql, width, args)?;
+                return Ok(vec![1; args.len() / width]);
+            }
+            if let Some(sql) = insert_absent_over_arrays(sql, statement.params()) {
+                return self.insert_absent(&sql, width, args);
+            }
         }
         let changed = self.each(width, args, |args| client.execute_raw(&statement, args.iter().copied()))?;
         self.changes += changed.iter().sum::<u64>();
         Ok(changed)
     }
 
-    /// Sends a statement that inserts rows [over arrays](insert_over_arrays) without waiting for its answer, as
-    /// [`Session::send`] does: each run inserts one row or fails.
-    fn send_insert(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<Vec<u64>, StoreError> {
+    /// Inserts the rows that are absent with a statement [over arrays](insert_absent_over_arrays), and returns how many rows each
+    /// run inserted.
+    fn insert_absent(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<Vec<u64>, StoreError> {
+        count_statement();
+        let statement = self.prepared(sql, width)?;
+        let (client, columns) = (Arc::clone(&self.client), columns(width, args));
+        let mut inserted = vec![0; args.len() / width];
+        let rows = self.receive(self.waiter.max(), async {
+            client.query_raw(&statement, &columns).await?.try_collect::<Vec<_>>().await
+        })?;
+        self.changes += rows.len() as u64;
+        for row in rows {
+            // The server numbers the elements from 1 on.
+            let at = usize::try_from(row.try_get::<_, i64>(0)? - 1).ok().and_then(|at| inserted.get_mut(at));
+            *at.expect("the row is that of an element") = 1;
+        }
+        Ok(inserted)
+    }
+
+    /// Sends a statement that runs once for each list of `width` arguments, as [`Session::send`] does. Each run changes other rows.
+    pub(super) fn send_each(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<(), StoreError> {
+        if args.len() > width {
+            let statement = self.prepared(sql, width)?;
+            if let Some(sql) = change_over_arrays(sql, statement.params()) {
+                return self.send_over_arrays(&sql, width, args);
+            }
+        }
+        args.chunks(width).try_for_each(|args| self.send(sql, args))
+    }
+
+    /// Sends a statement over arrays without waiting for its answer.
+    fn send_over_arrays(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<(), StoreError> {
         count_statement();
         let statement = self.prepared(sql, width)?;
         let client = Arc::clone(&self.client);
@@ -313,8 +346,7 @@ impl Session {
         self.send_ahead(Box::pin(async move {
             let args: Vec<Arg<'_>> = values.iter().map(Arg::from).collect();
             client.execute_raw(&statement, columns(width, &args)).await.map(drop)
-        }))?;
-        Ok(vec![1; args.len() / width])
+        }))
     }
 
     /// Sends what `run` returns for each list of arguments before it waits for the first answer.

@@ -198,6 +198,11 @@ impl Tx for PgWriteTx<'_> {
         self.session.run_each(sql, width, args)
     }
 
+    fn send_for_each(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<(), StoreError> {
+        debug_assert!(args.chunks(width).is_sorted(), "rows are locked in the order of their keys");
+        self.session.send_each(sql, width, args)
+    }
+
     fn dialect(&self) -> Dialect {
         Dialect::Postgres
     }

@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 
 use tidings_cluster::Scratch;
 
-use super::super::{Arg, Isolation, Pending, Store, StoreError, Tx, row_each};
+use super::super::{Arg, Isolation, Pending, Store, StoreError, Tx, row_each, run_each, send_each};
 use super::{Failure, insert, numbers, open_replaying};
 
 /// Opens a store whose writes run once unless another write fails.
@@ -148,4 +148,68 @@ fn a_statement_runs_for_each_list_of_arguments_in_their_order() {
     assert_eq!(halves.unwrap(), [Some(4), None, Some(4)]);
     let nothing = store.read(|tx| row_each::<1>(tx, "SELECT n FROM number WHERE n = $1", &[]));
     assert!(nothing.unwrap().is_empty());
+}
+
+fn create_amounts(store: &Store) {
+    let sql = "CREATE TABLE IF NOT EXISTS amount (n BIGINT PRIMARY KEY, amount BIGINT)";
+    store.write(Isolation::Alone, |tx| tx.run(sql, &[])).unwrap();
+}
+
+#[test]
+fn rows_that_are_absent_are_inserted_once_for_many_lists_of_arguments() {
+    let database = Scratch::new();
+    let store = open(&database);
+    create_amounts(&store);
+    let insert = |sql: &'static str, numbers: &[i64]| {
+        let numbers = numbers.to_vec();
+        let written = store.write(Isolation::Alone, move |tx| {
+            let args: Vec<[Arg<'_>; 2]> = numbers.iter().map(|n| [0.into(), (*n).into()]).collect();
+            run_each(tx, sql, &args)
+        });
+        written.unwrap()
+    };
+    let values = "INSERT INTO amount (amount, n) VALUES ($1, $2) ON CONFLICT (n) DO NOTHING";
+    assert_eq!(insert(values, &[5, 7, 5, 6]), [1, 1, 0, 1]);
+    let condition = "INSERT INTO amount (amount, n) SELECT $1, $2
+                     WHERE NOT EXISTS (SELECT 1 FROM amount WHERE amount = $2) ON CONFLICT (n) DO NOTHING";
+    let other = "INSERT INTO amount (amount, n) VALUES (9, 109)";
+    store.write(Isolation::Alone, |tx| tx.run(other, &[])).unwrap();
+    assert_eq!(insert(condition, &[8, 7, 9, 8]), [1, 0, 0, 0]);
+    assert_eq!(insert(condition, &[4]), [1]);
+    let all = store.read(|tx| tx.rows("SELECT n FROM amount ORDER BY n", &[])).unwrap();
+    assert_eq!(
+        all.into_iter().map(|mut row| row.take(0).unwrap()).collect::<Vec<i64>>(),
+        [4, 5, 6, 7, 8, 109]
+    );
+}
+
+#[test]
+fn a_sent_statement_changes_a_row_for_each_list_of_arguments() {
+    let database = Scratch::new();
+    let store = open(&database);
+    create_amounts(&store);
+    let send = |sql: &'static str, rows: &'static [(i64, i64)]| {
+        store.write(Isolation::Alone, move |tx| {
+            let args: Vec<[Arg<'_>; 2]> =
+                rows.iter().map(|(n, amount)| [(*n).into(), (*amount).into()]).collect();
+            send_each(tx, sql, &args)
+        })
+    };
+    let amounts = || {
+        let read = store.read(|tx| tx.rows("SELECT amount FROM amount ORDER BY n", &[]));
+        read.unwrap().iter_mut().map(|row| row.take(0).unwrap()).collect::<Vec<i64>>()
+    };
+    let upsert = "INSERT INTO amount (n, amount) VALUES ($1, $2)
+                  ON CONFLICT (n) DO UPDATE SET amount = amount.amount + excluded.amount";
+    send(upsert, &[(1, 10), (2, 20)]).unwrap();
+    send(upsert, &[(2, 5), (3, 30)]).unwrap();
+    assert_eq!(amounts(), [10, 25, 30]);
+    send("UPDATE amount SET amount = amount * 2 + $2 WHERE n = $1", &[(1, 1), (3, 3), (9, 9)]).unwrap();
+    assert_eq!(amounts(), [21, 25, 63]);
+    send("DELETE FROM amount WHERE n = $1 AND amount > $2", &[(1, 0), (2, 99), (3, 0)]).unwrap();
+    assert_eq!(amounts(), [25]);
+    let duplicate = send("INSERT INTO amount (n, amount) VALUES ($1, $2)", &[(1, 0), (2, 0)]);
+    assert!(matches!(duplicate, Err(StoreError::Duplicate)));
+    assert_eq!(amounts(), [25]);
+    send(upsert, &[]).unwrap();
 }
