@@ -28,16 +28,16 @@ fn gone_after(wait_for_lock: Duration) -> Outcome {
     world.wait_until_ready();
     let load = Load::start(&world, 3, &ALL);
     thread::sleep(Duration::from_secs(1));
-    let mut connection = world.primary.connect();
+    let mut lock = world.connect();
     if !wait_for_lock.is_zero() {
-        connection.query("BEGIN", &[]);
-        connection.query("LOCK TABLE lane IN EXCLUSIVE MODE", &[]);
+        lock.query("BEGIN", &[]);
+        lock.query("LOCK TABLE lane IN EXCLUSIVE MODE", &[]);
     }
     let standby = world.standby.as_ref().unwrap();
     standby.kill();
     let killed = Instant::now();
     thread::sleep(wait_for_lock);
-    connection.query("ROLLBACK", &[]);
+    drop(lock);
     thread::sleep(Duration::from_secs(38).saturating_sub(killed.elapsed()));
     let mut faults = early(&load.sent(), killed);
     let refused = load.sent().iter().filter(|one| one.answered > killed && !one.is_acknowledged()).count();
