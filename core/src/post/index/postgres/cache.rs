@@ -11,7 +11,7 @@ use lru::LruCache;
 use super::list::List;
 
 /// The maximum size of the cache in bytes.
-const BYTES_MAX: usize = 64 << 20;
+const BYTES_MAX: usize = 128 << 20;
 /// The maximum number of lists, most of which are short or empty.
 const LISTS_MAX: NonZeroUsize = NonZeroUsize::new(1 << 16).expect("it is not 0");
 /// The size of an entry in memory without its postings, approximately.
