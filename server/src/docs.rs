@@ -225,6 +225,7 @@ fn complete(operation: &mut Operation) {
     let mut responses = vec![
         ("405", "MethodNotAllowed"),
         ("429", "TooManyRequests"),
+        ("431", failures::HEAD_TOO_LARGE),
         ("500", failures::internal(operation)),
         ("503", "Overloaded"),
     ];
@@ -239,6 +240,9 @@ fn complete(operation: &mut Operation) {
     }
     if operation.request_body.is_some() || operation.parameters.is_some() {
         responses.push(("400", "BadRequest"));
+    }
+    if operation.parameters.is_some() {
+        responses.push(("414", failures::URI_TOO_LONG));
     }
     if let Some(RefOr::T(done)) = operation.responses.responses.get_mut("200") {
         done.description = "The answer of the operation.".into();

@@ -7420,6 +7420,13 @@ export interface components {
                 readonly "application/json": components["schemas"]["FeedbackFailed"];
             };
         };
+        /** @description The address and the headers have more than 64 KiB, with HTTP/2 more than 16 KiB. There is no body, because the request was not read to its end. */
+        readonly HeadTooLarge: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content?: never;
+        };
         /** @description The service failed during the import. It may also say how many posts were inserted, updated and skipped before. */
         readonly ImportFailed: {
             headers: {
@@ -7605,6 +7612,13 @@ export interface components {
                 readonly "application/json": components["schemas"]["UnsupportedMediaType"];
             };
         };
+        /** @description The address has more than 65,534 bytes. There is no body, because the request was not read to its end. */
+        readonly UriTooLong: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content?: never;
+        };
     };
     parameters: never;
     requestBodies: never;
@@ -7641,6 +7655,7 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["SignUpFailed"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -7673,6 +7688,7 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -7705,6 +7721,7 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -7738,6 +7755,7 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -7763,6 +7781,7 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -7788,6 +7807,7 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -7817,7 +7837,9 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -7843,6 +7865,7 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -7876,6 +7899,7 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -7909,6 +7933,7 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -7942,6 +7967,7 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -7975,6 +8001,7 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -7999,6 +8026,7 @@ export interface operations {
             };
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8026,7 +8054,9 @@ export interface operations {
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8052,6 +8082,7 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8084,6 +8115,7 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8112,7 +8144,9 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8137,6 +8171,7 @@ export interface operations {
             };
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8162,6 +8197,7 @@ export interface operations {
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 409: components["responses"]["LastAdministrator"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8186,6 +8222,7 @@ export interface operations {
             };
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8212,6 +8249,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8242,7 +8280,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8274,7 +8314,9 @@ export interface operations {
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 409: components["responses"]["LastAdministrator"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8310,7 +8352,9 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8341,7 +8385,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8374,7 +8420,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8405,7 +8453,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8442,8 +8492,10 @@ export interface operations {
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8476,7 +8528,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8507,7 +8561,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8544,8 +8600,10 @@ export interface operations {
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8576,7 +8634,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8608,7 +8668,9 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8643,6 +8705,7 @@ export interface operations {
             readonly 413: components["responses"]["ImportTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["ImportFailed"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8677,6 +8740,7 @@ export interface operations {
             readonly 413: components["responses"]["ImportTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["ImportFailed"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8710,6 +8774,7 @@ export interface operations {
             readonly 413: components["responses"]["ImportTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["ImportFailed"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8738,7 +8803,9 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 409: components["responses"]["LastAdministrator"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8765,6 +8832,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8795,7 +8863,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 409: components["responses"]["LastAdministrator"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8825,7 +8895,9 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8856,7 +8928,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8887,7 +8961,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8920,7 +8996,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8947,6 +9025,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -8981,6 +9060,7 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9011,7 +9091,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9038,6 +9120,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9072,6 +9155,7 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9102,7 +9186,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9133,7 +9219,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9164,7 +9252,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9191,6 +9281,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9221,7 +9312,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9259,7 +9352,9 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9289,7 +9384,9 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9316,6 +9413,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9357,7 +9455,9 @@ export interface operations {
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9396,7 +9496,9 @@ export interface operations {
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9428,7 +9530,9 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9461,6 +9565,7 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9495,8 +9600,10 @@ export interface operations {
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9524,7 +9631,9 @@ export interface operations {
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9558,8 +9667,10 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["FeedbackFailed"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9586,6 +9697,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9621,6 +9733,7 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9651,7 +9764,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9682,7 +9797,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9716,7 +9833,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9750,6 +9869,7 @@ export interface operations {
             };
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9784,6 +9904,7 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9816,6 +9937,7 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["FeedbackFailed"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9842,6 +9964,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9876,7 +9999,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9909,7 +10034,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9947,7 +10074,9 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -9981,6 +10110,7 @@ export interface operations {
             };
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10021,7 +10151,9 @@ export interface operations {
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10048,6 +10180,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10076,7 +10209,9 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10106,7 +10241,9 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10136,7 +10273,9 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10166,7 +10305,9 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10196,7 +10337,9 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10232,6 +10375,7 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10269,8 +10413,10 @@ export interface operations {
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 409: components["responses"]["AlreadyUrl"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10301,7 +10447,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10340,6 +10488,7 @@ export interface operations {
             readonly 413: components["responses"]["ImportTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["ImportFailed"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10371,7 +10520,9 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10404,6 +10555,7 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10444,8 +10596,10 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10488,8 +10642,10 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10525,8 +10681,10 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10555,7 +10713,9 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10588,6 +10748,7 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10630,7 +10791,9 @@ export interface operations {
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10680,7 +10843,9 @@ export interface operations {
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10733,7 +10898,9 @@ export interface operations {
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10786,7 +10953,9 @@ export interface operations {
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10813,6 +10982,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10839,6 +11009,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10872,6 +11043,7 @@ export interface operations {
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10898,6 +11070,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10931,6 +11104,7 @@ export interface operations {
             };
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10964,6 +11138,7 @@ export interface operations {
             };
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -10999,7 +11174,9 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -11032,7 +11209,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -11071,7 +11250,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -11116,7 +11297,9 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -11148,7 +11331,9 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -11175,6 +11360,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -11208,6 +11394,7 @@ export interface operations {
             };
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -11244,7 +11431,9 @@ export interface operations {
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -11285,7 +11474,9 @@ export interface operations {
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -11313,7 +11504,9 @@ export interface operations {
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -11347,6 +11540,7 @@ export interface operations {
             };
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -11385,7 +11579,9 @@ export interface operations {
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -11424,7 +11620,9 @@ export interface operations {
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -11467,7 +11665,9 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -11502,7 +11702,9 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -11527,6 +11729,7 @@ export interface operations {
             };
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -11551,6 +11754,7 @@ export interface operations {
             };
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -11585,6 +11789,7 @@ export interface operations {
             };
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -11618,6 +11823,7 @@ export interface operations {
             };
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };
@@ -11640,6 +11846,7 @@ export interface operations {
             };
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Overloaded"];
         };

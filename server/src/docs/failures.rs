@@ -263,7 +263,20 @@ pub(super) fn add_shared(components: &mut Components) {
         }
         components.responses.insert(name.into(), response.build().into());
     }
+    for (name, condition) in [
+        (URI_TOO_LONG, "The address has more than 65,534 bytes."),
+        (HEAD_TOO_LARGE, "The address and the headers have more than 64 KiB, with HTTP/2 more than 16 KiB."),
+    ] {
+        let description =
+            format!("{condition} There is no body, because the request was not read to its end.");
+        let response = ResponseBuilder::new().description(description).build();
+        components.responses.insert(name.into(), response.into());
+    }
 }
+
+/// The names of the responses to requests of which hyper does not read the head to its end.
+pub(super) const URI_TOO_LONG: &str = "UriTooLong";
+pub(super) const HEAD_TOO_LARGE: &str = "HeadTooLarge";
 
 /// Returns the schema of failures with these texts and codes.
 fn failure(results: &[&str], codes: &[Code], description: &str) -> Object {

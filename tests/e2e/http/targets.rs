@@ -33,6 +33,21 @@ fn a_target_without_a_path_is_refused_in_json_and_panics_nowhere() {
 }
 
 #[test]
+fn a_target_that_is_too_long_is_refused_as_documented() {
+    let server = Server::start();
+    let padded = |bytes: usize| format!("/get_log?path={}", "a".repeat(bytes - "/get_log?path=".len()));
+    let status = |target: &str| server.raw(format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n")).status;
+    assert_eq!(status(&padded(65_400)), 401);
+    // It depends on the parts in which the request arrives.
+    let refused = status(&padded(65_535));
+    assert!([414, 431].contains(&refused), "{refused}");
+    let document = server.anyone().get("/openapi.json").body;
+    let responses = &document["paths"]["/get_log"]["get"]["responses"];
+    assert_eq!(responses["414"]["$ref"], "#/components/responses/UriTooLong");
+    assert_eq!(responses["431"]["$ref"], "#/components/responses/HeadTooLarge");
+}
+
+#[test]
 fn a_request_with_two_hosts_is_refused() {
     let server = Server::start();
     let two = "GET /healthz HTTP/1.1\r\nHost: a.example\r\nHost: b.example\r\n\r\n";
