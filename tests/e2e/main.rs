@@ -31,6 +31,7 @@ mod moving;
 mod newsfeed;
 mod notice;
 mod packages;
+mod pooler;
 mod post;
 mod postgres;
 mod profile;

@@ -79,11 +79,19 @@ impl Server {
     /// # Panics
     /// When PostgreSQL is not installed, or the server does not become ready.
     pub fn on_postgres() -> Self {
+        Self::on_postgres_at(|database| database.url().to_owned())
+    }
+
+    /// Starts a server on a new PostgreSQL database, with the URL that `url` returns for it.
+    ///
+    /// # Panics
+    /// When PostgreSQL is not installed, or the server does not become ready.
+    pub fn on_postgres_at(url: impl FnOnce(&tidings_cluster::Database) -> String) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let database = Cluster::shared().expect("PostgreSQL is installed").database();
         let mut server =
             Self::stopped(directory.path().join("tidings.db"), Some(directory), Box::new(|_| {}));
-        server.location = database.url().into();
+        server.location = url(&database).into();
         server.postgres_database = Some(database);
         server.restart();
         server

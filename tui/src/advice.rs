@@ -171,6 +171,7 @@ mod tests {
             ServerError::NotPostgres { found: text() },
             ServerError::Encoding { database: text(), found: text() },
             ServerError::Tls { host: text(), cause: text() },
+            ServerError::SharedConnections,
             ServerError::TooManyConnections { message: text() },
         ];
         let outcomes = Outcome::ALL.into_iter().map(Error::from);

@@ -127,6 +127,12 @@ pub enum ServerError {
         /// The seconds by which the clock of the server is ahead; negative if it is behind.
         ahead_s: i64,
     },
+    /// A pooler between this program and the server gives a connection of the server to several clients.
+    #[error(
+        "a pooler gives the connections of the server to other clients between two transactions: set its pool_mode to \
+         session, or name the host of the server itself in the URL"
+    )]
+    SharedConnections,
     /// The server has too many connections.
     #[error(
         "the server has no free connection ({message}): raise its max_connections, or stop other programs"

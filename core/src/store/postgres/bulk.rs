@@ -51,7 +51,7 @@ impl ServerSnapshot {
     pub(crate) fn open(url: &PostgresUrl, stop: &CancelFlag) -> Result<Self, StoreError> {
         let connector = Connector::new(url)?;
         let server = Server::new(connector.clone())?;
-        let (mut session, purpose) = match server.connect() {
+        let (mut session, purpose) = match server.first_connection() {
             Err(StoreError::Server(ServerError::NoPrimary { .. })) => {
                 (server.connect_for(Purpose::Read)?, Purpose::Read)
             }
@@ -154,7 +154,7 @@ impl ServerTarget {
     pub(crate) fn open(url: &PostgresUrl, stop: &CancelFlag) -> Result<Self, StoreError> {
         let connector = Connector::new(url)?;
         let server = Server::new(connector.clone())?;
-        let mut session = server.connect()?;
+        let mut session = server.first_connection()?;
         let link = Link::open(&connector, Purpose::Write, stop)?;
         let began = Instant::now();
         while !has_locked(&link, Lock::Fill)? {

@@ -41,7 +41,7 @@ impl PgEngine {
         versions: &Arc<Versions>,
     ) -> Result<(Self, PgCommitter), StoreError> {
         let server = Server::new(Connector::new(url)?)?;
-        let mut session = server.connect()?;
+        let mut session = server.first_connection()?;
         migrate(&mut session)?;
         let watch = ServerWatch::new(Arc::clone(&server), versions)?;
         session.limit(committer::ANSWER_MAX);

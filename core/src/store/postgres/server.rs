@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_postgres::error::Severity;
 
-use super::super::{Follower, Retries, ServerGauges, StoreError};
+use super::super::{Follower, Retries, ServerError, ServerGauges, StoreError};
 use super::connect::{Connector, OnNotice, Purpose};
 use super::session::Session;
 use super::standby::Positions;
@@ -21,6 +21,8 @@ const CONNECT_MAX: Duration = Duration::from_secs(15);
 
 /// Maximum time for the settings of a new connection.
 const SETUP_MAX: Duration = Duration::from_secs(5);
+/// The number of times that two connections are compared to recognise a pooler.
+const POOLER_PROBES: usize = 3;
 /// The time between two looks for a requested stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -90,6 +92,22 @@ impl Server {
     /// Connects to the primary.
     pub(super) fn connect(&self) -> Result<Session, StoreError> {
         self.connect_for(Purpose::Write)
+    }
+
+    /// Connects to the primary, and makes sure that no pooler gives the connection of the server to others: then neither the
+    /// settings of a connection nor its locks would be its own.
+    ///
+    /// # Errors
+    /// Those of [`Server::connect`]; [`ServerError::SharedConnections`].
+    pub(super) fn first_connection(&self) -> Result<Session, StoreError> {
+        let (mut session, mut other) = (self.connect()?, self.connect()?);
+        for _ in 0..POOLER_PROBES {
+            // A pooler gives the next transaction the connection that was used last, unless others take it.
+            if session.backend()? == other.backend()? {
+                return Err(ServerError::SharedConnections.into());
+            }
+        }
+        Ok(session)
     }
 
     /// Connects to a server that serves the purpose.

@@ -112,6 +112,17 @@ impl Session {
         self.control_within(self.waiter.max(), sql)
     }
 
+    /// Returns the number of the process of the server that runs the statements.
+    pub(super) fn backend(&mut self) -> Result<String, StoreError> {
+        let client = Arc::clone(&self.client);
+        let messages = self.receive(self.waiter.max(), client.simple_query("SELECT pg_backend_pid()"))?;
+        let found = messages.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+            _ => None,
+        });
+        found.ok_or_else(|| StoreError::other("the server has no number of its process"))
+    }
+
     fn control_within(&mut self, limit: Duration, sql: &str) -> Result<u64, StoreError> {
         self.check()?;
         let client = Arc::clone(&self.client);
