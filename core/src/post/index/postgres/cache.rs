@@ -85,17 +85,19 @@ mod tests {
 
     #[test]
     fn the_cache_has_the_lists_that_were_used_last_up_to_its_size() {
+        /// More lists than the cache has room for.
+        const COUNT: i64 = 200;
         let (cache, key) = (PostingCache::default(), |number: i64| (number, "sea".into()));
         let megabyte = lists(400_000);
         let size = size(&megabyte);
-        for number in 0..100 {
+        for number in 0..COUNT {
             cache.insert([(key(number), Arc::clone(&megabyte))]);
             assert!(cache.get(&[key(0)])[0].is_some(), "{number}");
         }
-        let cached = (0..100).filter(|number| cache.get(&[key(*number)])[0].is_some()).count();
+        let cached = (0..COUNT).filter(|number| cache.get(&[key(*number)])[0].is_some()).count();
         assert_eq!(cached, BYTES_MAX / size);
-        cache.insert([(key(0), lists(1)), (key(200), lists(BYTES_MAX as u64 / 4))]);
-        assert!(cache.get(&[key(200)])[0].is_none() && cache.get(&[key(99)])[0].is_some());
+        cache.insert([(key(0), lists(1)), (key(COUNT), lists(BYTES_MAX as u64 / 4))]);
+        assert!(cache.get(&[key(COUNT)])[0].is_none() && cache.get(&[key(COUNT - 1)])[0].is_some());
         let bytes = cache.0.lock().unwrap().lists.iter().map(|(_, lists)| self::size(lists)).sum::<usize>();
         assert_eq!(cache.0.lock().unwrap().bytes, bytes);
     }
