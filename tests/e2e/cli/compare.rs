@@ -62,7 +62,8 @@ pub(super) struct Fixture {
 impl Fixture {
     pub(super) fn new() -> Self {
         let server = Server::with(|serve| {
-            serve.args(["--sign-in-slowing", "off"]);
+            // A model of words that is learned meanwhile would change the results of searches.
+            serve.args(["--sign-in-slowing", "off", "--words-retrain-after", "0"]);
         });
         let (admin, ann) = (server.admin(), server.member("ann"));
         let _ = server.member("ben");
@@ -115,6 +116,11 @@ fn reading_commands_answer_like_http() {
     let anyone = server.anyone();
     let (first, shown, hidden) = (posts[0].as_str(), notices[1].as_str(), notices[0].as_str());
     let search = json!({ "search": "rust release" });
+    let _ = server.cli(["words", "train"]).succeeded();
+    let similar = server.cli(["--json", "search", "similar", "rust release"]).succeeded().json();
+    wait_until("the server has the words", || {
+        anyone.post("/get_similarity_words", search.clone()).body == similar
+    });
     compare(
         &server,
         &[
