@@ -54,30 +54,29 @@ pub(super) fn change_over_arrays(sql: &str, types: &[Type]) -> Option<String> {
 pub(super) fn insert_absent_over_arrays(sql: &str, types: &[Type]) -> Option<String> {
     let (insert, keys) = sql.trim().strip_suffix("DO NOTHING")?.rsplit_once("ON CONFLICT")?;
     let keys: Vec<&str> = in_parentheses(keys)?.split(',').map(str::trim).collect();
-    let (into, selected) = insert.strip_prefix("INSERT INTO ")?.split_once(')')?;
+    let (into, rest) = insert.strip_prefix("INSERT INTO ")?.split_once(')')?;
     let (table, columns) = into.split_once('(')?;
-    let selected = selected.trim();
-    let (values, condition) = match selected.strip_prefix("VALUES") {
+    let (values, condition) = match rest.trim().strip_prefix("VALUES") {
         Some(values) => (in_parentheses(values)?, ""),
-        None => selected.strip_prefix("SELECT ")?.split_once("WHERE ").unwrap_or((selected, "")),
+        None => rest.trim().strip_prefix("SELECT ")?.split_once("WHERE ")?,
     };
-    // The number of the argument in each key column tells to which element an inserted row belongs.
+    let Elements { each: selected, from } = Elements::of(values, types)?;
+    // The argument in each key column tells to which element an inserted row belongs.
     let same = keys.iter().map(|key| {
         let at = columns.split(',').position(|column| column.trim() == *key)?;
-        let argument = values.split(',').nth(at)?.trim().strip_prefix('$')?;
-        Some(format!("inserted.{key} = given.p{}", argument.parse::<usize>().ok()?))
+        values.split(',').nth(at)?.trim().strip_prefix('$')?.parse::<usize>().ok()?;
+        Some(format!("inserted.{key} = {}", selected.split(',').nth(at)?.trim()))
     });
     let same = same.collect::<Option<Vec<_>>>()?.join(" AND ");
-    let Elements { each: values, from } = Elements::of(values, types)?;
     let condition = Elements::of(condition, types)?.each;
     let condition = if condition.is_empty() { condition } else { format!("WHERE {condition}") };
-    let keys = keys.join(", ");
+    let inserted: Vec<String> = keys.iter().map(|key| format!("inserted.{key}")).collect();
+    let (keys, inserted) = (keys.join(", "), inserted.join(", "));
     Some(format!(
         "WITH given AS MATERIALIZED (SELECT * FROM {from}),
-         inserted AS (INSERT INTO {table}({columns}) SELECT {values} FROM given {condition} ORDER BY given.n
+         inserted AS (INSERT INTO {table}({columns}) SELECT {selected} FROM given {condition} ORDER BY given.n
                       ON CONFLICT ({keys}) DO NOTHING RETURNING {keys})
-         SELECT min(given.n) FROM inserted JOIN given ON {same} GROUP BY {same_keys}",
-        same_keys = keys.split(", ").map(|key| format!("inserted.{key}")).collect::<Vec<_>>().join(", "),
+         SELECT min(given.n) FROM inserted JOIN given ON {same} GROUP BY {inserted}"
     ))
 }
 
@@ -92,16 +91,10 @@ struct Insert<'s> {
 
 impl<'s> Insert<'s> {
     fn of(sql: &'s str) -> Option<Self> {
-        let (into, values) = sql.trim().split_once("VALUES")?;
-        let (values, then) = values.split_once("ON CONFLICT").map_or((values, ""), |(values, rest)| {
-            (values, &sql.trim()[sql.trim().len() - rest.len() - "ON CONFLICT".len()..])
-        });
-        let values = in_parentheses(values)?;
-        (into.starts_with("INSERT") && !then.contains('$')).then_some(Self {
-            into: into.trim_end(),
-            values,
-            then,
-        })
+        let (into, rest) = sql.trim().split_once("VALUES")?;
+        let (values, then) = rest.split_at(rest.find("ON CONFLICT").unwrap_or(rest.len()));
+        let is_of_one_row = into.starts_with("INSERT") && !then.contains('$');
+        is_of_one_row.then_some(Self { into: into.trim_end(), values: in_parentheses(values)?, then })
     }
 }
 

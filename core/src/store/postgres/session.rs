@@ -9,16 +9,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use futures_util::stream::FuturesOrdered;
-use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _};
+use futures_util::{FutureExt as _, StreamExt as _};
 use lru::LruCache;
 use tokio_postgres::{CancelToken, Client, Error, SimpleQueryMessage, Statement};
 
 use super::super::StoreError;
 use super::super::gauges::count_statement;
 use super::super::value::{ARGS_MAX, Arg, Row, Value};
-use super::arrays::{change_over_arrays, insert_absent_over_arrays, insert_over_arrays, query_over_arrays};
+
 use super::wait::Waiter;
+
+mod each;
 
 /// Maximum number of prepared statements of a connection. The program has fewer.
 const STATEMENTS: NonZeroUsize = NonZeroUsize::new(512).expect("512 is not 0");
@@ -250,132 +251,6 @@ impl Session {
         if self.unanswered.is_empty() { Ok(()) } else { self.receive(self.waiter.max(), async { Ok(()) }) }
     }
 
-    /// Runs a statement once for each list of `width` arguments, and returns the first row of each result.
-    pub(super) fn row_each(
-        &mut self,
-        sql: &str,
-        width: usize,
-        args: &[Arg<'_>],
-    ) -> Result<Vec<Option<Row>>, StoreError> {
-        let (client, statement) = (Arc::clone(&self.client), self.prepared(sql, width)?);
-        if args.len() > width
-            && let Some(sql) = query_over_arrays(sql, statement.params())
-        {
-            return self.row_each_at_once(&sql, width, args);
-        }
-        let rows = self.each(width, args, |args| first_row(&client, &statement, args))?;
-        if !is_query(sql) {
-            self.changes += rows.len() as u64;
-        }
-        Ok(rows)
-    }
-
-    /// Does the same as [`Session::row_each`] with a query [over arrays](query_over_arrays).
-    fn row_each_at_once(
-        &mut self,
-        sql: &str,
-        width: usize,
-        args: &[Arg<'_>],
-    ) -> Result<Vec<Option<Row>>, StoreError> {
-        count_statement();
-        let statement = self.prepared(sql, width)?;
-        let columns = columns(width, args);
-        let (client, count) = (Arc::clone(&self.client), args.len() / width);
-        self.receive(self.waiter.max(), async {
-            let mut found: Vec<Option<Row>> = std::iter::repeat_with(|| None).take(count).collect();
-            let mut rows = pin!(client.query_raw(&statement, &columns).await?);
-            while let Some(row) = rows.next().await {
-                let row = row?;
-                let number: i64 = row.try_get(0)?;
-                let values = (1..row.len()).map(|column| row.try_get(column)).collect::<Result<_, _>>()?;
-                // The server numbers the elements from 1 on.
-                let at = usize::try_from(number - 1).ok().and_then(|at| found.get_mut(at));
-                *at.expect("the row is that of an element") = Some(Row(values));
-            }
-            Ok(found)
-        })
-    }
-
-    /// Runs a statement once for each list of `width` arguments, and returns how many rows each run changed.
-    pub(super) fn run_each(
-        &mut self,
-        sql: &str,
-        width: usize,
-        args: &[Arg<'_>],
-    ) -> Result<Vec<u64>, StoreError> {
-        let (client, statement) = (Arc::clone(&self.client), self.prepared(sql, width)?);
-        if args.len() > width {
-            if let Some(sql) = insert_over_arrays(sql, statement.params()) {
-                self.send_over_arrays(&sql, width, args)?;
-                return Ok(vec![1; args.len() / width]);
-            }
-            if let Some(sql) = insert_absent_over_arrays(sql, statement.params()) {
-                return self.insert_absent(&sql, width, args);
-            }
-        }
-        let changed = self.each(width, args, |args| client.execute_raw(&statement, args.iter().copied()))?;
-        self.changes += changed.iter().sum::<u64>();
-        Ok(changed)
-    }
-
-    /// Inserts the rows that are absent with a statement [over arrays](insert_absent_over_arrays), and returns how many rows each
-    /// run inserted.
-    fn insert_absent(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<Vec<u64>, StoreError> {
-        count_statement();
-        let statement = self.prepared(sql, width)?;
-        let (client, columns) = (Arc::clone(&self.client), columns(width, args));
-        let mut inserted = vec![0; args.len() / width];
-        let rows = self.receive(self.waiter.max(), async {
-            client.query_raw(&statement, &columns).await?.try_collect::<Vec<_>>().await
-        })?;
-        self.changes += rows.len() as u64;
-        for row in rows {
-            // The server numbers the elements from 1 on.
-            let at = usize::try_from(row.try_get::<_, i64>(0)? - 1).ok().and_then(|at| inserted.get_mut(at));
-            *at.expect("the row is that of an element") = 1;
-        }
-        Ok(inserted)
-    }
-
-    /// Sends a statement that runs once for each list of `width` arguments, as [`Session::send`] does. Each run changes other rows.
-    pub(super) fn send_each(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<(), StoreError> {
-        if args.len() > width {
-            let statement = self.prepared(sql, width)?;
-            if let Some(sql) = change_over_arrays(sql, statement.params()) {
-                return self.send_over_arrays(&sql, width, args);
-            }
-        }
-        args.chunks(width).try_for_each(|args| self.send(sql, args))
-    }
-
-    /// Sends a statement over arrays without waiting for its answer.
-    fn send_over_arrays(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<(), StoreError> {
-        count_statement();
-        let statement = self.prepared(sql, width)?;
-        let client = Arc::clone(&self.client);
-        let values: Vec<Value> = args.iter().map(Value::from).collect();
-        self.send_ahead(Box::pin(async move {
-            let args: Vec<Arg<'_>> = values.iter().map(Arg::from).collect();
-            client.execute_raw(&statement, columns(width, &args)).await.map(drop)
-        }))
-    }
-
-    /// Sends what `run` returns for each list of arguments before it waits for the first answer.
-    fn each<'a, T, F: Future<Output = Result<T, Error>>>(
-        &mut self,
-        width: usize,
-        args: &'a [Arg<'a>],
-        run: impl Fn(&'a [Arg<'a>]) -> F,
-    ) -> Result<Vec<T>, StoreError> {
-        let mut found = Vec::with_capacity(args.len() / width);
-        for args in args.chunks(width * AHEAD) {
-            let answers: FuturesOrdered<F> =
-                args.chunks(width).map(&run).inspect(|_| count_statement()).collect();
-            found.extend(self.receive(self.waiter.max(), answers.try_collect::<Vec<T>>())?);
-        }
-        Ok(found)
-    }
-
     /// Returns the statement of a text, which takes this number of arguments.
     fn prepared(&mut self, sql: &str, given: usize) -> Result<Statement, StoreError> {
         self.check()?;
@@ -445,25 +320,6 @@ impl Session {
 const CLOSED: &str = "the server has closed it";
 /// The text of the error of a server that does not answer.
 const SILENT: &str = "the server does not answer";
-
-/// Returns the arguments at each place of lists of `width` arguments.
-fn columns<'a>(width: usize, args: &[Arg<'a>]) -> Vec<Vec<Arg<'a>>> {
-    (0..width).map(|column| args[column..].iter().step_by(width).copied().collect()).collect()
-}
-
-/// Returns the first row of the result of a statement.
-async fn first_row(client: &Client, statement: &Statement, args: &[Arg<'_>]) -> Result<Option<Row>, Error> {
-    let mut rows = pin!(client.query_raw(statement, args.iter().copied()).await?);
-    let mut first = None;
-    while let Some(row) = rows.next().await {
-        let row = row?;
-        if first.is_none() {
-            let values = (0..row.len()).map(|column| row.try_get(column));
-            first = Some(Row(values.collect::<Result<_, _>>()?));
-        }
-    }
-    Ok(first)
-}
 
 /// Returns whether a statement only reads.
 fn is_query(sql: &str) -> bool {
