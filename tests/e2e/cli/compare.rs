@@ -62,7 +62,7 @@ pub(super) struct Fixture {
 impl Fixture {
     pub(super) fn new() -> Self {
         let server = Server::with(|serve| {
-            // A model of words that is learned meanwhile would change the results of searches.
+            // A model of words that is learned meanwhile would change searches and feeds.
             serve.args(["--sign-in-slowing", "off", "--words-retrain-after", "0"]);
         });
         let (admin, ann) = (server.admin(), server.member("ann"));
@@ -116,11 +116,6 @@ fn reading_commands_answer_like_http() {
     let anyone = server.anyone();
     let (first, shown, hidden) = (posts[0].as_str(), notices[1].as_str(), notices[0].as_str());
     let search = json!({ "search": "rust release" });
-    let _ = server.cli(["words", "train"]).succeeded();
-    let similar = server.cli(["--json", "search", "similar", "rust release"]).succeeded().json();
-    wait_until("the server has the words", || {
-        anyone.post("/get_similarity_words", search.clone()).body == similar
-    });
     compare(
         &server,
         &[
