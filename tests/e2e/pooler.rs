@@ -37,15 +37,18 @@ impl Pooler {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         // Started by root, the pooler continues as the user who may use the socket.
         let owner = fs::metadata(cluster.folder()).unwrap().uid();
-        let user = Command::new("id").args(["--name", "--user", &owner.to_string()]).output().unwrap();
-        let user = String::from_utf8(user.stdout).unwrap();
-        let becomes = if owner == rustix::process::geteuid().as_raw() { "" } else { "user = " };
+        let name = Command::new("id").args(["--name", "--user", &owner.to_string()]).output().unwrap();
+        let is_own = owner == rustix::process::geteuid().as_raw();
+        let user = if is_own {
+            String::new()
+        } else {
+            format!("user = {}", String::from_utf8(name.stdout).unwrap())
+        };
         let settings = format!(
             "[databases]\n* = host={} user=postgres\n\
              [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n\
-             pool_mode = {mode}\ndefault_pool_size = 30\n{}\n",
+             pool_mode = {mode}\ndefault_pool_size = 30\n{user}\n",
             cluster.folder().display(),
-            if becomes.is_empty() { String::new() } else { format!("{becomes}{user}") },
         );
         let file = directory.path().join("pgbouncer.ini");
         fs::write(&file, settings).unwrap();
