@@ -248,7 +248,7 @@ pub struct Feed {
     pub novel_half_life_acts: f64,
     /// Later posts of its topic after which a post is half as recent, for a member who has acted since every other one …
     pub recent_half_life_posts: f64,
-    /// … and how many more posts it takes for each post of the topic since the member's last act.
+    /// … and how many more posts it takes for each post of the topic since the member's last act; less after fewer than 50.
     pub recent_half_life_growth: f64,
     /// Days before the newest post at which freshness has halved.
     pub fresh_half_life_days: f64,

@@ -66,7 +66,7 @@ pub(super) const SETTINGS: &[Setting<Config>] = &[
         "recent-half-life-growth",
         WEIGHT,
         field!(Config, feed.recent_half_life_growth),
-        "Posts by which that grows with each post of the topic since the member's last act",
+        "Posts by which that grows with each post of the topic since the member's last act; less after fewer than 50 posts",
     )
     .takes("POSTS"),
     Setting::new(
