@@ -130,6 +130,15 @@ pub(super) trait WriteTx: Tx {
         true
     }
 
+    /// Shortens the time for which later statements wait for locks, if the engine has any: writes that can be repeated later
+    /// must not delay those of callers.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    fn wait_briefly(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Returns whether the next statement can succeed without a rollback to a savepoint, as far as it is known without waiting.
     fn is_sound(&self) -> bool;
 

@@ -21,7 +21,10 @@ const UNKNOWN_AFTER: Duration = Duration::from_secs(28);
 /// after they sent it, so one whose outcome is unknown is answered later.
 const JOIN_FOR: Duration = Duration::from_secs(3);
 /// The longest and the shortest time that an attempt waits for a lock, and then for its COMMIT.
-const WAIT: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(2)];
+const WAIT: [Duration; 2] = [Duration::from_secs(10), BRIEF_WAIT];
+/// The time that a deferred write waits for a lock. The writes of callers in the queue wait for as long, before their first
+/// attempt.
+pub(super) const BRIEF_WAIT: Duration = Duration::from_secs(2);
 /// The first and the longest pause between two attempts.
 const PAUSE: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(500)];
 

@@ -12,7 +12,7 @@ use super::server::Server;
 use super::watch::ServerWatch;
 use crate::location::Location;
 use crate::store::watch::{Versions, Watch as _};
-use crate::store::{Isolation, Store, StoreError, Topic, Tx, Value};
+use crate::store::{Isolation, Store, StoreError, Topic, Tx, Value, once};
 
 /// Longer than anything takes on a busy machine.
 const LONG: Duration = Duration::from_secs(20);
@@ -150,6 +150,26 @@ fn a_write_whose_connection_ends_during_the_commit_is_stored_once() {
     assert_eq!(count(&database, "SELECT count(*) FROM number"), 1);
     assert_eq!(count(&database, "SELECT last_value FROM run"), 3, "the write ran three times");
     assert_eq!(count(&database, "SELECT last FROM lane"), 1);
+}
+
+/// Otherwise the writes of callers would wait behind it, and be refused later than 30 s after they were sent.
+#[test]
+fn a_deferred_write_waits_for_locks_only_briefly() {
+    let Some(database) = database() else { return };
+    let store = create(&database);
+    fn lock_timeout(tx: &mut dyn Tx) -> Result<String, StoreError> {
+        tx.one("SELECT current_setting('lock_timeout')", &[])?.take(0)
+    }
+    let (sender, deferred) = std::sync::mpsc::channel();
+    let tell = move |tx: &mut dyn Tx| {
+        // Nobody waits for the second run in the mode that runs every write twice.
+        let _ = sender.send(lock_timeout(tx)?);
+        Ok(())
+    };
+    store.defer(once(tell)).unwrap();
+    assert_eq!(store.write(Isolation::Alone, lock_timeout).unwrap(), "10s");
+    assert_eq!(deferred.recv_timeout(LONG).unwrap(), "2s");
+    assert_eq!(store.write(Isolation::Alone, lock_timeout).unwrap(), "10s");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::super::effects::Effects;
 use super::super::engine::WriteTx;
 use super::super::value::{Arg, Row};
 use super::super::{Dialect, Isolation, StoreError, Topic, Tx};
-use super::committer::PgCommitter;
+use super::committer::{BRIEF_WAIT, PgCommitter, limit_of_locks};
 use super::horizon::{Running, horizon};
 use super::session::Session;
 
@@ -252,6 +252,10 @@ impl WriteTx for PgWriteTx<'_> {
 
     fn takes_more(&self) -> bool {
         self.committer.takes_more()
+    }
+
+    fn wait_briefly(&mut self) -> Result<(), StoreError> {
+        self.session.send(&limit_of_locks(BRIEF_WAIT), &[])
     }
 
     fn is_sound(&self) -> bool {

@@ -152,6 +152,7 @@ fn try_group<C: Committer>(
     let mut batch = Vec::new();
     if deferred.are_due() {
         let time = TimeSlice::until((began + GROUP_TIME).max(Instant::now() + DEFERRED_TIME));
+        group.wait_briefly();
         // All of them run even when the time is over. Each component defers at most one write, which then writes only a
         // small part.
         for write in deferred.take() {
@@ -380,6 +381,12 @@ impl<T: WriteTx> Group<T> {
             return Ok(());
         }
         self.tx.rehearse(work).inspect_err(|error| self.broken = Some(error.clone()))
+    }
+
+    fn wait_briefly(&mut self) {
+        if let Err(error) = self.tx.wait_briefly() {
+            self.broken.get_or_insert(error);
+        }
     }
 
     fn begin_savepoint(&mut self) -> Result<(), StoreError> {
