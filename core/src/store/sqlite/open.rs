@@ -88,24 +88,40 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
 ///
 /// Also returns the open file, which must be closed after all connections.
 pub(in crate::store) fn open_and_migrate(path: &Path) -> Result<(Connection, Arc<DatabaseFile>), StoreError> {
-    loop {
-        refuse_emptied(path)?;
-        make_private(path)?;
+    refuse_emptied(path)?;
+    make_private(path)?;
+    while_replaced(path, |is_current| {
         let file = DatabaseFile::open(path).map_err(StoreError::other)?;
-        let before = files::identity(path);
         let mut connection = open(path)?;
         leave_log(&connection, true)?;
-        let is_current = || before == files::identity(path);
         if !migrate(&mut connection, is_current)? {
-            continue;
+            return Ok(None);
         }
         // Changing the journal mode releases the lock briefly, so the file may have been replaced.
         leave_log(&connection, true)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
-        if is_current() {
-            leave_log(&connection, false)?;
-            connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
-            return Ok((connection, file));
+        if !is_current() {
+            return Ok(None);
+        }
+        leave_log(&connection, false)?;
+        connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
+        Ok(Some((connection, file)))
+    })
+}
+
+/// Tries to open the database at a path until its file was not replaced meanwhile: nothing that is found out about a file
+/// together with the log of another one counts, not even an error. `open` receives whether the file is still the same.
+fn while_replaced<T, E>(
+    path: &Path,
+    mut open: impl FnMut(&dyn Fn() -> bool) -> Result<Option<T>, E>,
+) -> Result<T, E> {
+    loop {
+        let before = files::identity(path);
+        let is_current = || before == files::identity(path);
+        match open(&is_current) {
+            Ok(Some(opened)) => return Ok(opened),
+            Err(error) if is_current() => return Err(error),
+            Ok(None) | Err(_) => {}
         }
     }
 }
@@ -188,18 +204,17 @@ pub(super) fn open_unchanged(path: &Path) -> rusqlite::Result<Connection> {
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(connection)
     };
-    loop {
-        let before = files::identity(path);
+    while_replaced(path, |is_current| {
         // Opened for writing if possible, because a read-only connection cannot remove the log when it is the last one
         // to close.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let failed = match Connection::open_with_flags(path, flags).and_then(begin) {
             // As in `open_and_migrate`, a restore may have replaced the file.
-            Ok(connection) if before == files::identity(path) => {
+            Ok(connection) if is_current() => {
                 connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
-                return Ok(connection);
+                return Ok(Some(connection));
             }
-            Ok(_) => continue,
+            Ok(_) => return Ok(None),
             Err(error) => error,
         };
         // In a read-only directory SQLite cannot create the index of the write-ahead log. If there is no log, the file is
@@ -209,8 +224,8 @@ pub(super) fn open_unchanged(path: &Path) -> rusqlite::Result<Connection> {
         if !is_read_only || !path.is_file() || fs::exists(beside(path, "-wal")).unwrap_or(true) {
             return Err(failed);
         }
-        return open_immutable(path).and_then(begin);
-    }
+        open_immutable(path).and_then(begin).map(Some)
+    })
 }
 
 /// Opens a database file without its write-ahead log and without locks.
@@ -225,4 +240,33 @@ fn immutable(path: &Path) -> String {
     const SPECIAL: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'?').add(b'#').add(b'"');
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     format!("file://{}?immutable=1", percent_encode(path.as_os_str().as_encoded_bytes(), SPECIAL))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_counts_only_if_the_file_was_not_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, other) = (directory.path().join("a.db"), directory.path().join("b.db"));
+        fs::write(&path, "").unwrap();
+        let mut tries = 0;
+        let opened = while_replaced(&path, |is_current| {
+            tries += 1;
+            assert!(is_current());
+            if tries < 3 {
+                fs::write(&other, "").unwrap();
+                fs::rename(&other, &path).unwrap();
+            }
+            match tries {
+                1 => Err("the log of another file"),
+                2 => Ok(None),
+                _ => Ok(Some(tries)),
+            }
+        });
+        assert_eq!(opened, Ok(3));
+        let failed: Result<(), _> = while_replaced(&path, |_| Err("the disk is full"));
+        assert_eq!(failed, Err("the disk is full"));
+    }
 }
