@@ -97,9 +97,10 @@ pub(in crate::store) fn open_and_migrate(path: &Path) -> Result<(Connection, Arc
         if !migrate(&mut connection, is_current)? {
             return Ok(None);
         }
-        // Changing the journal mode releases the lock briefly, so the file may have been replaced.
+        // Changing the journal mode releases the lock until the next read, so the file may have been replaced.
         leave_log(&connection, true)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         if !is_current() {
             return Ok(None);
         }
@@ -245,6 +246,15 @@ fn immutable(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A connection has the lock that keeps a restore away while it has the log open.
+    #[test]
+    fn an_opened_database_is_locked_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        let _opened = open_and_migrate(&path).unwrap();
+        assert!(beside(&path, "-wal").exists());
+    }
 
     #[test]
     fn an_error_counts_only_if_the_file_was_not_replaced() {
