@@ -27,8 +27,7 @@ use crate::keyed::Unkeyed;
 /// The number of consecutive posts that diversity considers.
 pub(super) const WINDOW: usize = 10;
 /// The number of missed posts from which on a member does not look through all of them. On histories of readers of question
-/// sites, feeds that are asked every day rank 4 % better than with a growth that is even from the first post on, and feeds that are
-/// asked once as well.
+/// sites, it raises nDCG@10 of feeds that are asked every day by 4 %, and leaves that of feeds that are asked once as it is.
 const LOOKED_THROUGH: f64 = 50.0;
 /// The number of posts of the ranking that are searched for one that fits the next place.
 const LOOK_AHEAD: usize = 200;
