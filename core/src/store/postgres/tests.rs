@@ -157,9 +157,9 @@ fn a_write_whose_connection_ends_during_the_commit_is_stored_once() {
 fn a_deferred_write_waits_for_locks_only_briefly() {
     let Some(database) = database() else { return };
     let store = create(&database);
-    fn lock_timeout(tx: &mut dyn Tx) -> Result<String, StoreError> {
+    let lock_timeout = |tx: &mut dyn Tx| -> Result<String, StoreError> {
         tx.one("SELECT current_setting('lock_timeout')", &[])?.take(0)
-    }
+    };
     let (sender, deferred) = std::sync::mpsc::channel();
     let tell = move |tx: &mut dyn Tx| {
         // Nobody waits for the second run in the mode that runs every write twice.
