@@ -1,7 +1,7 @@
 //! The PostgreSQL implementation of the store. Only this file and the files below it use the driver.
 //!
-//! Each store has a thread on which its connections run, a writing connection, connections for reading, and one that looks
-//! for the commits of other servers. All servers of a database are equal.
+//! Each store has a writing connection, connections for reading, and one that looks for the commits of other servers. A
+//! connection runs on the thread that waits for its answer. All servers of a database are equal.
 
 mod arrays;
 mod bulk;
@@ -15,9 +15,11 @@ mod lane;
 mod migrate;
 mod partition;
 mod password_file;
+mod reactor;
 mod revision;
 mod server;
 mod session;
+mod socket;
 mod standby;
 #[cfg(test)]
 mod tests;

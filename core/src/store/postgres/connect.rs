@@ -2,21 +2,24 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
+use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::future::{Either, select};
 use tokio::task::JoinSet;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::error::DbError;
 use tokio_postgres::tls::MakeTlsConnect;
-use tokio_postgres::{
-    AsyncMessage, CancelToken, Client, Config, Connection, Error, SimpleQueryMessage, Socket,
-};
+use tokio_postgres::{AsyncMessage, CancelToken, Client, Config, Connection, Error, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::error::{cause, is_end};
+use super::socket::Socket;
 use super::url::{Environment, Host, Target, Tls};
+use super::wait::Driving;
 use super::{password_file, tls};
 use crate::location::PostgresUrl;
 use crate::store::error::{ServerError, StoreError};
@@ -52,6 +55,20 @@ pub(in crate::store) struct Connector {
 /// Asks a primary for its timeline.
 const TIMELINE: &str =
     "SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE pg_walfile_name(pg_current_wal_lsn()) END";
+
+/// A connection that has begun. Nothing moves its bytes yet.
+pub(in crate::store) struct Connected {
+    pub(super) client: Client,
+    pub(super) driving: Driving,
+    pub(super) socket: Socket,
+    /// The number of the host.
+    pub(super) host: usize,
+    /// The timeline of the primary; 0 for a connection that only reads.
+    timeline: u32,
+}
+
+/// What encrypts a connection to one host.
+type TlsTo = <MakeRustlsConnect as MakeTlsConnect<Socket>>::TlsConnect;
 
 /// What errors tell of a connection.
 struct Names {
@@ -124,9 +141,9 @@ impl Connector {
         &self,
         host: usize,
         on_notice: &OnNotice,
-    ) -> Result<Client, StoreError> {
+    ) -> Result<Connected, StoreError> {
         let attempt = self.attempt(host, Purpose::Read, Arc::clone(on_notice)).await;
-        attempt.map(|(client, _)| client).map_err(|refusal| self.refused(vec![(host, refusal)]).into())
+        attempt.map_err(|refusal| self.refused(vec![(host, refusal)]).into())
     }
 
     /// Returns the latest timeline of a primary; 0 if none is known.
@@ -135,7 +152,7 @@ impl Connector {
     }
 
     /// Connects to the first host that serves the purpose. If several hosts accept writes, the primary that was promoted
-    /// last counts. A task of the current runtime drives the connection until the client is dropped.
+    /// last counts. The socket belongs to the current runtime.
     ///
     /// # Errors
     /// The most specific reason why no host gives a connection.
@@ -143,11 +160,11 @@ impl Connector {
         &self,
         purpose: Purpose,
         on_notice: &OnNotice,
-    ) -> Result<Client, StoreError> {
+    ) -> Result<Connected, StoreError> {
         let mut waiting: VecDeque<usize> = (0..self.hosts.len()).collect();
         let mut attempts = JoinSet::new();
         let mut refusals = Vec::new();
-        let mut found: Option<(Client, u32)> = None;
+        let mut found: Option<Connected> = None;
         let mut due = Instant::now();
         loop {
             if let Some(host) = waiting.pop_front() {
@@ -166,65 +183,75 @@ impl Connector {
                 }
             };
             match answer {
-                Some(Ok((_, Ok((client, timeline))))) => {
+                Some(Ok((_, Ok(connected)))) => {
                     if purpose == Purpose::Read {
-                        return Ok(client);
+                        return Ok(connected);
                     }
-                    if found.as_ref().is_none_or(|(_, other)| timeline > *other) {
-                        found = Some((client, timeline));
+                    if found.as_ref().is_none_or(|other| connected.timeline > other.timeline) {
+                        found = Some(connected);
                     }
                 }
                 Some(Ok((host, Err(refusal)))) => refusals.push((host, refusal)),
                 Some(Err(panic)) => return Err(StoreError::other(panic)),
-                None => {
-                    return found
-                        .map_or_else(|| Err(self.refused(refusals).into()), |(client, _)| Ok(client));
-                }
+                None => return found.ok_or_else(|| self.refused(refusals).into()),
             }
         }
     }
 
-    /// Requests that the server interrupts the running statement of a connection.
-    pub(in crate::store) async fn cancel(&self, token: &CancelToken) {
+    /// Requests that the server interrupts the running statement of a connection to the host of this number.
+    pub(in crate::store) async fn cancel(&self, host: usize, token: &CancelToken) {
+        let cancelled = async {
+            let (host, config) = &self.hosts[host];
+            let socket = Socket::open(host, config).await?;
+            token.cancel_query_raw(socket, self.tls_to(host)).await.map_err(io::Error::other)
+        };
         // Nothing depends on it: without an answer the statement runs to its end.
-        let _ = tokio::time::timeout(self.connect_timeout, token.cancel_query(self.tls.clone())).await;
+        let _ = tokio::time::timeout(self.connect_timeout, cancelled).await;
     }
 
-    /// Connects to a host. Returns the connection and the timeline of the primary.
+    /// Connects to a host.
     async fn attempt(
         &self,
         host: usize,
         purpose: Purpose,
         on_notice: OnNotice,
-    ) -> Result<(Client, u32), Refusal> {
+    ) -> Result<Connected, Refusal> {
         let attempt = tokio::time::timeout(self.connect_timeout, self.attempt_now(host, purpose, on_notice));
         attempt.await.unwrap_or_else(|_| Err(Refusal::Silent("it does not answer".into())))
     }
 
     async fn attempt_now(
         &self,
-        host: usize,
+        number: usize,
         purpose: Purpose,
         on_notice: OnNotice,
-    ) -> Result<(Client, u32), Refusal> {
-        let (host, config) = &self.hosts[host];
-        let connected = config.connect(self.tls.clone()).await;
+    ) -> Result<Connected, Refusal> {
+        let (host, config) = &self.hosts[number];
+        let opened = Socket::open(host, config).await;
+        let socket = opened.map_err(|error| Refusal::Silent(error.to_string()))?;
+        let connected = config.connect_raw(socket.clone(), self.tls_to(host)).await;
         let (client, connection) = connected.map_err(|error| self.refusal(host, config, &error))?;
         self.check(purpose, |name| connection.parameter(name))?;
-        tokio::spawn(drive(connection, on_notice));
+        let mut driving: Driving = Box::pin(drive(connection, on_notice));
         if purpose == Purpose::Read {
-            return Ok((client, 0));
+            return Ok(Connected { client, driving, socket, host: number, timeline: 0 });
         }
-        let answer = client.simple_query(TIMELINE).await;
-        if client.is_closed() {
-            return Err(Refusal::Silent("it has closed the connection".into()));
-        }
+        let answer = match select(pin!(client.simple_query(TIMELINE)), &mut driving).await {
+            Either::Left((answer, _)) => answer,
+            Either::Right(_) => return Err(Refusal::Silent("it has closed the connection".into())),
+        };
         // A server whose storage replicates may have no timeline: 0.
         let timeline = answer.ok().and_then(|answer| timeline_in(&answer)).unwrap_or(0);
         if timeline < self.timeline.fetch_max(timeline, Ordering::AcqRel) {
             return Err(Refusal::Outdated);
         }
-        Ok((client, timeline))
+        Ok(Connected { client, driving, socket, host: number, timeline })
+    }
+
+    /// Returns what encrypts a connection to a host.
+    fn tls_to(&self, host: &Host) -> TlsTo {
+        let Ok(tls) = MakeTlsConnect::<Socket>::make_tls_connect(&mut self.tls.clone(), &host.name);
+        tls
     }
 
     /// Checks what the server reports about itself when a connection begins.

@@ -13,7 +13,7 @@ use super::connect::{Connector, OnNotice, Purpose};
 use super::session::Session;
 use super::standby::Positions;
 use super::time::PrimaryTime;
-use super::wait::{ANSWER_MAX, Driver, Waiter, wait};
+use super::wait::{ANSWER_MAX, Driver, Lifetime, wait};
 use crate::cancel::CancelFlag;
 
 /// Maximum time for a connection to any of the hosts.
@@ -45,7 +45,6 @@ pub(super) struct Server {
     bytes: AtomicU64,
     time: PrimaryTime,
     positions: Positions,
-    // Declared last: the connections run on it.
     driver: Driver,
 }
 
@@ -115,10 +114,10 @@ impl Server {
         let driver = self.driver.handle();
         let (on_notice, warned) = warnings();
         let connected = wait(&driver, CONNECT_MAX, self.connector.connect(purpose, &on_notice));
-        let client =
+        let connected =
             connected.ok_or_else(|| StoreError::Disconnected("no host answers in time".into()))??;
         self.follow(self.connector.timeline());
-        set_up(Session::new(client, Waiter::new(driver, self.generation.subscribe()), warned))
+        set_up(Session::new(connected, Lifetime::begin(self.generation.subscribe()), warned)?)
     }
 
     /// Connects to the host of this number. The connection ends when `generation` grows.
@@ -129,11 +128,12 @@ impl Server {
     ) -> Result<Session, StoreError> {
         let driver = self.driver.handle();
         let (on_notice, warned) = warnings();
-        let mut waiter = Waiter::new(driver, generation.subscribe());
-        let connected = waiter.wait_within(CONNECT_MAX, self.connector.connect_to(host, &on_notice));
-        let client = connected
+        let mut lifetime = Lifetime::begin(generation.subscribe());
+        let connecting = lifetime.limit(self.connector.connect_to(host, &on_notice));
+        let connected = wait(&driver, CONNECT_MAX, connecting).flatten();
+        let connected = connected
             .ok_or_else(|| StoreError::Disconnected("the host does not answer in time".into()))??;
-        set_up(Session::new(client, waiter, warned))
+        set_up(Session::new(connected, lifetime, warned)?)
     }
 
     /// Returns the names of the hosts that may answer reads that may be stale.
@@ -178,13 +178,14 @@ impl Server {
 
     /// Interrupts the statements of `session` from the time when `stop` is requested.
     pub(super) fn interrupts(&self, session: &Session, stop: &CancelFlag) -> Interrupts {
-        let (connector, token, stop) = (self.connector.clone(), session.cancel_token(), stop.clone());
+        let (connector, stop) = (self.connector.clone(), stop.clone());
+        let (host, token) = (session.host(), session.cancel_token());
         Interrupts(self.driver.handle().spawn(async move {
             loop {
                 tokio::time::sleep(LOOK_EVERY).await;
                 if stop.is_set() {
                     // Between two statements a request has no effect, so it is repeated.
-                    connector.cancel(&token).await;
+                    connector.cancel(host, &token).await;
                 }
             }
         }))

@@ -17,7 +17,8 @@ use super::super::StoreError;
 use super::super::gauges::count_statement;
 use super::super::value::{ARGS_MAX, Arg, Row, Value};
 
-use super::wait::Waiter;
+use super::connect::Connected;
+use super::wait::{Lifetime, Waiter};
 
 mod each;
 
@@ -30,13 +31,17 @@ const COMMIT_MAX: Duration = Duration::from_secs(10);
 /// Maximum number of statements that are sent before their answers are read. Their arguments and answers are in memory.
 const AHEAD: usize = 256;
 
+/// The number of statements that are sent together. Each message wakes the server.
+const TOGETHER: usize = 16;
+
 /// The future answer to a statement that was sent.
 type Answer<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 
 /// A connection of which one thread at a time runs statements.
 pub(super) struct Session {
     client: Arc<Client>,
-    waiter: Waiter,
+    /// The number of its host.
+    host: usize,
     /// The answers that nobody has waited for.
     unanswered: Vec<Answer<()>>,
     statements: LruCache<String, Statement>,
@@ -48,13 +53,22 @@ pub(super) struct Session {
     is_aborted: bool,
     /// The number of rows that statements have changed, and of statements that have failed.
     changes: u64,
+    // Declared last: it sends the end of the connection after the client was dropped.
+    waiter: Waiter,
 }
 
 impl Session {
-    pub(super) fn new(client: Client, waiter: Waiter, warned: Arc<AtomicBool>) -> Self {
-        let statements = LruCache::new(STATEMENTS);
-        let (client, unanswered) = (client.into(), Vec::new());
-        Self { client, waiter, unanswered, statements, warned, lost: None, is_aborted: false, changes: 0 }
+    /// Takes a connection, which may be used for its lifetime. `warned` is set when the server sends a warning.
+    pub(super) fn new(
+        connected: Connected,
+        lifetime: Lifetime,
+        warned: Arc<AtomicBool>,
+    ) -> Result<Self, StoreError> {
+        let Connected { client, driving, socket, host, .. } = connected;
+        let waiter = Waiter::new(driving, &socket, lifetime)?;
+        let (client, unanswered, statements) = (client.into(), Vec::new(), LruCache::new(STATEMENTS));
+        let (lost, is_aborted, changes) = (None, false, 0);
+        Ok(Self { client, host, unanswered, statements, warned, lost, is_aborted, changes, waiter })
     }
 
     /// Limits the time that the answer to a statement, or a row of its result, takes to arrive. Then the connection counts
@@ -74,9 +88,19 @@ impl Session {
         Ok(())
     }
 
+    /// Returns the number of the host of the connection.
+    pub(super) fn host(&self) -> usize {
+        self.host
+    }
+
     /// Returns what interrupts the running statement of the connection.
     pub(super) fn cancel_token(&self) -> CancelToken {
         self.client.cancel_token()
+    }
+
+    /// Notices whether the server has ended the connection while it was idle.
+    pub(super) fn look(&mut self) {
+        self.waiter.look();
     }
 
     /// Returns why the connection can no longer be used.
@@ -164,8 +188,9 @@ impl Session {
     pub(super) fn roll_back(&mut self) {
         self.is_aborted = false;
         self.unanswered.clear();
-        // The first poll sends the statement.
+        // The first poll hands the statement to the connection, which does not wait.
         let _ = self.client.batch_execute("ROLLBACK").now_or_never();
+        self.waiter.look();
     }
 
     /// Runs a statement and calls `each` with each row.
@@ -243,6 +268,10 @@ impl Session {
             return self.answered(failed);
         }
         self.unanswered.push(answer);
+        // The others are sent together with the statement whose answer is read next.
+        if self.unanswered.len().is_multiple_of(TOGETHER) {
+            self.waiter.look();
+        }
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! Waiting for the driver on threads that block.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
@@ -8,8 +9,10 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
 
 use super::super::StoreError;
+use super::reactor::Reactor;
+use super::socket::Socket;
 
-/// The runtime on which connections run. It has one thread, which only moves bytes.
+/// The runtime in which connections begin, and in which those for whole tables run. It has one thread.
 pub(super) struct Driver(Option<Runtime>);
 
 impl Driver {
@@ -42,19 +45,52 @@ impl Drop for Driver {
 /// limit. It is long because a statement may be: a server that answers nothing is noticed by the watching thread.
 pub(super) const ANSWER_MAX: Duration = Duration::from_secs(300);
 
-/// Waits for the answers of a connection.
-pub(super) struct Waiter {
-    driver: Handle,
-    max: Duration,
-    /// The generation of new connections. Greater than that of this connection as soon as the server counts as lost.
+/// The future of a connection, which moves its bytes. It is ready when the connection has ended.
+pub(super) type Driving = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The time in which a connection may be used: until its server counts as lost.
+pub(super) struct Lifetime {
+    /// The generation of new connections.
     current: watch::Receiver<u64>,
     generation: u64,
 }
 
-impl Waiter {
-    pub(super) fn new(driver: Handle, current: watch::Receiver<u64>) -> Self {
+impl Lifetime {
+    /// Returns the lifetime of a connection that begins now.
+    pub(super) fn begin(current: watch::Receiver<u64>) -> Self {
         let generation = *current.borrow();
-        Self { driver, max: ANSWER_MAX, current, generation }
+        Self { current, generation }
+    }
+
+    fn is_over(&self) -> bool {
+        *self.current.borrow() > self.generation
+    }
+
+    /// Returns the value of `future`, or `None` if the lifetime ends before.
+    pub(super) async fn limit<T>(&mut self, future: impl Future<Output = T>) -> Option<T> {
+        let generation = self.generation;
+        let over = self.current.wait_for(|current| *current > generation);
+        match select(pin!(future), pin!(over)).await {
+            Either::Left((value, _)) => Some(value),
+            Either::Right(_) => None,
+        }
+    }
+}
+
+/// Waits for the answers of a connection, and moves its bytes meanwhile.
+pub(super) struct Waiter {
+    /// The connection, until it has ended.
+    connection: Option<Driving>,
+    reactor: Reactor,
+    max: Duration,
+    lifetime: Lifetime,
+}
+
+impl Waiter {
+    /// Takes a connection with its socket out of its runtime.
+    pub(super) fn new(connection: Driving, socket: &Socket, lifetime: Lifetime) -> Result<Self, StoreError> {
+        let reactor = Reactor::new(socket).map_err(StoreError::other)?;
+        Ok(Self { connection: Some(connection), reactor, max: ANSWER_MAX, lifetime })
     }
 
     pub(super) fn limit(&mut self, max: Duration) {
@@ -67,7 +103,7 @@ impl Waiter {
 
     /// Returns whether the connection belongs to a server that counts as lost.
     pub(super) fn is_abandoned(&self) -> bool {
-        *self.current.borrow() > self.generation
+        self.lifetime.is_over()
     }
 
     /// Blocks the thread until `future` is ready; returns `None` when it takes too long.
@@ -77,15 +113,35 @@ impl Waiter {
 
     /// Does the same as [`Waiter::wait`] with another time limit.
     pub(super) fn wait_within<T>(&mut self, limit: Duration, future: impl Future<Output = T>) -> Option<T> {
-        let generation = self.generation;
-        let abandoned = self.current.wait_for(|current| *current > generation);
-        wait(&self.driver, limit, async {
-            match select(pin!(future), pin!(abandoned)).await {
-                Either::Left((value, _)) => Some(value),
-                Either::Right(_) => None,
+        let Self { connection, reactor, lifetime, .. } = self;
+        let mut limited = pin!(lifetime.limit(future));
+        reactor.run(limit, |context| match limited.as_mut().poll(context) {
+            // The future may have just sent a statement.
+            Poll::Pending => {
+                advance(connection, context);
+                Poll::Pending
             }
-        })
-        .flatten()
+            ready => ready,
+        })?
+    }
+
+    /// Sends what is to be sent, and receives what has arrived, without waiting.
+    pub(super) fn look(&mut self) {
+        self.reactor.look(|context| advance(&mut self.connection, context));
+    }
+}
+
+impl Drop for Waiter {
+    /// The client is dropped, so this sends the end of the connection.
+    fn drop(&mut self) {
+        self.look();
+    }
+}
+
+/// Moves the bytes of a connection that have arrived or are to be sent.
+fn advance(connection: &mut Option<Driving>, context: &mut Context<'_>) {
+    if connection.as_mut().is_some_and(|driving| driving.as_mut().poll(context).is_ready()) {
+        *connection = None;
     }
 }
 

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio_postgres::{Client, CopyInSink, SimpleQueryMessage};
 
-use super::super::connect::{Connector, OnNotice, Purpose};
+use super::super::connect::{Connected, Connector, OnNotice, Purpose};
 use super::super::wait::{Driver, wait};
 use crate::cancel::CancelFlag;
 use crate::store::StoreError;
@@ -48,8 +48,9 @@ impl Link {
         let on_notice: OnNotice =
             Arc::new(|notice| tracing::debug!("the database server says: {}", notice.message()));
         let connected = wait(&driver.handle(), CONNECT_MAX, connector.connect(purpose, &on_notice));
-        let client =
+        let Connected { client, driving, .. } =
             connected.ok_or_else(|| StoreError::Disconnected("no host answers in time".into()))??;
+        driver.handle().spawn(driving);
         let link = Self { client, stop: stop.clone(), driver };
         link.run(SETTINGS)?;
         let _ = link.run(NOTICE_THE_END);
