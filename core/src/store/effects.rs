@@ -68,9 +68,8 @@ impl Effects {
         if std::mem::take(&mut self.additions).write(tx)? {
             self.touch(Topic::Counts);
         }
-        for topic in &self.touched {
-            topic::set_version(tx, *topic)?;
-        }
+        self.touched.sort_unstable_by_key(|topic| topic.name());
+        topic::set_versions(tx, &self.touched)?;
         Ok(self.touched)
     }
 }

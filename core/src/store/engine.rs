@@ -130,6 +130,11 @@ pub(super) trait WriteTx: Tx {
         true
     }
 
+    /// Returns whether all statements that were [sent](Tx::send) are known to have succeeded or failed.
+    fn is_settled(&self) -> bool {
+        true
+    }
+
     /// Shortens the time for which later statements wait for locks, if the engine has any: writes that can be repeated later
     /// must not delay those of callers.
     ///

@@ -1,6 +1,6 @@
 //! The kinds of cached data, and the revision at which each last changed.
 
-use super::{StoreError, Tx};
+use super::{StoreError, Tx, send_each};
 
 /// A kind of cached data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,8 +86,9 @@ pub(crate) fn complete_version_in(tx: &mut dyn Tx, topic: Topic) -> Result<Optio
     Ok(Some(last_change_in(tx, topic)?).filter(|last| *last <= horizon))
 }
 
-/// Records that the transaction changed `topic`.
-pub(super) fn set_version(tx: &mut dyn Tx, topic: Topic) -> Result<(), StoreError> {
+/// Records that the transaction changed these topics, in the order of their names.
+pub(super) fn set_versions(tx: &mut dyn Tx, topics: &[Topic]) -> Result<(), StoreError> {
     let (sql, revision) = (tx.dialect().insert_touched(), tx.revision());
-    tx.send(sql, &[topic.name().into(), revision.into()])
+    let args: Vec<_> = topics.iter().map(|topic| [topic.name().into(), revision.into()]).collect();
+    send_each(tx, sql, &args)
 }

@@ -55,8 +55,9 @@ impl Reactor {
         let poll = mio::Poll::new()?;
         let registry = poll.registry();
         let thread = mio::Waker::new(registry, CALL)?;
-        let socket = socket
-            .leave_runtime(|source| source.register(registry, SOCKET, Interest::READABLE | Interest::WRITABLE))?;
+        let socket = socket.leave_runtime(|source| {
+            source.register(registry, SOCKET, Interest::READABLE | Interest::WRITABLE)
+        })?;
         let calls = Arc::new(Calls { called: false.into(), is_waiting: false.into(), thread });
         Ok(Self { poll, events: Events::with_capacity(8), socket, calls })
     }

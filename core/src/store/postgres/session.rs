@@ -22,6 +22,8 @@ use super::wait::{Lifetime, Waiter};
 
 mod each;
 
+use each::{OverArrays, none_over_arrays};
+
 /// Maximum number of prepared statements of a connection. The program has fewer.
 const STATEMENTS: NonZeroUsize = NonZeroUsize::new(512).expect("512 is not 0");
 
@@ -45,6 +47,7 @@ pub(super) struct Session {
     /// The answers that nobody has waited for.
     unanswered: Vec<Answer<()>>,
     statements: LruCache<String, Statement>,
+    over_arrays: OverArrays,
     /// Whether the server has sent a warning since the flag was last cleared.
     warned: Arc<AtomicBool>,
     /// Why the connection can no longer be used.
@@ -67,8 +70,19 @@ impl Session {
         let Connected { client, driving, socket, host, .. } = connected;
         let waiter = Waiter::new(driving, &socket, lifetime)?;
         let (client, unanswered, statements) = (client.into(), Vec::new(), LruCache::new(STATEMENTS));
-        let (lost, is_aborted, changes) = (None, false, 0);
-        Ok(Self { client, host, unanswered, statements, warned, lost, is_aborted, changes, waiter })
+        let (over_arrays, lost, is_aborted, changes) = (none_over_arrays(), None, false, 0);
+        Ok(Self {
+            client,
+            host,
+            unanswered,
+            statements,
+            over_arrays,
+            warned,
+            lost,
+            is_aborted,
+            changes,
+            waiter,
+        })
     }
 
     /// Limits the time that the answer to a statement, or a row of its result, takes to arrive. Then the connection counts
@@ -273,6 +287,11 @@ impl Session {
             self.waiter.look();
         }
         Ok(())
+    }
+
+    /// Returns whether the answers of all statements that were sent have been read.
+    pub(super) fn is_settled(&self) -> bool {
+        self.unanswered.is_empty()
     }
 
     /// Waits for the answers of all statements that were sent.

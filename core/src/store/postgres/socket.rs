@@ -150,7 +150,11 @@ fn operate(
 }
 
 impl AsyncRead for Socket {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         match &mut *self.lock() {
             Stream::Async(stream) => Pin::new(stream).poll_read(cx, buffer),
             Stream::Direct(stream, readiness) => {

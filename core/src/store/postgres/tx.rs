@@ -254,6 +254,10 @@ impl WriteTx for PgWriteTx<'_> {
         self.committer.takes_more()
     }
 
+    fn is_settled(&self) -> bool {
+        self.session.is_settled()
+    }
+
     fn wait_briefly(&mut self) -> Result<(), StoreError> {
         self.session.send(&limit_of_locks(BRIEF_WAIT), &[])
     }

@@ -86,10 +86,11 @@ pub(super) fn commit_group(
     deferred: &mut DeferredWrites,
 ) {
     let mut writes = first.into_iter().collect();
+    let mut fate = Fate::Shared;
     loop {
-        match try_group(committer, versions, &mut writes, inbox, deferred) {
-            Ok(()) if writes.is_empty() && !deferred.were_passed_over => return,
-            Ok(()) => {}
+        match try_group(committer, versions, &mut writes, inbox, deferred, fate) {
+            Ok(Fate::Shared) if writes.is_empty() && !deferred.were_passed_over => return,
+            Ok(next) => fate = next,
             Err(error) => {
                 committer.ended(Err(&error));
                 if let Err(error) = committer.retry(error) {
@@ -99,6 +100,15 @@ pub(super) fn commit_group(
             }
         }
     }
+}
+
+/// What the failure of a short write means for the short writes before it in the transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// All of them run again.
+    Shared,
+    /// Nothing: each has a savepoint of its own.
+    Own,
 }
 
 /// Returns the isolation with which a transaction begins whose first work is the first of these.
@@ -114,15 +124,18 @@ fn first_isolation<C: Committer>(writes: &VecDeque<Box<dyn Work>>, deferred: &De
 /// Runs `writes`, the writes in the queue and the deferred writes that are due in one transaction, as far as their isolation
 /// admits it. The first that it does not admit stays in `writes`. If it fails as a whole in a way in which it may succeed later,
 /// `writes` and `deferred` contain all of them, and nothing is committed.
+///
+/// Returns the fate of those that run in the next transaction: their own if they run again because one of them failed.
 fn try_group<C: Committer>(
     committer: &mut C,
     versions: &Versions,
     writes: &mut VecDeque<Box<dyn Work>>,
     inbox: &Inbox,
     deferred: &mut DeferredWrites,
-) -> Result<(), StoreError> {
+    fate: Fate,
+) -> Result<Fate, StoreError> {
     let mut isolation = first_isolation::<C>(writes, deferred);
-    let mut group = Group::new(committer.begin(isolation)?, inbox.is_replaying);
+    let mut group = Group::new(committer.begin(isolation)?, inbox.is_replaying, fate);
     let began = Instant::now();
     while let Some(work) = writes.pop_front() {
         if !isolation.admits(work.isolation()) {
@@ -132,7 +145,7 @@ fn try_group<C: Committer>(
         isolation = isolation.and(work.isolation());
         group.run_write(work);
         while writes.is_empty()
-            && group.broken.is_none()
+            && group.can_commit()
             && group.tx.takes_more()
             && group.len() < GROUP_SIZE
             && began.elapsed() < time_of_writes(deferred)
@@ -148,9 +161,16 @@ fn try_group<C: Committer>(
             }
         }
     }
-    group.release_shared();
+    let are_due = deferred.are_due();
+    // If only the commit follows, its answer also tells whether the statements before it have failed.
+    if are_due || group.tx.is_settled() || group.has_savepoint() {
+        group.release_shared();
+    }
+    if group.must_run_again {
+        return Ok(group.start_over(writes));
+    }
     let mut batch = Vec::new();
-    if deferred.are_due() {
+    if are_due {
         let time = TimeSlice::until((began + GROUP_TIME).max(Instant::now() + DEFERRED_TIME));
         group.wait_briefly();
         // All of them run even when the time is over. Each component defers at most one write, which then writes only a
@@ -165,6 +185,7 @@ fn try_group<C: Committer>(
         }
     }
     let done = std::mem::take(&mut group.done);
+    let is_unsettled = group.shared.is_some();
     let (has_changes, revision) = (group.has_changes, group.tx.revision());
     let outcome = match group.end() {
         Ok(topics) if has_changes => committer.confirm().map(|()| topics),
@@ -173,14 +194,17 @@ fn try_group<C: Committer>(
     if let Err(error) = &outcome
         && error.is_temporary()
     {
-        // Before a write that the transaction did not admit.
-        let later = std::mem::replace(writes, done.into());
-        writes.extend(later);
+        run_again(done, writes);
         for (write, _) in batch {
             deferred.push(write);
         }
         deferred.flush();
-        return outcome.map(drop);
+        return outcome.map(|_| fate);
+    }
+    // Nothing is committed, and perhaps because of one of the statements whose answers the commit has read.
+    if is_unsettled && matches!(&outcome, Err(error) if !matches!(error, StoreError::OutcomeUnknown(_))) {
+        run_again(done, writes);
+        return Ok(Fate::Own);
     }
     if has_changes || outcome.is_err() {
         committer.ended(outcome.as_ref().map(drop));
@@ -203,7 +227,13 @@ fn try_group<C: Committer>(
             deferred.flush();
         }
     }
-    Ok(())
+    Ok(Fate::Shared)
+}
+
+/// Queues writes that have run before those that the transaction did not admit.
+fn run_again(done: Vec<Box<dyn Work>>, writes: &mut VecDeque<Box<dyn Work>>) {
+    let later = std::mem::replace(writes, done.into());
+    writes.extend(later);
 }
 
 /// Answers writes that cannot be committed: `writes`, the deferred writes and, if the engine says so, the queue.
@@ -237,14 +267,18 @@ fn time_of_writes(deferred: &DeferredWrites) -> Duration {
     if deferred.are_due() { GROUP_TIME.saturating_sub(DEFERRED_TIME) } else { GROUP_TIME }
 }
 
-/// The transaction of a group: a failed write does not affect the others. Short writes share a savepoint; each long
-/// write and each deferred write has its own.
+/// The transaction of a group: a failed write does not affect the others. Short writes share their fate; each long write and
+/// each deferred write has a savepoint of its own.
 struct Group<T> {
     tx: T,
     /// The writes that ran, without those that panicked.
     done: Vec<Box<dyn Work>>,
-    /// The state at the savepoint that the latest writes share, if it is open.
+    /// The state before the latest writes, if they share their fate.
     shared: Option<Shared>,
+    /// The fate of short writes.
+    fate: Fate,
+    /// Whether all writes must run again, each with its own fate.
+    must_run_again: bool,
     /// Whether there is anything to commit.
     has_changes: bool,
     /// The error because of which the whole transaction cannot be committed.
@@ -253,17 +287,37 @@ struct Group<T> {
     is_replaying: bool,
 }
 
-/// The state of a group at the savepoint of short writes.
+/// The state of a group before short writes that share their fate.
 struct Shared {
-    /// The number of writes before it.
+    /// The number of writes before.
     writes: usize,
-    /// The effects before it.
+    /// The effects before.
     extent: Extent,
+    /// Whether there is a savepoint. Without one, nothing comes before them in the transaction.
+    has_savepoint: bool,
 }
 
 impl<T: WriteTx> Group<T> {
-    fn new(tx: T, is_replaying: bool) -> Self {
-        Self { tx, done: Vec::new(), shared: None, has_changes: false, broken: None, is_replaying }
+    fn new(tx: T, is_replaying: bool, fate: Fate) -> Self {
+        let (done, shared, broken) = (Vec::new(), None, None);
+        Self { tx, done, shared, fate, must_run_again: false, has_changes: false, broken, is_replaying }
+    }
+
+    /// Returns whether the transaction can be committed, as far as is known.
+    fn can_commit(&self) -> bool {
+        self.broken.is_none() && !self.must_run_again
+    }
+
+    /// Returns whether the latest writes share a savepoint.
+    fn has_savepoint(&self) -> bool {
+        self.shared.as_ref().is_some_and(|shared| shared.has_savepoint)
+    }
+
+    /// Rolls back, so that all writes run again.
+    fn start_over(self, writes: &mut VecDeque<Box<dyn Work>>) -> Fate {
+        run_again(self.done, writes);
+        self.tx.rollback();
+        Fate::Own
     }
 
     /// Returns the number of writes that ran.
@@ -272,9 +326,13 @@ impl<T: WriteTx> Group<T> {
     }
 
     fn run_write(&mut self, work: Box<dyn Work>) {
-        if work.is_long() {
+        if work.is_long() || self.fate == Fate::Own {
             self.release_shared();
-            self.run_apart(work);
+            if self.must_run_again {
+                self.done.push(work);
+            } else {
+                self.run_apart(work);
+            }
         } else {
             self.run_shared(work);
         }
@@ -298,14 +356,18 @@ impl<T: WriteTx> Group<T> {
         }
     }
 
-    /// Runs a short write in the savepoint of the short writes before it. If it fails and has changed something, all of
-    /// them run again, each in a savepoint of its own.
+    /// Runs a short write together with the short writes before it. If it fails and has changed something, all of them run
+    /// again, each in a savepoint of its own.
     fn run_shared(&mut self, mut work: Box<dyn Work>) {
         if self.shared.is_none() {
-            if let Err(error) = self.begin_savepoint() {
+            // The first ones need none: without them nothing is left of the transaction.
+            let has_savepoint = self.has_changes || !self.done.is_empty();
+            let begun = if has_savepoint { self.begin_savepoint() } else { self.check() };
+            if let Err(error) = begun {
                 return self.refuse(work, &error);
             }
-            self.shared = Some(Shared { writes: self.done.len(), extent: self.tx.effects().extent() });
+            let (writes, extent) = (self.done.len(), self.tx.effects().extent());
+            self.shared = Some(Shared { writes, extent, has_savepoint });
         }
         if let Err(error) = self.rehearse(|tx| work.run(tx)) {
             return self.refuse(work, &error);
@@ -322,9 +384,15 @@ impl<T: WriteTx> Group<T> {
         }
     }
 
-    /// Rolls back the writes that share the savepoint, and runs each of them again in a savepoint of its own.
+    /// Rolls back the writes that share their fate, and runs each of them again in a savepoint of its own: without a savepoint
+    /// in another transaction.
     fn run_again(&mut self) {
         let Some(shared) = self.shared.take() else { return };
+        if !shared.has_savepoint {
+            self.broken = self.tx.fault();
+            self.must_run_again = self.broken.is_none();
+            return;
+        }
         self.tx.effects().truncate(shared.extent);
         let undone = self.tx.run("ROLLBACK TO work", &[]);
         self.release(undone.map(drop));
@@ -333,14 +401,15 @@ impl<T: WriteTx> Group<T> {
         }
     }
 
-    /// Releases the savepoint of the short writes, if it is open.
+    /// Ends the sharing of the short writes: what follows does not affect them.
     fn release_shared(&mut self) {
         if self.shared.is_some() {
             if self.tx.settle().is_err() {
                 return self.run_again();
             }
-            self.shared = None;
-            self.release(Ok(()));
+            if self.shared.take().is_some_and(|shared| shared.has_savepoint) {
+                self.release(Ok(()));
+            }
         }
     }
 
@@ -389,10 +458,13 @@ impl<T: WriteTx> Group<T> {
         }
     }
 
+    /// Checks that the transaction can go on.
+    fn check(&self) -> Result<(), StoreError> {
+        self.broken.clone().map_or(Ok(()), Err)
+    }
+
     fn begin_savepoint(&mut self) -> Result<(), StoreError> {
-        if let Some(error) = &self.broken {
-            return Err(error.clone());
-        }
+        self.check()?;
         self.tx.send("SAVEPOINT work", &[]).inspect_err(|error| self.broken = Some(error.clone()))
     }
 

@@ -5,15 +5,46 @@ use std::sync::Arc;
 
 use futures_util::stream::FuturesOrdered;
 use futures_util::{StreamExt as _, TryStreamExt as _};
+use lru::LruCache;
+use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, Statement};
 
 use super::super::arrays::{
     change_over_arrays, insert_absent_over_arrays, insert_over_arrays, query_over_arrays,
 };
-use super::{AHEAD, Session, is_query};
+use super::{AHEAD, STATEMENTS, Session, is_query};
 use crate::store::StoreError;
 use crate::store::gauges::count_statement;
 use crate::store::value::{Arg, Row, Value};
+
+/// The forms of statements over arrays.
+#[derive(Clone, Copy)]
+enum Form {
+    Query,
+    Insert,
+    InsertAbsent,
+    Change,
+}
+
+impl Form {
+    /// Returns the statement over arrays in place of `sql`, whose arguments have these types.
+    fn of(self, sql: &str, types: &[Type]) -> Option<String> {
+        match self {
+            Self::Query => query_over_arrays(sql, types),
+            Self::Insert => insert_over_arrays(sql, types),
+            Self::InsertAbsent => insert_absent_over_arrays(sql, types),
+            Self::Change => change_over_arrays(sql, types),
+        }
+    }
+}
+
+/// The statements over arrays in place of others, by [`Form`]; `None` where there is none.
+pub(super) type OverArrays = [LruCache<String, Option<Statement>>; 4];
+
+/// Returns no statements.
+pub(super) fn none_over_arrays() -> OverArrays {
+    std::array::from_fn(|_| LruCache::new(STATEMENTS))
+}
 
 impl Session {
     /// Runs a statement once for each list of `width` arguments, and returns the first row of each result.
@@ -23,12 +54,12 @@ impl Session {
         width: usize,
         args: &[Arg<'_>],
     ) -> Result<Vec<Option<Row>>, StoreError> {
-        let (client, statement) = (Arc::clone(&self.client), self.prepared(sql, width)?);
         if args.len() > width
-            && let Some(sql) = query_over_arrays(sql, statement.params())
+            && let Some(statement) = self.over_arrays(Form::Query, sql, width)?
         {
-            return self.row_each_at_once(&sql, width, args);
+            return self.row_each_at_once(&statement, width, args);
         }
+        let (client, statement) = (Arc::clone(&self.client), self.prepared(sql, width)?);
         let rows = self.each(width, args, |args| first_row(&client, &statement, args))?;
         if !is_query(sql) {
             self.changes += rows.len() as u64;
@@ -39,17 +70,16 @@ impl Session {
     /// Does the same as [`Session::row_each`] with a query [over arrays](query_over_arrays).
     fn row_each_at_once(
         &mut self,
-        sql: &str,
+        statement: &Statement,
         width: usize,
         args: &[Arg<'_>],
     ) -> Result<Vec<Option<Row>>, StoreError> {
         count_statement();
-        let statement = self.prepared(sql, width)?;
         let columns = columns(width, args);
         let (client, count) = (Arc::clone(&self.client), args.len() / width);
         self.receive(self.waiter.max(), async {
             let mut found: Vec<Option<Row>> = std::iter::repeat_with(|| None).take(count).collect();
-            let mut rows = pin!(client.query_raw(&statement, &columns).await?);
+            let mut rows = pin!(client.query_raw(statement, &columns).await?);
             while let Some(row) = rows.next().await {
                 let row = row?;
                 let number: i64 = row.try_get(0)?;
@@ -69,16 +99,16 @@ impl Session {
         width: usize,
         args: &[Arg<'_>],
     ) -> Result<Vec<u64>, StoreError> {
-        let (client, statement) = (Arc::clone(&self.client), self.prepared(sql, width)?);
         if args.len() > width {
-            if let Some(sql) = insert_over_arrays(sql, statement.params()) {
-                self.send_over_arrays(&sql, width, args)?;
+            if let Some(statement) = self.over_arrays(Form::Insert, sql, width)? {
+                self.send_over_arrays(statement, width, args)?;
                 return Ok(vec![1; args.len() / width]);
             }
-            if let Some(sql) = insert_absent_over_arrays(sql, statement.params()) {
-                return self.insert_absent(&sql, width, args);
+            if let Some(statement) = self.over_arrays(Form::InsertAbsent, sql, width)? {
+                return self.insert_absent(&statement, width, args);
             }
         }
+        let (client, statement) = (Arc::clone(&self.client), self.prepared(sql, width)?);
         let changed = self.each(width, args, |args| client.execute_raw(&statement, args.iter().copied()))?;
         self.changes += changed.iter().sum::<u64>();
         Ok(changed)
@@ -86,13 +116,17 @@ impl Session {
 
     /// Inserts the rows that are absent with a statement [over arrays](insert_absent_over_arrays), and returns how many rows each
     /// run inserted.
-    fn insert_absent(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<Vec<u64>, StoreError> {
+    fn insert_absent(
+        &mut self,
+        statement: &Statement,
+        width: usize,
+        args: &[Arg<'_>],
+    ) -> Result<Vec<u64>, StoreError> {
         count_statement();
-        let statement = self.prepared(sql, width)?;
         let (client, columns) = (Arc::clone(&self.client), columns(width, args));
         let mut inserted = vec![0; args.len() / width];
         let rows = self.receive(self.waiter.max(), async {
-            client.query_raw(&statement, &columns).await?.try_collect::<Vec<_>>().await
+            client.query_raw(statement, &columns).await?.try_collect::<Vec<_>>().await
         })?;
         self.changes += rows.len() as u64;
         for row in rows {
@@ -110,25 +144,41 @@ impl Session {
         width: usize,
         args: &[Arg<'_>],
     ) -> Result<(), StoreError> {
-        if args.len() > width {
-            let statement = self.prepared(sql, width)?;
-            if let Some(sql) = change_over_arrays(sql, statement.params()) {
-                return self.send_over_arrays(&sql, width, args);
-            }
+        if args.len() > width
+            && let Some(statement) = self.over_arrays(Form::Change, sql, width)?
+        {
+            return self.send_over_arrays(statement, width, args);
         }
         args.chunks(width).try_for_each(|args| self.send(sql, args))
     }
 
     /// Sends a statement over arrays without waiting for its answer.
-    fn send_over_arrays(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<(), StoreError> {
+    fn send_over_arrays(
+        &mut self,
+        statement: Statement,
+        width: usize,
+        args: &[Arg<'_>],
+    ) -> Result<(), StoreError> {
         count_statement();
-        let statement = self.prepared(sql, width)?;
         let client = Arc::clone(&self.client);
         let values: Vec<Value> = args.iter().map(Value::from).collect();
         self.send_ahead(Box::pin(async move {
             let args: Vec<Arg<'_>> = values.iter().map(Arg::from).collect();
             client.execute_raw(&statement, columns(width, &args)).await.map(drop)
         }))
+    }
+
+    /// Returns the statement over arrays in place of one that takes `width` arguments, if there is one.
+    fn over_arrays(&mut self, form: Form, sql: &str, width: usize) -> Result<Option<Statement>, StoreError> {
+        self.check()?;
+        if let Some(known) = self.over_arrays[form as usize].get(sql) {
+            return Ok(known.clone());
+        }
+        let statement = self.prepared(sql, width)?;
+        let over_arrays = form.of(sql, statement.params());
+        let over_arrays = over_arrays.map(|sql| self.prepared(&sql, width)).transpose()?;
+        self.over_arrays[form as usize].put(sql.to_owned(), over_arrays.clone());
+        Ok(over_arrays)
     }
 
     /// Sends what `run` returns for each list of arguments before it waits for the first answer.
