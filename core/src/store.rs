@@ -22,7 +22,7 @@
 //! - **Order.** A write sees the changes of every write whose result arrived before it was submitted. Nothing else is
 //!   promised: writes that wait at the same time may be committed in any order, and a deferred write after writes and
 //!   reads that follow it. A caller that reads what was deferred first waits for [`Store::flush`], as reports do.
-//! - **A write may run more than once.** Short writes share a savepoint: if one of them fails after it has changed
+//! - **A write may run more than once.** Short writes share their fate: if one of them fails after it has changed
 //!   something, all of them are rolled back, and each runs again in a savepoint of its own. So a write takes nothing out
 //!   of itself, and has no effect outside its transaction that would be wrong after another run or a failed commit: it
 //!   decides once what another run must not decide differently, and returns the rest as its result. With

@@ -17,7 +17,7 @@ use tidings_tests::{Caller, command, run};
 use crate::{Result, corpus};
 
 /// The number of members who act, of those who only read, and of posts.
-const MEMBERS: usize = 24;
+const MEMBERS: usize = 48;
 const READERS: usize = 8;
 const POSTS: usize = 6_000;
 const DATABASE: &str = "tidings";

@@ -15,13 +15,16 @@ use super::pending::Pending;
 use super::watch::Versions;
 use super::{Deferred, Isolation, StoreError, Tx};
 
+mod deferred;
 mod gather;
 mod group;
 mod refuse;
+mod transaction;
 mod work;
 
+use deferred::DeferredWrites;
 pub(crate) use gather::Gathered;
-use group::{DeferredWrites, GROUP_SIZE, commit_group};
+use group::{GROUP_SIZE, commit_group};
 use work::Work;
 
 /// Maximum number of queued writes; the store refuses more with [`StoreError::Overloaded`].

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::{Either, select};
 use tokio::task::JoinSet;
-use tokio_postgres::config::SslMode;
 use tokio_postgres::error::DbError;
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{AsyncMessage, CancelToken, Client, Config, Connection, Error, SimpleQueryMessage};
@@ -18,11 +17,15 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::error::{cause, is_end};
 use super::socket::Socket;
-use super::url::{Environment, Host, Target, Tls};
+use super::tls;
+use super::url::{Environment, Host, Target};
 use super::wait::Driving;
-use super::{password_file, tls};
 use crate::location::PostgresUrl;
 use crate::store::error::{ServerError, StoreError};
+
+mod config;
+
+use config::{config, password_of};
 
 /// The first version of PostgreSQL that is supported.
 const VERSION_MIN: u32 = 15;
@@ -341,44 +344,6 @@ impl Connector {
             ServerError::Unreachable { hosts }
         })
     }
-}
-
-/// Returns the password for a host, from the URL, the environment or the password file.
-fn password_of(target: &Target, host: &Host) -> Result<Option<String>, String> {
-    match (&target.password, &target.password_file) {
-        (None, Some(path)) => password_file::password(path, host, &target.database, &target.user),
-        (password, _) => Ok(password.clone()),
-    }
-}
-
-/// Returns the driver's parameters for a host.
-fn config(target: &Target, host: &Host, password: Option<String>) -> Config {
-    let mut config = Config::new();
-    config.host(&host.name).port(host.port).user(&target.user).dbname(&target.database);
-    if let Some(address) = host.address {
-        config.hostaddr(address);
-    }
-    if let Some(password) = password {
-        config.password(password);
-    }
-    config.ssl_mode(match target.tls {
-        // As in libpq, a socket never uses TLS.
-        _ if host.is_socket() => SslMode::Disable,
-        Tls::Off => SslMode::Disable,
-        Tls::Preferred => SslMode::Prefer,
-        Tls::Required | Tls::Authority(_) | Tls::Full(_) => SslMode::Require,
-    });
-    config.application_name(&target.application_name).channel_binding(target.channel_binding);
-    config.connect_timeout(target.connect_timeout).tcp_user_timeout(target.tcp_user_timeout);
-    config.keepalives(target.keepalives.is_some());
-    if let Some(keepalives) = target.keepalives {
-        config.keepalives_idle(keepalives.idle).keepalives_interval(keepalives.interval);
-        config.keepalives_retries(keepalives.count);
-    }
-    if let Some(options) = &target.options {
-        config.options(options);
-    }
-    config
 }
 
 /// Returns the timeline in the answer to [`TIMELINE`]: the first eight digits of the name of a file.

@@ -121,3 +121,107 @@ impl Reactor {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::{SocketAddr, TcpListener, TcpStream};
+    use std::pin::Pin;
+    use std::sync::mpsc;
+    use std::thread;
+
+    use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
+    use tokio_postgres::Config;
+
+    use super::*;
+    use crate::store::postgres::url::Host;
+    use crate::store::postgres::wait::{Driver, wait};
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// Returns a socket, its reactor, and the other side.
+    fn connected() -> (Socket, Reactor, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let SocketAddr::V4(address) = listener.local_addr().unwrap() else {
+            panic!("it has an IPv4 address")
+        };
+        let host = Host { name: address.ip().to_string(), address: None, port: address.port() };
+        let (driver, config) = (Driver::start().unwrap(), Config::new());
+        let socket = wait(&driver.handle(), LONG, Socket::open(&host, &config)).unwrap().unwrap();
+        let reactor = Reactor::new(&socket).unwrap();
+        (socket, reactor, listener.accept().unwrap().0)
+    }
+
+    /// Reads what has arrived.
+    fn read(socket: &mut Socket, context: &mut Context<'_>) -> Poll<Vec<u8>> {
+        let mut bytes = [0; 8];
+        let mut buffer = ReadBuf::new(&mut bytes);
+        Pin::new(socket).poll_read(context, &mut buffer).map(|read| {
+            read.unwrap();
+            buffer.filled().to_vec()
+        })
+    }
+
+    #[test]
+    fn bytes_and_the_end_of_the_other_side_wake_it() {
+        let (mut socket, mut reactor, mut other) = connected();
+        assert_eq!(reactor.run(Duration::ZERO, |context| read(&mut socket, context)), None);
+        other.write_all(b"some").unwrap();
+        assert_eq!(reactor.run(LONG, |context| read(&mut socket, context)).unwrap(), b"some");
+        assert_eq!(reactor.run(Duration::ZERO, |context| read(&mut socket, context)), None);
+        let (told, waits) = mpsc::channel();
+        let writing = thread::spawn(move || {
+            waits.recv().unwrap();
+            other.write_all(b"more").unwrap();
+        });
+        let received = reactor.run(LONG, |context| {
+            let received = read(&mut socket, context);
+            let _ = told.send(());
+            received
+        });
+        assert_eq!(received.unwrap(), b"more");
+        writing.join().unwrap();
+        assert_eq!(reactor.run(LONG, |context| read(&mut socket, context)).unwrap(), b"");
+    }
+
+    #[test]
+    fn a_full_socket_is_written_when_the_other_side_has_read() {
+        let (mut socket, mut reactor, other) = connected();
+        let bytes = vec![7; 1 << 16];
+        let mut write = |context: &mut Context<'_>| Pin::new(&mut socket).poll_write(context, &bytes);
+        let mut written = 0;
+        while let Some(more) = reactor.run(Duration::ZERO, &mut write) {
+            written += more.unwrap();
+        }
+        let reading = thread::spawn(move || io::copy(&mut { other }, &mut io::sink()).unwrap());
+        written += reactor.run(LONG, &mut write).unwrap().unwrap();
+        drop((socket, reactor));
+        assert_eq!(reading.join().unwrap(), written as u64);
+    }
+
+    #[test]
+    fn a_call_of_another_thread_wakes_it() {
+        let (_socket, mut reactor, _other) = connected();
+        for _ in 0..1_000 {
+            let (sender, receiver) = tokio::sync::oneshot::channel();
+            let sending = thread::spawn(move || sender.send(3).unwrap());
+            let mut receiver = Box::pin(receiver);
+            assert_eq!(reactor.run(LONG, |context| receiver.as_mut().poll(context)).unwrap(), Ok(3));
+            sending.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_look_does_not_wait() {
+        let (mut socket, mut reactor, other) = connected();
+        reactor.look(|context| assert!(read(&mut socket, context).is_pending()));
+        drop(other);
+        let mut ended = false;
+        reactor.run(LONG, |context| {
+            ended = read(&mut socket, context).is_ready();
+            if ended { Poll::Ready(()) } else { Poll::Pending }
+        });
+        reactor.look(|context| assert_eq!(read(&mut socket, context), Poll::Ready(Vec::new())));
+        assert!(ended);
+    }
+}

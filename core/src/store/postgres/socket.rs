@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 use mio::event::Source;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
 use tokio_postgres::Config;
 
 use super::url::Host;
@@ -97,12 +97,10 @@ impl Socket {
 }
 
 async fn open_tcp(host: &Host, config: &Config) -> io::Result<TcpStream> {
-    let stream = match host.address {
-        Some(address) => TcpStream::connect((address, host.port)).await?,
-        None => {
-            let addresses: Vec<_> = lookup_host((&*host.name, host.port)).await?.collect();
-            TcpStream::connect(&*addresses).await?
-        }
+    let stream = if let Some(address) = host.address {
+        TcpStream::connect((address, host.port)).await?
+    } else {
+        TcpStream::connect((&*host.name, host.port)).await?
     };
     stream.set_nodelay(true)?;
     let socket = SockRef::from(&stream);

@@ -152,6 +152,26 @@ fn a_write_whose_connection_ends_during_the_commit_is_stored_once() {
     assert_eq!(count(&database, "SELECT last FROM lane"), 1);
 }
 
+#[test]
+fn a_sent_statement_that_fails_fails_only_its_own_write() {
+    let Some(database) = database() else { return };
+    let store = create(&database);
+    // The first write blocks until all are queued, so that they share a transaction.
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let send = |n: i64| move |tx: &mut dyn Tx| tx.send("INSERT INTO number (n) VALUES ($1)", &[n.into()]);
+    let first = store.submit(Isolation::Concurrent, move |tx| {
+        let _ = wait.recv();
+        send(1)(tx)
+    });
+    let [second, duplicate, last] = [2, 1, 3].map(|n| store.submit(Isolation::Concurrent, send(n)));
+    drop(go);
+    assert!(matches!(duplicate.wait(), Err(StoreError::Duplicate)));
+    for stored in [first, second, last] {
+        stored.wait().unwrap();
+    }
+    assert_eq!(count(&database, "SELECT sum(n) FROM number"), 6);
+}
+
 /// Otherwise the writes of callers would wait behind it, and be refused later than 30 s after they were sent.
 #[test]
 fn a_deferred_write_waits_for_locks_only_briefly() {

@@ -121,7 +121,7 @@ impl Waiter {
                 advance(connection, context);
                 Poll::Pending
             }
-            ready => ready,
+            ready @ Poll::Ready(_) => ready,
         })?
     }
 

@@ -1,4 +1,4 @@
-//! Tests of writes that share a savepoint and may run again.
+//! Tests of writes that share their fate and may run again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -118,7 +118,7 @@ fn a_sent_statement_that_fails_refuses_its_own_write_alone() {
     assert!(first.wait().is_ok() && second.wait().is_ok() && last.wait().is_ok());
     assert!(matches!(duplicate.wait(), Err(StoreError::Duplicate)));
     assert_eq!(numbers(&store), [1, 2, 3]);
-    // The same for a write that shares no savepoint.
+    // The same for a write with a savepoint of its own.
     let duplicate = store.write_long(Isolation::Alone, |tx| tx.send(INSERT, &[1.into()]));
     assert!(matches!(duplicate, Err(StoreError::Duplicate)));
     store.write_long(Isolation::Alone, |tx| tx.send(INSERT, &[4.into()])).unwrap();

@@ -1,0 +1,302 @@
+//! The transaction of a group of writes.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::refuse::{refuse, refuse_deferred};
+use super::work::Work;
+use crate::store::effects::Extent;
+use crate::store::engine::WriteTx;
+use crate::store::{Deferred, StoreError, TimeSlice, Topic};
+
+/// What the failure of a short write means for the short writes before it in the transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// All of them run again.
+    Shared,
+    /// Nothing: each has a savepoint of its own.
+    Own,
+}
+
+/// Queues writes that have run before those that the transaction did not admit.
+pub(super) fn run_again(done: Vec<Box<dyn Work>>, writes: &mut VecDeque<Box<dyn Work>>) {
+    let later = std::mem::replace(writes, done.into());
+    writes.extend(later);
+}
+
+/// The transaction of a group: a failed write does not affect the others. Short writes share their fate; each long write and
+/// each deferred write has a savepoint of its own.
+pub(super) struct Group<T> {
+    tx: T,
+    /// The writes that ran, without those that panicked.
+    done: Vec<Box<dyn Work>>,
+    /// The state before the latest writes, if they share their fate.
+    shared: Option<Shared>,
+    /// The fate of short writes.
+    fate: Fate,
+    /// Whether all writes must run again, each with its own fate.
+    must_run_again: bool,
+    /// Whether there is anything to commit.
+    has_changes: bool,
+    /// The error because of which the whole transaction cannot be committed.
+    broken: Option<StoreError>,
+    /// Whether every write runs twice.
+    is_replaying: bool,
+}
+
+/// The state of a group before short writes that share their fate.
+struct Shared {
+    /// The number of writes before.
+    writes: usize,
+    /// The effects before.
+    extent: Extent,
+    /// Whether there is a savepoint. Without one, nothing comes before them in the transaction.
+    has_savepoint: bool,
+}
+
+impl<T: WriteTx> Group<T> {
+    pub(super) fn new(tx: T, is_replaying: bool, fate: Fate) -> Self {
+        let (done, shared, broken) = (Vec::new(), None, None);
+        Self { tx, done, shared, fate, must_run_again: false, has_changes: false, broken, is_replaying }
+    }
+
+    /// Returns whether more writes may join the transaction.
+    pub(super) fn takes_more(&self) -> bool {
+        self.broken.is_none() && !self.must_run_again && self.tx.takes_more()
+    }
+
+    /// Returns whether all writes must run again, each with its own fate.
+    pub(super) fn must_run_again(&self) -> bool {
+        self.must_run_again
+    }
+
+    /// Returns whether only the answer to the commit will tell that a statement of the writes has failed.
+    pub(super) fn is_unsettled(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Returns whether there is anything to commit.
+    pub(super) fn has_changes(&self) -> bool {
+        self.has_changes
+    }
+
+    /// Returns the revision of the transaction.
+    pub(super) fn revision(&self) -> i64 {
+        self.tx.revision()
+    }
+
+    /// Takes the writes that ran, without those that panicked.
+    pub(super) fn take_done(&mut self) -> Vec<Box<dyn Work>> {
+        std::mem::take(&mut self.done)
+    }
+
+    /// Rolls back, so that all writes run again.
+    pub(super) fn start_over(self, writes: &mut VecDeque<Box<dyn Work>>) -> Fate {
+        run_again(self.done, writes);
+        self.tx.rollback();
+        Fate::Own
+    }
+
+    /// Returns the number of writes that ran.
+    pub(super) fn len(&self) -> usize {
+        self.done.len()
+    }
+
+    pub(super) fn run_write(&mut self, work: Box<dyn Work>) {
+        if work.is_long() || self.fate == Fate::Own {
+            self.release_shared();
+            if self.must_run_again {
+                self.done.push(work);
+            } else {
+                self.run_apart(work);
+            }
+        } else {
+            self.run_shared(work);
+        }
+    }
+
+    /// Runs a write in a savepoint of its own.
+    fn run_apart(&mut self, mut work: Box<dyn Work>) {
+        if let Err(error) = self.begin_savepoint() {
+            self.refuse(work, &error);
+        } else if let Err(error) = self.rehearse(|tx| work.run(tx)) {
+            self.refuse(work, &error);
+        } else {
+            match self.run(|tx| (work.run(tx), ())) {
+                Some(((), Err(error))) if !error.is_temporary() => work.answer(Err(error)),
+                Some(((), settled)) => {
+                    self.broken = self.broken.take().or(settled.err());
+                    self.done.push(work);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Runs a short write together with the short writes before it. If it fails and has changed something, all of them run
+    /// again, each in a savepoint of its own.
+    fn run_shared(&mut self, mut work: Box<dyn Work>) {
+        if self.shared.is_none() {
+            // The first ones need none: without them nothing is left of the transaction.
+            let has_savepoint = self.has_changes || !self.done.is_empty();
+            let begun = if has_savepoint { self.begin_savepoint() } else { self.check() };
+            if let Err(error) = begun {
+                return self.refuse(work, &error);
+            }
+            let (writes, extent) = (self.done.len(), self.tx.effects().extent());
+            self.shared = Some(Shared { writes, extent, has_savepoint });
+        }
+        if let Err(error) = self.rehearse(|tx| work.run(tx)) {
+            return self.refuse(work, &error);
+        }
+        // Changes of the schema are not counted, but no write changes it.
+        let before = (self.tx.changes(), self.tx.effects().extent());
+        let succeeded = catch_unwind(AssertUnwindSafe(|| work.run(&mut self.tx)));
+        let has_changed = before != (self.tx.changes(), self.tx.effects().extent());
+        self.done.push(work);
+        match succeeded {
+            Ok(true) if self.tx.is_sound() => self.has_changes = true,
+            Ok(false) if !has_changed && self.tx.is_sound() => {}
+            _ => self.run_again(),
+        }
+    }
+
+    /// Rolls back the writes that share their fate, and runs each of them again in a savepoint of its own: without a savepoint
+    /// in another transaction.
+    fn run_again(&mut self) {
+        let Some(shared) = self.shared.take() else { return };
+        if !shared.has_savepoint {
+            self.broken = self.tx.fault();
+            self.must_run_again = self.broken.is_none();
+            return;
+        }
+        self.tx.effects().truncate(shared.extent);
+        let undone = self.tx.run("ROLLBACK TO work", &[]);
+        self.release(undone.map(drop));
+        for work in self.done.split_off(shared.writes) {
+            self.run_apart(work);
+        }
+    }
+
+    /// Ends the sharing of the short writes: what follows does not affect them.
+    pub(super) fn release_shared(&mut self) {
+        if self.shared.is_some() {
+            if self.tx.settle().is_err() {
+                return self.run_again();
+            }
+            if self.shared.take().is_some_and(|shared| shared.has_savepoint) {
+                self.release(Ok(()));
+            }
+        }
+    }
+
+    /// Does the same as [`Group::release_shared`] when only the commit follows: unless there is a savepoint, its answer also tells
+    /// whether a statement has failed.
+    pub(super) fn release_last(&mut self) {
+        if self.tx.is_settled() || self.shared.as_ref().is_some_and(|shared| shared.has_savepoint) {
+            self.release_shared();
+        }
+    }
+
+    /// Answers a write that cannot run in this transaction, unless it runs again in another one.
+    fn refuse(&mut self, work: Box<dyn Work>, error: &StoreError) {
+        if error.is_temporary() {
+            self.done.push(work);
+        } else {
+            refuse(work, error);
+        }
+    }
+
+    /// Runs a deferred write; returns it with its result, unless it was refused or panicked.
+    pub(super) fn run_deferred(
+        &mut self,
+        mut write: Box<dyn Deferred>,
+        time: TimeSlice,
+    ) -> Option<(Box<dyn Deferred>, Result<(), StoreError>)> {
+        let begun = self.begin_savepoint().and_then(|()| self.rehearse(|tx| write.write(tx, time)));
+        match begun {
+            Err(error) if error.is_temporary() => return Some((write, Err(error))),
+            Err(error) => {
+                refuse_deferred(write, &error);
+                return None;
+            }
+            Ok(()) => {}
+        }
+        let (result, settled) = self.run(|tx| {
+            let result = write.write(tx, time);
+            (result.is_ok(), result)
+        })?;
+        Some((write, result.and(settled)))
+    }
+
+    /// Runs a write and rolls it back if every write runs twice.
+    fn rehearse<R>(&mut self, work: impl FnOnce(&mut T) -> R) -> Result<(), StoreError> {
+        if !self.is_replaying {
+            return Ok(());
+        }
+        self.tx.rehearse(work).inspect_err(|error| self.broken = Some(error.clone()))
+    }
+
+    pub(super) fn wait_briefly(&mut self) {
+        if let Err(error) = self.tx.wait_briefly() {
+            self.broken.get_or_insert(error);
+        }
+    }
+
+    /// Checks that the transaction can go on.
+    fn check(&self) -> Result<(), StoreError> {
+        self.broken.clone().map_or(Ok(()), Err)
+    }
+
+    fn begin_savepoint(&mut self) -> Result<(), StoreError> {
+        self.check()?;
+        self.tx.send("SAVEPOINT work", &[]).inspect_err(|error| self.broken = Some(error.clone()))
+    }
+
+    /// Runs `work` in the open savepoint and releases it; rolls it back if `work` returns false, or if one of the statements
+    /// that it has [sent](Tx::send) fails, whose error is the second value. Returns `None` if `work` panicked.
+    fn run<R>(&mut self, work: impl FnOnce(&mut T) -> (bool, R)) -> Option<(R, Result<(), StoreError>)> {
+        let extent = self.tx.effects().extent();
+        let finished = catch_unwind(AssertUnwindSafe(|| work(&mut self.tx)));
+        let succeeded = finished.as_ref().is_ok_and(|(succeeded, _)| *succeeded);
+        let settled = if succeeded { self.tx.settle() } else { Ok(()) };
+        let keep = succeeded && settled.is_ok();
+        self.has_changes |= keep;
+        if !keep {
+            self.tx.effects().truncate(extent);
+        }
+        let undone = if keep { Ok(()) } else { self.tx.run("ROLLBACK TO work", &[]).map(drop) };
+        self.release(undone);
+        if finished.is_err() {
+            // The sender was dropped with the closure, which gives the caller an error.
+            tracing::error!("a write panicked and was rolled back");
+        }
+        Some((finished.ok()?.1, settled))
+    }
+
+    /// Releases the open savepoint, after its changes were rolled back if that was necessary.
+    fn release(&mut self, undone: Result<(), StoreError>) {
+        if let Err(error) = undone.and_then(|()| self.tx.send("RELEASE work", &[])) {
+            self.broken = Some(error);
+        } else {
+            self.broken = self.tx.fault();
+        }
+    }
+
+    /// Commits the successful writes, and returns the changed topics.
+    pub(super) fn end(self) -> Result<Vec<Topic>, StoreError> {
+        let Self { tx, has_changes, broken, .. } = self;
+        match broken {
+            Some(error) => {
+                tx.rollback();
+                Err(error)
+            }
+            None if has_changes => tx.commit(),
+            // Nothing to keep, so no fsync.
+            None => {
+                tx.rollback();
+                Ok(Vec::new())
+            }
+        }
+    }
+}
