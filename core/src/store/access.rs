@@ -22,6 +22,15 @@ pub(crate) trait Access {
         isolation: Isolation,
         work: impl FnMut(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError>;
+
+    /// Makes the space of deleted rows free for new ones at once, which happens some time later otherwise.
+    ///
+    /// # Errors
+    /// An error of the store.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "SQLite reuses the space at once"))]
+    fn reclaim(&self, _table: &'static str) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 impl Access for Store {
@@ -35,6 +44,10 @@ impl Access for Store {
         work: impl FnMut(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.write_long(isolation, work)
+    }
+
+    fn reclaim(&self, table: &'static str) -> Result<(), StoreError> {
+        self.engine.reclaim(table)
     }
 }
 

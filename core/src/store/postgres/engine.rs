@@ -147,6 +147,15 @@ impl Engine for PgEngine {
         Ok(())
     }
 
+    fn reclaim(&self, table: &'static str) -> Result<(), StoreError> {
+        let mut session = self.server.connect_if_reachable()?;
+        session.allow_long_statements()?;
+        // It warns if the table belongs to another user, and then the server does it later.
+        session.control("SET client_min_messages = error")?;
+        // Giving the space back to the disk would stop readers for a moment.
+        session.control(&format!("VACUUM (SKIP_LOCKED, TRUNCATE FALSE) {table}")).map(drop)
+    }
+
     fn arrange_partitions(&self, expiry: &Expiry) -> Result<Leftover, StoreError> {
         partition::arrange(&mut self.server.connect_if_reachable()?, expiry)
     }

@@ -103,13 +103,14 @@ impl<T: WriteTx> Group<T> {
     }
 
     pub(super) fn run_write(&mut self, work: Box<dyn Work>) {
-        if work.is_long() || self.fate == Fate::Own {
+        let is_apart = work.is_long() || self.fate == Fate::Own;
+        if is_apart {
             self.release_shared();
-            if self.must_run_again {
-                self.done.push(work);
-            } else {
-                self.run_apart(work);
-            }
+        }
+        if self.must_run_again {
+            self.done.push(work);
+        } else if is_apart {
+            self.run_apart(work);
         } else {
             self.run_shared(work);
         }

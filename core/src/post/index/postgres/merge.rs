@@ -24,6 +24,12 @@ const READ_AT_ONCE: i64 = 64;
 /// The number of blocks of replaced segments that one transaction deletes.
 const DELETE_AT_ONCE: i64 = 512;
 
+/// The number of deleted blocks from which on their space is made free for new ones. Each has about 8 kB.
+///
+/// An import merges faster than the server looks for deleted rows, and the table would become some six times as large as its
+/// content. Smaller merges are soon followed by a larger one.
+const RECLAIM: i64 = 512;
+
 /// Returns the segments to merge next, if any.
 fn plan(segments: &[Segment]) -> Option<Range<usize>> {
     let size = |segment: &Segment| {
@@ -142,7 +148,9 @@ impl Merge {
             // Deletes either the inputs or what this merge has written.
             Ok(()) => {
                 let all: Vec<i64> = self.inputs.iter().chain([&self.new]).map(|segment| segment.id).collect();
-                delete(database, &all)
+                delete(database, &all)?;
+                let deleted: i64 = self.inputs.iter().map(|segment| segment.blocks).sum();
+                if deleted >= RECLAIM { database.reclaim("post_segment_block") } else { Ok(()) }
             }
         }
     }
