@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
 use tidings_cluster::{Cluster, Database, is_installed};
 
 use super::connect::Connector;
@@ -238,6 +239,26 @@ fn a_limited_read_ends_in_time_and_leaves_a_usable_connection() {
     assert!(begin.elapsed() < LONG);
     let next = store.read_within(LONG, |tx| tx.one("SELECT 1", &[])?.take::<i64>(0));
     assert_eq!(next.unwrap(), 1);
+}
+
+/// A runtime lets a task wait without returning only so often; then everything seems not to be ready.
+#[test]
+fn a_task_that_has_waited_often_may_block() {
+    let Some(database) = database() else { return };
+    let (sender, done) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let (full, mut received) = tokio::sync::mpsc::unbounded_channel();
+            (0..1_000).for_each(|n| full.send(n).unwrap());
+            while received.recv().now_or_never().is_some() {}
+            let store = create(&database);
+            insert(&store, 1).unwrap();
+            store.read(|tx| tx.one("SELECT count(*) FROM number", &[])?.take::<i64>(0)).unwrap();
+        });
+        sender.send(()).unwrap();
+    });
+    done.recv_timeout(LONG).unwrap();
 }
 
 #[test]

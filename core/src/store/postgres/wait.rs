@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
+use tokio::task::coop::unconstrained;
 
 use super::super::StoreError;
 use super::reactor::Reactor;
@@ -69,7 +70,8 @@ impl Lifetime {
     /// Returns the value of `future`, or `None` if the lifetime ends before.
     pub(super) async fn limit<T>(&mut self, future: impl Future<Output = T>) -> Option<T> {
         let generation = self.generation;
-        let over = self.current.wait_for(|current| *current > generation);
+        // A task that blocks cannot return to its runtime to be allowed to wait again.
+        let over = unconstrained(self.current.wait_for(|current| *current > generation));
         match select(pin!(future), pin!(over)).await {
             Either::Left((value, _)) => Some(value),
             Either::Right(_) => None,
@@ -150,5 +152,6 @@ fn advance(connection: &mut Option<Driving>, context: &mut Context<'_>) {
 /// Unlike [`Handle::block_on`], it may run on a thread of another runtime.
 pub(super) fn wait<T>(driver: &Handle, limit: Duration, future: impl Future<Output = T>) -> Option<T> {
     let _context = driver.enter();
-    pollster::block_on(tokio::time::timeout(limit, future)).ok()
+    // As in `Lifetime::limit`.
+    pollster::block_on(unconstrained(tokio::time::timeout(limit, future))).ok()
 }

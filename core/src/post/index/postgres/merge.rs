@@ -150,7 +150,12 @@ impl Merge {
                 let all: Vec<i64> = self.inputs.iter().chain([&self.new]).map(|segment| segment.id).collect();
                 delete(database, &all)?;
                 let deleted: i64 = self.inputs.iter().map(|segment| segment.blocks).sum();
-                if deleted >= RECLAIM { database.reclaim("post_segment_block") } else { Ok(()) }
+                if deleted >= RECLAIM
+                    && let Err(error) = database.reclaim("post_segment_block")
+                {
+                    tracing::debug!(%error, "the space of replaced blocks is reused later");
+                }
+                Ok(())
             }
         }
     }
