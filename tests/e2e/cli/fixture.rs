@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::Value;
 use tempfile::TempDir;
 use tidings_tests::{Database, Output, PASSWORD, Server, command_in, remote, run, wait_until};
 
@@ -66,6 +67,13 @@ impl Fixture {
             let _ = fixture.stdout(&[&["--as", "ann"], act].concat());
         }
         let _ = fixture.stdout(&["blacklist", "add", "ben"]);
+        if remote::is_chosen() {
+            wait_until("the feeds of the server show the view and the like", || {
+                let feed = fixture.stdout(&["feed", "topic", "Rust", "--json"]);
+                let feed: Value = serde_json::from_str(&feed).unwrap();
+                feed["newsfeed"][0]["view"] == 1 && feed["newsfeed"][0]["fav_cnt"] == 1
+            });
+        }
         fixture
     }
 
