@@ -26,6 +26,7 @@ use crate::events::Hub;
 use crate::lane::Lanes;
 use crate::limit::QuotaHeaders;
 use crate::metrics::Metrics;
+use crate::per_connection::PerConnection;
 use crate::policy::Policy;
 use crate::reply::{self, Answer, Refusal, Response, Scope};
 use crate::request::Call;
@@ -101,35 +102,11 @@ impl App {
     where
         B: Body + Send + Sync + 'static,
     {
-        tower::service_fn(move |request: Request<B>| {
-            let app = Arc::clone(&self);
-            // Boxed here, because the future is large, and is moved on its way to the connection.
-            Box::pin(async move { Ok(app.serve(request).await) })
+        let app = AppRef::new(self);
+        tower::service_fn(move |request| {
+            let answer = app.clone().serve(request);
+            async move { Ok(answer.await) }
         })
-    }
-
-    async fn serve<B>(self: Arc<Self>, mut request: Request<B>) -> Response
-    where
-        B: Body + Send + Sync + 'static,
-    {
-        target::set_host(&mut request);
-        if let Some(refused) = target::refuse(&request) {
-            return refused;
-        }
-        let (head, body) = request.into_parts();
-        // A request has one set of rules from its beginning to its end.
-        let policy = self.policy.load_full();
-        if cors::is_preflight(&head) {
-            return policy.cors.preflight(head).await;
-        }
-        let upload = Upload::new(&head.headers, body);
-        if head.method == Method::OPTIONS {
-            return self.respond(&policy, head, upload).await;
-        }
-        let origin = head.headers.get(ORIGIN).filter(|_| policy.cors.names_origin()).cloned();
-        let mut response = Arc::clone(&self).respond(&policy, head, upload).await;
-        policy.cors.permit(origin.as_ref(), response.headers_mut());
-        response
     }
 
     /// Marks the server as shutting down and ends the streams of events; from then on it is not ready.
@@ -141,70 +118,6 @@ impl App {
     /// Returns whether the server is shutting down.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
-    }
-
-    async fn respond(self: Arc<Self>, policy: &Policy, head: Parts, upload: Upload) -> Response {
-        let (method, is_head) = (head.method.clone(), head.method == Method::HEAD);
-        let mut scope = Scope { names_origin: policy.cors.names_origin(), ..Scope::default() };
-        let target = head.uri.path_and_query().cloned();
-        let path = target.as_ref().map_or("", PathAndQuery::path);
-        let path = path.strip_prefix(self.config.base_path.as_str()).unwrap_or_default();
-        let observed = self.metrics.as_ref().map(|metrics| (metrics, Instant::now()));
-        let observe = |path, answer: &Answer| {
-            if let Some((metrics, began)) = observed {
-                metrics.count(path, &method, answer.as_ref().err(), began.elapsed());
-            }
-        };
-        let peer = head.extensions.get().map(|PeerAddress(peer)| *peer);
-        // Requests to unknown paths and methods also count against the limit.
-        let (allowed, quota) = self.count(policy, path, peer, &head.headers);
-        let finish = move |mut response: Response| {
-            response.headers_mut().extend(quota.into_iter().flatten());
-            if is_head {
-                reply::remove_body(&mut response);
-            }
-            response
-        };
-        let found = match self.table.find(path) {
-            Ok(found) => found,
-            Err(refusal) => {
-                let answer = allowed.and(Err(refusal));
-                observe("", &answer);
-                let result = reply::result(&answer);
-                let response = reply::respond(answer, "", scope);
-                if self.config.analytics {
-                    let address = client::of(peer, &head.headers, &self.config.trust_proxy);
-                    let caller = request::caller(&head.headers);
-                    let record = RequestRecord::new(caller, address, &head.headers);
-                    let unknown = Operation::unknown(method.as_str());
-                    record.record(&self, unknown, path, response.status(), result);
-                }
-                return finish(response);
-            }
-        };
-        let route = allowed.and_then(|()| found.route(&method));
-        let recorded = found.recorded(&method);
-        let template = found.template();
-        let mut call = Call::new(Arc::clone(&self), found.segments, head, peer, upload);
-        let recorded = recorded.filter(|_| self.config.analytics).map(|op| (RequestRecord::of(&call), op));
-        if let Ok(route) = &route {
-            (scope.public, scope.has_formats) = (route.public, route.has_formats);
-        }
-        scope.is_guest = call.is_guest();
-        if scope.kept().is_some() {
-            call.tag_response();
-        }
-        let answer = match route {
-            Ok(route) => self.answer(policy, route, call).await,
-            Err(refusal) => Err(refusal),
-        };
-        observe(template, &answer);
-        let result = reply::result(&answer);
-        let response = reply::respond(answer, template, scope);
-        if let Some((record, operation)) = recorded {
-            record.record(&self, operation, path, response.status(), result);
-        }
-        finish(response)
     }
 
     /// Counts a request against the general rate limit. Returns whether it is within the limit, and the headers that tell
@@ -239,6 +152,103 @@ impl App {
         policy.limits.check(route.counted, || call.address().into(), is_signed)?;
         let handled = AssertUnwindSafe(async { route.handle(call).await }).catch_unwind().await;
         handled.unwrap_or_else(|_| Err(Error::Internal("the handler panicked".into()).into()))
+    }
+}
+
+/// The state of all requests, as those of one connection refer to it.
+pub(crate) type AppRef = PerConnection<App>;
+
+impl AppRef {
+    /// Answers a request.
+    pub(crate) fn serve<B>(self, mut request: Request<B>) -> impl Future<Output = Response> + Send + use<B>
+    where
+        B: Body + Send + Sync + 'static,
+    {
+        // Boxed here, because the future is large, and is moved on its way to the connection.
+        Box::pin(async move {
+            target::set_host(&mut request);
+            if let Some(refused) = target::refuse(&request) {
+                return refused;
+            }
+            let (head, body) = request.into_parts();
+            // A request has one set of rules from its beginning to its end.
+            let policy = self.policy.load();
+            if cors::is_preflight(&head) {
+                return policy.cors.preflight(head).await;
+            }
+            let upload = Upload::new(&head.headers, body);
+            if head.method == Method::OPTIONS {
+                return self.respond(&policy, head, upload).await;
+            }
+            let origin = head.headers.get(ORIGIN).filter(|_| policy.cors.names_origin()).cloned();
+            let mut response = self.respond(&policy, head, upload).await;
+            policy.cors.permit(origin.as_ref(), response.headers_mut());
+            response
+        })
+    }
+
+    async fn respond(&self, policy: &Policy, head: Parts, upload: Upload) -> Response {
+        let (method, is_head) = (head.method.clone(), head.method == Method::HEAD);
+        let mut scope = Scope { names_origin: policy.cors.names_origin(), ..Scope::default() };
+        let target = head.uri.path_and_query().cloned();
+        let path = target.as_ref().map_or("", PathAndQuery::path);
+        let path = path.strip_prefix(self.config.base_path.as_str()).unwrap_or_default();
+        let observed = self.metrics.as_ref().map(|metrics| (metrics, Instant::now()));
+        let observe = |path, answer: &Answer| {
+            if let Some((metrics, began)) = observed {
+                metrics.count(path, &method, answer.as_ref().err(), began.elapsed());
+            }
+        };
+        let peer = head.extensions.get().map(|PeerAddress(peer)| *peer);
+        // Requests to unknown paths and methods also count against the limit.
+        let (allowed, quota) = self.count(policy, path, peer, &head.headers);
+        let finish = move |mut response: Response| {
+            response.headers_mut().extend(quota.into_iter().flatten());
+            if is_head {
+                reply::remove_body(&mut response);
+            }
+            response
+        };
+        let found = match self.table.find(path) {
+            Ok(found) => found,
+            Err(refusal) => {
+                let answer = allowed.and(Err(refusal));
+                observe("", &answer);
+                let result = reply::result(&answer);
+                let response = reply::respond(answer, "", scope);
+                if self.config.analytics {
+                    let address = client::of(peer, &head.headers, &self.config.trust_proxy);
+                    let caller = request::caller(&head.headers);
+                    let record = RequestRecord::new(caller, address, &head.headers);
+                    let unknown = Operation::unknown(method.as_str());
+                    record.record(self, unknown, path, response.status(), result);
+                }
+                return finish(response);
+            }
+        };
+        let route = allowed.and_then(|()| found.route(&method));
+        let recorded = found.recorded(&method);
+        let template = found.template();
+        let mut call = Call::new(self.clone(), found.segments, head, peer, upload);
+        let recorded = recorded.filter(|_| self.config.analytics).map(|op| (RequestRecord::of(&call), op));
+        if let Ok(route) = &route {
+            (scope.public, scope.has_formats) = (route.public, route.has_formats);
+        }
+        scope.is_guest = call.is_guest();
+        if scope.kept().is_some() {
+            call.tag_response();
+        }
+        let answer = match route {
+            Ok(route) => self.answer(policy, route, call).await,
+            Err(refusal) => Err(refusal),
+        };
+        observe(template, &answer);
+        let result = reply::result(&answer);
+        let response = reply::respond(answer, template, scope);
+        if let Some((record, operation)) = recorded {
+            record.record(self, operation, path, response.status(), result);
+        }
+        finish(response)
     }
 }
 

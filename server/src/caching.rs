@@ -3,7 +3,6 @@
 //! Only the responses of public operations to guests have an entity tag and may be stored. The response to a member is
 //! never stored and has no tag.
 
-use bytes::Bytes;
 use http::header::IF_NONE_MATCH;
 use http::{HeaderMap, HeaderValue};
 
@@ -35,8 +34,15 @@ impl Content {
 /// The part of a request that depends on the version of the response that the client already has.
 #[derive(Debug, Default)]
 pub(crate) struct Condition {
-    /// The lines of `If-None-Match`; `None` if the response has no tag.
-    known: Option<Vec<HeaderValue>>,
+    /// The tags that the client has; `None` if the response has no tag.
+    known: Option<Known>,
+}
+
+/// The lines of `If-None-Match`, of which there is mostly one.
+#[derive(Debug)]
+struct Known {
+    first: Option<HeaderValue>,
+    others: Vec<HeaderValue>,
 }
 
 /// The result of [`Condition::check`].
@@ -50,17 +56,22 @@ pub(crate) enum Checked {
 impl Condition {
     /// Reads the condition of a request whose response has a tag.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
-        Self { known: Some(headers.get_all(IF_NONE_MATCH).iter().cloned().collect()) }
+        let mut lines = headers.get_all(IF_NONE_MATCH).iter().cloned();
+        Self { known: Some(Known { first: lines.next(), others: lines.collect() }) }
     }
 
     /// Compares the tag of the content with those that the client has. `tag` is not called if the response has no tag.
-    pub(crate) fn check(&self, tag: impl FnOnce() -> Bytes) -> Checked {
-        let Some(known) = &self.known else { return Checked::Changed(None) };
-        let tag = HeaderValue::from_maybe_shared(tag()).expect("a tag is ASCII");
-        if known.iter().any(|line| has_tag(line.as_bytes(), tag.as_bytes())) {
-            Checked::Unchanged(Reply::not_modified(tag))
-        } else {
-            Checked::Changed(Some(tag))
+    ///
+    /// The tag is copied: references to that of a shared answer would make processors wait for each other.
+    pub(crate) fn check<T: AsRef<[u8]>>(&self, tag: impl FnOnce() -> T) -> Checked {
+        let Some(Known { first, others }) = &self.known else { return Checked::Changed(None) };
+        let tag = tag();
+        let tag = tag.as_ref();
+        let value = || HeaderValue::from_bytes(tag).expect("a tag is ASCII");
+        match first.iter().chain(others).find(|line| has_tag(line.as_bytes(), tag)) {
+            Some(line) if line == tag => Checked::Unchanged(Reply::not_modified(line.clone())),
+            Some(_) => Checked::Unchanged(Reply::not_modified(value())),
+            None => Checked::Changed(Some(value())),
         }
     }
 }

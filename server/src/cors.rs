@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{
-    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ALLOW, ETAG,
-    HeaderName, LINK, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, VARY,
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request};
@@ -17,32 +16,22 @@ use tower::{Layer as _, ServiceExt as _};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer, Vary};
 
 use crate::config::Origin;
-use crate::limit::{RATE_LIMIT, RATE_LIMIT_POLICY};
-use crate::reply::{self, ORIGIN_ONLY, Response};
+use crate::reply::{ORIGIN_ONLY, Response};
 use crate::security;
 
 /// The time for which a browser may cache the response to a preflight: one day, longer than any browser does.
 const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The headers of responses that scripts may read besides those that they may always read.
-const EXPOSED: [HeaderName; 9] = [
-    ALLOW,
-    ETAG,
-    LINK,
-    RETRY_AFTER,
-    WWW_AUTHENTICATE,
-    HeaderName::from_static("deprecation"),
-    reply::RESULT,
-    RATE_LIMIT,
-    RATE_LIMIT_POLICY,
-];
+/// The headers of responses that scripts may read besides those that they may always read: the value of
+/// `Access-Control-Expose-Headers`. It is static, so that responses share no count of references.
+const EXPOSED: HeaderValue = HeaderValue::from_static(
+    "allow,etag,link,retry-after,www-authenticate,deprecation,tidings-result,ratelimit,ratelimit-policy",
+);
 
 /// The rules for pages of other origins.
 pub(crate) struct Cors {
     /// The origins that may read responses; all if it is empty.
     origins: Vec<HeaderValue>,
-    /// The value of `Access-Control-Expose-Headers`.
-    exposed: HeaderValue,
     preflights: CorsLayer,
 }
 
@@ -61,9 +50,7 @@ impl Cors {
             } else {
                 AllowOrigin::list(origins.iter().cloned())
             });
-        let exposed = EXPOSED.map(|name| name.as_str().to_owned()).join(",");
-        let exposed = HeaderValue::try_from(exposed).expect("names of headers are ASCII");
-        Self { origins, exposed, preflights }
+        Self { origins, preflights }
     }
 
     /// Returns whether responses repeat the origin of their request, because only certain origins may read them.
@@ -74,7 +61,7 @@ impl Cors {
     /// Adds the headers that permit pages of this origin to read a response. Every response has them, also if the request
     /// names no origin: shared caches give it to other clients.
     pub(crate) fn permit(&self, origin: Option<&HeaderValue>, headers: &mut HeaderMap) {
-        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, self.exposed.clone());
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
         if !self.names_origin() {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         } else if let Some(origin) = origin.filter(|origin| self.origins.contains(origin)) {
@@ -101,4 +88,23 @@ impl Cors {
 /// Returns whether an `OPTIONS` request is a preflight.
 pub(crate) fn is_preflight(head: &Parts) -> bool {
     head.method == Method::OPTIONS && head.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::header::{ALLOW, ETAG, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
+
+    use super::*;
+    use crate::limit::{RATE_LIMIT, RATE_LIMIT_POLICY};
+    use crate::reply::RESULT;
+
+    #[test]
+    fn scripts_may_read_the_headers_that_answers_explain_themselves_with() {
+        let exposed = EXPOSED;
+        let exposed: Vec<_> = exposed.to_str().unwrap().split(',').collect();
+        for name in [ALLOW, ETAG, LINK, RETRY_AFTER, WWW_AUTHENTICATE, RESULT, RATE_LIMIT, RATE_LIMIT_POLICY]
+        {
+            assert!(exposed.contains(&name.as_str()), "{name}");
+        }
+    }
 }

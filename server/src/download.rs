@@ -19,7 +19,7 @@ use tidings_core::{Error, Result, Tidings};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::app::App;
+use crate::app::{App, AppRef};
 use crate::reply::{Answer, Reply};
 use crate::request::Call;
 
@@ -77,7 +77,7 @@ pub(crate) fn permit(app: &App) -> Result<OwnedSemaphorePermit> {
 
 /// A download that is running.
 pub(crate) struct Download<P> {
-    app: Arc<App>,
+    app: AppRef,
     client: Client,
     pieces: Arc<Mutex<P>>,
     until: Instant,
@@ -96,7 +96,7 @@ impl<P: Pieces> Download<P> {
     ) -> Result<(Self, Vec<u8>)> {
         let (client, until) = (call.address().into(), Instant::now() + TIME);
         let pieces = Arc::new(Mutex::new(pieces));
-        let download = Self { app: Arc::clone(call.app()), client, pieces, until, _permit: permit };
+        let download = Self { app: call.app().clone(), client, pieces, until, _permit: permit };
         let first = download.read().await?.unwrap_or_default();
         Ok((download, first))
     }

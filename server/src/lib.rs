@@ -43,6 +43,7 @@
 //! | `policy`, `reload` | the settings that a running server can change |
 //! | `service` | the same API as a tower service, without connections |
 //! | `connections`, `connection`, `files` | limit the number of connections, and choose those that close for others |
+//! | `per_connection` | references of a connection to what all share, counted apart from those of other connections |
 //! | `unsent`, `stream` | limit the memory of responses that clients do not read, and the time that it is held |
 //! | `timeouts` | closes connections that are idle or take too long over a request |
 //! | `cors` | allows web pages of other origins to read responses |
@@ -98,6 +99,7 @@ mod metrics;
 mod newsfeed;
 mod notice;
 mod otp;
+mod per_connection;
 mod policy;
 mod post;
 mod profile;

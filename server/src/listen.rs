@@ -21,13 +21,13 @@ use tidings_core::{Error, Tidings};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{interval, sleep, timeout};
-use tower::Service;
 
-use crate::app::App;
+use crate::app::{App, AppRef};
 use crate::config::Config;
 use crate::connection::{Connection, RequestBody};
 use crate::connections::{ConnectionPermit, Connections, Refused};
 use crate::limit;
+use crate::per_connection::PerConnection;
 use crate::reload::Handle;
 use crate::reply::{self, Response, Scope};
 use crate::service::PeerAddress;
@@ -130,7 +130,6 @@ async fn serve_app(
     let mut acceptor = Acceptor { listener: listen_on(listener)?, connections, waiting: None };
     let tidings = app.tidings.clone();
     app.lanes.store.run(move || tidings.start_background()).await.map_err(io::Error::other)?;
-    let service = Arc::clone(&app).service();
     // Dropping these tasks at the end aborts them.
     let mut background = JoinSet::new();
     let graceful = GracefulShutdown::new();
@@ -156,7 +155,7 @@ async fn serve_app(
         };
         let connection = Arc::clone(&permit.connection);
         let task =
-            tasks.spawn(serve_connection(Arc::clone(&app), service.clone(), socket, peer, permit, &graceful));
+            tasks.spawn(serve_connection(AppRef::new(Arc::clone(&app)), socket, peer, permit, &graceful));
         connection.set_task(task);
     }
     app.stop();
@@ -168,21 +167,13 @@ async fn serve_app(
 }
 
 /// Serves one connection.
-fn serve_connection<S>(
-    app: Arc<App>,
-    service: S,
+fn serve_connection(
+    app: AppRef,
     socket: TcpStream,
     peer: IpAddr,
     permit: ConnectionPermit,
     graceful: &GracefulShutdown,
-) -> impl Future<Output = ()> + Send + use<S>
-where
-    S: Service<Request<RequestBody<Incoming>>, Response = Response, Error = Infallible, Future: Send>
-        + Clone
-        + Send
-        + 'static,
-    S::Future: 'static,
-{
+) -> impl Future<Output = ()> + Send + use<> {
     let config = &app.config;
     let header = if permit.is_scarce {
         SCARCE_HEADER_TIMEOUT.min(config.header_timeout)
@@ -190,8 +181,9 @@ where
         config.header_timeout
     };
     let timeouts = Timeouts { header, idle: config.idle_timeout };
-    let (connections, connection) = (Arc::clone(permit.connections()), Arc::clone(&permit.connection));
-    let hyper = hyper(StreamExecutor::new(&connection, &connections, config.idle_timeout));
+    let (connections, connection) = (permit.connections(), Arc::clone(&permit.connection));
+    let hyper = hyper(StreamExecutor::new(&connection, connections, config.idle_timeout));
+    let connections = PerConnection::new(Arc::clone(connections));
     let socket = TimeoutStream::new(socket, Arc::clone(&connection), timeouts);
     let io = TokioIo::new(Socket::new(socket, app.tls.get(), &connection));
     let answer = hyper::service::service_fn(move |mut request: Request<Incoming>| {
@@ -199,13 +191,13 @@ where
         note_member(&app, &connection, &request);
         request.extensions_mut().insert(PeerAddress(peer));
         let request = request.map(|body| RequestBody::new(body, &connection));
-        let answered = (connection.unsent() < CONNECTION_UNSENT).then(|| service.clone().call(request));
-        let connections = Arc::clone(&connections);
+        let answered = (connection.unsent() < CONNECTION_UNSENT).then(|| app.clone().serve(request));
+        let connections = connections.clone();
         async move {
             let stream = stream::current();
             let (mut response, charge) = match answered {
                 Some(answered) => {
-                    let Ok(response) = answered.await;
+                    let response = answered.await;
                     match usize::try_from(response.body().size_hint().lower()) {
                         Ok(bytes) if bytes < CHARGED_FROM => (response, None),
                         Ok(bytes) => match connections.charge(running.connection(), bytes, stream.clone()) {

@@ -1,7 +1,6 @@
 //! The request that a handler receives.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
 use http::request::Parts;
@@ -12,7 +11,7 @@ use tidings_core::analysis::Guest;
 use tidings_core::error::{Code, Problem};
 use tidings_core::{Error, Result, Tidings};
 
-use crate::app::App;
+use crate::app::{App, AppRef};
 use crate::caching::Condition;
 use crate::client;
 use crate::fields;
@@ -28,7 +27,7 @@ const READ_AT_ONCE: usize = 16 * 1024;
 
 /// A request to an operation, with the methods that its handler uses.
 pub(crate) struct Call {
-    app: Arc<App>,
+    app: AppRef,
     caller: Caller,
     /// The parameters of the path in order, percent-decoded.
     segments: Vec<Vec<u8>>,
@@ -40,7 +39,7 @@ pub(crate) struct Call {
 
 impl Call {
     pub(crate) fn new(
-        app: Arc<App>,
+        app: AppRef,
         segments: Vec<Vec<u8>>,
         head: Parts,
         peer: Option<IpAddr>,
@@ -56,7 +55,7 @@ impl Call {
     }
 
     /// Returns the state that all requests share.
-    pub(crate) fn app(&self) -> &Arc<App> {
+    pub(crate) fn app(&self) -> &AppRef {
         &self.app
     }
 

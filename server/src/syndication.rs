@@ -278,7 +278,7 @@ async fn shared(
     if let Some(document) = source.as_ref().and_then(|source| documents.get(&address, source)) {
         return call.document(document, content_type).await;
     }
-    let app = Arc::clone(call.app());
+    let app = call.app().clone();
     let work = move |tidings: &_, _: &_| {
         let document = make(tidings, &outline)?;
         if let Some(source) = source {

@@ -3,7 +3,6 @@
 //! The numbers are in memory, so that looking for a change costs the database nothing. Only before a change is sent, a
 //! transaction checks that the caller still has the right.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,7 +12,7 @@ use tidings_core::{Error, Result, status};
 use tokio::time::Instant;
 
 use super::frame;
-use crate::app::App;
+use crate::app::AppRef;
 use crate::request::Call;
 
 /// The interval of the looks for changes.
@@ -21,7 +20,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Follows the changes for one listener.
 pub(super) struct Watch {
-    app: Arc<App>,
+    app: AppRef,
     caller: Caller,
     client: Client,
     /// The numbers that were sent last.
@@ -43,7 +42,7 @@ impl Watch {
     /// # Errors
     /// `bad token`, `Not admin`; `overloaded`.
     pub(super) async fn begin(call: &Call) -> Result<Self> {
-        let (app, caller) = (Arc::clone(call.app()), call.caller().clone());
+        let (app, caller) = (call.app().clone(), call.caller().clone());
         let (client, look_at) = (call.address().into(), Instant::now());
         let watch = Self { app, caller, client, sent: None, look_at };
         watch.check().await?;

@@ -37,7 +37,7 @@ impl Call {
     /// Returns a shared response. A large response without a cached compressed form is compressed in a lane; if that
     /// lane is full, the response is sent uncompressed.
     async fn shared(&self, cached: Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
-        match self.condition.check(|| cached.tag().clone()) {
+        match self.condition.check(|| cached.tag()) {
             Checked::Unchanged(reply) => Ok(reply),
             Checked::Changed(tag) => Ok(self.coded(cached, media_type, level).await?.tagged(tag)),
         }
@@ -79,10 +79,10 @@ impl Call {
         media_type: HeaderValue,
         work: impl FnOnce(&Tidings, &Caller) -> Result<Arc<Encoded>> + Send + 'static,
     ) -> Answer {
-        let (app, condition) = (Arc::clone(&self.app), std::mem::take(&mut self.condition));
+        let (app, condition) = (self.app.clone(), std::mem::take(&mut self.condition));
         let answer = move |tidings: &_, caller: &_, accepted| {
             let cached = work(tidings, caller)?;
-            Ok(match condition.check(|| cached.tag().clone()) {
+            Ok(match condition.check(|| cached.tag()) {
                 Checked::Unchanged(reply) => reply,
                 Checked::Changed(tag) => {
                     app.compressor.offer(&cached, accepted, Level::Answer);
@@ -118,7 +118,7 @@ impl Call {
         self,
         work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
     ) -> Answer {
-        let app = Arc::clone(&self.app);
+        let app = self.app.clone();
         let read = move |tidings: &Tidings, caller: &Caller| app.lanes.pace.measure(|| work(tidings, caller));
         if !self.app.lanes.pace.is_quick() || !self.tidings().can_read_now() {
             return self.answer_in(|lanes| &lanes.read, read).await;
