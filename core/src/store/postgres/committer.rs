@@ -67,10 +67,7 @@ impl PgCommitter {
 
     /// Returns the connection, which has a lane.
     fn connected(&mut self) -> Result<Session, StoreError> {
-        let kept = self.session.take().and_then(|mut session| {
-            session.look();
-            session.lost().is_none().then_some(session)
-        });
+        let kept = self.session.take().and_then(|mut session| session.is_usable().then_some(session));
         let is_kept = kept.is_some();
         let mut session = kept.map_or_else(|| self.connect(), Ok)?;
         if !is_kept {

@@ -55,7 +55,7 @@ impl PgEngine {
     fn lease(&self) -> Result<Lease<'_, Session>, StoreError> {
         loop {
             let mut lease = self.pool.lease(|| true, || self.server.connect_if_reachable())?;
-            if lease.connection().lost().is_none() {
+            if lease.connection().is_usable() {
                 return Ok(lease);
             }
             lease.close();
@@ -66,21 +66,10 @@ impl PgEngine {
 impl Engine for PgEngine {
     fn read(&self, limit: Option<Duration>, work: &mut dyn FnMut(&mut dyn Tx)) -> Result<(), StoreError> {
         let _long = limit.map(|_| self.pool.begin_long());
-        let mut attempts = 0;
-        let mut lease = loop {
-            let mut lease = self.lease()?;
-            attempts += 1;
-            // A connection that was lost while it was idle shows it only now.
-            match ReadTx::begin(lease.connection(), limit) {
-                Ok(mut tx) => {
-                    work(&mut tx);
-                    tx.end();
-                    break lease;
-                }
-                Err(error) if error.is_temporary() && attempts <= READERS => lease.close(),
-                Err(error) => return Err(error),
-            }
-        };
+        let mut lease = self.lease()?;
+        let mut tx = ReadTx::begin(lease.connection(), limit);
+        work(&mut tx);
+        tx.end();
         if lease.connection().lost().is_some() {
             lease.close();
         }

@@ -109,7 +109,7 @@ impl Inspected for InspectedServer {
         if let Some(error) = session.lost() {
             return Err(error);
         }
-        let mut tx = ReadTx::begin(&mut session, None)?;
+        let mut tx = ReadTx::begin(&mut session, None);
         work(&mut tx);
         tx.end();
         Ok(())

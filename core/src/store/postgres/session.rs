@@ -112,9 +112,10 @@ impl Session {
         self.client.cancel_token()
     }
 
-    /// Notices whether the server has ended the connection while it was idle.
-    pub(super) fn look(&mut self) {
+    /// Returns whether the connection can be used: the server may have ended it while it was idle.
+    pub(super) fn is_usable(&mut self) -> bool {
         self.waiter.look();
+        self.lost().is_none()
     }
 
     /// Returns why the connection can no longer be used.

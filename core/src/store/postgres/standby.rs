@@ -208,10 +208,7 @@ impl Standby {
     fn read(&self, server: &Server, limit: Option<Duration>, work: &mut dyn FnMut(&mut dyn Tx)) -> bool {
         let _long = limit.map(|_| self.pool.begin_long());
         let Ok(mut lease) = self.lease(server) else { return false };
-        let Ok(mut tx) = ReadTx::begin_on_standby(lease.connection(), limit) else {
-            lease.close();
-            return false;
-        };
+        let mut tx = ReadTx::begin_on_standby(lease.connection(), limit);
         work(&mut tx);
         // A statement is also cancelled when it would hold back the replay for too long.
         let is_sound = tx.is_sound();
@@ -226,7 +223,7 @@ impl Standby {
     fn lease(&self, server: &Server) -> Result<Lease<'_, Session>, StoreError> {
         loop {
             let mut lease = self.pool.lease(|| true, || server.connect_to(self.host, &self.generation))?;
-            if lease.connection().lost().is_none() {
+            if lease.connection().is_usable() {
                 return Ok(lease);
             }
             lease.close();

@@ -13,10 +13,10 @@ use super::session::Session;
 /// A transaction that reads one snapshot.
 pub(super) struct ReadTx<'c> {
     session: &'c mut Session,
-    /// The statement that began it.
-    begin: String,
-    /// Whether it has a snapshot, which the first statement takes.
-    has_snapshot: bool,
+    /// The statement that begins it, until it is sent: together with the first other statement, which takes the snapshot.
+    begin: Option<String>,
+    /// Whether its server may not know of transactions that run.
+    is_on_standby: bool,
     /// The horizon of the snapshot, once read.
     horizon: Option<i64>,
     /// The end of a limited read.
@@ -25,24 +25,20 @@ pub(super) struct ReadTx<'c> {
 
 impl<'c> ReadTx<'c> {
     /// Begins a transaction whose statements end after `limit`.
-    pub(super) fn begin(session: &'c mut Session, limit: Option<Duration>) -> Result<Self, StoreError> {
+    pub(super) fn begin(session: &'c mut Session, limit: Option<Duration>) -> Self {
         const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
         let begin = limit.map_or_else(
             || BEGIN.to_owned(),
             |limit| format!("{BEGIN}; SET LOCAL statement_timeout = {}", limit.as_millis().max(1)),
         );
-        session.control(&begin)?;
         let until = limit.map(|limit| Instant::now() + limit);
-        Ok(Self { session, begin, has_snapshot: false, horizon: None, until })
+        Self { session, begin: Some(begin), is_on_standby: false, horizon: None, until }
     }
 
     /// Begins a transaction on a standby, which does not know the databases of the transactions that run on the primary: its
     /// horizon is always that of a transaction with a snapshot.
-    pub(super) fn begin_on_standby(
-        session: &'c mut Session,
-        limit: Option<Duration>,
-    ) -> Result<Self, StoreError> {
-        Ok(Self { has_snapshot: true, ..Self::begin(session, limit)? })
+    pub(super) fn begin_on_standby(session: &'c mut Session, limit: Option<Duration>) -> Self {
+        Self { is_on_standby: true, ..Self::begin(session, limit) }
     }
 
     /// Returns whether no statement has failed, except that the time of the read is over.
@@ -52,13 +48,18 @@ impl<'c> ReadTx<'c> {
 
     /// Ends the transaction.
     pub(super) fn end(self) {
-        self.session.roll_back();
+        if self.begin.is_none() {
+            self.session.roll_back();
+        }
     }
 
-    /// Prepares the next statement: checks that the time of a limited read is not over.
+    /// Prepares the next statement: checks that the time of a limited read is not over, and begins the transaction before the
+    /// first one.
     fn use_snapshot(&mut self) -> Result<(), StoreError> {
-        self.has_snapshot = true;
-        if self.is_late() { Err(StoreError::Overloaded) } else { Ok(()) }
+        if self.is_late() {
+            return Err(StoreError::Overloaded);
+        }
+        self.begin.take().map_or(Ok(()), |begin| self.session.send(&begin, &[]))
     }
 
     /// Returns whether the time of a limited read is over.
@@ -117,15 +118,9 @@ impl Tx for ReadTx<'_> {
         if let Some(horizon) = self.horizon {
             return Ok(horizon);
         }
-        let running = if self.has_snapshot {
-            None
-        } else {
-            // The list must be older than the snapshot.
-            self.session.send("ROLLBACK", &[])?;
-            let running = Running::list(self.session)?;
-            self.session.send(&self.begin, &[])?;
-            running
-        };
+        // The list must be older than the snapshot.
+        let lists = self.begin.is_some() && !self.is_on_standby;
+        let running = if lists { Running::list(self.session)? } else { None };
         self.use_snapshot()?;
         let horizon = horizon(self.session, running.as_ref()).map_err(|error| self.meaning_of(error))?;
         Ok(*self.horizon.insert(horizon))
