@@ -120,7 +120,9 @@ fn list(session: &Session, filter: &Filter) -> Result<ExitCode, Failure> {
         for record in &found.audit {
             table.row(row(record));
         }
-        page.table(&table, "Nothing was done yet.");
+        let is_filtered = [&query.action, &query.actor, &query.subject].iter().any(|part| part.is_some());
+        let is_whole = !is_filtered && query.before.is_none();
+        page.table(&table, if is_whole { "Nothing was done yet." } else { "No record matches." });
         if let Some(next) = found.next {
             page.note(&format!("There are more: --before {next}, or --ndjson prints them all"));
         }

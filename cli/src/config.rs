@@ -70,7 +70,13 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
         let mut table = Table::new(columns);
         for Setting { name, value, source } in &answer.settings {
             let style = if *source == Source::Default { Style::Faint } else { Style::Plain };
-            table.styled_row(style, [(*name).to_owned(), shown(value), source.name().to_owned()]);
+            let unset =
+                || ENTRIES.iter().find(|entry| entry.about.name == *name).map(|entry| entry.about.unset);
+            let value = match value {
+                Json::Null => unset().filter(|words| !words.is_empty()).unwrap_or("none").to_owned(),
+                value => shown(value),
+            };
+            table.styled_row(style, [(*name).to_owned(), value, source.name().to_owned()]);
         }
         page.table(&table, "There are no settings.");
     })

@@ -41,7 +41,7 @@ pub(crate) fn run(session: &Session, args: &Demo) -> Result<ExitCode, Failure> {
     let made = demo::make(tidings, caller, size, &mut |done| watch.told(done));
     let made = made.map_err(|error| match error {
         Error::BadRequest(why) => {
-            Failure::refused(&error.into(), format!("{}; name a new file, as --db demo.db", why.message()))
+            Failure::refused(&error.into(), format!("{}; name a new database with --db", why.message()))
         }
         error => error.into(),
     })?;

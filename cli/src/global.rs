@@ -18,8 +18,14 @@ pub(crate) struct Global {
         value_name = "PATH|URL", hide_env_values = true
     )]
     pub(crate) db: Option<Location>,
-    /// The address of a server, such as <https://tidings.example.org>, instead of a database: see tidings login
-    #[arg(long, global = true, env = "TIDINGS_SERVER", value_name = "URL", hide_env_values = true)]
+    #[arg(
+        long,
+        help = "The address of a server, such as https://tidings.example.org, instead of a database: see tidings login",
+        global = true,
+        env = "TIDINGS_SERVER",
+        value_name = "URL",
+        hide_env_values = true
+    )]
     pub(crate) server: Option<Address>,
     /// The sign-in on a server, instead of a database: see tidings profile list
     #[arg(long, global = true, env = "TIDINGS_PROFILE", value_name = "NAME", hide_env_values = true)]
@@ -36,8 +42,13 @@ pub(crate) struct Global {
     /// Act as this member, with only the member's rights
     #[arg(long = "as", global = true, value_name = "ID")]
     pub(crate) acting: Option<String>,
-    /// When to use colours; auto uses them on a terminal unless `NO_COLOR` is set
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(
+        long,
+        help = "When to use colours; auto uses them on a terminal unless NO_COLOR is set",
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto"
+    )]
     pub(crate) color: Color,
 }
 

@@ -21,8 +21,13 @@ const GROUPS: [(&str, &[&str]); 8] = [
 /// The width of the help, unless the terminal is narrower.
 const WIDTH: usize = 100;
 
+/// The width of a terminal below which the description of an option is not beside it but below it.
+const NARROW: u16 = 60;
+
 /// Gives the program its help: the long one if the arguments ask for it, otherwise the short one.
 pub(crate) fn with_groups(command: Command) -> Command {
+    let is_narrow = terminal_size::terminal_size().is_some_and(|(width, _)| width.0 < NARROW);
+    let command = command.next_line_help(is_narrow);
     let mut options = raw_args::options();
     let is_long = options.any(|argument| argument == "--help" || argument == "help");
     let template = if is_long { long(&command) } else { short(&command) };

@@ -3,7 +3,7 @@
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use clap::error::ContextValue;
+use clap::error::{ContextKind, ContextValue};
 use tidings_core::answer;
 use tidings_core::location::masked;
 use tidings_tui::escape;
@@ -13,6 +13,9 @@ use crate::global;
 use crate::output::{self, Style};
 use crate::raw_args;
 use crate::settings::wrong_variable;
+
+/// The similarity above which a name is suggested in place of an unknown one.
+const SIMILAR: f64 = 0.5;
 
 /// Prints the help or the error of a command line. Returns the exit status.
 pub(crate) fn report(mut refused: clap::Error) -> ExitCode {
@@ -33,10 +36,30 @@ pub(crate) fn report(mut refused: clap::Error) -> ExitCode {
         output::note(&format!("{name} {}", escape::block(&message)));
         return ExitCode::from(status);
     }
+    only_near(&mut refused);
     on_lines(&mut refused);
     let text = refused.render().to_string();
     output::note(&with_name(&escape::block(&masked(text.trim_end())), colour));
     ExitCode::from(status)
+}
+
+/// Removes the suggestion of an option that has little in common with what was typed.
+fn only_near(refused: &mut clap::Error) {
+    let text = |kind| match refused.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let pair = text(ContextKind::InvalidArg).zip(text(ContextKind::SuggestedArg));
+    if pair.is_some_and(|(typed, known)| similarity(typed, known).is_none()) {
+        refused.remove(ContextKind::SuggestedArg);
+        // The usage has the suggestion in it.
+        refused.remove(ContextKind::Usage);
+    }
+}
+
+/// Returns the similarity of two names, up to 1; `None` if one is hardly a typing error of the other.
+pub(crate) fn similarity(typed: &str, known: &str) -> Option<f64> {
+    Some(strsim::normalized_damerau_levenshtein(typed, known)).filter(|similarity| *similarity > SIMILAR)
 }
 
 /// Escapes typed text, so that it cannot look like lines of the message.

@@ -64,7 +64,13 @@ impl List {
                     table.styled_row(style, row);
                 }
             }
-            page.table(&table, "There are no notices.");
+            let none = match (&self.topic, self.all) {
+                (None, true) => "There are no notices.",
+                (None, false) => "No notice is visible: --all also lists the others.",
+                (Some(_), true) => "No notice has this topic.",
+                (Some(_), false) => "No notice with this topic is visible: --all also lists the others.",
+            };
+            page.table(&table, none);
         })
     }
 }

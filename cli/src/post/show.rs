@@ -53,7 +53,8 @@ pub(super) fn list(session: &Session, options: &ListOptions) -> Result<ExitCode,
             let (id, title, url) = (post.id.clone(), post.title.clone(), post.url.clone());
             table.row([id, title, number(post.view), number(post.fav_cnt), local(post.date), url]);
         }
-        page.table(&table, "There are no posts.");
+        let none = if topic.is_some() { "No post has this topic." } else { "There are no posts." };
+        page.table(&table, none);
         if let Some(next) = &posts.next {
             page.note(&format!("There are more: --next {next}"));
         }

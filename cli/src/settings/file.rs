@@ -9,11 +9,10 @@ use tidings_core::location::masked;
 
 use super::{ENTRIES, Entry, Given, Source, screens};
 use crate::failure::Failure;
+use crate::misuse::similarity;
 
 /// The path of the default TOML file.
 const FILE: &str = "tidings.toml";
-/// Minimum similarity of an unknown key to a suggested one, 0 to 1. Clap uses the same value for flags.
-const SIMILAR: f64 = 0.7;
 
 /// Returns the TOML file in force: the named one, or the default one if it exists.
 pub(crate) fn found(named: Option<&Path>) -> Option<PathBuf> {
@@ -120,8 +119,7 @@ fn value(form: Form, json: &Json) -> Result<Value, String> {
 
 /// Returns the known key that the user probably meant.
 fn nearest(key: &str, known: impl Iterator<Item = &'static Entry>) -> Option<&'static str> {
-    let known = known.map(|entry| (strsim::jaro(key, entry.about.name), entry.about.name));
-    let similar = known.filter(|(similarity, _)| *similarity > SIMILAR);
+    let similar = known.filter_map(|entry| Some((similarity(key, entry.about.name)?, entry.about.name)));
     similar.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, name)| name)
 }
 

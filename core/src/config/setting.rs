@@ -374,7 +374,7 @@ impl FieldType for SocketAddr {
     }
 
     fn from_value(value: &Value) -> Result<Self, String> {
-        parse(value)
+        parse(value).map_err(|_| "must be an IP address and a port, such as 127.0.0.1:8080".to_owned())
     }
 }
 

@@ -23,12 +23,13 @@ pub(crate) trait Access {
         work: impl FnMut(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError>;
 
-    /// Makes the space of deleted rows free for new ones at once, which happens some time later otherwise.
+    /// Makes the space of deleted rows free for new ones at once, which happens some time later otherwise. Ends early when
+    /// `is_stopped` returns true.
     ///
     /// # Errors
     /// An error of the store.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "SQLite reuses the space at once"))]
-    fn reclaim(&self, _table: &'static str) -> Result<(), StoreError> {
+    fn reclaim(&self, _table: &'static str, _is_stopped: &dyn Fn() -> bool) -> Result<(), StoreError> {
         Ok(())
     }
 }
@@ -46,8 +47,8 @@ impl Access for Store {
         self.write_long(isolation, work)
     }
 
-    fn reclaim(&self, table: &'static str) -> Result<(), StoreError> {
-        self.engine.reclaim(table)
+    fn reclaim(&self, table: &'static str, is_stopped: &dyn Fn() -> bool) -> Result<(), StoreError> {
+        self.engine.reclaim(table, is_stopped)
     }
 }
 

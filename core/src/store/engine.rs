@@ -72,7 +72,7 @@ pub(super) trait Engine: Send + Sync {
     fn copy_wal(&self) -> Result<(), StoreError>;
 
     /// Implements [`Access::reclaim`](super::Access::reclaim).
-    fn reclaim(&self, _table: &'static str) -> Result<(), StoreError> {
+    fn reclaim(&self, _table: &'static str, _is_stopped: &dyn Fn() -> bool) -> Result<(), StoreError> {
         Ok(())
     }
 
@@ -147,6 +147,12 @@ pub(super) trait WriteTx: Tx {
     /// When the connection is lost.
     fn wait_briefly(&mut self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    /// Returns the error because of which a statement has failed since the last rollback, if it may succeed in a later
+    /// transaction.
+    fn conflict(&self) -> Option<StoreError> {
+        None
     }
 
     /// Returns whether the next statement can succeed without a rollback to a savepoint, as far as it is known without waiting.

@@ -30,7 +30,7 @@ fn the_tour_runs_with_a_static_binary_that_sees_no_other_file() {
         fs::write(tidings, &chroot).unwrap();
         fs::set_permissions(tidings, fs::Permissions::from_mode(0o755)).unwrap();
     });
-    assert!(root.path().join("demo.db").exists(), "the database is in the root of the program");
+    assert!(root.path().join("tour.db").exists(), "the database is in the root of the program");
 }
 
 /// Runs the tour. `install` makes the program at its path.

@@ -149,7 +149,6 @@ impl PgCommitter {
             }
             // The server has rolled back the transaction, and says so.
             Err(error) if session.lost().is_none() => {
-                session.roll_back();
                 self.reuse(session);
                 return Err(error);
             }

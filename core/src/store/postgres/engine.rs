@@ -1,7 +1,9 @@
 //! The store's engine over a database on a PostgreSQL server.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
+use std::thread;
 use std::time::Duration;
 
 use super::super::engine::Engine;
@@ -13,11 +15,12 @@ use super::committer::{self, PgCommitter};
 use super::connect::Connector;
 use super::migrate::migrate;
 use super::partition;
-use super::server::Server;
+use super::server::{LOOK_EVERY, Server};
 use super::session::Session;
 use super::standby::Standbys;
 use super::tx::ReadTx;
 use super::watch::ServerWatch;
+use crate::cancel::CancelFlag;
 use crate::location::PostgresUrl;
 
 /// Maximum number of concurrent reads; further reads wait for a connection. Half of them may be long.
@@ -67,7 +70,8 @@ impl Engine for PgEngine {
     fn read(&self, limit: Option<Duration>, work: &mut dyn FnMut(&mut dyn Tx)) -> Result<(), StoreError> {
         let _long = limit.map(|_| self.pool.begin_long());
         let mut lease = self.lease()?;
-        let mut tx = ReadTx::begin(lease.connection(), limit);
+        let connect = || self.server.connect_if_reachable();
+        let mut tx = ReadTx::begin(lease.connection(), limit).or_connect(&connect);
         work(&mut tx);
         tx.end();
         if lease.connection().lost().is_some() {
@@ -136,13 +140,25 @@ impl Engine for PgEngine {
         Ok(())
     }
 
-    fn reclaim(&self, table: &'static str) -> Result<(), StoreError> {
+    fn reclaim(&self, table: &'static str, is_stopped: &dyn Fn() -> bool) -> Result<(), StoreError> {
         let mut session = self.server.connect_if_reachable()?;
         session.allow_long_statements()?;
         // It warns if the table belongs to another user, and then the server does it later.
         session.control("SET client_min_messages = error")?;
         // Giving the space back to the disk would stop readers for a moment.
-        session.control(&format!("VACUUM (SKIP_LOCKED, TRUNCATE FALSE) {table}")).map(drop)
+        let stop = CancelFlag::default();
+        let _interrupts = self.server.interrupts(&session, &stop);
+        thread::scope(|scope| {
+            let vacuum = format!("VACUUM (SKIP_LOCKED, TRUNCATE FALSE) {table}");
+            let reclaimed = scope.spawn(move || session.control(&vacuum).map(drop));
+            while !reclaimed.is_finished() {
+                if is_stopped() {
+                    stop.set();
+                }
+                thread::sleep(LOOK_EVERY);
+            }
+            reclaimed.join().unwrap_or_else(|panic| resume_unwind(panic))
+        })
     }
 
     fn arrange_partitions(&self, expiry: &Expiry) -> Result<Leftover, StoreError> {

@@ -74,7 +74,7 @@ impl Reactor {
         // `None` is a time that never comes.
         let until = Instant::now().checked_add(limit);
         loop {
-            self.calls.called.store(false, Ordering::SeqCst);
+            self.calls.called.swap(false, Ordering::SeqCst);
             if let Poll::Ready(value) = poll(&mut context) {
                 return Some(value);
             }

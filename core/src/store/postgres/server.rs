@@ -24,7 +24,7 @@ const SETUP_MAX: Duration = Duration::from_secs(5);
 /// The number of times that two connections are compared to recognise a pooler.
 const POOLER_PROBES: usize = 3;
 /// The time between two looks for a requested stop.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// What each connection sets first. It limits the time for which a server that was suspended, or whose network failed,
 /// keeps the locks of its transaction, and the time that a transaction waits for them. Compiling a statement that takes

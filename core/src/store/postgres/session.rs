@@ -52,8 +52,8 @@ pub(super) struct Session {
     warned: Arc<AtomicBool>,
     /// Why the connection can no longer be used.
     lost: Option<StoreError>,
-    /// Whether a statement has failed since the last rollback, so that the server refuses further ones.
-    is_aborted: bool,
+    /// The error of the statement that has failed since the last rollback: the server refuses further ones.
+    failed: Option<StoreError>,
     /// The number of rows that statements have changed, and of statements that have failed.
     changes: u64,
     // Declared last: it sends the end of the connection after the client was dropped.
@@ -70,19 +70,8 @@ impl Session {
         let Connected { client, driving, socket, host, .. } = connected;
         let waiter = Waiter::new(driving, &socket, lifetime)?;
         let (client, unanswered, statements) = (client.into(), Vec::new(), LruCache::new(STATEMENTS));
-        let (over_arrays, lost, is_aborted, changes) = (none_over_arrays(), None, false, 0);
-        Ok(Self {
-            client,
-            host,
-            unanswered,
-            statements,
-            over_arrays,
-            warned,
-            lost,
-            is_aborted,
-            changes,
-            waiter,
-        })
+        let (over_arrays, lost, failed, changes) = (none_over_arrays(), None, None, 0);
+        Ok(Self { client, host, unanswered, statements, over_arrays, warned, lost, failed, changes, waiter })
     }
 
     /// Limits the time that the answer to a statement, or a row of its result, takes to arrive. Then the connection counts
@@ -97,7 +86,7 @@ impl Session {
         self.control("SET statement_timeout = 0")?;
         // Otherwise a statement runs on when this process has ended. Some systems do not support it.
         if self.control("SET client_connection_check_interval = '2s'").is_err() {
-            self.is_aborted = false;
+            self.failed = None;
         }
         Ok(())
     }
@@ -122,7 +111,7 @@ impl Session {
     pub(super) fn lost(&self) -> Option<StoreError> {
         match &self.lost {
             None if self.client.is_closed() => Some(StoreError::Disconnected(CLOSED.into())),
-            None if self.waiter.is_abandoned() => Some(StoreError::Disconnected(SILENT.into())),
+            None if self.waiter.is_abandoned() => Some(StoreError::Disconnected(ABANDONED.into())),
             lost => lost.clone(),
         }
     }
@@ -139,7 +128,12 @@ impl Session {
 
     /// Returns whether the next statement of a transaction can succeed, as far as the answers tell that have been read.
     pub(super) fn is_sound(&self) -> bool {
-        !self.is_aborted && self.lost().is_none()
+        self.failed.is_none() && self.lost().is_none()
+    }
+
+    /// Returns the error of the statement that has failed since the last rollback, if it may succeed in a later transaction.
+    pub(super) fn conflict(&self) -> Option<StoreError> {
+        self.failed.clone().filter(StoreError::is_temporary)
     }
 
     /// Returns a number that grows when a statement changes something or fails, and may grow with any other.
@@ -172,7 +166,7 @@ impl Session {
         }
         let messages = self.receive(limit, client.simple_query(sql))?;
         if is_rollback {
-            self.is_aborted = false;
+            self.failed = None;
         }
         let rows = messages.into_iter().filter_map(|message| match message {
             SimpleQueryMessage::CommandComplete(rows) => Some(rows),
@@ -184,24 +178,29 @@ impl Session {
     /// Commits. Returns false if the server has warned that the changes may be on the primary only.
     ///
     /// Any warning counts: a commit has no other, and its text depends on the language of the server.
+    ///
+    /// # Errors
+    /// The transaction has ended without changes, unless the connection is lost.
     pub(super) fn commit(&mut self) -> Result<bool, StoreError> {
         self.commit_within(COMMIT_MAX)
     }
 
     /// Does the same as [`Session::commit`] with another time limit.
     pub(super) fn commit_within(&mut self, limit: Duration) -> Result<bool, StoreError> {
-        if self.is_aborted {
+        if self.failed.is_some() {
             // The server would answer a COMMIT with a rollback, which is no error.
+            self.roll_back();
             return Err(StoreError::other("a statement of the transaction has failed"));
         }
         self.warned.store(false, Ordering::Release);
-        self.control_within(limit, "COMMIT")?;
-        Ok(!self.warned.load(Ordering::Acquire))
+        let committed = self.control_within(limit, "COMMIT");
+        self.failed = None;
+        committed.map(|_| !self.warned.load(Ordering::Acquire))
     }
 
     /// Sends a rollback without waiting for its answer: later statements of this connection come after it.
     pub(super) fn roll_back(&mut self) {
-        self.is_aborted = false;
+        self.failed = None;
         self.unanswered.clear();
         // The first poll hands the statement to the connection, which does not wait.
         let _ = self.client.batch_execute("ROLLBACK").now_or_never();
@@ -349,15 +348,16 @@ impl Session {
             Some(Ok(value)) => return Ok(value),
             Some(Err(error)) => error,
             None => {
-                let error = StoreError::Disconnected(SILENT.into());
+                let cause = if self.waiter.is_abandoned() { ABANDONED } else { SILENT };
+                let error = StoreError::Disconnected(cause.into());
                 self.lost = Some(error.clone());
                 self.changes += 1;
                 return Err(error);
             }
         };
         self.changes += 1;
-        self.is_aborted = true;
         let error = StoreError::from(error);
+        self.failed = Some(error.clone());
         if matches!(error, StoreError::Disconnected(_)) {
             self.lost = Some(error.clone());
         }
@@ -369,6 +369,8 @@ impl Session {
 const CLOSED: &str = "the server has closed it";
 /// The text of the error of a server that does not answer.
 const SILENT: &str = "the server does not answer";
+/// The text of the error of a connection to a server that counts as lost.
+const ABANDONED: &str = "the server counts as lost";
 
 /// Returns whether a statement only reads.
 fn is_query(sql: &str) -> bool {

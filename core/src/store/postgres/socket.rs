@@ -16,6 +16,9 @@ use tokio_postgres::Config;
 
 use super::url::Host;
 
+/// Maximum number of bytes that are read at once: the buffer of a large message is much larger, and is filled with zeros first.
+const READ_MAX: usize = 64 * 1024;
+
 /// A socket, shared by its connection and by what waits for it.
 #[derive(Clone)]
 pub(super) struct Socket(Arc<Mutex<Stream>>);
@@ -160,9 +163,10 @@ impl AsyncRead for Socket {
                 if !readable.load(Ordering::Relaxed) && !ended.load(Ordering::Relaxed) {
                     return Poll::Pending;
                 }
-                let free = buffer.initialize_unfilled();
+                let free = buffer.initialize_unfilled_to(buffer.remaining().min(READ_MAX));
                 let read = ready!(operate(readable, || stream.read(free)))?;
-                if read < free.len() {
+                // Other systems report a change only after an operation that would have waited.
+                if cfg!(unix) && read < free.len() {
                     // There was no more, and a change tells when there is.
                     readable.store(false, Ordering::Relaxed);
                 }

@@ -10,6 +10,7 @@ use tidings_cluster::{Cluster, Database, is_installed};
 use super::connect::Connector;
 use super::lane::Lane;
 use super::server::Server;
+use super::tx::ReadTx;
 use super::watch::ServerWatch;
 use crate::location::Location;
 use crate::store::watch::{Versions, Watch as _};
@@ -188,6 +189,50 @@ fn lost_connections_are_replaced() {
 }
 
 #[test]
+fn a_read_whose_connection_is_lost_before_its_first_answer_connects_again() {
+    let Some(database) = database() else { return };
+    create(&database);
+    let server = connector(&database);
+    let connect = || server.connect();
+    let mut session = server.connect().unwrap();
+    let mut tx = ReadTx::begin(&mut session, None).or_connect(&connect);
+    end_connections(&database);
+    let mut count = || tx.one("SELECT count(*) FROM number", &[])?.take::<i64>(0);
+    assert_eq!(count().unwrap(), 0);
+    end_connections(&database);
+    assert!(matches!(count(), Err(StoreError::Disconnected(_))), "another connection has another snapshot");
+}
+
+#[test]
+fn a_write_that_finds_a_lock_taken_runs_again() {
+    let Some(database) = database() else { return };
+    let (store, server) = (create(&database), connector(&database));
+    insert(&store, 1).unwrap();
+    for is_long in [false, true] {
+        let mut other = server.connect().unwrap();
+        other.control("BEGIN; SELECT FROM number FOR UPDATE").unwrap();
+        let (sender, runs) = std::sync::mpsc::channel();
+        let lock = move |tx: &mut dyn Tx| {
+            let locked = tx.rows("SELECT n FROM number FOR UPDATE NOWAIT", &[]).map(|rows| rows.len());
+            let _ = sender.send(());
+            locked
+        };
+        thread::scope(|scope| {
+            let written = scope.spawn(|| {
+                if is_long {
+                    store.write_long(Isolation::Locking, lock)
+                } else {
+                    store.write(Isolation::Locking, lock)
+                }
+            });
+            (0..3).for_each(|_| runs.recv_timeout(LONG).unwrap());
+            other.roll_back();
+            assert_eq!(written.join().unwrap().unwrap(), 1);
+        });
+    }
+}
+
+#[test]
 fn a_watching_connection_that_ends_is_no_sign_of_the_primary() {
     let Some(database) = database() else { return };
     drop(create(&database));
@@ -270,7 +315,7 @@ fn reclaimed_space_is_used_again() {
         .map(|_| {
             database.query("INSERT INTO number SELECT generate_series(1, 5000)", &[]);
             database.query("DELETE FROM number", &[]);
-            store.reclaim("number").unwrap();
+            store.reclaim("number", &|| false).unwrap();
             size()
         })
         .collect();

@@ -15,6 +15,8 @@ pub(super) struct ReadTx<'c> {
     session: &'c mut Session,
     /// The statement that begins it, until it is sent: together with the first other statement, which takes the snapshot.
     begin: Option<String>,
+    /// Connects again if the connection turns out to be lost before there is an answer.
+    connect: Option<&'c dyn Fn() -> Result<Session, StoreError>>,
     /// Whether its server may not know of transactions that run.
     is_on_standby: bool,
     /// The horizon of the snapshot, once read.
@@ -32,7 +34,12 @@ impl<'c> ReadTx<'c> {
             |limit| format!("{BEGIN}; SET LOCAL statement_timeout = {}", limit.as_millis().max(1)),
         );
         let until = limit.map(|limit| Instant::now() + limit);
-        Self { session, begin: Some(begin), is_on_standby: false, horizon: None, until }
+        Self { session, begin: Some(begin), connect: None, is_on_standby: false, horizon: None, until }
+    }
+
+    /// Makes the first statement run on a new connection if this one turns out to be lost, as one may be that was idle.
+    pub(super) fn or_connect(self, connect: &'c dyn Fn() -> Result<Session, StoreError>) -> Self {
+        Self { connect: Some(connect), ..self }
     }
 
     /// Begins a transaction on a standby, which does not know the databases of the transactions that run on the primary: its
@@ -48,18 +55,33 @@ impl<'c> ReadTx<'c> {
 
     /// Ends the transaction.
     pub(super) fn end(self) {
-        if self.begin.is_none() {
+        if self.begin.is_none() || !self.session.is_sound() {
             self.session.roll_back();
         }
     }
 
-    /// Prepares the next statement: checks that the time of a limited read is not over, and begins the transaction before the
-    /// first one.
-    fn use_snapshot(&mut self) -> Result<(), StoreError> {
+    /// Runs a statement, and the one that begins the transaction before the first, unless the time of a limited read is over.
+    fn statement<T>(
+        &mut self,
+        mut run: impl FnMut(&mut Session) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         if self.is_late() {
             return Err(StoreError::Overloaded);
         }
-        self.begin.take().map_or(Ok(()), |begin| self.session.send(&begin, &[]))
+        let result = match self.begin.take() {
+            None => run(self.session),
+            Some(begin) => {
+                let mut first = |session: &mut Session| session.send(&begin, &[]).and_then(|()| run(session));
+                match (first(self.session), self.connect) {
+                    (Err(StoreError::Disconnected(_)), Some(connect)) => {
+                        *self.session = connect()?;
+                        first(self.session)
+                    }
+                    (result, _) => result,
+                }
+            }
+        };
+        result.map_err(|error| self.meaning_of(error))
     }
 
     /// Returns whether the time of a limited read is over.
@@ -87,13 +109,20 @@ impl Tx for ReadTx<'_> {
         args: &[Arg<'_>],
         each: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        self.use_snapshot()?;
-        self.session.for_each(sql, args, each).map_err(|error| self.meaning_of(error))
+        let mut has_rows = false;
+        self.statement(|session| {
+            if has_rows {
+                return Err(StoreError::Disconnected("the connection was lost between two rows".into()));
+            }
+            session.for_each(sql, args, &mut |row| {
+                has_rows = true;
+                each(row)
+            })
+        })
     }
 
     fn run(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError> {
-        self.use_snapshot()?;
-        self.session.run(sql, args).map_err(|error| self.meaning_of(error))
+        self.statement(|session| session.run(sql, args))
     }
 
     fn row_for_each(
@@ -102,8 +131,7 @@ impl Tx for ReadTx<'_> {
         width: usize,
         args: &[Arg<'_>],
     ) -> Result<Vec<Option<Row>>, StoreError> {
-        self.use_snapshot()?;
-        self.session.row_each(sql, width, args).map_err(|error| self.meaning_of(error))
+        self.statement(|session| session.row_each(sql, width, args))
     }
 
     fn dialect(&self) -> Dialect {
@@ -120,9 +148,12 @@ impl Tx for ReadTx<'_> {
         }
         // The list must be older than the snapshot.
         let lists = self.begin.is_some() && !self.is_on_standby;
-        let running = if lists { Running::list(self.session)? } else { None };
-        self.use_snapshot()?;
-        let horizon = horizon(self.session, running.as_ref()).map_err(|error| self.meaning_of(error))?;
+        let running = match lists.then(|| Running::list(self.session)) {
+            // The next statement finds it too, and connects again.
+            None | Some(Err(StoreError::Disconnected(_))) => None,
+            Some(running) => running?,
+        };
+        let horizon = self.statement(|session| horizon(session, running.as_ref()))?;
         Ok(*self.horizon.insert(horizon))
     }
 
@@ -255,6 +286,10 @@ impl WriteTx for PgWriteTx<'_> {
 
     fn wait_briefly(&mut self) -> Result<(), StoreError> {
         self.session.send(&limit_of_locks(BRIEF_WAIT), &[])
+    }
+
+    fn conflict(&self) -> Option<StoreError> {
+        self.session.conflict()
     }
 
     fn is_sound(&self) -> bool {

@@ -91,7 +91,7 @@ pub(super) struct Waiter {
 impl Waiter {
     /// Takes a connection with its socket out of its runtime.
     pub(super) fn new(connection: Driving, socket: &Socket, lifetime: Lifetime) -> Result<Self, StoreError> {
-        let reactor = Reactor::new(socket).map_err(StoreError::other)?;
+        let reactor = Reactor::new(socket).map_err(|error| StoreError::Disconnected(error.to_string()))?;
         Ok(Self { connection: Some(connection), reactor, max: ANSWER_MAX, lifetime })
     }
 
@@ -142,8 +142,11 @@ impl Drop for Waiter {
 
 /// Moves the bytes of a connection that have arrived or are to be sent.
 fn advance(connection: &mut Option<Driving>, context: &mut Context<'_>) {
-    if connection.as_mut().is_some_and(|driving| driving.as_mut().poll(context).is_ready()) {
-        *connection = None;
+    // It is put back only after the poll, so that one that panics is not polled again.
+    if let Some(mut driving) = connection.take()
+        && driving.as_mut().poll(context).is_pending()
+    {
+        *connection = Some(driving);
     }
 }
 

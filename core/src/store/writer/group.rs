@@ -25,8 +25,8 @@ const DEFERRED_TIME: Duration = Duration::from_millis(5);
 /// must not run in the same transaction run in several.
 ///
 /// Afterwards `deferred` contains the deferred writes that are not due or have more data.
-pub(super) fn commit_group(
-    committer: &mut impl Committer,
+pub(super) fn commit_group<C: Committer>(
+    committer: &mut C,
     versions: &Versions,
     first: Option<Box<dyn Work>>,
     inbox: &Inbox,
@@ -41,7 +41,7 @@ pub(super) fn commit_group(
             Err(error) => {
                 committer.ended(Err(&error));
                 if let Err(error) = committer.retry(error) {
-                    refuse_all(committer, &error, writes, inbox, deferred);
+                    refuse_all::<C>(&error, writes, inbox, deferred);
                     return;
                 }
             }
@@ -170,7 +170,6 @@ fn try_group<C: Committer>(
 
 /// Answers writes that cannot be committed: `writes`, the deferred writes and, if the engine says so, the queue.
 fn refuse_all<C: Committer>(
-    _: &C,
     error: &StoreError,
     writes: VecDeque<Box<dyn Work>>,
     inbox: &Inbox,

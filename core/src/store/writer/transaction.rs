@@ -255,12 +255,13 @@ impl<T: WriteTx> Group<T> {
     }
 
     /// Runs `work` in the open savepoint and releases it; rolls it back if `work` returns false, or if one of the statements
-    /// that it has [sent](Tx::send) fails, whose error is the second value. Returns `None` if `work` panicked.
+    /// that it has [sent](Tx::send) fails. The second value is the error of that statement, or the temporary one because of
+    /// which `work` returned false. Returns `None` if `work` panicked.
     fn run<R>(&mut self, work: impl FnOnce(&mut T) -> (bool, R)) -> Option<(R, Result<(), StoreError>)> {
         let extent = self.tx.effects().extent();
         let finished = catch_unwind(AssertUnwindSafe(|| work(&mut self.tx)));
         let succeeded = finished.as_ref().is_ok_and(|(succeeded, _)| *succeeded);
-        let settled = if succeeded { self.tx.settle() } else { Ok(()) };
+        let settled = if succeeded { self.settle() } else { self.tx.conflict().map_or(Ok(()), Err) };
         let keep = succeeded && settled.is_ok();
         self.has_changes |= keep;
         if !keep {
@@ -273,6 +274,15 @@ impl<T: WriteTx> Group<T> {
             tracing::error!("a write panicked and was rolled back");
         }
         Some((finished.ok()?.1, settled))
+    }
+
+    /// Waits for the statements that were sent, and checks that none has failed, also if the write did not care.
+    fn settle(&mut self) -> Result<(), StoreError> {
+        self.tx.settle()?;
+        if self.tx.is_sound() {
+            return Ok(());
+        }
+        Err(self.tx.conflict().unwrap_or_else(|| StoreError::other("a statement of the write has failed")))
     }
 
     /// Releases the open savepoint, after its changes were rolled back if that was necessary.

@@ -151,7 +151,7 @@ impl Merge {
                 delete(database, &all)?;
                 let deleted: i64 = self.inputs.iter().map(|segment| segment.blocks).sum();
                 if deleted >= RECLAIM
-                    && let Err(error) = database.reclaim("post_segment_block")
+                    && let Err(error) = database.reclaim("post_segment_block", is_stopped)
                 {
                     tracing::debug!(%error, "the space of replaced blocks is reused later");
                 }
