@@ -269,8 +269,12 @@ impl<'t> Reader<'t> {
             let guests = &self.index.recommended_feed;
             return self.page(page, &kinds, Some(&guests.order), Some(&guests.first)).map(Some);
         };
-        shared.orders.insert(&personal.order, self.tidings.clock().monotonic());
-        self.page(page, &kinds, Some(&personal.order), Some(&personal.first)).map(Some)
+        let answer = self.page(page, &kinds, Some(&personal.order), Some(&personal.first))?;
+        // A page that continues an earlier order leaves that one in its place.
+        if answer.next().and_then(Next::read).is_some_and(|next| next.order == personal.order.id) {
+            shared.orders.insert(&personal.order, self.tidings.clock().monotonic());
+        }
+        Ok(Some(answer))
     }
 }
 

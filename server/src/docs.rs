@@ -20,10 +20,12 @@ use crate::{
     members, newsfeed, notice, otp, post, profile, report, search, sessions, webhook, weights, words,
 };
 
+mod bodies;
 mod caching;
 mod examples;
 mod facts;
 mod failures;
+mod headers;
 mod limits;
 mod page;
 mod schema;
@@ -54,7 +56,9 @@ const NESTED: &str = "pin_feed_weights";
         description = "Accounts, analytics, notices, feedback, posts, search and newsfeeds.\n\n\
             Every answer of an operation has a `result`: `success`, or what went wrong. A failure that an operation \
             names has status 200; every other one has the status that says so. Bodies are JSON or forms with the \
-            same fields: in a form a list is a repeated key or one text with commas.",
+            same fields: in a form a list is a repeated key or one text with commas. Every response to a request whose \
+            head could be read has the header `Tidings-Result`, which repeats `result`; with a general rate limit also \
+            `RateLimit` and `RateLimit-Policy`.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
     paths(
@@ -211,11 +215,13 @@ impl Modify for Common {
         for item in document.paths.paths.values_mut() {
             for operation in [&mut item.get, &mut item.post].into_iter().flatten() {
                 complete(operation);
+                headers::write(operation);
                 facts::write_parameters(operation);
             }
         }
         facts::write_components(components);
         failures::narrow_successes(components);
+        bodies::write(document);
     }
 }
 
@@ -223,7 +229,9 @@ impl Modify for Common {
 /// call the operation.
 fn complete(operation: &mut Operation) {
     let mut responses = vec![
+        ("400", "BadRequest"),
         ("405", "MethodNotAllowed"),
+        ("414", failures::URI_TOO_LONG),
         ("429", "TooManyRequests"),
         ("431", failures::HEAD_TOO_LARGE),
         ("500", failures::internal(operation)),
@@ -238,20 +246,24 @@ fn complete(operation: &mut Operation) {
         responses.push(("413", if is_import { "ImportTooLarge" } else { "BodyTooLarge" }));
         responses.push(("415", "UnsupportedMediaType"));
     }
-    if operation.request_body.is_some() || operation.parameters.is_some() {
-        responses.push(("400", "BadRequest"));
-    }
-    if operation.parameters.is_some() {
-        responses.push(("414", failures::URI_TOO_LONG));
-    }
     if let Some(RefOr::T(done)) = operation.responses.responses.get_mut("200") {
         done.description = "The answer of the operation.".into();
     }
-    let callers = match (&operation.security, operation.responses.responses.contains_key("403")) {
-        (None, _) => "Anyone may call it.",
-        (Some(either), _) if either.len() > 1 => "Anyone may call it; a token that fails is as none.",
-        (Some(_), true) => "For administrators.",
-        (Some(_), false) => "For members.",
+    let has_refusal = operation.responses.responses.contains_key("403");
+    let callers = match (operation.operation_id.as_deref(), &operation.security, has_refusal) {
+        // Their refusal has status 200.
+        (
+            Some("admin_remove_user" | "check_admin" | "insert_notice" | "update_notice" | "remove_notice"),
+            ..,
+        ) => "For administrators.",
+        (Some("get_log_user" | "get_log_user_date"), ..) => {
+            "For administrators, and for members about themselves."
+        }
+        (Some("find_ids"), ..) => "Anyone may call it for posts and notices.",
+        (_, None, _) => "Anyone may call it.",
+        (_, Some(either), _) if either.len() > 1 => "Anyone may call it; a token that fails is as none.",
+        (_, Some(_), true) => "For administrators.",
+        (_, Some(_), false) => "For members.",
     };
     let description = operation.description.get_or_insert_default();
     let separator = if description.is_empty() { "" } else { "\n\n" };

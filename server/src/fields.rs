@@ -12,6 +12,7 @@ use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use tidings_core::Error;
+use tidings_core::error::{Code, Problem};
 
 use crate::reply::Refusal;
 
@@ -49,7 +50,13 @@ pub(crate) fn read<T: DeserializeOwned>(
 /// # Errors
 /// `bad request` when a parameter has the wrong type.
 pub(crate) fn query<T: DeserializeOwned>(query: &str) -> Result<T, Error> {
-    form(query.as_bytes())
+    T::deserialize(Form(query.as_bytes())).map_err(|fault| match fault {
+        Fault::Malformed => {
+            let why = "a parameter of the address is not UTF-8";
+            Error::BadRequest(Problem::new(Code::MalformedRequest, why))
+        }
+        fault => fault.into(),
+    })
 }
 
 /// Returns a content type without its parameters.
@@ -79,9 +86,9 @@ impl<'de> Deserializer<'de> for Form<'_> {
         let mut fields: Vec<Texts<'_>> = names.iter().map(|_| Texts::default()).collect();
         for pair in self.0.split(|b| *b == b'&').filter(|pair| !pair.is_empty()) {
             let equals = pair.iter().position(|b| *b == b'=').unwrap_or(pair.len());
-            let (key, value) = (text(&pair[..equals])?, text(pair.get(equals + 1..).unwrap_or_default())?);
+            let key = text(&pair[..equals])?;
             if let Some(index) = names.iter().position(|name| **name == *key) {
-                fields[index].0.push(value);
+                fields[index].0.push(text(pair.get(equals + 1..).unwrap_or_default())?);
             }
         }
         let given = names.iter().copied().zip(fields).filter(|(_, texts)| !texts.0.is_empty());

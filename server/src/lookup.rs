@@ -19,7 +19,7 @@ pub(crate) fn routes() -> Vec<Route> {
     get,
     path = "/find_ids/{kind}/{prefix}",
     tag = "search",
-    security(("token" = [])),
+    security((), ("token" = [])),
     params(
         ("kind" = String, Path, description = "`post`, `notice` or `feedback`"),
         ("prefix" = String, Path, description = "The beginning of the id, 4 to 24 hex digits"),

@@ -18,7 +18,7 @@ use crate::lane::{Lane, Lanes};
 use crate::reply::{Answer, JSON, Reply};
 use crate::request::Call;
 use crate::route::Route;
-use crate::syndication::{self, Format, FormatFields, Outline};
+use crate::syndication::{self, Format, FormatFields, JsonFeed, Outline};
 
 /// The date of deprecation of version 1 of the topic feed: 2026-11-20, the first release, which already had version
 /// 2.
@@ -117,7 +117,7 @@ pub(crate) async fn get_recommendation_newsfeed(call: Call) -> Answer {
         (status = 200, content(
             (docs::Success<Newsfeed> = "application/json"),
             (String = "application/atom+xml"),
-            (Object = "application/feed+json"),
+            (JsonFeed<'_> = "application/feed+json"),
         )),
     ),
 )]
@@ -153,7 +153,7 @@ pub(crate) async fn get_popularity_newsfeed(call: Call) -> Answer {
         (status = 200, content(
             (docs::Success<Newsfeed> = "application/json"),
             (String = "application/atom+xml"),
-            (Object = "application/feed+json"),
+            (JsonFeed<'_> = "application/feed+json"),
         )),
     ),
 )]
@@ -175,7 +175,7 @@ pub(crate) async fn get_newsfeed_of_topic(mut call: Call) -> Answer {
         (status = 200, content(
             (docs::Success<Newsfeed> = "application/json"),
             (String = "application/atom+xml"),
-            (Object = "application/feed+json"),
+            (JsonFeed<'_> = "application/feed+json"),
         )),
     ),
 )]

@@ -14,7 +14,7 @@ use crate::limit::Counted;
 use crate::reply::Answer;
 use crate::request::Call;
 use crate::route::Route;
-use crate::syndication::{self, Format, FormatFields, Outline};
+use crate::syndication::{self, Format, FormatFields, JsonFeed, Outline};
 
 const ALL: &str = "/get_all_notice";
 /// The default number of days of the reads.
@@ -50,7 +50,7 @@ pub(crate) fn routes() -> Vec<Route> {
         (status = 200, content(
             (docs::Success<NoticeList> = "application/json"),
             (String = "application/atom+xml"),
-            (Object = "application/feed+json"),
+            (JsonFeed<'_> = "application/feed+json"),
         )),
     ),
 )]

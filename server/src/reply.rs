@@ -251,7 +251,7 @@ impl Refusal {
             }
             Self::UnsupportedMediaType => Problem::new(
                 Code::UnsupportedMediaType,
-                "the body is neither JSON nor a form: set Content-Type to application/json",
+                "the operation reads no body of this Content-Type: most read application/json, and /docs lists the types of each",
             ),
         };
         answer::refused(self.result(), &problem)

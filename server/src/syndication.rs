@@ -29,6 +29,8 @@ mod json_feed;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use json_feed::Document as JsonFeed;
+
 /// The maximum number of cached documents.
 const CACHED: NonZeroUsize = NonZeroUsize::new(32).expect("not zero");
 

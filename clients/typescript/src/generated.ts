@@ -429,7 +429,7 @@ export interface paths {
          * Checks whether the caller is an administrator
          * @description `result` is `success`; or `Not admin`.
          *
-         *     For members.
+         *     For administrators.
          */
         readonly get: operations["check_admin"];
         readonly put?: never;
@@ -804,7 +804,7 @@ export interface paths {
          * Removes a member
          * @description `result` is `success`; or `Not admin`, `Not found`.
          *
-         *     For members.
+         *     For administrators.
          */
         readonly get: operations["admin_remove_user"];
         readonly put?: never;
@@ -1288,7 +1288,7 @@ export interface paths {
          * Publishes a notice
          * @description `title` and `post` are required. `result` is `success`; or `Not admin`.
          *
-         *     For members.
+         *     For administrators.
          */
         readonly post: operations["insert_notice"];
         readonly delete?: never;
@@ -1310,7 +1310,7 @@ export interface paths {
          * Changes the given fields of a notice
          * @description `result` is `success`; or `Not admin`.
          *
-         *     For members.
+         *     For administrators.
          */
         readonly post: operations["update_notice"];
         readonly delete?: never;
@@ -1330,7 +1330,7 @@ export interface paths {
          * Removes a notice
          * @description `result` is `success`; or `Not admin`, `Not found`.
          *
-         *     For members.
+         *     For administrators.
          */
         readonly get: operations["remove_notice"];
         readonly put?: never;
@@ -1865,7 +1865,7 @@ export interface paths {
          * @description At most 20, in the order of their ids. Posts are for everyone, notices for callers who see them, and feedback for
          *     administrators.
          *
-         *     For administrators.
+         *     Anyone may call it for posts and notices.
          */
         readonly get: operations["find_ids"];
         readonly put?: never;
@@ -2260,7 +2260,7 @@ export interface paths {
          * @description Newest first. `guest` gives the lines of all guests, `removed` those of removed members. For administrators and
          *     the member, unless the settings make the log public.
          *
-         *     For administrators.
+         *     For administrators, and for members about themselves.
          */
         readonly get: operations["get_log_user"];
         readonly put?: never;
@@ -2282,7 +2282,7 @@ export interface paths {
          * Returns the access log of a member in a period
          * @description Combines `/get_log_user/{user_id}/{limit}` and `/get_log_date/{months}/{days}/{hours}/{limit}`.
          *
-         *     For administrators.
+         *     For administrators, and for members about themselves.
          */
         readonly get: operations["get_log_user_date"];
         readonly put?: never;
@@ -2813,12 +2813,12 @@ export interface components {
             readonly code: "url_taken";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example another post has this address
              */
             readonly message: string;
             /**
              * @description The field or the parameter at fault, if there is one.
-             * @example title
+             * @example url
              */
             readonly field?: string;
         };
@@ -2963,7 +2963,7 @@ export interface components {
             readonly code: "invalid_value" | "missing_value" | "nothing_given" | "malformed_body" | "malformed_request" | "next_expired" | "not_possible" | "name_taken";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example title is one line of 1 to 200 characters
              */
             readonly message: string;
             /**
@@ -2986,7 +2986,7 @@ export interface components {
             readonly code: "bad_token";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the token is missing, expired or revoked: sign in, and send Authorization: Bearer with the access_token
              */
             readonly message: string;
             /**
@@ -3035,7 +3035,7 @@ export interface components {
             readonly code: "body_too_large";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the body is larger than the limit of this operation
              */
             readonly message: string;
             /**
@@ -3414,7 +3414,7 @@ export interface components {
             readonly code: "bad_token" | "not_admin" | "missing_scope" | "second_factor_needed" | "not_found";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the token is missing, expired or revoked: sign in, and send Authorization: Bearer with the access_token
              */
             readonly message: string;
             /**
@@ -3437,12 +3437,12 @@ export interface components {
             readonly code: "wrong_password";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example this is not the member's password
              */
             readonly message: string;
             /**
              * @description The field or the parameter at fault, if there is one.
-             * @example title
+             * @example pw
              */
             readonly field?: string;
         };
@@ -3460,12 +3460,12 @@ export interface components {
             readonly code: "invalid_value";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example a nickname has 1 to 30 visible characters on one line
              */
             readonly message: string;
             /**
              * @description The field or the parameter at fault, if there is one.
-             * @example title
+             * @example new_nickname
              */
             readonly field?: string;
         };
@@ -3483,12 +3483,12 @@ export interface components {
             readonly code: "invalid_value" | "bad_token";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example a nickname has 1 to 30 visible characters on one line
              */
             readonly message: string;
             /**
              * @description The field or the parameter at fault, if there is one.
-             * @example title
+             * @example new_nickname
              */
             readonly field?: string;
         };
@@ -3506,12 +3506,12 @@ export interface components {
             readonly code: "wrong_password" | "invalid_value" | "passwords_differ";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example this is not the member's password
              */
             readonly message: string;
             /**
              * @description The field or the parameter at fault, if there is one.
-             * @example title
+             * @example pw
              */
             readonly field?: string;
         };
@@ -3526,10 +3526,10 @@ export interface components {
              * @description The condition; it never changes.
              * @enum {string}
              */
-            readonly code: "bad_token" | "not_admin" | "missing_scope" | "second_factor_needed";
+            readonly code: "bad_token" | "not_admin" | "second_factor_needed";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the token is missing, expired or revoked: sign in, and send Authorization: Bearer with the access_token
              */
             readonly message: string;
             /**
@@ -3552,12 +3552,12 @@ export interface components {
             readonly code: "wrong_password" | "wrong_otp";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example this is not the member's password
              */
             readonly message: string;
             /**
              * @description The field or the parameter at fault, if there is one.
-             * @example title
+             * @example pw
              */
             readonly field?: string;
         };
@@ -3575,12 +3575,12 @@ export interface components {
             readonly code: "wrong_otp";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example this is not the current code of the authenticator, or the code was used before
              */
             readonly message: string;
             /**
              * @description The field or the parameter at fault, if there is one.
-             * @example title
+             * @example otp
              */
             readonly field?: string;
         };
@@ -3598,12 +3598,12 @@ export interface components {
             readonly code: "invalid_value" | "bad_token";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example type_num is 0 to 4
              */
             readonly message: string;
             /**
              * @description The field or the parameter at fault, if there is one.
-             * @example title
+             * @example type_num
              */
             readonly field?: string;
         };
@@ -3621,7 +3621,7 @@ export interface components {
             readonly code: "bad_token";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the token is missing, expired or revoked: sign in, and send Authorization: Bearer with the access_token
              */
             readonly message: string;
             /**
@@ -3644,7 +3644,7 @@ export interface components {
             readonly code: "bad_token" | "not_admin" | "missing_scope" | "second_factor_needed";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the token is missing, expired or revoked: sign in, and send Authorization: Bearer with the access_token
              */
             readonly message: string;
             /**
@@ -3667,7 +3667,7 @@ export interface components {
             readonly code: "bad_token" | "not_found" | "invalid_value";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the token is missing, expired or revoked: sign in, and send Authorization: Bearer with the access_token
              */
             readonly message: string;
             /**
@@ -3690,7 +3690,7 @@ export interface components {
             readonly code: "not_found";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example it does not exist, or was removed in the meantime
              */
             readonly message: string;
             /**
@@ -3713,7 +3713,7 @@ export interface components {
             readonly code: "not_found";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example it does not exist, or was removed in the meantime
              */
             readonly message: string;
             /**
@@ -3736,7 +3736,7 @@ export interface components {
             readonly code: "bad_token";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the token is missing, expired or revoked: sign in, and send Authorization: Bearer with the access_token
              */
             readonly message: string;
             /**
@@ -3759,7 +3759,7 @@ export interface components {
             readonly code: "bad_token" | "not_admin" | "missing_scope" | "second_factor_needed" | "not_found";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the token is missing, expired or revoked: sign in, and send Authorization: Bearer with the access_token
              */
             readonly message: string;
             /**
@@ -3782,12 +3782,12 @@ export interface components {
             readonly code: "wrong_password" | "wrong_otp";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example this is not the member's password
              */
             readonly message: string;
             /**
              * @description The field or the parameter at fault, if there is one.
-             * @example title
+             * @example pw
              */
             readonly field?: string;
         };
@@ -3805,7 +3805,7 @@ export interface components {
             readonly code: "bad_token";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the token is missing, expired or revoked: sign in, and send Authorization: Bearer with the access_token
              */
             readonly message: string;
             /**
@@ -3825,10 +3825,10 @@ export interface components {
              * @description The condition; it never changes.
              * @enum {string}
              */
-            readonly code: "bad_token" | "not_found" | "invalid_value";
+            readonly code: "bad_token" | "invalid_value";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the token is missing, expired or revoked: sign in, and send Authorization: Bearer with the access_token
              */
             readonly message: string;
             /**
@@ -3851,12 +3851,12 @@ export interface components {
             readonly code: "invalid_value";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example a password has 8 to 128 characters
              */
             readonly message: string;
             /**
              * @description The field or the parameter at fault, if there is one.
-             * @example title
+             * @example new_pw
              */
             readonly field?: string;
         };
@@ -3874,12 +3874,12 @@ export interface components {
             readonly code: "unknown_member" | "wrong_password" | "blacklisted" | "otp_required" | "wrong_otp";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example no member has this id
              */
             readonly message: string;
             /**
              * @description The field or the parameter at fault, if there is one.
-             * @example title
+             * @example id
              */
             readonly field?: string;
         };
@@ -3897,7 +3897,7 @@ export interface components {
             readonly code: "university_unavailable" | "unknown_to_university" | "otp_required" | "wrong_password" | "blacklisted" | "wrong_otp";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the university's system did not answer, or none is set: try again later
              */
             readonly message: string;
             /**
@@ -3920,12 +3920,12 @@ export interface components {
             readonly code: "invalid_value" | "passwords_differ" | "id_taken";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example a password has 8 to 128 characters
              */
             readonly message: string;
             /**
              * @description The field or the parameter at fault, if there is one.
-             * @example title
+             * @example pw
              */
             readonly field?: string;
         };
@@ -3943,7 +3943,7 @@ export interface components {
             readonly code: "bad_token" | "not_admin" | "missing_scope" | "second_factor_needed";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the token is missing, expired or revoked: sign in, and send Authorization: Bearer with the access_token
              */
             readonly message: string;
             /**
@@ -4048,7 +4048,7 @@ export interface components {
             readonly code: "internal_error";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the service failed: try again, and tell its operators, whose log has the cause
              */
             readonly message: string;
             /**
@@ -4175,7 +4175,7 @@ export interface components {
             readonly code: "internal_error";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the service failed: try again, and tell its operators, whose log has the cause
              */
             readonly message: string;
             /**
@@ -4221,7 +4221,7 @@ export interface components {
             readonly code: "body_too_large";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the body is larger than the limit of this operation
              */
             readonly message: string;
             /**
@@ -4272,7 +4272,7 @@ export interface components {
             readonly code: "internal_error";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the service failed: try again, and tell its operators, whose log has the cause
              */
             readonly message: string;
             /**
@@ -4280,6 +4280,85 @@ export interface components {
              * @example title
              */
             readonly field?: string;
+        };
+        /** @description A JSON Feed. */
+        readonly JsonFeed: {
+            /**
+             * @description The version of the format.
+             * @enum {string}
+             */
+            readonly version: "https://jsonfeed.org/version/1.1";
+            /**
+             * @description The title of the feed.
+             * @example Popular posts
+             */
+            readonly title: string;
+            /**
+             * Format: uri
+             * @description The address of this document.
+             * @example https://campus.example/get_popularity_newsfeed?format=json-feed
+             */
+            readonly feed_url: string;
+            /**
+             * Format: uri
+             * @description The address of the next page, if there is one.
+             * @example https://campus.example/get_popularity_newsfeed?format=json-feed
+             */
+            readonly next_url?: string | null;
+            /** @description The site. */
+            readonly authors: readonly components["schemas"]["JsonFeedAuthor"][];
+            /** @description The posts or the notices. */
+            readonly items: readonly components["schemas"]["JsonFeedItem"][];
+        };
+        /** @description The author of a JSON Feed. */
+        readonly JsonFeedAuthor: {
+            /**
+             * @description The name of the site.
+             * @example campus.example
+             */
+            readonly name: string;
+        };
+        /** @description An item of a JSON Feed. */
+        readonly JsonFeedItem: {
+            /**
+             * @description The id, which never changes.
+             * @example urn:uuid:6b0039ac-d7c3-4f1e-8b2e-91a700000000
+             */
+            readonly id: string;
+            /**
+             * Format: uri
+             * @description The address of the post.
+             * @example https://news.example.org/eclipse
+             */
+            readonly url?: string | null;
+            /**
+             * @description The title.
+             * @example An eclipse over the lake
+             */
+            readonly title: string;
+            /**
+             * @description The text; the title if there is none.
+             * @example The library opens again on Tuesday.
+             */
+            readonly content_text: string;
+            /**
+             * @description The text of a post.
+             * @example On Friday evening the moon covers the sun.
+             */
+            readonly summary?: string | null;
+            /**
+             * @description The address of an image.
+             * @example https://news.example.org/lake.jpg
+             */
+            readonly image?: string | null;
+            /**
+             * Format: date-time
+             * @description The date of publication.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly date_published: string;
+            /** @description The topics and the tags of a post. */
+            readonly tags?: readonly string[];
         };
         /** @description An API key, without its secret. */
         readonly Key: {
@@ -4362,7 +4441,7 @@ export interface components {
             readonly code: "last_administrator";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example no administrator would be left: make another member an administrator first
              */
             readonly message: string;
             /**
@@ -4721,7 +4800,7 @@ export interface components {
             readonly code: "method_not_allowed";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the operation of this path has another method: Allow names it
              */
             readonly message: string;
             /**
@@ -4760,6 +4839,54 @@ export interface components {
              */
             readonly key: string;
         };
+        readonly NewNoticeFields: {
+            /**
+             * @description 1 to 200 characters.
+             * @example Closed on Monday
+             */
+            readonly title: string;
+            /**
+             * @description 1 to 20,000 characters.
+             * @example The library opens again on Tuesday.
+             */
+            readonly post: string;
+            /**
+             * Format: int64
+             * @description 1 for shown; 0 for hidden, which only administrators see. 1 by default for a new notice.
+             * @example 1
+             * @enum {integer|null}
+             */
+            readonly activation?: 0 | 1 | null;
+            /**
+             * @description The time from which the notice is visible; `""` for no limit.
+             * @example 2026-11-20T08:36:00Z
+             */
+            readonly visible_from?: string | null;
+            /**
+             * @description The time from which the notice is no longer visible, after `visible_from`; `""` for no limit.
+             * @example 2026-12-24T00:00:00Z
+             */
+            readonly visible_until?: string | null;
+            /**
+             * Format: int64
+             * @description 1 to list the notice before the others; 0 by default.
+             * @example 1
+             * @enum {integer|null}
+             */
+            readonly pinned?: 0 | 1 | null;
+            /**
+             * @description The topic on whose page the notice is; `""` for the general page.
+             * @example science
+             */
+            readonly topic?: string | null;
+            /**
+             * Format: int64
+             * @description 1 to show the notice to members only; 0 by default.
+             * @example 1
+             * @enum {integer|null}
+             */
+            readonly members_only?: 0 | 1 | null;
+        };
         readonly NewPasswordFields: {
             /**
              * @description The current password.
@@ -4785,6 +4912,53 @@ export interface components {
             readonly topic: readonly string[];
             /** @description The tags of the post. */
             readonly tag: readonly string[];
+        };
+        readonly NewPostFields: {
+            /**
+             * @description 1 to 300 characters.
+             * @example An eclipse over the lake
+             */
+            readonly title: string;
+            /**
+             * @description The text, up to 100,000 characters.
+             * @example On Friday evening the moon covers the sun.
+             */
+            readonly post?: string | null;
+            /**
+             * @description The URL, http or https, up to 2,000 characters, unique among posts.
+             * @example https://news.example.org/eclipse
+             */
+            readonly url: string;
+            /**
+             * @description The URL of an image; `""` for none.
+             * @example https://news.example.org/lake.jpg
+             */
+            readonly img?: string | null;
+            /**
+             * @description The categories, up to 50, each of 1 to 100 characters.
+             * @example [
+             *       "science"
+             *     ]
+             */
+            readonly topic?: readonly string[] | null;
+            /**
+             * @description The tags, up to 50, each of 1 to 100 characters.
+             * @example [
+             *       "nature",
+             *       "weather"
+             *     ]
+             */
+            readonly tag?: readonly string[] | null;
+            /**
+             * @description The date of publication, RFC 3339; the current time by default for a new post.
+             * @example 2026-11-20T08:36:00Z
+             */
+            readonly date?: string | null;
+            /**
+             * @description The date from which the post is hidden, RFC 3339; `""` for never.
+             * @example 2026-12-24T00:00:00Z
+             */
+            readonly end_date?: string | null;
         };
         /** @description A page of a newsfeed. */
         readonly Newsfeed: {
@@ -4833,7 +5007,7 @@ export interface components {
             readonly code: "not_admin" | "missing_scope" | "second_factor_needed";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example only an administrator may do this
              */
             readonly message: string;
             /**
@@ -4856,7 +5030,7 @@ export interface components {
             readonly code: "not_found" | "unknown_path";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example it does not exist, or was removed in the meantime
              */
             readonly message: string;
             /**
@@ -5100,7 +5274,7 @@ export interface components {
             readonly code: "overloaded";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the service is busy and nothing was changed: try again in a moment
              */
             readonly message: string;
             /**
@@ -5369,7 +5543,7 @@ export interface components {
             /**
              * Format: double
              * @description How well the post matches, above 0 and below 1.
-             * @example 4.2
+             * @example 0.83
              */
             readonly similarity: number;
             /**
@@ -5679,7 +5853,7 @@ export interface components {
             readonly code: "internal_error";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the service failed: try again, and tell its operators, whose log has the cause
              */
             readonly message: string;
             /**
@@ -7111,7 +7285,7 @@ export interface components {
             readonly code: "unsupported_media_type";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example try again in 1 s
+             * @example the body is neither JSON nor a form: set Content-Type to application/json
              */
             readonly message: string;
             /**
@@ -7212,7 +7386,7 @@ export interface components {
              *       17
              *     ]
              */
-            readonly hours: readonly unknown[];
+            readonly hours: readonly number[];
             /**
              * Format: date-time
              * @description The time of the last request of the day.
@@ -7420,7 +7594,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["FeedbackFailed"];
             };
         };
-        /** @description The address and the headers have more than 64 KiB, with HTTP/2 more than 16 KiB. There is no body, because the request was not read to its end. */
+        /** @description The address and the headers have more than 64 KiB, with HTTP/2 more than 16 KiB; or there are more than 100 headers. There is no body, because the request was not read to its end. */
         readonly HeadTooLarge: {
             headers: {
                 readonly [name: string]: unknown;
@@ -7653,6 +7827,7 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -7686,6 +7861,7 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -7719,6 +7895,7 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -7753,6 +7930,7 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -7778,8 +7956,10 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Done"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -7804,8 +7984,10 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Success_Sessions"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -7862,8 +8044,10 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Success_OtpStatus"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -7897,6 +8081,7 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -7931,6 +8116,7 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -7965,6 +8151,7 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -7999,6 +8186,7 @@ export interface operations {
             readonly 401: components["responses"]["BadToken"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -8024,7 +8212,9 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Success_UserInfo"] | components["schemas"]["Failure_get_userinfo"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -8073,14 +8263,18 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The name of the file. */
+                    readonly "Content-Disposition"?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Success_MemberData"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -8113,6 +8307,7 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -8169,7 +8364,9 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_reset_user_measurement"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -8194,8 +8391,10 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_remove_mine"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 409: components["responses"]["LastAdministrator"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -8220,7 +8419,9 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Done"] | components["schemas"]["Failure_check_admin"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -8245,9 +8446,11 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Success_Admins"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -8442,6 +8645,8 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The name of the file. */
+                    readonly "Content-Disposition"?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -8703,6 +8908,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["ImportTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -8738,6 +8944,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["ImportTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -8772,6 +8979,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["ImportTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -8828,9 +9036,11 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Success_Blacklist"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -9021,9 +9231,11 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Success_Keys"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -9058,6 +9270,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -9116,9 +9329,11 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Success_Webhooks"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -9153,6 +9368,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -9277,9 +9493,11 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Success_Deliveries"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -9403,15 +9621,19 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The name of the file. */
+                    readonly "Content-Disposition"?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/x-ndjson": string;
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -9436,18 +9658,20 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Success_NoticeList"];
                     readonly "application/atom+xml": string;
-                    readonly "application/feed+json": Record<string, never>;
+                    readonly "application/feed+json": components["schemas"]["JsonFeed"];
                 };
             };
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
@@ -9479,6 +9703,8 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -9488,7 +9714,7 @@ export interface operations {
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
@@ -9546,8 +9772,8 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["NoticeFields"];
-                readonly "application/x-www-form-urlencoded": components["schemas"]["NoticeFields"];
+                readonly "application/json": components["schemas"]["NewNoticeFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["NewNoticeFields"];
             };
         };
         readonly responses: {
@@ -9563,6 +9789,7 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -9693,9 +9920,11 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Success_DraftList"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -9731,6 +9960,7 @@ export interface operations {
             readonly 404: components["responses"]["NotFound"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -9852,6 +10082,8 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -9861,13 +10093,15 @@ export interface operations {
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content?: never;
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -9902,6 +10136,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -9935,6 +10170,7 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -9960,9 +10196,11 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Success_FeedbackList"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -10056,6 +10294,8 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -10065,7 +10305,7 @@ export interface operations {
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
@@ -10093,6 +10333,8 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -10102,13 +10344,15 @@ export interface operations {
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content?: never;
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -10134,6 +10378,8 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -10143,7 +10389,7 @@ export interface operations {
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
@@ -10170,15 +10416,19 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The name of the file. */
+                    readonly "Content-Disposition"?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/x-ndjson": string;
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -10353,8 +10603,8 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["PostFields"];
-                readonly "application/x-www-form-urlencoded": components["schemas"]["PostFields"];
+                readonly "application/json": components["schemas"]["NewPostFields"];
+                readonly "application/x-www-form-urlencoded": components["schemas"]["NewPostFields"];
             };
         };
         readonly responses: {
@@ -10373,6 +10623,7 @@ export interface operations {
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 409: components["responses"]["AlreadyUrl"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -10486,6 +10737,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["ImportTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -10553,6 +10805,7 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -10746,6 +10999,7 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -10774,6 +11028,8 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -10783,7 +11039,7 @@ export interface operations {
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
@@ -10824,18 +11080,20 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Success_Newsfeed"];
                     readonly "application/atom+xml": string;
-                    readonly "application/feed+json": Record<string, never>;
+                    readonly "application/feed+json": components["schemas"]["JsonFeed"];
                 };
             };
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
@@ -10879,18 +11137,20 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Success_Newsfeed"];
                     readonly "application/atom+xml": string;
-                    readonly "application/feed+json": Record<string, never>;
+                    readonly "application/feed+json": components["schemas"]["JsonFeed"];
                 };
             };
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
@@ -10934,18 +11194,24 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description When the operation became deprecated, in seconds since 1970 (RFC 9745). */
+                    readonly Deprecation?: string;
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
+                    /** @description The operation that replaces this one. */
+                    readonly Link?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Success_Newsfeed"];
                     readonly "application/atom+xml": string;
-                    readonly "application/feed+json": Record<string, never>;
+                    readonly "application/feed+json": components["schemas"]["JsonFeed"];
                 };
             };
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
@@ -10978,9 +11244,11 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Success_FeedWeights"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -11005,9 +11273,11 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Success_FeedWeights"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -11041,6 +11311,7 @@ export interface operations {
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
             readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
@@ -11066,9 +11337,11 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Success_FeedWeights"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -11087,6 +11360,8 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -11096,13 +11371,15 @@ export interface operations {
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content?: never;
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -11121,6 +11398,8 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -11130,13 +11409,15 @@ export interface operations {
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content?: never;
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -11356,9 +11637,11 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Success_Status"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
             readonly 403: components["responses"]["NotAdmin"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -11377,6 +11660,8 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -11386,13 +11671,15 @@ export interface operations {
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content?: never;
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -11414,6 +11701,8 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -11423,7 +11712,7 @@ export interface operations {
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
@@ -11457,6 +11746,8 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -11466,7 +11757,7 @@ export interface operations {
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
@@ -11523,6 +11814,8 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -11532,13 +11825,15 @@ export interface operations {
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content?: never;
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -11562,6 +11857,8 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -11571,7 +11868,7 @@ export interface operations {
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
@@ -11603,6 +11900,8 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -11612,7 +11911,7 @@ export interface operations {
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
@@ -11647,6 +11946,10 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The name of the file. */
+                    readonly "Content-Disposition"?: string;
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -11656,7 +11959,7 @@ export interface operations {
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
@@ -11727,7 +12030,9 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Done"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -11752,7 +12057,9 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Done"];
                 };
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -11771,6 +12078,8 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -11781,13 +12090,15 @@ export interface operations {
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content?: never;
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -11806,6 +12117,8 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. Only without a token. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -11815,13 +12128,15 @@ export interface operations {
             /** @description The client has the content: it has sent the tag as `If-None-Match`. Only without a token. */
             readonly 304: {
                 headers: {
-                    /** @description The tag of the content. */
+                    /** @description The tag of the content. Only without a token. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content?: never;
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -11840,11 +12155,15 @@ export interface operations {
             /** @description Redirects to `/docs/`. */
             readonly 308: {
                 headers: {
+                    /** @description The page. */
+                    readonly Location?: string;
                     readonly [name: string]: unknown;
                 };
                 content?: never;
             };
+            readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["InternalError"];

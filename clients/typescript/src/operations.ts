@@ -237,7 +237,7 @@ export abstract class Operations {
         return this.call("removeMine", undefined, options);
     }
 
-    /** Checks whether the caller is an administrator. For members. `GET /check_admin` */
+    /** Checks whether the caller is an administrator. For administrators. `GET /check_admin` */
     checkAdmin(options?: CallOptions): Answer<"checkAdmin"> {
         return this.call("checkAdmin", undefined, options);
     }
@@ -322,7 +322,7 @@ export abstract class Operations {
         return this.call("importRoster", input, options);
     }
 
-    /** Removes a member. For members. `GET /admin_remove_user/{user_id}` */
+    /** Removes a member. For administrators. `GET /admin_remove_user/{user_id}` */
     adminRemoveUser(input: Input<"adminRemoveUser">, options?: CallOptions): Answer<"adminRemoveUser"> {
         return this.call("adminRemoveUser", input, options);
     }
@@ -437,17 +437,17 @@ export abstract class Operations {
         return this.call("getNotice", input, options);
     }
 
-    /** Publishes a notice. For members. `POST /insert_notice` */
+    /** Publishes a notice. For administrators. `POST /insert_notice` */
     insertNotice(input: Input<"insertNotice">, options?: CallOptions): Answer<"insertNotice"> {
         return this.call("insertNotice", input, options);
     }
 
-    /** Changes the given fields of a notice. For members. `POST /update_notice/{notice_obi}` */
+    /** Changes the given fields of a notice. For administrators. `POST /update_notice/{notice_obi}` */
     updateNotice(input: Input<"updateNotice">, options?: CallOptions): Answer<"updateNotice"> {
         return this.call("updateNotice", input, options);
     }
 
-    /** Removes a notice. For members. `GET /remove_notice/{notice_obi}` */
+    /** Removes a notice. For administrators. `GET /remove_notice/{notice_obi}` */
     removeNotice(input: Input<"removeNotice">, options?: CallOptions): Answer<"removeNotice"> {
         return this.call("removeNotice", input, options);
     }
@@ -577,7 +577,7 @@ export abstract class Operations {
         return this.call("importPosts", input, options);
     }
 
-    /** Finds the posts, the notices or the feedback whose ids begin with a prefix. For administrators. `GET /find_ids/{kind}/{prefix}` */
+    /** Finds the posts, the notices or the feedback whose ids begin with a prefix. Anyone may call it for posts and notices. `GET /find_ids/{kind}/{prefix}` */
     findIds(input: Input<"findIds">, options?: CallOptions): Answer<"findIds"> {
         return this.call("findIds", input, options);
     }
@@ -667,12 +667,12 @@ export abstract class Operations {
         return this.call("getLogDate", input, options);
     }
 
-    /** Returns the access log of a member. For administrators. `GET /get_log_user/{user_id}/{limit}` */
+    /** Returns the access log of a member. For administrators, and for members about themselves. `GET /get_log_user/{user_id}/{limit}` */
     getLogUser(input: Input<"getLogUser">, options?: CallOptions): Answer<"getLogUser"> {
         return this.call("getLogUser", input, options);
     }
 
-    /** Returns the access log of a member in a period. For administrators. `GET /get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}` */
+    /** Returns the access log of a member in a period. For administrators, and for members about themselves. `GET /get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}` */
     getLogUserDate(input: Input<"getLogUserDate">, options?: CallOptions): Answer<"getLogUserDate"> {
         return this.call("getLogUserDate", input, options);
     }

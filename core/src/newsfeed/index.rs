@@ -115,7 +115,7 @@ impl FeedIndex {
     ) -> Self {
         let mut items = newest_first(items);
         items.truncate(config.posts);
-        let snapshot = Arc::new(Snapshot::new(&items, words, config));
+        let snapshot = Arc::new(Snapshot::new(&items, words, now, config));
         Self::with(items, snapshot, number, None, revision, now, config)
     }
 

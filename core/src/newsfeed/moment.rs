@@ -111,7 +111,7 @@ impl<'i> Moment<'i> {
     /// Returns the function that gives the freshness of posts for a member with acts at these times, the latest first.
     #[expect(clippy::cast_possible_truncation, reason = "positions fit 32 bits")]
     pub(super) fn freshness(&self, times: &[Timestamp]) -> impl Fn(u32) -> f32 + use<'i> {
-        let (index, newest) = (self.index, self.index.date(self.first as u32));
+        let (index, newest) = (self.index, self.index.date(self.first as u32).min(self.at));
         let rate = ranking::freshness_rate(newest, times.first().copied().unwrap_or(newest));
         move |position| ranking::daily_freshness(rate, newest, index.date(position))
     }

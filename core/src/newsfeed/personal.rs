@@ -14,6 +14,7 @@ use crate::clock::DAY_MS;
 use crate::config::Feed;
 use crate::error::Result;
 use crate::id::MemberKey;
+use crate::keyed::OwnSet;
 use crate::profile::history;
 use crate::store::Tx;
 
@@ -52,8 +53,7 @@ impl Default for Personals {
 }
 
 impl Personals {
-    /// Returns the feed of a member, computed again if anything has changed; `None` for a member with too few acts who
-    /// has hidden no post. `others` is the number of the reading of what others did.
+    /// Returns the feed of a member, computed again if anything has changed; `None` for a member without acts. `others` is the number of the reading of what others did.
     pub(super) fn get(
         &self,
         tx: &mut dyn Tx,
@@ -75,11 +75,15 @@ impl Personals {
         let guests = &index.recommended_feed.order;
         let (head, seen) = match moment.recommend(&acts, &seen, member.key, scoring, config) {
             Some(head) => (head, seen),
-            None if acts.hidden.is_empty() => return Ok(None),
-            // The guests' feed without the hidden posts.
+            // The guests' feed without the member's own and hidden posts, if there are any since the last reset.
             None => {
-                let hidden: Vec<_> = acts.hidden.iter().map(|(post, _)| *post).collect();
-                (guests.head.iter().copied().filter(|post| !hidden.contains(post)).collect(), hidden)
+                let own = [&acts.liked, &acts.viewed, &acts.hidden].into_iter().flatten();
+                let own: OwnSet<_> = own.map(|(post, _)| *post).collect();
+                if own.is_empty() {
+                    return Ok(None);
+                }
+                let head = guests.head.iter().copied().filter(|post| !own.contains(post)).collect();
+                (head, own.into_iter().collect())
             }
         };
         let order = Arc::new(Order::personal(member.key, head, guests, seen));
@@ -93,3 +97,6 @@ impl Personals {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests;

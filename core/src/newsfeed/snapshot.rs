@@ -65,8 +65,8 @@ impl Words {
 }
 
 impl Snapshot {
-    /// Computes the snapshot of posts, which are sorted newest first.
-    pub(super) fn new(items: &[Arc<Item>], words: Words, config: &Feed) -> Self {
+    /// Computes the snapshot of posts, which are sorted newest first. A post of the future is as fresh as one of `now`.
+    pub(super) fn new(items: &[Arc<Item>], words: Words, now: Timestamp, config: &Feed) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "the settings allow far fewer posts")]
         let at_positions = || items.iter().enumerate().map(|(at, item)| (at as u32, item));
         let ending = at_positions().filter(|(_, item)| item.end_date.is_some()).map(|(at, _)| at).collect();
@@ -80,7 +80,7 @@ impl Snapshot {
                 }
             }
         }
-        let newest = items.first().map_or(Timestamp::default(), |item| item.about.date);
+        let newest = items.first().map_or(now, |item| item.about.date.min(now));
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
         let fresh = items.iter().map(|item| ranking::freshness(config, newest, item.about.date) as f32);
         Self {

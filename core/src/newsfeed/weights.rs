@@ -117,10 +117,10 @@ pub fn pin_weights(tidings: &Tidings, caller: &Caller, changes: &[(String, f64)]
 }
 
 const SIGNAL_RULE: Problem = Problem::invalid(
-    "signal",
+    "weights",
     "the signals are topic, tag, word, meaning, near, novel, recent, fresh, popular and together",
 );
-const WEIGHT_RULE: Problem = Problem::invalid("weight", "a weight is a number from 0 to 1000");
+const WEIGHT_RULE: Problem = Problem::invalid("weights", "a weight is a number from 0 to 1000");
 
 /// Unpins the weights, so that those learned or those of the settings are used.
 ///

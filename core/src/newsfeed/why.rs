@@ -255,7 +255,8 @@ fn reason(parts: &Values, mut sentence: impl FnMut(Signal) -> Option<String>) ->
 /// Returns the shares of positive numbers in their sum, rounded to thousandths by the largest remainders, so that they
 /// sum to 1. What is less than 0 counts as 0.
 fn shares(parts: &Values) -> SignalShares {
-    let parts = parts.map(|part| f64::from(part.max(0.0)));
+    // The other zero would be -0.0 in JSON.
+    let parts = parts.map(|part| if part > 0.0 { f64::from(part) } else { 0.0 });
     let sum: f64 = parts.iter().sum();
     if sum <= 0.0 {
         return SignalShares::default();

@@ -13,6 +13,9 @@ mod remote;
 mod report;
 mod webhooks;
 
+/// The greatest value of the settings `id-max`, `pw-max` and `nickname-max`. Answers may have longer names than the settings now
+/// allow.
+const NAME_MAX: usize = 1_000_000;
 /// The longest address of a post or an image.
 const ADDRESS_MAX: usize = tidings_core::post::URL_MAX;
 
@@ -25,7 +28,7 @@ fn fact(schema: &str, field: &str) -> Option<Value> {
     if schema.ends_with("Fields") {
         return of_request(schema, field);
     }
-    of_notice(schema, field).or_else(|| of_answer(schema, field))
+    of_notice(schema, field).or_else(|| of_json_feed(schema, field)).or_else(|| of_answer(schema, field))
 }
 
 /// Returns what is known of a field of a request, besides the bounds in its description.
@@ -34,14 +37,14 @@ fn of_request(schema: &str, field: &str) -> Option<Value> {
         ("PostFields", "date") | (_, "visible_from") => line(100, "2026-11-20T08:36:00Z"),
         ("PostFields", "end_date") | (_, "visible_until") => line(100, "2026-12-24T00:00:00Z"),
         ("PostFields", "img") => line(ADDRESS_MAX, "https://news.example.org/lake.jpg"),
-        ("SignInFields", "id") => line(1_000, "ann"),
-        ("SignInFields" | "NewPasswordFields", "pw") => line(1_000, "a long sentence"),
+        ("SignInFields", "id") => line(NAME_MAX, "ann"),
+        ("SignInFields" | "NewPasswordFields", "pw") => line(NAME_MAX, "a long sentence"),
         ("NoticeFields" | "NoticeDraftFields", "title") => example("Closed on Monday"),
         ("NoticeFields" | "NoticeDraftFields", "post") => example("The library opens again on Tuesday."),
         ("NoticeFields" | "NoticeDraftFields", "topic") => line(100, "science"),
         ("NoticeDraftFields", "draft" | "notice") => id("6560c1a2ffeeddccbbaa0001"),
         ("FeedbackFields", "feedback" | "post") => line(5_000, "The search is fast."),
-        (_, "pw_check" | "new_pw_check") => line(1_000, "another long sentence"),
+        (_, "pw_check" | "new_pw_check") => line(NAME_MAX, "another long sentence"),
         (_, "pw" | "new_pw") => example("another long sentence"),
         (_, "id") => example("ann"),
         (_, "new_nickname" | "nickname") => example("Ann"),
@@ -54,7 +57,7 @@ fn of_request(schema: &str, field: &str) -> Option<Value> {
         (_, "title") => example("An eclipse over the lake"),
         (_, "post") => example("On Friday evening the moon covers the sun."),
         (_, "search") => example("eclipse"),
-        (_, "activation" | "pinned" | "members_only") => switch(1),
+        (_, "activation" | "pinned" | "members_only") => json!({ "enum": [0, 1, null], "examples": [1] }),
         _ => return None,
     })
 }
@@ -74,6 +77,28 @@ fn of_notice(schema: &str, field: &str) -> Option<Value> {
         ("Placement", "visible_from" | "visible_until") => moment(),
         ("Placement" | "Draft", "topic") => line(100, "science"),
         ("SavedDraft", "notice") => id("6560c1a2ffeeddccbbaa0001"),
+        _ => return None,
+    })
+}
+
+/// Returns what is known of a field of a JSON Feed.
+fn of_json_feed(schema: &str, field: &str) -> Option<Value> {
+    let address = |example| json!({ "format": "uri", "maxLength": 100_000, "examples": [example] });
+    Some(match (schema, field) {
+        ("JsonFeed", "version") => json!({ "enum": ["https://jsonfeed.org/version/1.1"] }),
+        ("JsonFeed", "title") => line(3_000, "Popular posts"),
+        ("JsonFeed", "feed_url" | "next_url") => {
+            address("https://campus.example/get_popularity_newsfeed?format=json-feed")
+        }
+        ("JsonFeed", "authors") => json!({ "minItems": 1, "maxItems": 1 }),
+        ("JsonFeed", "items") => json!({ "maxItems": 10_000 }),
+        ("JsonFeedAuthor", "name") => line(1_000, "campus.example"),
+        ("JsonFeedItem", "id") => line(100, "urn:uuid:6b0039ac-d7c3-4f1e-8b2e-91a700000000"),
+        ("JsonFeedItem", "content_text") => line(100_000, "The library opens again on Tuesday."),
+        ("JsonFeedItem", "summary") => line(100_000, "On Friday evening the moon covers the sun."),
+        ("JsonFeedItem", "image") => line(ADDRESS_MAX, "https://news.example.org/lake.jpg"),
+        ("JsonFeedItem", "date_published") => moment(),
+        ("JsonFeedItem", "tags") => list(400, "nature"),
         _ => return None,
     })
 }
@@ -110,18 +135,19 @@ fn of_answer(schema: &str, field: &str) -> Option<Value> {
         ("HourVisitors", "visitor") => count(12),
         ("Feedback", "notice") => json!({ "pattern": "^([0-9a-f]{24})?$", "examples": [""] }),
         ("Feedback", "type") => line(50, "general"),
-        ("Feedback" | "LogEntry" | "Blacklisted", "author" | "user_id") => line(128, "ann"),
+        ("Feedback" | "LogEntry" | "Blacklisted", "author" | "user_id") => line(NAME_MAX, "ann"),
         ("StudentVisits", "student_num") => line(128, "2026"),
         ("StudentVisits", "count") => count(3),
-        ("UserInfo", "nickname" | "user_nickname") => line(128, "Ann"),
-        ("UserInfo", "user_name") => line(128, "Ann Miller"),
+        ("UserInfo", "nickname" | "user_nickname") => line(NAME_MAX, "Ann"),
+        ("UserInfo", "user_name") => line(NAME_MAX, "Ann Miller"),
         ("UserInfo", "user_major") => line(128, "Physics"),
         ("UserInfo", "admin") => switch(0),
         ("Domain", "title") => line(300, "news.example.org"),
         ("Domain", "post") => line(100_000, "7 posts, the best: An eclipse over the lake"),
         ("SearchRecord", "original") => line(200, "Big eclipse"),
         ("SearchRecord", "search_split") => list(200, "Big"),
-        ("SearchRecord", "tokenizer_split") => list(400, "eclipse"),
+        // 200 characters, one of which may stand for 18 (NFKC of U+FDFA).
+        ("SearchRecord", "tokenizer_split") => list(200 * 18, "eclipse"),
         ("SearchRecord", "similarity_split") => list(1_000, "moon"),
         ("PostRecord", "token") => list(100_000, "eclipse"),
         ("Bursts", "search_bursts") => json!({ "maxItems": 10 }),
@@ -133,7 +159,7 @@ fn of_answer(schema: &str, field: &str) -> Option<Value> {
         ("SnippetPart", "text") => json!({ "minLength": 1, "maxLength": 202, "examples": ["eclipse"] }),
         ("Why", "text") => line(100, "because you liked “An eclipse over the lake”"),
         ("SignalShares", _) => json!({ "minimum": 0, "maximum": 1, "examples": [0.1] }),
-        (_, "similarity") => json!({ "exclusiveMinimum": 0, "examples": [4.2] }),
+        (_, "similarity") => json!({ "exclusiveMinimum": 0, "exclusiveMaximum": 1, "examples": [0.83] }),
         ("Category", "posts") => count(42),
         (_, "topic") => list(50, "science"),
         (_, "tag") => list(300, "nature"),
@@ -147,7 +173,7 @@ fn of_answer(schema: &str, field: &str) -> Option<Value> {
         (_, "post") => line(100_000, "On Friday evening the moon covers the sun."),
         (_, "activation" | "auto_login" | "liked") => switch(1),
         (_, "next") => line(1_000, "AAAAAAAAAAEAAAAAAAAAlg"),
-        (_, "user_id") => line(128, "ann"),
+        (_, "user_id") => line(NAME_MAX, "ann"),
         // What remains are counts and lists of records.
         (
             _,
@@ -248,7 +274,7 @@ fn of_parameter(name: &str) -> Option<Value> {
         "auto_login" | "activation" | "liked" | "paged" | "snippets" | "why" | "html" => switch(1),
         "topic" => json!({ "maxLength": 2_000, "examples": ["science"] }),
         "type_num" => number(0, 4, 1),
-        "year" => number(-9_999, 9_999, 2026),
+        "year" => number(1, 9_999, 2026),
         "month" => number(1, 12, 11),
         "day" => number(1, 31, 20),
         "months" | "hours" => count(0),

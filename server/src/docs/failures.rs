@@ -29,7 +29,8 @@ use crate::reply::Refusal;
 /// Returns the failures with status 200 of an operation, as it answers them.
 fn documented(operation: &str, core: &Config) -> Vec<Error> {
     let signed_out = Error::BadToken.problem();
-    let of_key = Error::MissingScope(Scope::Notices).problem();
+    let scope = if operation == "admin_remove_user" { Scope::Members } else { Scope::Notices };
+    let of_key = Error::MissingScope(scope).problem();
     let needs_otp = Error::SecondFactorNeeded.problem();
     let not_admin = [
         NotAdmin.because(signed_out),
@@ -73,14 +74,17 @@ fn documented(operation: &str, core: &Config) -> Vec<Error> {
             vec![WrongUserInfo.because(Problem::password("new_pw", core.password_length))]
         }
         "reset_user_measurement" | "remove_mine" => vec![NotFound.because(signed_out)],
-        "check_admin" | "insert_notice" | "update_notice" => not_admin.into(),
+        // A key is no administrator.
+        "check_admin" => vec![NotAdmin.because(signed_out), NotAdmin.into(), NotAdmin.because(needs_otp)],
+        "insert_notice" | "update_notice" => not_admin.into(),
         "admin_remove_user" | "remove_notice" => not_admin.into_iter().chain([NotFound.into()]).collect(),
         "push_blacklist" | "pop_blacklist" => vec![NotFound.into()],
-        "notice_feedback" | "send_feedback" => vec![
+        "notice_feedback" => vec![
             BadRequest.because(signed_out),
             Fail.because(feedback::NO_NOTICE),
             Fail.because(feedback::POST_RULE),
         ],
+        "send_feedback" => vec![BadRequest.because(signed_out), Fail.because(feedback::POST_RULE)],
         _ => Vec::new(),
     }
 }
@@ -248,8 +252,8 @@ pub(super) fn internal(operation: &Operation) -> &'static str {
 /// Adds the shared responses and their schemas.
 pub(super) fn add_shared(components: &mut Components) {
     for Shared { name, example, codes, description, header } in refusals().into_iter().chain(outages()) {
-        components.schemas.insert(name.into(), failure(&[example.result()], codes, description).into());
-        let example: Value = serde_json::from_slice(&example.body()).expect("an answer is JSON");
+        let (result, example) = (example.result(), object(&example.body()));
+        components.schemas.insert(name.into(), failure(&[result], codes, description, &example).into());
         let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(name))).example(Some(example));
         let mut response = ResponseBuilder::new().description(description).content(JSON, content.build());
         if let Some((name, description, example)) = header {
@@ -265,7 +269,10 @@ pub(super) fn add_shared(components: &mut Components) {
     }
     for (name, condition) in [
         (URI_TOO_LONG, "The address has more than 65,534 bytes."),
-        (HEAD_TOO_LARGE, "The address and the headers have more than 64 KiB, with HTTP/2 more than 16 KiB."),
+        (
+            HEAD_TOO_LARGE,
+            "The address and the headers have more than 64 KiB, with HTTP/2 more than 16 KiB; or there are more than 100 headers.",
+        ),
     ] {
         let description =
             format!("{condition} There is no body, because the request was not read to its end.");
@@ -278,8 +285,13 @@ pub(super) fn add_shared(components: &mut Components) {
 pub(super) const URI_TOO_LONG: &str = "UriTooLong";
 pub(super) const HEAD_TOO_LARGE: &str = "HeadTooLarge";
 
-/// Returns the schema of failures with these texts and codes.
-fn failure(results: &[&str], codes: &[Code], description: &str) -> Object {
+/// Returns an answer as JSON.
+fn object(answer: &[u8]) -> Value {
+    serde_json::from_slice(answer).expect("an answer is JSON")
+}
+
+/// Returns the schema of failures with these texts and codes, one of which is the example.
+fn failure(results: &[&str], codes: &[Code], description: &str, example: &Value) -> Object {
     let text = |texts: Vec<&str>, description: &str| {
         let mut text = ObjectBuilder::new().schema_type(Type::String).description(Some(description)).build();
         match texts[..] {
@@ -288,10 +300,11 @@ fn failure(results: &[&str], codes: &[Code], description: &str) -> Object {
         }
         text
     };
-    let line = |description: &str, example: &str| {
+    let line = |description: &str, example: &Value| {
         let line = ObjectBuilder::new().schema_type(Type::String).description(Some(description));
-        line.min_length(Some(1)).max_length(Some(1_000)).examples([example]).build()
+        line.min_length(Some(1)).max_length(Some(1_000)).examples([example.clone()]).build()
     };
+    let field = example.get("field").cloned().unwrap_or("title".into());
     ObjectBuilder::new()
         .description(Some(description))
         .property("result", text(results.to_vec(), "What went wrong, as clients compare it."))
@@ -299,8 +312,8 @@ fn failure(results: &[&str], codes: &[Code], description: &str) -> Object {
             "code",
             text(codes.iter().map(|code| code.as_str()).collect(), "The condition; it never changes."),
         )
-        .property("message", line("What was wrong, or what to do, for people.", "try again in 1 s"))
-        .property("field", line("The field or the parameter at fault, if there is one.", "title"))
+        .property("message", line("What was wrong, or what to do, for people.", &example["message"]))
+        .property("field", line("The field or the parameter at fault, if there is one.", &field))
         .required("result")
         .required("code")
         .required("message")
@@ -338,13 +351,13 @@ pub(super) fn add_documented(operation: &mut Operation, components: &mut Compone
         if !codes.contains(&problem.code) {
             codes.push(problem.code);
         }
-        let example: Value = serde_json::from_slice(&answer::failure(error)).expect("an answer is JSON");
-        let example = ExampleBuilder::new().value(Some(example)).build();
+        let example = ExampleBuilder::new().value(Some(object(&answer::failure(error)))).build();
         content.examples.insert(problem.code.to_string(), example.into());
     }
     let name = format!("Failure_{id}");
     let description = format!("The failures of `{id}` that have status 200.");
-    components.schemas.insert(name.clone(), failure(&results, &codes, &description).into());
+    let example = object(&answer::failure(&failures[0]));
+    components.schemas.insert(name.clone(), failure(&results, &codes, &description, &example).into());
     let success = content.schema.take().unwrap_or_default();
     let either = OneOfBuilder::new().item(success).item(Ref::from_schema_name(name)).build();
     content.schema = Some(Schema::OneOf(either).into());

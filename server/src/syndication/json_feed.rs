@@ -4,38 +4,63 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use tidings_core::clock::Timestamp;
+use utoipa::ToSchema;
 
 use super::{Entry, Outline, Text};
 
-#[derive(Serialize)]
-struct Document<'a> {
+/// A JSON Feed.
+#[derive(Serialize, ToSchema)]
+#[schema(as = JsonFeed)]
+pub(crate) struct Document<'a> {
+    /// The version of the format.
     version: &'static str,
+    /// The title of the feed.
     title: &'a str,
+    /// The address of this document.
     feed_url: String,
+    /// The address of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_url: Option<&'a str>,
+    /// The site.
+    #[schema(value_type = Vec<Author<'a>>)]
     authors: [Author<'a>; 1],
+    /// The posts or the notices.
     items: Vec<Item<'a>>,
 }
 
-#[derive(Serialize)]
-struct Author<'a> {
+/// The author of a JSON Feed.
+#[derive(Serialize, ToSchema)]
+#[schema(as = JsonFeedAuthor)]
+pub(crate) struct Author<'a> {
+    /// The name of the site.
     name: &'a str,
 }
 
-#[derive(Serialize)]
-struct Item<'a> {
+/// An item of a JSON Feed.
+#[derive(Serialize, ToSchema)]
+#[schema(as = JsonFeedItem)]
+pub(crate) struct Item<'a> {
+    /// The id, which never changes.
     id: &'a str,
+    /// The address of the post.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<&'a str>,
+    /// The title.
     title: &'a str,
+    /// The text; the title if there is none.
     content_text: &'a str,
+    /// The text of a post.
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<&'a str>,
+    /// The address of an image.
     #[serde(skip_serializing_if = "Option::is_none")]
     image: Option<&'a str>,
+    /// The date of publication.
+    #[schema(value_type = String)]
     date_published: Timestamp,
+    /// The topics and the tags of a post.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[schema(value_type = Vec<String>)]
     tags: &'a [Arc<str>],
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tidings_core::account::key::Scope;
 
-use super::{count, line, moment, number, switch};
+use super::{NAME_MAX, count, line, moment, number, switch};
 
 /// Returns what is known of a field of a request or an answer.
 pub(super) fn of_field(schema: &str, field: &str) -> Option<Value> {
@@ -62,8 +62,8 @@ pub(super) fn of_field(schema: &str, field: &str) -> Option<Value> {
 /// Returns what is known of a field of a member's data.
 fn of_data(schema: &str, field: &str) -> Option<Value> {
     Some(match (schema, field) {
-        ("AccountData", "_id") => line(128, "ann"),
-        ("AccountData", "nickname") => line(128, "Ann"),
+        ("AccountData", "_id") => line(NAME_MAX, "ann"),
+        ("AccountData", "nickname") => line(NAME_MAX, "Ann"),
         ("AccountData", "name") => line(128, "Ann Lee"),
         ("AccountData", "major") => line(128, "Physics"),
         ("AccountData", "recovery_codes") => number(0, 10, 9),
@@ -77,7 +77,10 @@ fn of_data(schema: &str, field: &str) -> Option<Value> {
         ("ImportedAct", "act") => json!({ "enum": ["view", "like", "other"], "examples": ["like"] }),
         ("VisitDay", "day") => json!({ "format": "date", "examples": ["2026-11-20"] }),
         ("VisitDay", "visits") => count(2),
-        ("VisitDay", "hours") => json!({ "maxItems": 24, "items": number(0, 23, 9), "examples": [[9, 17]] }),
+        ("VisitDay", "hours") => {
+            let hour = json!({ "type": "integer", "minimum": 0, "maximum": 23 });
+            json!({ "maxItems": 24, "items": hour, "examples": [[9, 17]] })
+        }
         ("TrendSearch", "search") => line(200, "library"),
         _ => return None,
     })

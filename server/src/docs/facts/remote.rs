@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::{count, example, line, moment, number, switch};
+use super::{NAME_MAX, count, example, line, moment, number, switch};
 
 /// Returns what is known of a field of a request or an answer.
 pub(super) fn of_field(schema: &str, field: &str) -> Option<Value> {
     Some(match (schema, field) {
-        ("MemberEntry" | "Administrator", "nickname") => line(128, "Ann"),
+        ("MemberEntry" | "Administrator", "nickname") => line(NAME_MAX, "Ann"),
         ("MemberEntry", "user_name") | ("RosterMember", "name") => line(128, "Ann Lee"),
         ("MemberEntry", "user_major") | ("RosterMember", "major") => line(128, "Physics"),
         ("MemberEntry", "admin" | "blacklisted") => switch(0),
         ("RosterMember", "id") => line(128, "s2026001"),
-        ("Members" | "RosterPage", "next") => line(128, "ann"),
+        ("Members" | "RosterPage", "next") => line(NAME_MAX, "ann"),
         ("MemberLineFields", "nickname") => example("Ann"),
         ("MemberLineFields", "name") => line(100, "Ann Lee"),
         ("MemberLineFields", "major") => line(100, "Physics"),

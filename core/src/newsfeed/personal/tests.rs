@@ -1,0 +1,56 @@
+use serde_json::Value;
+
+use crate::account::Caller;
+use crate::newsfeed::{Page, recommended, start};
+use crate::post;
+use crate::testing::{NOW, Service, service};
+
+/// Creates sixty posts, the newest last, whose titles are this.
+fn stocked(title: &str) -> (Service, Caller) {
+    let service = service();
+    for n in 0..60_i64 {
+        let draft = post::Draft {
+            title: Some(title.into()),
+            url: Some(format!("https://site.example/{n}")),
+            date: Some((NOW - (200 - n) * 60_000).to_string()),
+            ..post::Draft::default()
+        };
+        post::insert(&service, &Caller::Operator, &draft).unwrap();
+    }
+    start(&service).unwrap();
+    let reader = service.member("reader");
+    (service, reader)
+}
+
+/// Returns the ids on a page of ten posts, and the text that continues the feed.
+fn page(service: &Service, reader: &Caller, next: Option<&str>) -> (Vec<String>, String) {
+    let asked = Page { limit: next.is_none().then_some(10), next, ..Page::default() };
+    let answer = recommended(service, reader, &asked).unwrap();
+    let answer: Value = serde_json::from_slice(answer.answer().json()).unwrap();
+    let ids = answer["newsfeed"].as_array().unwrap().iter().map(|post| post["_id"].as_str().unwrap().into());
+    (ids.collect(), answer["next"].as_str().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn acts_while_a_member_reads_on_do_not_end_the_feed() {
+    let (service, reader) = stocked("A lake");
+    let first = page(&service, &reader, None).0;
+    post::view(&service, &reader, &first[0]).wait().unwrap();
+    let (_, next) = page(&service, &reader, None);
+    for id in &first {
+        // Each view makes another order, more than are kept of a member.
+        post::view(&service, &reader, id).wait().unwrap();
+        assert_eq!(page(&service, &reader, Some(&next)).0.len(), 10);
+    }
+}
+
+#[test]
+fn posts_whose_acts_show_no_interest_are_left_out_too() {
+    let (service, reader) = stocked("???");
+    let (guests, _) = page(&service, &Caller::Guest, None);
+    for id in &guests[..3] {
+        post::like(&service, &reader, id).wait().unwrap();
+    }
+    let (own, _) = page(&service, &reader, None);
+    assert_eq!(own[..7], guests[3..], "the guests' feed without them");
+}
