@@ -108,7 +108,7 @@ mod tests {
         let mut expected: Vec<(u32, f32)> =
             (0..20).map(|position| (position, sum(signals.of(position)))).collect();
         expected.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-        let scoring = Scoring { weights, exploration: 0.0 };
+        let scoring = Scoring { weights, exploration: 0.0, is_learned: false };
         let recommended = moment.recommend(&acts, &[], MEMBER, &scoring, &config).unwrap();
         let expected: Vec<_> = expected.into_iter().map(|(position, _)| index.key(position)).collect();
         assert_eq!(recommended, expected);

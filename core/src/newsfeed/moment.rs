@@ -53,7 +53,7 @@ impl<'i> Moment<'i> {
         scoring: &Scoring,
         config: &Feed,
     ) -> Option<Vec<PostKey>> {
-        let (index, weights) = (self.index, &scoring.weights);
+        let (index, weights) = (self.index, &scoring.weights_for(acts, config));
         let interest = measure(acts, &config.interest, index)?;
         let mut scores = interest.scores(index, weights, &config.interest);
         self.blend(&mut scores, &interest.times, weights, config);

@@ -73,18 +73,18 @@ impl Personals {
         }
         let (acts, seen) = history::acts_and_seen(tx, member)?;
         let guests = &index.recommended_feed.order;
-        let (head, seen) = match moment.recommend(&acts, &seen, member.key, scoring, config) {
-            Some(head) => (head, seen),
+        let head = moment.recommend(&acts, &seen, member.key, scoring, config);
+        let (head, seen) = if let Some(head) = head {
+            (head, seen)
+        } else {
             // The guests' feed without the member's own and hidden posts, if there are any since the last reset.
-            None => {
-                let own = [&acts.liked, &acts.viewed, &acts.hidden].into_iter().flatten();
-                let own: OwnSet<_> = own.map(|(post, _)| *post).collect();
-                if own.is_empty() {
-                    return Ok(None);
-                }
-                let head = guests.head.iter().copied().filter(|post| !own.contains(post)).collect();
-                (head, own.into_iter().collect())
+            let own = [&acts.liked, &acts.viewed, &acts.hidden].into_iter().flatten();
+            let own: OwnSet<_> = own.map(|(post, _)| *post).collect();
+            if own.is_empty() {
+                return Ok(None);
             }
+            let head = guests.head.iter().copied().filter(|post| !own.contains(post)).collect();
+            (head, own.into_iter().collect())
         };
         let order = Arc::new(Order::personal(member.key, head, guests, seen));
         let first = index.page(&order, 0, LIMIT, now);

@@ -13,6 +13,7 @@ use crate::Tidings;
 use crate::account::Caller;
 use crate::config::Feed;
 use crate::error::{Error, Problem, Result};
+use crate::profile::history::Acts;
 use crate::scope::Scope;
 use crate::store::{Isolation, Store, StoreError, Topic, Tx};
 use crate::trail::{Action, Entry};
@@ -31,17 +32,31 @@ pub(super) struct Scoring {
     pub(super) weights: Weights,
     /// The noise, see [`Feed::exploration`].
     pub(super) exploration: f64,
+    /// Whether the weights are learned.
+    pub(super) is_learned: bool,
 }
 
 impl Scoring {
     /// Returns the scoring of the settings.
     pub(super) fn of(config: &Feed) -> Self {
-        Self { weights: Weights::of(config), exploration: config.exploration }
+        Self { weights: Weights::of(config), exploration: config.exploration, is_learned: false }
     }
 
-    /// Returns the scoring with learned weights.
+    /// Returns the scoring with learned weights. A signal that was turned off in the settings since then is off.
     pub(super) fn learned(weights: Weights, config: &Feed) -> Self {
-        Self { weights, exploration: config.exploration.max(EXPLORATION_MIN) }
+        let settings = Weights::of(config);
+        // Only learned weights have freshness.
+        let is_on = |signal| signal == Signal::Fresh || settings[signal] > 0.0;
+        let weights = Weights(Signal::ALL.map(|signal| if is_on(signal) { weights[signal] } else { 0.0 }));
+        Self { weights, exploration: config.exploration.max(EXPLORATION_MIN), is_learned: true }
+    }
+
+    /// Returns the weights for a member with these acts: those of the settings in place of learned ones if the member has
+    /// only searched and opened topics. Weights are learned from members with posts of their own, and may give what is near to
+    /// those the weight of all interest.
+    pub(super) fn weights_for(&self, acts: &Acts, config: &Feed) -> Weights {
+        let has_posts = !(acts.liked.is_empty() && acts.viewed.is_empty());
+        if self.is_learned && !has_posts { Weights::of(config) } else { self.weights }
     }
 
     /// Returns the scoring in use.
@@ -193,4 +208,24 @@ fn insert(tx: &mut dyn Tx, origin: &'static str, content: &String) -> Result<(),
     tx.run(sql, &[origin.into(), content.into()])?;
     tx.touch(Topic::Posts);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::PostKey;
+    use crate::testing::NOW;
+
+    #[test]
+    fn learned_weights_are_for_members_with_posts_and_without_signals_that_are_off() {
+        let config = Feed { popular_weight: 0.0, ..Feed::default() };
+        let scoring = Scoring::learned(Weights([0.5; 10]), &config);
+        assert_eq!((scoring.weights[Signal::Popular], scoring.weights[Signal::Fresh]), (0.0, 0.5));
+        let searched = Acts { searched: vec![("lake".into(), NOW)], ..Acts::default() };
+        let viewed = Acts { viewed: vec![(PostKey::new(1), NOW)], ..Acts::default() };
+        assert_eq!(scoring.weights_for(&searched, &config), Weights::of(&config));
+        assert_eq!(scoring.weights_for(&viewed, &config), scoring.weights);
+        let pinned = Scoring { is_learned: false, ..scoring };
+        assert_eq!(pinned.weights_for(&searched, &config), pinned.weights);
+    }
 }

@@ -134,11 +134,12 @@ fn of_member(
     };
     let moment = Moment::now(&reader.index, &others.neighbours, reader.now);
     let mut signals = moment.signals(&interest, &acts, config);
+    let weights = scoring.weights_for(&acts, config);
     let mut own = OwnActs::new(&moment, &acts, &searched, &config.interest);
     let mut why = |item: &Item| {
         let Some(position) = reader.index.position(item.key) else { return facts.why(page.kind(), item) };
         let mut parts = signals.of(position);
-        parts.iter_mut().zip(scoring.weights.0).for_each(|(part, weight)| *part *= weight);
+        parts.iter_mut().zip(weights.0).for_each(|(part, weight)| *part *= weight);
         reason(&parts, |signal| match signal {
             Signal::Novel | Signal::Recent | Signal::Fresh | Signal::Popular => {
                 Some(facts.sentence(signal, page.kind(), item))
