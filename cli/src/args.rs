@@ -10,7 +10,7 @@ use crate::{
     webhook, words,
 };
 
-/// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, in one SQLite file or on PostgreSQL.
+/// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, on SQLite or PostgreSQL.
 #[derive(Debug, Parser)]
 #[command(name = "tidings", version, max_term_width = 100, subcommand_required = true)]
 pub(crate) struct Cli {
