@@ -284,13 +284,12 @@ fn the_weights_of_the_feed_are_read_pinned_and_unpinned() {
     let pinned = pin(key, json!({ "topic": 0.5, "fresh": 2 })).succeeded();
     assert_eq!((pinned.text("/in_use"), &pinned.body["weights"]["fresh"]), ("pinned".into(), &json!(2.0)));
     assert!(world.latest().starts_with("key key http feed.pin {\"topic\":0.5,"), "{}", world.latest());
-    for (weights, field) in [
-        (json!({ "other": 1 }), "signal"),
-        (json!({ "topic": -1 }), "weight"),
-        (json!({ "topic": "x" }), "weights"),
-    ] {
+    for weights in [json!({ "other": 1 }), json!({ "topic": -1 }), json!({ "topic": "x" })] {
         let refused = pin(boss, weights);
-        assert_eq!((refused.outcome().as_str(), &refused.body["field"]), ("400 bad request", &json!(field)));
+        assert_eq!(
+            (refused.outcome().as_str(), &refused.body["field"]),
+            ("400 bad request", &json!("weights"))
+        );
     }
     assert_eq!(
         boss.get("/learn_feed_weights").succeeded().body["learned"],

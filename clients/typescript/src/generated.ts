@@ -7285,7 +7285,7 @@ export interface components {
             readonly code: "unsupported_media_type";
             /**
              * @description What was wrong, or what to do, for people.
-             * @example the body is neither JSON nor a form: set Content-Type to application/json
+             * @example the operation reads no body of this Content-Type: most read application/json, and /docs lists the types of each
              */
             readonly message: string;
             /**
@@ -7779,7 +7779,7 @@ export interface components {
                 /**
                  * @example {
                  *       "code": "unsupported_media_type",
-                 *       "message": "the body is neither JSON nor a form: set Content-Type to application/json",
+                 *       "message": "the operation reads no body of this Content-Type: most read application/json, and /docs lists the types of each",
                  *       "result": "unsupported media type"
                  *     }
                  */

@@ -138,12 +138,12 @@ fn the_settings_in_force_are_a_table_for_people() {
     let printed = without_database(directory.path(), &["config", "--listen", "0.0.0.0:80"]).succeeded();
     let first: Vec<&str> = printed.stdout.lines().take(6).map(str::trim_end).collect();
     insta::assert_snapshot!(first.join("\n"), @r"
-    Setting                      Value         From
-    config                       tidings.toml  default
-    db                           campus.db     file
-    token-key                                  default
-    token-key-previous                         default
-    listen                       0.0.0.0:80    flag
+    Setting                      Value                                                  From
+    config                       tidings.toml                                           default
+    db                           campus.db                                              file
+    token-key                    the key in the key file                                default
+    token-key-previous           the key in its file                                    default
+    listen                       0.0.0.0:80                                             flag
     ");
     let line = printed.stdout.lines().find(|line| line.starts_with("pw-min ")).unwrap();
     assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["pw-min", "12", "file"]);
