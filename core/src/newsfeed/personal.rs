@@ -53,7 +53,8 @@ impl Default for Personals {
 }
 
 impl Personals {
-    /// Returns the feed of a member, computed again if anything has changed; `None` for a member without acts. `others` is the number of the reading of what others did.
+    /// Returns the feed of a member, computed again if anything has changed; `None` for a member without acts. `others` is the
+    /// number of the reading of what others did.
     pub(super) fn get(
         &self,
         tx: &mut dyn Tx,
