@@ -41,7 +41,7 @@ pub(super) struct Interest {
 /// only with new acts. Posts that are not in the index are ignored.
 pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex) -> Option<Interest> {
     let Acts { liked, viewed, searched, opened, hidden } = acts;
-    if liked.len() + viewed.len() + searched.len() + opened.len() < config.min_acts {
+    if acts.len() < config.min_acts {
         return None;
     }
     let posts = liked.iter().chain(viewed).map(|(_, date)| *date);

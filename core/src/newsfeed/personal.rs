@@ -53,8 +53,8 @@ impl Default for Personals {
 }
 
 impl Personals {
-    /// Returns the feed of a member, computed again if anything has changed; `None` for a member without acts. `others` is the
-    /// number of the reading of what others did.
+    /// Returns the feed of a member, computed again if anything has changed; `None` for a member with too few acts who
+    /// has hidden no post. `others` is the number of the reading of what others did.
     pub(super) fn get(
         &self,
         tx: &mut dyn Tx,
@@ -78,9 +78,10 @@ impl Personals {
         let (head, seen) = if let Some(head) = head {
             (head, seen)
         } else {
-            // The guests' feed without the member's own and hidden posts, if there are any since the last reset.
-            let own = [&acts.liked, &acts.viewed, &acts.hidden].into_iter().flatten();
-            let own: OwnSet<_> = own.map(|(post, _)| *post).collect();
+            // The guests' feed without the hidden posts, and without those of the acts if they are enough and show no interest.
+            let has_enough = acts.len() >= config.interest.min_acts;
+            let acted = acts.liked.iter().chain(&acts.viewed).filter(|_| has_enough);
+            let own: OwnSet<_> = acted.chain(&acts.hidden).map(|(post, _)| *post).collect();
             if own.is_empty() {
                 return Ok(None);
             }

@@ -32,6 +32,13 @@ pub(crate) struct Acts {
     pub(crate) opened: Vec<(String, Timestamp)>,
 }
 
+impl Acts {
+    /// Returns the number of acts, without hidden posts.
+    pub(crate) fn len(&self) -> usize {
+        self.liked.len() + self.viewed.len() + self.searched.len() + self.opened.len()
+    }
+}
+
 /// Records that the acts from which the member's interest is measured have changed.
 ///
 /// Of two transactions at the same time, the one that commits last leaves its revision, which may be the smaller one. A
