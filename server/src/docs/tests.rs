@@ -206,3 +206,49 @@ fn every_example_of_a_response_matches_its_schema() {
     }
     assert!(examples > 40, "{examples}");
 }
+
+#[test]
+fn insertions_require_fields_and_changes_at_least_one() {
+    let document: Value =
+        serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
+    let schemas = &document["components"]["schemas"];
+    for (path, new, changed, required) in [
+        ("/insert_notice", "NewNoticeFields", "NoticeFields", ["title", "post"]),
+        ("/insert_post", "NewPostFields", "PostFields", ["title", "url"]),
+    ] {
+        for content in document["paths"][path]["post"]["requestBody"]["content"].as_object().unwrap().values()
+        {
+            assert_eq!(content["schema"]["$ref"], format!("#/components/schemas/{new}"));
+        }
+        assert_eq!(schemas[new]["required"], json!(required));
+        assert!(required.iter().all(|name| schemas[new]["properties"][name]["type"] == "string"), "{new}");
+        assert_eq!(
+            (&schemas[changed]["required"], &schemas[changed]["minProperties"]),
+            (&Value::Null, &json!(1))
+        );
+    }
+}
+
+#[test]
+fn the_document_says_who_may_call_an_operation() {
+    let document: Value =
+        serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
+    for (method, path, callers, is_optional) in [
+        ("get", "/check_admin", "For administrators.", false),
+        ("post", "/insert_notice", "For administrators.", false),
+        ("get", "/get_userinfo", "For members.", false),
+        (
+            "get",
+            "/get_log_user/{user_id}/{limit}",
+            "For administrators, and for members about themselves.",
+            false,
+        ),
+        ("get", "/find_ids/{kind}/{prefix}", "Anyone may call it for posts and notices.", true),
+        ("get", "/get_categories", "Anyone may call it.", false),
+    ] {
+        let operation = &document["paths"][path][method];
+        assert!(operation["description"].as_str().unwrap().ends_with(callers), "{path}");
+        let has_none = operation["security"].as_array().is_some_and(|either| either.contains(&json!({})));
+        assert_eq!(has_none, is_optional, "{path}");
+    }
+}

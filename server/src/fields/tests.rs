@@ -191,3 +191,14 @@ fn the_field_at_fault_is_named() {
         assert_eq!(fault(content_type, body), expected, "{body}");
     }
 }
+
+#[test]
+fn a_parameter_that_is_not_utf_8_is_refused_only_if_the_operation_reads_it() {
+    #[derive(Debug, serde::Deserialize)]
+    struct Parameters {
+        limit: Option<i64>,
+    }
+    assert_eq!(super::query::<Parameters>("limit=7&source=%E9").unwrap().limit, Some(7));
+    let refused = super::query::<Parameters>("limit=%E9").unwrap_err().problem();
+    assert_eq!((refused.code.as_str(), refused.field), ("malformed_request", None));
+}
