@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::clock::DAY_MS;
 use crate::testing::{NOW, posts};
 
 /// Creates a post without views and likes.
@@ -97,6 +98,16 @@ fn guests_are_recommended_fresh_posts_across_topics() {
     let order = keys(&index, &index.recommended_feed.order);
     let loud = |window: &[i64]| window.iter().filter(|key| **key < 40).count();
     assert!(order[..30].windows(10).all(|window| loud(window) == 5), "{order:?}");
+}
+
+#[test]
+fn a_post_of_the_future_makes_no_other_post_old() {
+    let mut rows: Vec<FeedRow> = (0..20).map(|key| row(key, NOW - key * DAY_MS, "a")).collect();
+    rows.push(row(20, NOW + 400 * DAY_MS, "a"));
+    let index = index(None, rows, &[]);
+    let fresh = &index.snapshot.fresh;
+    assert!((fresh[0] - 1.0).abs() < 1e-6 && (fresh[1] - 1.0).abs() < 1e-6 && fresh[2] > 0.9, "{fresh:?}");
+    assert_eq!(keys(&index, &index.recommended_feed.order)[..3], [20, 0, 1]);
 }
 
 #[test]

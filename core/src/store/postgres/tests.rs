@@ -324,6 +324,23 @@ fn reclaimed_space_is_used_again() {
 }
 
 #[test]
+fn reclaiming_space_ends_when_it_is_stopped() {
+    let Some(database) = database() else { return };
+    let store = create(&database);
+    database.query("INSERT INTO number SELECT generate_series(1, 100000)", &[]);
+    database.query("DELETE FROM number", &[]);
+    // 0.1 s for each of its 443 pages.
+    let name = database.query("SELECT quote_ident(current_database())", &[])[0][0].take().unwrap();
+    for setting in ["vacuum_cost_delay = '100ms'", "vacuum_cost_limit = 1"] {
+        database.query(&format!("ALTER DATABASE {name} SET {setting}"), &[]);
+    }
+    let begin = Instant::now();
+    let reclaimed = store.reclaim("number", &|| true);
+    assert!(matches!(reclaimed, Err(StoreError::Interrupted)), "{reclaimed:?}");
+    assert!(begin.elapsed() < LONG);
+}
+
+#[test]
 fn a_store_notices_the_commits_of_others() {
     let Some(database) = database() else { return };
     let (one, two) = (create(&database), open(&database).unwrap());

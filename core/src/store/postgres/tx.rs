@@ -153,6 +153,10 @@ impl Tx for ReadTx<'_> {
             None | Some(Err(StoreError::Disconnected(_))) => None,
             Some(running) => running?,
         };
+        if running.is_some() {
+            // The list is of no use on another connection, perhaps to a new primary.
+            self.connect = None;
+        }
         let horizon = self.statement(|session| horizon(session, running.as_ref()))?;
         Ok(*self.horizon.insert(horizon))
     }
