@@ -64,13 +64,8 @@ impl List {
                     table.styled_row(style, row);
                 }
             }
-            let none = match (&self.topic, self.all) {
-                (None, true) => "There are no notices.",
-                (None, false) => "No notice is visible: --all also lists the others.",
-                (Some(_), true) => "No notice has this topic.",
-                (Some(_), false) => "No notice with this topic is visible: --all also lists the others.",
-            };
-            page.table(&table, none);
+            let hint = "No notice is visible: --all also lists the others.";
+            page.table(&table, if self.all { "There are no notices." } else { hint });
         })
     }
 }

@@ -285,3 +285,17 @@ fn every_command_has_help_with_an_example() {
     }
     assert!(seen > 50, "{seen} commands");
 }
+
+#[test]
+fn a_list_that_is_empty_because_of_what_was_asked_says_so() {
+    let fixture = Fixture::new();
+    let _ = fixture.stdout(&["notice", "edit", &fixture.notice, "--activation", "0"]);
+    for (args, says) in [
+        (&["audit", "list", "--actor", "zzz"][..], "No record matches."),
+        (&["post", "list", "--topic", "zzz"], "No post has this topic."),
+        (&["notice", "list"], "No notice is visible: --all also lists the others."),
+    ] {
+        let output = fixture.run(args);
+        assert_eq!((output.status, output.stderr.trim_end()), (0, says), "{args:?}");
+    }
+}
