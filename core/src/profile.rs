@@ -71,7 +71,7 @@ impl UserInfos {
     pub(crate) fn new(store: &Arc<Store>) -> Self {
         Self(GatheredReads::new(store, |tx, identities| {
             let callers: Vec<&Identity> = identities.iter().collect();
-            let members = Identity::visitors(tx, &callers)?;
+            let members = Identity::ask_visitors(tx, callers)?.answer(tx)?;
             let mut found = sql::user_infos(tx, members.iter().flatten())?.into_iter();
             let info = |member: Option<&Member<'_>>| {
                 let member = member.ok_or(Outcome::UserNotFound)?;
@@ -158,8 +158,8 @@ impl Wanted {
 pub fn change_nickname(tidings: &Tidings, caller: &Caller, nickname: &str) -> Result<()> {
     let identity = caller.identify(tidings);
     let nickname = NewNickname::parse(tidings, nickname);
-    // This changes one row.
-    let written = tidings.store().write(Isolation::Locking, move |tx| {
+    // Its commit changes one row, to a value that does not depend on the row.
+    let written = tidings.store().write(Isolation::Concurrent, move |tx| {
         let member = identity.member(tx)?;
         nickname.set(tx, &member)
     });
@@ -177,7 +177,10 @@ impl NewNickname {
 
     fn set(&self, tx: &mut dyn Tx, member: &Member<'_>) -> Result<()> {
         match &self.0 {
-            Ok(nickname) => Ok(sql::set_nickname(tx, member, nickname)?),
+            Ok(nickname) => {
+                sql::set_nickname(tx, member, nickname);
+                Ok(())
+            }
             Err(rule) => Err(Outcome::RewriteNickname.because(*rule)),
         }
     }
@@ -189,8 +192,8 @@ impl NewNickname {
 /// `bad token`; `bad request` for any other number.
 pub fn update_auto_login(tidings: &Tidings, caller: &Caller, auto_login: i64) -> Result<()> {
     let identity = caller.identify(tidings);
-    // This changes one row.
-    tidings.store().write(Isolation::Locking, move |tx| {
+    // Its commit changes one row, to a value that does not depend on the row.
+    tidings.store().write(Isolation::Concurrent, move |tx| {
         let member = identity.member(tx)?;
         set_auto_login(tx, &member, auto_login)
     })
@@ -200,7 +203,8 @@ fn set_auto_login(tx: &mut dyn Tx, member: &Member<'_>, auto_login: i64) -> Resu
     if !matches!(auto_login, 0 | 1) {
         return Err(Error::BadRequest(Problem::invalid("auto_login", "auto_login is 0 or 1")));
     }
-    Ok(sql::set_auto_login(tx, member, auto_login)?)
+    sql::set_auto_login(tx, member, auto_login);
+    Ok(())
 }
 
 /// Restarts the measurement of the caller's interest: deletes viewed posts, searches, opened newsfeeds and hidden posts. Likes remain
@@ -243,7 +247,7 @@ pub fn remove_mine(tidings: &Tidings, caller: &Caller) -> Result<()> {
 mod sql {
     use super::{Member, StoreError, Topic, Tx, UserInfo};
     use crate::clock::Timestamp;
-    use crate::store::{Row, row_each};
+    use crate::store::{Row, Value, row_each};
 
     /// Returns the data of members without their likes, and whether they have any.
     pub(super) fn user_infos<'m>(
@@ -274,25 +278,15 @@ mod sql {
         members.zip(row_each(tx, sql, &keys)?).map(info).collect()
     }
 
-    pub(super) fn set_nickname(
-        tx: &mut dyn Tx,
-        member: &Member<'_>,
-        nickname: &str,
-    ) -> Result<(), StoreError> {
+    pub(super) fn set_nickname(tx: &mut dyn Tx, member: &Member<'_>, nickname: &str) {
         let sql = "UPDATE member SET nickname = $2 WHERE key = $1";
-        tx.run(sql, &[member.key.into(), nickname.into()])?;
+        tx.set_at_commit(sql, member.key.as_i64(), Value::Text(nickname.to_owned()));
         tx.touch(Topic::Members);
-        Ok(())
     }
 
-    pub(super) fn set_auto_login(
-        tx: &mut dyn Tx,
-        member: &Member<'_>,
-        auto_login: i64,
-    ) -> Result<(), StoreError> {
+    pub(super) fn set_auto_login(tx: &mut dyn Tx, member: &Member<'_>, auto_login: i64) {
         let sql = "UPDATE member SET auto_login = $2 WHERE key = $1";
-        tx.run(sql, &[member.key.into(), auto_login.into()])?;
-        Ok(())
+        tx.set_at_commit(sql, member.key.as_i64(), Value::Integer(auto_login));
     }
 
     pub(super) fn set_measured(

@@ -18,7 +18,7 @@ use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::id::MemberKey;
-use crate::store::{Row, StoreError, Tx, row_each};
+use crate::store::{Asked, Row, StoreError, Tx, ask_row_each};
 use crate::trail::{self, Actor, Entry, Origin};
 
 #[cfg(test)]
@@ -92,26 +92,29 @@ impl Identity {
         self.proven(found.map(MemberRecord::in_session).transpose()?).ok_or(Error::BadToken)
     }
 
-    /// Does the same as [`Identity::visitor`] for several callers.
-    pub(crate) fn visitors<'tx>(
+    /// Does the same as [`Identity::visitor`] for several callers; the answer is read later.
+    pub(crate) fn ask_visitors<'i, 'tx: 'i>(
         tx: &mut (dyn Tx + 'tx),
-        identities: &[&Self],
-    ) -> Result<Vec<Option<Member<'tx>>>, StoreError> {
+        identities: Vec<&'i Self>,
+    ) -> Result<Asked<'i, Vec<Option<Member<'tx>>>>, StoreError> {
         let names = identities.iter().filter_map(|identity| match &identity.claim {
             Claim::Named { folded, .. } => {
                 Some([folded.into(), identity.session().unwrap_or_default().into()])
             }
             Claim::Guest | Claim::Key { .. } | Claim::Operator => None,
         });
-        let mut rows = row_each(tx, FIND_IN_SESSION, &names.collect::<Vec<_>>())?.into_iter();
-        let visitor = |identity: &&Self| {
-            if !identity.is_named() {
-                return Ok(None);
-            }
-            let row = rows.next().flatten();
-            Ok(identity.proven(row.map(MemberRecord::in_session).transpose()?))
-        };
-        identities.iter().map(visitor).collect()
+        let found = ask_row_each(tx, FIND_IN_SESSION, &names.collect::<Vec<_>>())?;
+        Ok(found.then(move |_, rows| {
+            let mut rows = rows.into_iter();
+            let visitor = |identity: &Self| {
+                if !identity.is_named() {
+                    return Ok(None);
+                }
+                let row = rows.next().flatten();
+                Ok(identity.proven(row.map(MemberRecord::in_session).transpose()?))
+            };
+            identities.into_iter().map(visitor).collect()
+        }))
     }
 
     /// Returns the proof that the member with this record is acting; `None` without a record, or if the token or its session

@@ -304,7 +304,7 @@ mod tests {
 
     use super::*;
     use crate::account::Caller;
-    use crate::store::{Arg, Dialect, Isolation, Row};
+    use crate::store::{Arg, Dialect, Isolation, Row, Value};
     use crate::testing::{NOW, service};
 
     #[test]
@@ -341,6 +341,7 @@ mod tests {
         fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}
         fn count_on(&mut self, _: i64, _: i64, _: i64) {}
         fn run_at_commit(&mut self, _: &'static str, _: i64) {}
+        fn set_at_commit(&mut self, _: &'static str, _: i64, _: Value) {}
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Likes and views of posts, and posts that members hide. Likes and views are frequent, so acts that wait at the same time
 //! run together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::stats::PostStats;
@@ -14,7 +14,7 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Pending, Result};
 use crate::id::PostKey;
 use crate::profile::history;
-use crate::store::{Gathered, Isolation, Store, StoreError, Tx};
+use crate::store::{Asked, Gathered, Isolation, Store, StoreError, Tx};
 
 /// The acts that wait.
 pub(crate) struct Acts(Gathered<Act, (), Error>);
@@ -52,9 +52,7 @@ impl Acts {
     pub(crate) fn new(store: &Store, calendar: &Arc<Calendar>, like_weight: f64) -> Self {
         let (calendar, viewers) = (Arc::clone(calendar), Viewers::default());
         Self(store.gathered(Isolation::Locking, move |tx, acts| {
-            let mut batch =
-                Batch { calendar: &calendar, viewers: &viewers, like_weight, changes: BTreeMap::new() };
-            batch.run(tx, acts)
+            Batch { calendar: &calendar, viewers: &viewers, like_weight }.run(tx, acts)
         }))
     }
 
@@ -64,17 +62,16 @@ impl Acts {
     }
 }
 
-/// Acts that run together.
+/// What acts that run together need.
 struct Batch<'b> {
     calendar: &'b Calendar,
     viewers: &'b Viewers,
     like_weight: f64,
-    /// What changes the stats of the posts.
-    changes: BTreeMap<PostKey, Vec<Change>>,
 }
 
 /// A change of the stats of a post, by an act at the time `at`.
 struct Change {
+    post: PostKey,
     at: Timestamp,
     kind: ChangeKind,
 }
@@ -96,96 +93,127 @@ struct Valid<'m, 'a> {
 }
 
 impl Batch<'_> {
-    fn run(&mut self, tx: &mut dyn Tx, acts: &mut [Act]) -> Result<Vec<Result<()>>, StoreError> {
-        let identities: Vec<&Identity> = acts.iter().map(|act| &act.identity).collect();
-        let members = Identity::visitors(tx, &identities)?;
-        let (keys, mut posts) = read_posts(tx, acts)?;
+    /// The look-ups are sent together, and so are the changes of likes, views and hidden posts and the locks of the posts.
+    fn run(&self, tx: &mut dyn Tx, acts: &mut [Act]) -> Result<Vec<Result<()>>, StoreError> {
+        let members = Identity::ask_visitors(tx, acts.iter().map(|act| &act.identity).collect())?;
+        let posts = ask_posts(tx, acts)?;
+        let members = members.answer(tx)?;
+        let (keys, mut posts) = posts.answer(tx)?;
         let mut valid = Vec::with_capacity(acts.len());
         let checked = acts.iter_mut().zip(&members).zip(keys).map(|((act, member), post)| {
             if member.is_none() && !matches!(act.kind, Kind::View { .. }) {
                 return Err(Error::BadToken);
             }
             let post = post.ok_or(Error::NotFound)?;
-            valid.push(Valid { member: member.as_ref(), post, at: act.at, kind: &mut act.kind });
+            let mut act = Valid { member: member.as_ref(), post, at: act.at, kind: &mut act.kind };
+            act.decide(self.viewers);
+            valid.push(act);
             Ok(())
         });
         let results = checked.collect();
         // Acts that wait at the same time may run in any order.
         valid.sort_by_key(|act| (act.member.map(|member| member.key), act.post));
-        self.like(tx, &valid)?;
-        self.unlike(tx, &valid)?;
-        self.view(tx, &mut valid)?;
+        let likes = like(tx, &valid)?;
+        let unlikes = unlike(tx, &valid)?;
+        let views = view(tx, &valid)?;
         hide(tx, &valid)?;
-        posts.retain(|stats| self.changes.contains_key(&stats.post));
-        self.change_posts(tx, posts)?;
+        let acted: BTreeSet<PostKey> = valid.iter().map(|act| act.post).collect();
+        posts.retain(|stats| acted.contains(&stats.post));
+        // In the order of the table, because that changes each of its pages only once.
+        posts.sort_unstable_by_key(|stats| stats.post);
+        let posts = PostStats::lock(tx, posts)?;
+        let mut changes = likes.answer(tx)?;
+        changes.extend(unlikes.answer(tx)?);
+        changes.extend(views);
+        self.change_posts(tx, changes, posts)?;
         Ok(results)
     }
 
-    fn like(&mut self, tx: &mut dyn Tx, acts: &[Valid<'_, '_>]) -> Result<(), StoreError> {
-        let acts: Vec<_> = of_members(acts, |kind| matches!(kind, Kind::Like)).collect();
-        let likes: Vec<_> = acts.iter().map(|(member, act)| (*member, act.post, act.at)).collect();
-        for ((_, act), is_new) in acts.into_iter().zip(history::like(tx, &likes)?) {
-            if is_new {
-                self.change(act, ChangeKind::Like);
-                self.calendar.count(tx, Counter::Like, act.at)?;
-            }
+    /// Counts the changes, and writes the stats of the posts that they change.
+    fn change_posts(
+        &self,
+        tx: &mut dyn Tx,
+        changes: Vec<Change>,
+        posts: Asked<'_, Vec<PostStats>>,
+    ) -> Result<(), StoreError> {
+        let mut of_posts: BTreeMap<PostKey, Vec<Change>> = BTreeMap::new();
+        for change in changes {
+            self.calendar.count(tx, change.kind.counter(), change.at)?;
+            of_posts.entry(change.post).or_default().push(change);
         }
-        Ok(())
-    }
-
-    fn unlike(&mut self, tx: &mut dyn Tx, acts: &[Valid<'_, '_>]) -> Result<(), StoreError> {
-        let acts: Vec<_> = of_members(acts, |kind| matches!(kind, Kind::Unlike)).collect();
-        let likes: Vec<_> = acts.iter().map(|(member, act)| (*member, act.post)).collect();
-        for ((_, act), liked) in acts.into_iter().zip(history::unlike(tx, &likes)?) {
-            if let Some(liked) = liked {
-                self.change(act, ChangeKind::Unlike(liked));
-                self.calendar.count(tx, Counter::Unlike, act.at)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn view(&mut self, tx: &mut dyn Tx, acts: &mut [Valid<'_, '_>]) -> Result<(), StoreError> {
-        let by_members = of_members(acts, |kind| matches!(kind, Kind::View { .. }));
-        let views: Vec<_> = by_members.map(|(member, act)| (member, act.post, act.at)).collect();
-        history::view(tx, &views)?;
-        for act in acts {
-            let Kind::View { guest, counts } = &mut *act.kind else { continue };
-            let viewer = match (act.member, &*guest) {
-                (Some(member), _) => Viewer::Member(member.key),
-                (None, Some(guest)) => Viewer::Guest(*guest),
-                (None, None) => Viewer::Operator,
-            };
-            let counts = *counts.get_or_insert_with(|| self.viewers.counts(act.post, viewer, act.at));
-            self.change(act, ChangeKind::View(counts));
-            self.calendar.count(tx, Counter::View, act.at)?;
-        }
-        Ok(())
-    }
-
-    fn change(&mut self, act: &Valid<'_, '_>, kind: ChangeKind) {
-        self.changes.entry(act.post).or_default().push(Change { at: act.at, kind });
-    }
-
-    /// Changes the stats of the posts, which are those with changes, and writes them.
-    fn change_posts(&self, tx: &mut dyn Tx, mut posts: Vec<PostStats>) -> Result<(), StoreError> {
-        // In the order of the table, because that changes each of its pages only once.
-        posts.sort_unstable_by_key(|stats| stats.post);
-        let locked = PostStats::lock(tx, posts)?.into_iter().zip(self.changes.values());
-        let changed = locked.filter_map(|(mut stats, changes)| {
-            let mut last = None;
-            for Change { at, kind } in changes {
-                last = last.max(Some(*at));
+        let changed = posts.answer(tx)?.into_iter().filter_map(|mut stats| {
+            let changes = of_posts.remove(&stats.post)?;
+            for Change { at, kind, .. } in &changes {
                 match kind {
                     ChangeKind::Like => stats.like(self.like_weight, *at),
                     ChangeKind::Unlike(liked) => stats.unlike(self.like_weight, (*liked).min(*at)),
                     ChangeKind::View(counts) => stats.view(counts.then_some(*at)),
                 }
             }
-            Some((stats, last?))
+            Some((stats, changes.iter().map(|change| change.at).max()?))
         });
         PostStats::update_each(tx, changed.collect(), self.like_weight)
     }
+}
+
+impl ChangeKind {
+    fn counter(&self) -> Counter {
+        match self {
+            Self::Like => Counter::Like,
+            Self::Unlike(_) => Counter::Unlike,
+            Self::View(_) => Counter::View,
+        }
+    }
+}
+
+impl Valid<'_, '_> {
+    /// Decides whether a view counts for the popularity.
+    fn decide(&mut self, viewers: &Viewers) {
+        if let Kind::View { guest, counts } = &mut *self.kind {
+            let viewer = match (self.member, &*guest) {
+                (Some(member), _) => Viewer::Member(member.key),
+                (None, Some(guest)) => Viewer::Guest(*guest),
+                (None, None) => Viewer::Operator,
+            };
+            counts.get_or_insert_with(|| viewers.counts(self.post, viewer, self.at));
+        }
+    }
+
+    fn change(&self, kind: ChangeKind) -> Change {
+        Change { post: self.post, at: self.at, kind }
+    }
+}
+
+/// Likes posts; the answer is the new likes.
+fn like<'v>(tx: &mut dyn Tx, acts: &'v [Valid<'_, '_>]) -> Result<Asked<'v, Vec<Change>>, StoreError> {
+    let acts: Vec<_> = of_members(acts, |kind| matches!(kind, Kind::Like)).collect();
+    let likes: Vec<_> = acts.iter().map(|(member, act)| (*member, act.post, act.at)).collect();
+    Ok(history::like(tx, &likes)?.then(|_, new| {
+        let new = acts.into_iter().zip(new).filter(|(_, is_new)| *is_new);
+        Ok(new.map(|((_, act), _)| act.change(ChangeKind::Like)).collect())
+    }))
+}
+
+/// Takes likes back; the answer is those that there were.
+fn unlike<'v>(tx: &mut dyn Tx, acts: &'v [Valid<'_, '_>]) -> Result<Asked<'v, Vec<Change>>, StoreError> {
+    let acts: Vec<_> = of_members(acts, |kind| matches!(kind, Kind::Unlike)).collect();
+    let likes: Vec<_> = acts.iter().map(|(member, act)| (*member, act.post)).collect();
+    Ok(history::unlike(tx, &likes)?.then(|_, dates| {
+        let taken = acts.into_iter().zip(dates);
+        Ok(taken.filter_map(|((_, act), date)| Some(act.change(ChangeKind::Unlike(date?)))).collect())
+    }))
+}
+
+/// Records views, and returns them.
+fn view(tx: &mut dyn Tx, acts: &[Valid<'_, '_>]) -> Result<Vec<Change>, StoreError> {
+    let by_members = of_members(acts, |kind| matches!(kind, Kind::View { .. }));
+    let views: Vec<_> = by_members.map(|(member, act)| (member, act.post, act.at)).collect();
+    history::view(tx, &views)?;
+    let change = |act: &Valid<'_, '_>| match &*act.kind {
+        Kind::View { counts, .. } => Some(act.change(ChangeKind::View(*counts == Some(true)))),
+        _ => None,
+    };
+    Ok(acts.iter().filter_map(change).collect())
 }
 
 /// Hides posts from the recommended feeds of members, and shows others again. The stats of the posts do not change.
@@ -196,16 +224,20 @@ fn hide(tx: &mut dyn Tx, acts: &[Valid<'_, '_>]) -> Result<(), StoreError> {
     history::unhide(tx, &shown.map(|(member, act)| (member, act.post)).collect::<Vec<_>>())
 }
 
-/// Returns the key of the post of each act, and the stats of these posts.
-fn read_posts(tx: &mut dyn Tx, acts: &[Act]) -> Result<(Vec<Option<PostKey>>, Vec<PostStats>), StoreError> {
+/// Asks for the key of the post of each act, and for the stats of these posts.
+fn ask_posts<'a>(
+    tx: &mut dyn Tx,
+    acts: &'a [Act],
+) -> Result<Asked<'a, (Vec<Option<PostKey>>, Vec<PostStats>)>, StoreError> {
     let mut keys: BTreeMap<&str, Option<PostKey>> = acts.iter().map(|act| (&*act.post, None)).collect();
     let ids: Vec<&str> = keys.keys().copied().collect();
-    let mut posts = Vec::with_capacity(ids.len());
-    for (key, stats) in keys.values_mut().zip(PostStats::of_ids(tx, &ids)?) {
-        *key = stats.as_ref().map(|stats| stats.post);
-        posts.extend(stats);
-    }
-    Ok((acts.iter().map(|act| keys[&*act.post]).collect(), posts))
+    Ok(PostStats::ask_of_ids(tx, &ids)?.then(move |_, found| {
+        for (key, stats) in keys.values_mut().zip(&found) {
+            *key = stats.as_ref().map(|stats| stats.post);
+        }
+        let keys = acts.iter().map(|act| keys[&*act.post]).collect();
+        Ok((keys, found.into_iter().flatten().collect()))
+    }))
 }
 
 /// Returns the acts of members that are of a kind.

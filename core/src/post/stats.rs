@@ -4,7 +4,7 @@ use super::change;
 use super::heat::{Decay, VIEW_WEIGHT, weight_of};
 use crate::clock::Timestamp;
 use crate::id::PostKey;
-use crate::store::{StoreError, Topic, Tx};
+use crate::store::{Asked, StoreError, Topic, Tx};
 
 /// The stats of a post. The methods change them in memory; [`PostStats::update`] writes them.
 pub(crate) struct PostStats {
@@ -16,8 +16,11 @@ pub(crate) struct PostStats {
 }
 
 impl PostStats {
-    /// Returns the stats of the posts with these ids.
-    pub(super) fn of_ids(tx: &mut dyn Tx, ids: &[&str]) -> Result<Vec<Option<Self>>, StoreError> {
+    /// Asks for the stats of the posts with these ids.
+    pub(super) fn ask_of_ids(
+        tx: &mut dyn Tx,
+        ids: &[&str],
+    ) -> Result<Asked<'static, Vec<Option<Self>>>, StoreError> {
         sql::by_ids(tx, ids)
     }
 
@@ -31,10 +34,10 @@ impl PostStats {
         sql::by_key(tx, key)
     }
 
-    /// Returns the stats of these posts as they are after all transactions that change them at the same time, which then wait for
+    /// Asks for the stats of these posts as they are after all transactions that change them at the same time, which then wait for
     /// this one. The posts are in the order of their keys.
-    pub(super) fn lock(tx: &mut dyn Tx, posts: Vec<Self>) -> Result<Vec<Self>, StoreError> {
-        if tx.dialect().is_concurrent() { sql::lock(tx, &posts) } else { Ok(posts) }
+    pub(super) fn lock(tx: &mut dyn Tx, posts: Vec<Self>) -> Result<Asked<'static, Vec<Self>>, StoreError> {
+        if tx.dialect().is_concurrent() { sql::lock(tx, &posts) } else { Ok(Asked::given(posts)) }
     }
 
     /// Counts a view. If it counts for the popularity of the post, `heated_at` is the time of the view.
@@ -84,14 +87,18 @@ impl PostStats {
 }
 
 mod sql {
-    use super::{Decay, PostKey, PostStats, StoreError, Timestamp, Tx};
-    use crate::store::{Arg, Row, row_each, send_each};
+    use super::{Asked, Decay, PostKey, PostStats, StoreError, Timestamp, Tx};
+    use crate::store::{Arg, Row, ask_row_each, send_each};
 
-    pub(super) fn by_ids(tx: &mut dyn Tx, ids: &[&str]) -> Result<Vec<Option<PostStats>>, StoreError> {
+    pub(super) fn by_ids(
+        tx: &mut dyn Tx,
+        ids: &[&str],
+    ) -> Result<Asked<'static, Vec<Option<PostStats>>>, StoreError> {
         let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay)
                    FROM post_stats WHERE post = (SELECT key FROM post WHERE id = $1)";
         let args: Vec<_> = ids.iter().map(|id| [(*id).into()]).collect();
-        row_each(tx, sql, &args)?.into_iter().map(|row| row.map(of_row).transpose()).collect()
+        let found = ask_row_each(tx, sql, &args)?;
+        Ok(found.then(|_, rows| rows.into_iter().map(|row| row.map(of_row).transpose()).collect()))
     }
 
     pub(super) fn by_url(tx: &mut dyn Tx, url: &str) -> Result<Option<PostStats>, StoreError> {
@@ -105,7 +112,10 @@ mod sql {
         stats(tx, sql, key.into())
     }
 
-    pub(super) fn lock(tx: &mut dyn Tx, posts: &[PostStats]) -> Result<Vec<PostStats>, StoreError> {
+    pub(super) fn lock(
+        tx: &mut dyn Tx,
+        posts: &[PostStats],
+    ) -> Result<Asked<'static, Vec<PostStats>>, StoreError> {
         let sql = format!(
             "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay) FROM post_stats WHERE post = $1 {}",
             tx.dialect().for_update()
@@ -113,7 +123,8 @@ mod sql {
         let args: Vec<_> = posts.iter().map(|stats| [stats.post.into()]).collect();
         // Posts are removed by work that runs alone.
         let missing = || StoreError::other("a post has no stats");
-        row_each(tx, &sql, &args)?.into_iter().map(|row| of_row(row.ok_or_else(missing)?)).collect()
+        let found = ask_row_each(tx, &sql, &args)?;
+        Ok(found.then(move |_, rows| rows.into_iter().map(|row| of_row(row.ok_or_else(missing)?)).collect()))
     }
 
     fn stats(tx: &mut dyn Tx, sql: &str, post: Arg<'_>) -> Result<Option<PostStats>, StoreError> {

@@ -8,7 +8,7 @@ use super::{LIST_MAX, likes};
 use crate::account::Member;
 use crate::clock::Timestamp;
 use crate::id::{MemberKey, PostKey};
-use crate::store::{Row, StoreError, Tx, row_each, send_each};
+use crate::store::{Asked, Row, StoreError, Tx, row_each, send_each};
 
 /// About every 32nd act prunes the member's list. Pruning only saves space, because reading skips old entries.
 const PRUNE_EVERY: i64 = 32;
@@ -113,17 +113,19 @@ pub(crate) fn date_like(
     Ok(())
 }
 
-/// Removes likes and returns their dates; `None` for that of a member who does not like the post.
-pub(crate) fn unlike(
+/// Removes likes; the answer is their dates, `None` for that of a member who does not like the post.
+pub(crate) fn unlike<'m>(
     tx: &mut dyn Tx,
-    likes: &[(&Member<'_>, PostKey)],
-) -> Result<Vec<Option<Timestamp>>, StoreError> {
+    likes: &[(&'m Member<'m>, PostKey)],
+) -> Result<Asked<'m, Vec<Option<Timestamp>>>, StoreError> {
     let keys: Vec<_> = likes.iter().map(|(member, post)| (member.key, *post)).collect();
-    let dates = likes::remove(tx, &keys)?;
-    for ((member, _), _) in likes.iter().zip(&dates).filter(|(_, date)| date.is_some()) {
-        acted(tx, member);
-    }
-    Ok(dates)
+    let members: Vec<_> = likes.iter().map(|(member, _)| *member).collect();
+    Ok(likes::remove(tx, &keys)?.then(move |tx, dates| {
+        for (member, _) in members.into_iter().zip(&dates).filter(|(_, date)| date.is_some()) {
+            acted(tx, member);
+        }
+        Ok(dates)
+    }))
 }
 
 /// Records views. Of several views of a post, only the latest is stored.

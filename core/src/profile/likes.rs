@@ -10,7 +10,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::clock::Timestamp;
 use crate::id::{MemberKey, PostKey};
-use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Tx, row_each, run_each};
+use crate::store::{
+    Asked, Deferred, Isolation, Store, StoreError, TimeSlice, Tx, ask_row_each, ask_run_each, row_each,
+    run_each,
+};
 
 /// The number of new likes of this process after which they move. More likes share more pages in the large table, but
 /// the small table and its search get larger.
@@ -75,11 +78,11 @@ impl Deferred for Mover {
     }
 }
 
-/// Records likes; returns for each whether it is new, and not one of a member who already likes the post.
+/// Records likes; the answer is for each whether it is new, and not one of a member who already likes the post.
 pub(super) fn insert(
     tx: &mut dyn Tx,
     likes: &[(MemberKey, PostKey, Timestamp)],
-) -> Result<Vec<bool>, StoreError> {
+) -> Result<Asked<'static, Vec<bool>>, StoreError> {
     if tx.dialect().is_concurrent() {
         return insert_settled(tx, likes);
     }
@@ -93,7 +96,8 @@ pub(super) fn insert(
     let rows: Vec<_> =
         unsettled.map(|((member, post, at), _)| [(*member).into(), (*post).into(), (*at).into()]).collect();
     let mut inserted = run_each(tx, sql, &rows)?.into_iter();
-    Ok(settled.into_iter().map(|settled| !settled && inserted.next().is_some_and(|rows| rows > 0)).collect())
+    let is_new = |settled: bool| !settled && inserted.next().is_some_and(|rows| rows > 0);
+    Ok(Asked::given(settled.into_iter().map(is_new).collect()))
 }
 
 /// Does the same as [`insert`] without the table of recent likes, which only SQLite needs: an engine with several writers has its
@@ -103,13 +107,14 @@ pub(super) fn insert(
 fn insert_settled(
     tx: &mut dyn Tx,
     likes: &[(MemberKey, PostKey, Timestamp)],
-) -> Result<Vec<bool>, StoreError> {
+) -> Result<Asked<'static, Vec<bool>>, StoreError> {
     let sql = "INSERT INTO settled_like (member, post, date) SELECT $1, $2, $3
                WHERE NOT EXISTS (SELECT 1 FROM recent_like WHERE member = $1 AND post = $2)
                ON CONFLICT (member, post) DO NOTHING";
     let rows: Vec<_> =
         likes.iter().map(|(member, post, at)| [(*member).into(), (*post).into(), (*at).into()]).collect();
-    Ok(run_each(tx, sql, &rows)?.into_iter().map(|rows| rows > 0).collect())
+    let inserted = ask_run_each(tx, sql, &rows)?;
+    Ok(inserted.then(|_, inserted| Ok(inserted.into_iter().map(|rows| rows > 0).collect())))
 }
 
 /// Records a like of the past. The member does not like the post yet.
@@ -139,24 +144,21 @@ pub(super) fn date(
     Ok(())
 }
 
-/// Removes likes and returns their dates; `None` for that of a member who does not like the post.
+/// Removes likes; the answer is their dates, `None` for that of a member who does not like the post.
 pub(super) fn remove(
     tx: &mut dyn Tx,
     likes: &[(MemberKey, PostKey)],
-) -> Result<Vec<Option<Timestamp>>, StoreError> {
-    let mut dates = vec![None; likes.len()];
-    for sql in [
-        "DELETE FROM recent_like WHERE member = $1 AND post = $2 RETURNING date",
-        "DELETE FROM settled_like WHERE member = $1 AND post = $2 RETURNING date",
-    ] {
-        let missing = || dates.iter().enumerate().filter(|(_, date)| date.is_none()).map(|(at, _)| at);
-        let keys: Vec<_> = missing().map(|at| [likes[at].0.into(), likes[at].1.into()]).collect();
-        let missing: Vec<usize> = missing().collect();
-        for (at, row) in missing.into_iter().zip(row_each(tx, sql, &keys)?) {
-            dates[at] = row.map(|mut row| row.take(0)).transpose()?;
-        }
-    }
-    Ok(dates)
+) -> Result<Asked<'static, Vec<Option<Timestamp>>>, StoreError> {
+    let keys: Vec<_> = likes.iter().map(|(member, post)| [(*member).into(), (*post).into()]).collect();
+    // A like is in one of the tables.
+    let recent = "DELETE FROM recent_like WHERE member = $1 AND post = $2 RETURNING date";
+    let recent = ask_row_each(tx, recent, &keys)?;
+    let settled = "DELETE FROM settled_like WHERE member = $1 AND post = $2 RETURNING date";
+    let settled = ask_row_each(tx, settled, &keys)?;
+    Ok(recent.then(|tx, recent| {
+        let removed = recent.into_iter().zip(settled.answer(tx)?);
+        removed.map(|(one, other)| one.or(other).map(|mut row| row.take(0)).transpose()).collect()
+    }))
 }
 
 /// Moves the first `limit` recent likes. Returns whether more are left.

@@ -1,8 +1,11 @@
 //! What a commit writes in addition to the changes of the statements: what many transactions write, in an order that all of
 //! them keep.
 
+use std::collections::BTreeMap;
+
 use super::counts::Additions;
 use super::topic;
+use super::value::Value;
 use super::{StoreError, Topic, Tx, send_each};
 
 /// The touched topics, the additions to counters and the last statements of a transaction.
@@ -12,6 +15,8 @@ pub(super) struct Effects {
     additions: Additions,
     /// The statements of [`Tx::run_at_commit`] with their keys.
     last: Vec<(&'static str, i64)>,
+    /// The keys and statements of [`Tx::set_at_commit`] with their values.
+    set: Vec<((i64, &'static str), Value)>,
 }
 
 /// The additions and last statements of a transaction up to some moment.
@@ -19,6 +24,7 @@ pub(super) struct Effects {
 pub(super) struct Extent {
     additions: usize,
     last: usize,
+    set: usize,
 }
 
 impl Effects {
@@ -44,15 +50,21 @@ impl Effects {
         self.last.push((sql, key));
     }
 
+    /// Implements [`Tx::set_at_commit`].
+    pub(super) fn set_at_commit(&mut self, sql: &'static str, key: i64, value: Value) {
+        self.set.push(((key, sql), value));
+    }
+
     /// Returns what there is so far, except for the topics.
     pub(super) fn extent(&self) -> Extent {
-        Extent { additions: self.additions.len(), last: self.last.len() }
+        Extent { additions: self.additions.len(), last: self.last.len(), set: self.set.len() }
     }
 
     /// Removes what came after `extent`.
     pub(super) fn truncate(&mut self, extent: Extent) {
         self.additions.truncate(extent.additions);
         self.last.truncate(extent.last);
+        self.set.truncate(extent.set);
     }
 
     /// Runs the last statements, writes the counters and the versions of topics, and returns the topics.
@@ -64,6 +76,10 @@ impl Effects {
         for same in self.last.chunk_by(|(one, _), (other, _)| one == other) {
             let args: Vec<_> = same.iter().map(|(_, key)| [(*key).into(), revision.into()]).collect();
             send_each(tx, same[0].0, &args)?;
+        }
+        // One statement for each: the order of one statement over many rows is the server's choice.
+        for ((key, sql), value) in std::mem::take(&mut self.set).into_iter().collect::<BTreeMap<_, _>>() {
+            tx.send(sql, &[key.into(), (&value).into()])?;
         }
         if std::mem::take(&mut self.additions).write(tx)? {
             self.touch(Topic::Counts);

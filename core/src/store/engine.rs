@@ -95,6 +95,11 @@ pub(super) trait Committer: Send + 'static {
     /// Whether there may be other writers, so that the [`Isolation`] of works matters.
     const HAS_OTHERS: bool;
 
+    /// Returns whether other servers probably write at the same time.
+    fn shares_database(&self) -> bool {
+        false
+    }
+
     /// Begins a transaction for works with this isolation, and takes its revision.
     ///
     /// # Errors
@@ -157,12 +162,6 @@ pub(super) trait WriteTx: Tx {
 
     /// Returns whether the next statement can succeed without a rollback to a savepoint, as far as it is known without waiting.
     fn is_sound(&self) -> bool;
-
-    /// Waits for the statements that were [sent](Tx::send).
-    ///
-    /// # Errors
-    /// The error of the first of them that failed.
-    fn settle(&mut self) -> Result<(), StoreError>;
 
     /// Returns the reason if the transaction as a whole cannot be committed any more.
     fn fault(&self) -> Option<StoreError>;

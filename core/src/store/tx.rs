@@ -1,6 +1,7 @@
 //! Transactions: what the other modules can do with the database.
 
-use super::{Arg, Dialect, Row, StoreError, Topic};
+use super::value::Value;
+use super::{Arg, Asked, Dialect, Row, StoreError, Topic};
 
 /// An open transaction, the only access that other modules have to the database.
 pub(crate) trait Tx {
@@ -41,6 +42,14 @@ pub(crate) trait Tx {
         self.run(sql, args).map(drop)
     }
 
+    /// Waits for the statements that were sent.
+    ///
+    /// # Errors
+    /// The error of the first of them that failed.
+    fn settle(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Runs a statement once for each list of `width` arguments, in their order, and returns the first row of each result.
     /// [`row_each`] is easier to call.
     ///
@@ -57,6 +66,19 @@ pub(crate) trait Tx {
         args.chunks(width).map(|args| self.row(sql, args)).collect()
     }
 
+    /// Does the same as [`Tx::row_for_each`]; the answer is read later. [`ask_row_each`] is easier to call.
+    ///
+    /// # Errors
+    /// As [`Tx::send`].
+    fn ask_row_for_each(
+        &mut self,
+        sql: &str,
+        width: usize,
+        args: &[Arg<'_>],
+    ) -> Result<Asked<'static, Vec<Option<Row>>>, StoreError> {
+        self.row_for_each(sql, width, args).map(Asked::given)
+    }
+
     /// Does the same as [`Tx::row_for_each`] for a statement that returns no rows; returns how many rows each run changed.
     /// [`run_each`] is easier to call.
     ///
@@ -64,6 +86,19 @@ pub(crate) trait Tx {
     /// As [`Tx::rows`].
     fn run_for_each(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<Vec<u64>, StoreError> {
         args.chunks(width).map(|args| self.run(sql, args)).collect()
+    }
+
+    /// Does the same as [`Tx::run_for_each`]; the answer is read later. [`ask_run_each`] is easier to call.
+    ///
+    /// # Errors
+    /// As [`Tx::send`].
+    fn ask_run_for_each(
+        &mut self,
+        sql: &str,
+        width: usize,
+        args: &[Arg<'_>],
+    ) -> Result<Asked<'static, Vec<u64>>, StoreError> {
+        self.run_for_each(sql, width, args).map(Asked::given)
     }
 
     /// Does the same as [`Tx::send`] once for each list of `width` arguments. Each run changes other rows than the others do.
@@ -109,6 +144,10 @@ pub(crate) trait Tx {
     /// other only shortly and never in a circle.
     fn run_at_commit(&mut self, sql: &'static str, key: i64);
 
+    /// Runs a statement that sets a column of the row `key` with the arguments `key` and `value` when the transaction commits:
+    /// with the last of several values, and in the order of the keys. All such statements change rows of one table.
+    fn set_at_commit(&mut self, sql: &'static str, key: i64, value: Value);
+
     /// Returns the number of the writer, which no other writer has at the same time; 0 where there is only one.
     fn writer(&self) -> i64 {
         0
@@ -137,6 +176,18 @@ pub(crate) fn row_each<const WIDTH: usize>(
     tx.row_for_each(sql, WIDTH, args.as_flattened())
 }
 
+/// Does the same as [`row_each`]; the answer is read later.
+///
+/// # Errors
+/// As [`Tx::send`].
+pub(crate) fn ask_row_each<const WIDTH: usize>(
+    tx: &mut dyn Tx,
+    sql: &str,
+    args: &[[Arg<'_>; WIDTH]],
+) -> Result<Asked<'static, Vec<Option<Row>>>, StoreError> {
+    tx.ask_row_for_each(sql, WIDTH, args.as_flattened())
+}
+
 /// Runs a statement that returns no rows once for each list of arguments, in their order, and returns how many rows each run
 /// changed.
 ///
@@ -148,6 +199,18 @@ pub(crate) fn run_each<const WIDTH: usize>(
     args: &[[Arg<'_>; WIDTH]],
 ) -> Result<Vec<u64>, StoreError> {
     tx.run_for_each(sql, WIDTH, args.as_flattened())
+}
+
+/// Does the same as [`run_each`]; the answer is read later.
+///
+/// # Errors
+/// As [`Tx::send`].
+pub(crate) fn ask_run_each<const WIDTH: usize>(
+    tx: &mut dyn Tx,
+    sql: &str,
+    args: &[[Arg<'_>; WIDTH]],
+) -> Result<Asked<'static, Vec<u64>>, StoreError> {
+    tx.ask_run_for_each(sql, WIDTH, args.as_flattened())
 }
 
 /// Runs a statement whose outcome the caller does not need once for each list of arguments, perhaps later. Each run changes other

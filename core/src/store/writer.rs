@@ -18,6 +18,7 @@ use super::{Deferred, Isolation, StoreError, Tx};
 mod deferred;
 mod gather;
 mod group;
+mod pause;
 mod refuse;
 mod transaction;
 mod work;
@@ -25,13 +26,14 @@ mod work;
 use deferred::DeferredWrites;
 pub(crate) use gather::Gathered;
 use group::{GROUP_SIZE, commit_group};
+use pause::Pause;
 use work::Work;
 
 /// Maximum number of queued writes; the store refuses more with [`StoreError::Overloaded`].
 const QUEUE: usize = 4_096;
 /// The time for which deferred writes gather data; then they join the next commit, or are committed alone. With more data
 /// at once, they write each page for more rows.
-const DEFER_TIME: Duration = Duration::from_millis(100);
+pub(super) const DEFER_TIME: Duration = Duration::from_millis(100);
 
 enum Message {
     Write(Box<dyn Work>),
@@ -68,6 +70,11 @@ impl Inbox {
     /// Returns the next message if one is queued.
     fn next_queued(&self) -> Option<Message> {
         self.messages.try_recv().ok().inspect(|_| self.taken())
+    }
+
+    /// Returns the number of queued writes.
+    fn waiting(&self) -> usize {
+        self.gauges.waiting.load(Ordering::Relaxed)
     }
 
     fn taken(&self) {
@@ -148,7 +155,7 @@ impl Drop for Writer {
 
 /// Commits groups until the queue closes, then the remaining deferred writes, and closes the connection.
 fn write_all(mut committer: impl Committer, inbox: &Inbox, versions: &Versions) {
-    let mut deferred = DeferredWrites::default();
+    let (mut deferred, mut pause) = (DeferredWrites::default(), Pause::default());
     loop {
         let first = match inbox.next(deferred.due()) {
             Ok(Message::Defer(write)) => {
@@ -167,7 +174,11 @@ fn write_all(mut committer: impl Committer, inbox: &Inbox, versions: &Versions) 
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => break,
         };
-        commit_group(&mut committer, versions, first, inbox, &mut deferred);
+        if committer.shares_database() {
+            pause.wait(inbox);
+        }
+        let writes = commit_group(&mut committer, versions, first, inbox, &mut deferred);
+        pause.ended(writes, inbox);
         committer.after_group();
     }
     deferred.flush();

@@ -15,8 +15,10 @@ use crate::store::{StoreError, TimeSlice, Tx};
 /// The number of records that a commit writes even if the time slice is over. A report that waits for the queue
 /// includes all of these, however slow the machine is.
 pub(super) const MIN_RECORDS: usize = 512;
-/// The number of records between two checks of the time slice, and those whose members are looked up together.
+/// The number of records between two checks of the time slice.
 const STEP: usize = 64;
+/// The number of records whose members and requests are looked up together.
+const LOOKED_UP: usize = MIN_RECORDS;
 /// The maximum number of visitors written together. A visitor costs as much as many lines, and one client may send
 /// a different user agent with each request.
 const VISITORS_MAX: usize = 512;
@@ -48,14 +50,15 @@ pub(in crate::analysis) fn write(
         if is_time || visits.len() >= VISITORS_MAX {
             break;
         }
-        if lines.len().is_multiple_of(STEP) {
-            members.look_up(tx, &records[lines.len()..records.len().min(lines.len() + STEP)])?;
+        if lines.len().is_multiple_of(LOOKED_UP) {
+            let records = &records[lines.len()..records.len().min(lines.len() + LOOKED_UP)];
+            members.look_up(tx, records)?;
+            requests.look_up(tx, records.iter().map(logged), today)?;
         }
-        let Record { at, operation, path, answer, seen, guest } = record;
+        let Record { at, operation, seen, guest, .. } = record;
         let time = calendar.local_hour(*at);
         let member = members.key(tx, seen)?;
-        let logged = LoggedRequest { operation: *operation, path: path.as_deref(), answer: *answer, at: *at };
-        let request = requests.key(tx, logged, time.day.max(today))?;
+        let request = requests.key(tx, logged(record), time.day.max(today))?;
         lines.push(Entry { at: *at, member: member.shown, request });
         if !operation.is_counted() {
             continue;
@@ -76,6 +79,11 @@ pub(in crate::analysis) fn write(
     }
     visits.write(tx, calendar)?;
     Ok(Written { records: lines.len(), crawled })
+}
+
+fn logged(record: &Record) -> LoggedRequest<'_> {
+    let Record { at, operation, path, answer, .. } = record;
+    LoggedRequest { operation: *operation, path: path.as_deref(), answer: *answer, at: *at }
 }
 
 /// The members of the records, each looked up once.

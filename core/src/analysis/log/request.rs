@@ -5,106 +5,24 @@
 //! `/get_newsfeed_of_topic/{category_name}`, as the router knows it.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use percent_encoding::percent_decode_str;
 use siphasher::sip::SipHasher13;
 
 use crate::account::{self, RESERVED_IDS, fold};
 use crate::analysis::visitor::{self, Secret};
-use crate::clock::Timestamp;
+use crate::clock::{SECOND_MS, Timestamp};
 use crate::id::MemberKey;
 use crate::store::{StoreError, Tx};
 
 mod budget;
 mod key_cache;
+mod operation;
 
 use budget::{AnswerKind, Budget};
 use key_cache::{KeyCache, StoredRequest};
-
-/// The maximum length of a path in the log, in bytes.
-const PATH_MAX: usize = 300;
-
-/// The path in the log of requests to paths without an operation, so that they have few rows. No request has this path,
-/// because a percent-encoded path has no blank.
-const UNKNOWN_PATH: &str = "unknown path";
-
-/// The segment of a template that is the id of a session.
-const SESSION: &str = "{session_obi}";
-
-/// An operation of the service: a method and a path template.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Operation {
-    method: &'static str,
-    template: &'static str,
-    /// Whether the path has parameters and so differs from the template.
-    varies: bool,
-    /// Whether the first parameter is a member's id.
-    names: bool,
-    /// Whether the path has the id of a post or member that must exist for the request to succeed.
-    has_id: bool,
-}
-
-impl Operation {
-    /// Creates an operation from a method and a path template, for example `/get_log_user/{user_id}/{limit}`. If the
-    /// first parameter is called `{user_id}`, it is a member's id.
-    pub fn new(method: &str, template: &'static str) -> Self {
-        let names = template.split('/').nth(NAMED_SEGMENT) == Some("{user_id}");
-        let is_varying = |segment: &str| segment.starts_with('{') && segment != SESSION;
-        Self {
-            method: method_text(method),
-            template,
-            varies: template.split('/').any(is_varying),
-            names,
-            has_id: names || template.contains("_obi}"),
-        }
-    }
-
-    /// Returns what the log shows for a request whose path has no operation: a method and `unknown path`. Such a request
-    /// is no communication, so it is not counted.
-    pub fn unknown(method: &str) -> Self {
-        Self::new(method, UNKNOWN_PATH)
-    }
-
-    /// Returns whether requests to it are communications.
-    pub(in crate::analysis) fn is_counted(self) -> bool {
-        self.template != UNKNOWN_PATH
-    }
-
-    /// Returns the operation with a different method.
-    #[must_use]
-    pub fn by(self, method: &str) -> Self {
-        Self { method: method_text(method), ..self }
-    }
-
-    /// Returns the path with the template's segment in place of the id of a session, which would outlast the session and its
-    /// member.
-    fn without_session(self, path: &str) -> Cow<'_, str> {
-        if !self.template.contains(SESSION) {
-            return Cow::Borrowed(path);
-        }
-        let segments = path.split('/').zip(self.template.split('/'));
-        let segments = segments.map(|(given, template)| if template == SESSION { SESSION } else { given });
-        Cow::Owned(segments.collect::<Vec<_>>().join("/"))
-    }
-
-    /// Returns the path to store in the record, or `None` if it equals the template.
-    pub(in crate::analysis) fn varying(self, path: &str) -> Option<Box<str>> {
-        self.varies.then(|| {
-            let path = self.without_session(path);
-            let mut end = path.len().min(PATH_MAX);
-            while !path.is_char_boundary(end) {
-                end -= 1;
-            }
-            path[..end].into()
-        })
-    }
-}
-
-/// Returns a method that HTTP defines; `other` for any other text, which a client may have made up.
-fn method_text(method: &str) -> &'static str {
-    let known = ["GET", "POST", "HEAD", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
-    known.into_iter().find(|known| *known == method).unwrap_or("other")
-}
+pub use operation::Operation;
 
 /// A cache of the keys of requests, so that most lines need no lookup.
 ///
@@ -121,6 +39,8 @@ pub(crate) struct RequestKeys {
     budget_before: Budget,
     /// The key of the hash of paths, once read.
     secret: Option<Secret>,
+    /// The requests that the last [look-up](RequestKeys::look_up) left to their templates, with the time of the first of each.
+    left: HashMap<(Operation, LoggedAnswer, Box<str>), Timestamp>,
 }
 
 /// The request of a record.
@@ -162,6 +82,55 @@ impl RequestKeys {
         self.budget = self.budget_before.clone();
     }
 
+    /// Looks up the keys of requests together, and inserts new requests if the limits allow it, so that [`RequestKeys::key`] knows
+    /// them. `today` is the day on which they are used.
+    pub(in crate::analysis) fn look_up<'p>(
+        &mut self,
+        tx: &mut dyn Tx,
+        requests: impl Iterator<Item = LoggedRequest<'p>>,
+        today: i64,
+    ) -> Result<(), StoreError> {
+        self.left.clear();
+        let mut seen = HashSet::new();
+        let mut unknown = Vec::new();
+        for request in requests {
+            let LoggedRequest { operation, path: Some(path), answer, at } = request else { continue };
+            if operation.names
+                || self.known.contains(operation, answer, path)
+                || !seen.insert((operation, answer, path))
+            {
+                continue;
+            }
+            if self.budget.may_look_up(operation.template, AnswerKind::of(operation, answer), at) {
+                let hash = self.hash(tx, path)?;
+                let row =
+                    RequestRow { method: operation.method, path: path.into(), hash, answer, names: None };
+                unknown.push((operation, at, row));
+            } else {
+                self.left.insert((operation, answer, path.into()), at);
+            }
+        }
+        let rows: Vec<_> = unknown.iter().map(|(.., row)| row).collect();
+        let mut new = Vec::new();
+        for ((operation, at, row), found) in unknown.iter().zip(sql::find_each(tx, &rows, today)?) {
+            let kind = AnswerKind::of(*operation, row.answer);
+            match found {
+                Some(stored) => self.known.insert(*operation, row.answer, &row.path, stored),
+                None if self.budget.may_insert(tx, operation.template, kind, *at)? => {
+                    new.push((*operation, row));
+                }
+                None => {
+                    self.left.insert((*operation, row.answer, row.path.as_ref().into()), *at);
+                }
+            }
+        }
+        let rows: Vec<_> = new.iter().map(|(_, row)| *row).collect();
+        for ((operation, row), stored) in new.iter().zip(sql::insert_each(tx, &rows, today)?) {
+            self.known.insert(*operation, row.answer, &row.path, stored);
+        }
+        Ok(())
+    }
+
     /// Returns the key of a request. A new request is inserted if the limits allow it; otherwise the key is that of its
     /// template. A path that names an id of no member is stored with `removed` in its place.
     pub(in crate::analysis) fn key(
@@ -180,12 +149,12 @@ impl RequestKeys {
             return Ok(key);
         }
         let kind = AnswerKind::of(operation, answer);
-        if !self.budget.may_look_up(operation.template, kind, at) {
+        if self.was_left(request, path) || !self.budget.may_look_up(operation.template, kind, at) {
             return self.of_template(tx, request, today);
         }
         let (path, names) = if operation.names { with_member_key(tx, path)? } else { (path.into(), None) };
-        let row =
-            RequestRow { method: operation.method, path: &path, hash: self.hash(tx, &path)?, answer, names };
+        let (method, hash) = (operation.method, self.hash(tx, &path)?);
+        let row = RequestRow { method, path, hash, answer, names };
         let stored = match sql::find(tx, &row, today)? {
             Some(stored) => stored,
             None if self.budget.may_insert(tx, operation.template, kind, at)? => {
@@ -194,9 +163,16 @@ impl RequestKeys {
             None => return self.of_template(tx, request, today),
         };
         if !operation.names {
-            self.known.insert(operation, answer, &path, stored);
+            self.known.insert(operation, answer, &row.path, stored);
         }
         Ok(stored.key)
+    }
+
+    /// Returns whether a look-up has left this request to its template in the last second.
+    fn was_left(&self, LoggedRequest { operation, answer, at, .. }: LoggedRequest<'_>, path: &str) -> bool {
+        let left =
+            (!self.left.is_empty()).then(|| self.left.get(&(operation, answer, path.into()))).flatten();
+        left.is_some_and(|left| at - *left < SECOND_MS)
     }
 
     /// Returns the key of the request's template. There are at most as many such rows as operations and answers.
@@ -211,8 +187,8 @@ impl RequestKeys {
         if let Some(key) = self.known.key(tx, operation, answer, path, today)? {
             return Ok(key);
         }
-        let row =
-            RequestRow { method: operation.method, path, hash: self.hash(tx, path)?, answer, names: None };
+        let (method, hash) = (operation.method, self.hash(tx, path)?);
+        let row = RequestRow { method, path: path.into(), hash, answer, names: None };
         let stored = match sql::find(tx, &row, today)? {
             Some(stored) => stored,
             None => sql::insert(tx, &row, today)?,
@@ -235,7 +211,7 @@ impl RequestKeys {
 /// A request as the table stores it.
 struct RequestRow<'p> {
     method: &'static str,
-    path: &'p str,
+    path: Cow<'p, str>,
     hash: i64,
     answer: LoggedAnswer,
     names: Option<MemberKey>,
@@ -278,7 +254,7 @@ pub(in crate::analysis) fn prune(tx: &mut dyn Tx, before: i64, limit: u64) -> Re
 
 mod sql {
     use super::{LoggedAnswer, RequestRow, Secret, StoreError, StoredRequest, Tx, visitor};
-    use crate::store::Arg;
+    use crate::store::{Arg, Row, row_each};
 
     /// Reads the key of the hash of paths.
     pub(super) fn secret(tx: &mut dyn Tx) -> Result<Secret, StoreError> {
@@ -293,19 +269,34 @@ mod sql {
         row: &RequestRow<'_>,
         today: i64,
     ) -> Result<Option<StoredRequest>, StoreError> {
-        let RequestRow { method, path, hash, answer, names } = *row;
+        Ok(find_each(tx, &[row], today)?.pop().flatten())
+    }
+
+    /// Does the same as [`find`] for several requests.
+    pub(super) fn find_each(
+        tx: &mut dyn Tx,
+        rows: &[&RequestRow<'_>],
+        today: i64,
+    ) -> Result<Vec<Option<StoredRequest>>, StoreError> {
         let sql =
             "SELECT key, used FROM request WHERE hash = $1 AND path = $2 AND method = $3 AND status = $4
                    AND coalesce(named_member, 0) = $5 AND result = $6";
-        let names = names.map_or(Arg::Integer(0), Arg::from);
-        let status = i64::from(answer.status).into();
-        let args = [hash.into(), path.into(), method.into(), status, names, answer.result.into()];
-        let Some(mut found) = tx.row(sql, &args)? else { return Ok(None) };
-        let (key, used) = (found.take(0)?, found.take(1)?);
-        if used < today {
-            mark_used(tx, key, today)?;
-        }
-        Ok(Some(StoredRequest { key, used: today.max(used) }))
+        let args = rows.iter().map(|row| {
+            let RequestRow { method, path, hash, answer, names } = row;
+            let names = names.map_or(Arg::Integer(0), Arg::from);
+            let status = i64::from(answer.status).into();
+            [(*hash).into(), (&**path).into(), (*method).into(), status, names, answer.result.into()]
+        });
+        let found = row_each(tx, sql, &args.collect::<Vec<_>>())?;
+        let stored = |row: Option<Row>| {
+            let Some(mut row) = row else { return Ok(None) };
+            let (key, used) = (row.take(0)?, row.take(1)?);
+            if used < today {
+                mark_used(tx, key, today)?;
+            }
+            Ok(Some(StoredRequest { key, used: today.max(used) }))
+        };
+        found.into_iter().map(stored).collect()
     }
 
     /// Inserts a request.
@@ -314,20 +305,37 @@ mod sql {
         row: &RequestRow<'_>,
         today: i64,
     ) -> Result<StoredRequest, StoreError> {
-        let RequestRow { method, path, hash, answer, names } = *row;
+        let mut stored = insert_each(tx, &[row], today)?;
+        stored.pop().ok_or_else(|| StoreError::other("an insertion has no row"))
+    }
+
+    /// Inserts requests.
+    pub(super) fn insert_each(
+        tx: &mut dyn Tx,
+        rows: &[&RequestRow<'_>],
+        today: i64,
+    ) -> Result<Vec<StoredRequest>, StoreError> {
         let sql = "INSERT INTO request (method, path, hash, status, result, named_member, used)
                    VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING key";
-        let LoggedAnswer { status, result } = answer;
-        let args = [
-            method.into(),
-            path.into(),
-            hash.into(),
-            i64::from(status).into(),
-            result.into(),
-            names.into(),
-            today.into(),
-        ];
-        Ok(StoredRequest { key: tx.one(sql, &args)?.take(0)?, used: today })
+        let args = rows.iter().map(|row| {
+            let RequestRow { method, path, hash, answer: LoggedAnswer { status, result }, names } = row;
+            let status = i64::from(*status).into();
+            let names = (*names).into();
+            [
+                (*method).into(),
+                (&**path).into(),
+                (*hash).into(),
+                status,
+                (*result).into(),
+                names,
+                today.into(),
+            ]
+        });
+        let inserted = row_each(tx, sql, &args.collect::<Vec<_>>())?.into_iter();
+        let missing = || StoreError::other("an insertion has no row");
+        let stored =
+            |row: Option<Row>| Ok(StoredRequest { key: row.ok_or_else(missing)?.take(0)?, used: today });
+        inserted.map(stored).collect()
     }
 
     /// Returns the number of requests in the table.

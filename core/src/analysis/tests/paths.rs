@@ -7,7 +7,7 @@ use tidings_cluster::{Scratch, only_on_sqlite};
 
 use super::*;
 use crate::analysis::log::{LoggedRequest, RequestKeys};
-use crate::store::{Arg, Dialect, Isolation, Row, StoreError, Topic};
+use crate::store::{Arg, Dialect, Isolation, Row, StoreError, Topic, Value};
 use crate::testing::{NOW, service};
 
 const TOPIC: &str = "/get_newsfeed_of_topic/{category_name}";
@@ -48,6 +48,9 @@ impl Tx for Counting<'_> {
     }
     fn run_at_commit(&mut self, sql: &'static str, key: i64) {
         self.tx.run_at_commit(sql, key);
+    }
+    fn set_at_commit(&mut self, sql: &'static str, key: i64, value: Value) {
+        self.tx.set_at_commit(sql, key, value);
     }
 }
 

@@ -54,6 +54,7 @@ impl Visits {
         visitors.sort_unstable_by_key(|(key, _)| *key);
         let keys: Vec<_> = visitors.iter().map(|(key, _)| *key).collect();
         let known = sql::lock_visits(tx, &keys)?;
+        let mut rows = Vec::with_capacity(visitors.len());
         for (((day, visitor), requests), known) in visitors.into_iter().zip(known) {
             let (first, last) = (first_hour(requests.hours), last_hour(requests.hours));
             let in_hour = |hour| LocalHour { day, hour };
@@ -79,9 +80,9 @@ impl Visits {
                 let counter = if visitor.is_guest() { Counter::GuestVisit } else { Counter::MemberVisit };
                 calendar.count_in(tx, counter, in_hour(last), visits)?;
             }
-            sql::add_visits(tx, day, visitor, visits, &requests)?;
+            rows.push((day, visitor, visits, requests));
         }
-        Ok(())
+        sql::add_visits(tx, &rows)
     }
 }
 
@@ -144,7 +145,7 @@ pub(crate) fn add_past(
         more += missing;
     }
     let requests = VisitorDay { first: *first, last: *last, gaps: 0, hours };
-    sql::add_visits(tx, day, member.key.into(), more, &requests)?;
+    sql::add_visits(tx, &[(day, member.key.into(), more, requests)])?;
     // Reports also read the rows of visitors, which can change without a counter.
     tx.touch(Topic::Counts);
     if day != calendar.today() {
@@ -201,7 +202,7 @@ pub(in crate::analysis) fn member_visits(
 
 mod sql {
     use super::{StoreError, Tx, VisitorDay, VisitorNumber, VisitorRow};
-    use crate::store::{Row, row_each, run_each};
+    use crate::store::{Asked, Row, ask_run_each, row_each, send_each};
 
     const VISITS: &str = "SELECT visits, hours, seen FROM visitor WHERE day = $1 AND visitor = $2";
 
@@ -220,37 +221,36 @@ mod sql {
         keys: &[(i64, VisitorNumber)],
     ) -> Result<Vec<Option<VisitorRow>>, StoreError> {
         let args: Vec<_> = keys.iter().map(|(day, visitor)| [(*day).into(), (*visitor).into()]).collect();
-        let are_new = if tx.dialect().is_concurrent() {
+        let inserted = if tx.dialect().is_concurrent() {
             let sql = "INSERT INTO visitor (day, visitor, visits, hours, seen)
                        SELECT $1, $2, 0, 0, 0 WHERE NOT EXISTS (SELECT 1 FROM visitor WHERE day = $1 AND visitor = $2)
                        ON CONFLICT (day, visitor) DO NOTHING";
-            run_each(tx, sql, &args)?.into_iter().map(|rows| rows > 0).collect()
+            ask_run_each(tx, sql, &args)?
         } else {
-            vec![false; keys.len()]
+            Asked::given(vec![0; keys.len()])
         };
         let sql = format!("{VISITS} {}", tx.dialect().for_update());
-        let rows = row_each(tx, &sql, &args)?;
-        let row = |(row, is_new): (Option<Row>, bool)| row.filter(|_| !is_new).map(visitor_row).transpose();
-        rows.into_iter().zip(are_new).map(row).collect()
+        let found = row_each(tx, &sql, &args)?.into_iter().zip(inserted.answer(tx)?);
+        found.map(|(row, new)| row.filter(|_| new == 0).map(visitor_row).transpose()).collect()
     }
 
     fn visitor_row(mut row: Row) -> Result<VisitorRow, StoreError> {
         Ok(VisitorRow { visits: row.take(0)?, hours: row.take(1)?, last_seen: row.take(2)? })
     }
 
+    /// Adds visits and requests of different visitors to their days.
     pub(super) fn add_visits(
         tx: &mut dyn Tx,
-        day: i64,
-        visitor: VisitorNumber,
-        visits: i64,
-        requests: &VisitorDay,
+        rows: &[(i64, VisitorNumber, i64, VisitorDay)],
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO visitor (day, visitor, visits, hours, seen) VALUES ($1, $2, $3, $4, $5)
                    ON CONFLICT (day, visitor) DO UPDATE SET visits = visitor.visits + excluded.visits,
                    hours = visitor.hours | excluded.hours,
                    seen = CASE WHEN visitor.seen > excluded.seen THEN visitor.seen ELSE excluded.seen END";
-        let VisitorDay { last, hours, .. } = requests;
-        tx.send(sql, &[day.into(), visitor.into(), visits.into(), (*hours).into(), (*last).into()])
+        let args = rows.iter().map(|(day, visitor, visits, VisitorDay { last, hours, .. })| {
+            [(*day).into(), (*visitor).into(), (*visits).into(), (*hours).into(), (*last).into()]
+        });
+        send_each(tx, sql, &args.collect::<Vec<_>>())
     }
 
     pub(super) fn next_day(tx: &mut dyn Tx, after: Option<i64>) -> Result<Option<i64>, StoreError> {

@@ -212,6 +212,10 @@ impl Committer for PgCommitter {
     const REFUSES_QUEUE: bool = true;
     const HAS_OTHERS: bool = true;
 
+    fn shares_database(&self) -> bool {
+        self.server.lanes() > 1
+    }
+
     fn begin(&mut self, isolation: Isolation) -> Result<PgWriteTx<'_>, StoreError> {
         self.attempt = Instant::now();
         self.group.get_or_insert(self.attempt);

@@ -262,6 +262,11 @@ impl Server {
         state.followers = followers;
     }
 
+    /// Returns the number of write lanes that were held when they were last counted.
+    pub(super) fn lanes(&self) -> u64 {
+        self.state().lanes
+    }
+
     /// Returns what is known of the primary.
     pub(super) fn gauges(&self) -> ServerGauges {
         let state = self.state();

@@ -267,17 +267,17 @@ impl Session {
                 async move { client.execute_raw(&statement, values.iter().map(Arg::from)).await.map(drop) },
             )
         };
-        self.send_ahead(answer)
+        self.send_ahead(answer, false)
     }
 
     /// Sends the statement of a future whose first poll sends one.
-    fn send_ahead(&mut self, mut answer: Answer<()>) -> Result<(), StoreError> {
+    fn send_ahead(&mut self, mut answer: Answer<()>, is_query: bool) -> Result<(), StoreError> {
         if self.unanswered.len() >= AHEAD {
             self.settle()?;
         }
         // It is ready only if sending fails.
         let failed = answer.as_mut().now_or_never();
-        self.changes += 1;
+        self.changes += u64::from(!is_query);
         if failed.is_some() {
             return self.answered(failed);
         }

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::super::effects::Effects;
 use super::super::engine::WriteTx;
-use super::super::value::{Arg, Row};
-use super::super::{Dialect, Isolation, StoreError, Topic, Tx};
+use super::super::value::{Arg, Row, Value};
+use super::super::{Asked, Dialect, Isolation, StoreError, Topic, Tx};
 use super::committer::{BRIEF_WAIT, PgCommitter, limit_of_locks};
 use super::horizon::{Running, horizon};
 use super::session::Session;
@@ -166,6 +166,7 @@ impl Tx for ReadTx<'_> {
     fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}
     fn count_on(&mut self, _: i64, _: i64, _: i64) {}
     fn run_at_commit(&mut self, _: &'static str, _: i64) {}
+    fn set_at_commit(&mut self, _: &'static str, _: i64, _: Value) {}
 }
 
 /// A transaction of the writing thread.
@@ -211,21 +212,43 @@ impl Tx for PgWriteTx<'_> {
         self.session.send(sql, args)
     }
 
+    fn settle(&mut self) -> Result<(), StoreError> {
+        self.session.settle()
+    }
+
     fn row_for_each(
         &mut self,
         sql: &str,
         width: usize,
         args: &[Arg<'_>],
     ) -> Result<Vec<Option<Row>>, StoreError> {
+        self.ask_row_for_each(sql, width, args)?.answer(self)
+    }
+
+    fn ask_row_for_each(
+        &mut self,
+        sql: &str,
+        width: usize,
+        args: &[Arg<'_>],
+    ) -> Result<Asked<'static, Vec<Option<Row>>>, StoreError> {
         debug_assert!(
             !sql.ends_with(Dialect::Postgres.for_update()) || args.chunks(width).is_sorted(),
             "rows are locked in the order of their keys"
         );
-        self.session.row_each(sql, width, args)
+        self.session.ask_row_each(sql, width, args).map(Asked::awaited)
     }
 
     fn run_for_each(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<Vec<u64>, StoreError> {
-        self.session.run_each(sql, width, args)
+        self.ask_run_for_each(sql, width, args)?.answer(self)
+    }
+
+    fn ask_run_for_each(
+        &mut self,
+        sql: &str,
+        width: usize,
+        args: &[Arg<'_>],
+    ) -> Result<Asked<'static, Vec<u64>>, StoreError> {
+        self.session.ask_run_each(sql, width, args).map(Asked::awaited)
     }
 
     fn send_for_each(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<(), StoreError> {
@@ -266,6 +289,10 @@ impl Tx for PgWriteTx<'_> {
         self.effects.run_at_commit(sql, key);
     }
 
+    fn set_at_commit(&mut self, sql: &'static str, key: i64, value: Value) {
+        self.effects.set_at_commit(sql, key, value);
+    }
+
     fn writer(&self) -> i64 {
         self.committer.lane_number()
     }
@@ -298,10 +325,6 @@ impl WriteTx for PgWriteTx<'_> {
 
     fn is_sound(&self) -> bool {
         self.session.is_sound()
-    }
-
-    fn settle(&mut self) -> Result<(), StoreError> {
-        self.session.settle()
     }
 
     fn fault(&self) -> Option<StoreError> {

@@ -90,11 +90,6 @@ impl WriteTx for SqliteTx<'_> {
         self.is_open()
     }
 
-    /// Statements run at once.
-    fn settle(&mut self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
     fn fault(&self) -> Option<StoreError> {
         (!self.is_open()).then(|| StoreError::other("the transaction was rolled back"))
     }
@@ -166,6 +161,10 @@ impl Tx for SqliteTx<'_> {
 
     fn run_at_commit(&mut self, sql: &'static str, key: i64) {
         self.effects.run_at_commit(sql, key);
+    }
+
+    fn set_at_commit(&mut self, sql: &'static str, key: i64, value: Value) {
+        self.effects.set_at_commit(sql, key, value);
     }
 }
 

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::super::writer::DEFER_TIME;
 use super::super::{Deferred, Isolation, StoreError, TimeSlice, Tx, once};
 use super::{insert, numbers, open};
 use tidings_cluster::Scratch;
@@ -21,6 +22,7 @@ fn deferred_writes_are_on_disk_after_a_clean_stop() {
 
 /// A deferred write of many numbers: it writes one in each commit, and uses its whole time slice for it.
 struct Many {
+    isolation: Isolation,
     next: i64,
     goes_on: Box<dyn Fn(i64) -> bool + Send>,
     revisions: Arc<Mutex<Vec<i64>>>,
@@ -28,7 +30,7 @@ struct Many {
 
 impl Deferred for Many {
     fn isolation(&self) -> Isolation {
-        Isolation::Alone
+        self.isolation
     }
 
     fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError> {
@@ -56,7 +58,8 @@ fn writes_go_on_beside_a_deferred_write_that_always_has_more() {
     let (answered, revisions) = (Arc::new(AtomicUsize::new(0)), Arc::default());
     let seen = Arc::clone(&answered);
     let goes_on = move |_| seen.load(Ordering::SeqCst) < 3;
-    store.defer(Many { next: 0, goes_on: Box::new(goes_on), revisions: Arc::clone(&revisions) }).unwrap();
+    let (isolation, goes_on) = (Isolation::Alone, Box::new(goes_on));
+    store.defer(Many { isolation, next: 0, goes_on, revisions: Arc::clone(&revisions) }).unwrap();
     for n in [-1, -2, -3] {
         store.write(Isolation::Alone, move |tx| insert(tx, n)).unwrap();
         answered.fetch_add(1, Ordering::SeqCst);
@@ -69,10 +72,37 @@ fn writes_go_on_beside_a_deferred_write_that_always_has_more() {
 }
 
 #[test]
+fn a_deferred_write_does_not_prolong_a_transaction_for_whose_locks_others_wait() {
+    let database = Scratch::new();
+    let store = open(&database);
+    let revisions = Arc::<Mutex<Vec<i64>>>::default();
+    let (isolation, goes_on) = (Isolation::Concurrent, Box::new(|_| false));
+    store.defer(Many { isolation, next: 0, goes_on, revisions: Arc::clone(&revisions) }).unwrap();
+    let locking = store.submit(Isolation::Locking, |tx| {
+        // Meanwhile the deferred write becomes due.
+        std::thread::sleep(2 * DEFER_TIME);
+        Ok::<_, StoreError>(tx.revision())
+    });
+    let later = store.submit(Isolation::Locking, |tx| Ok::<_, StoreError>(tx.revision()));
+    let (first, last) = (locking.wait().unwrap(), later.wait().unwrap());
+    store.flush().wait().unwrap();
+    let [deferred] = revisions.lock().unwrap()[..] else { panic!("it writes once") };
+    if store.is_on_server() {
+        assert!(
+            first < deferred && deferred < last,
+            "{first} {deferred} {last}: it comes before the next one"
+        );
+    } else {
+        assert_eq!((first, first), (deferred, last));
+    }
+}
+
+#[test]
 fn a_clean_stop_waits_for_all_of_a_deferred_write() {
     let database = Scratch::new();
     let store = open(&database);
-    store.defer(Many { next: 0, goes_on: Box::new(|next| next < 5), revisions: Arc::default() }).unwrap();
+    let (isolation, goes_on) = (Isolation::Alone, Box::new(|next| next < 5));
+    store.defer(Many { isolation, next: 0, goes_on, revisions: Arc::default() }).unwrap();
     drop(store);
     assert_eq!(numbers(&open(&database)), [0, 1, 2, 3, 4]);
 }

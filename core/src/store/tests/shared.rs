@@ -6,7 +6,10 @@ use std::sync::mpsc::channel;
 
 use tidings_cluster::Scratch;
 
-use super::super::{Arg, Isolation, Pending, Store, StoreError, Tx, row_each, run_each, send_each};
+use super::super::{
+    Arg, Isolation, Pending, Store, StoreError, Tx, Value, ask_row_each, ask_run_each, row_each, run_each,
+    send_each,
+};
 use super::{Failure, insert, numbers, open_replaying};
 
 /// Opens a store whose writes run once unless another write fails.
@@ -181,6 +184,56 @@ fn rows_that_are_absent_are_inserted_once_for_many_lists_of_arguments() {
         all.into_iter().map(|mut row| row.take(0).unwrap()).collect::<Vec<i64>>(),
         [4, 5, 6, 7, 8, 109]
     );
+}
+
+#[test]
+fn answers_to_statements_are_read_after_others_were_sent() {
+    let database = Scratch::new();
+    let store = open(&database);
+    let written = store.write(Isolation::Alone, |tx| {
+        let insert = "INSERT INTO number (n) VALUES ($1) ON CONFLICT (n) DO NOTHING";
+        let inserted = ask_run_each(tx, insert, &[[1.into()], [2.into()], [1.into()]])?;
+        let find = "SELECT n FROM number WHERE n = $1";
+        let found = ask_row_each(tx, find, &[[2.into()], [3.into()]])?;
+        let one = ask_row_each(tx, find, &[[1.into()]])?;
+        let found = found.then(|_, rows| Ok(rows.iter().map(Option::is_some).collect::<Vec<_>>()));
+        // In any order.
+        let one = one.answer(tx)?.len();
+        Ok::<_, StoreError>((inserted.answer(tx)?, found.answer(tx)?, one))
+    });
+    assert_eq!(written.unwrap(), (vec![1, 1, 0], vec![true, false], 1));
+    let failed = store.write(Isolation::Alone, |tx| {
+        let inserted = ask_run_each(tx, "INSERT INTO number (n) VALUES ($1)", &[[5.into()]])?;
+        let duplicate = ask_run_each(tx, "INSERT INTO number (n) VALUES ($1)", &[[1.into()]])?;
+        let _ = inserted.answer(tx)?;
+        duplicate.answer(tx)
+    });
+    assert!(matches!(failed, Err(StoreError::Duplicate)));
+    assert_eq!(numbers(&store), [1, 2], "nothing is left of a write that fails");
+}
+
+#[test]
+fn values_are_set_at_the_commit_the_last_one_of_each_row() {
+    let database = Scratch::new();
+    let store = open(&database);
+    create_amounts(&store);
+    let rows = "INSERT INTO amount (n, amount) VALUES (1, 0), (2, 0), (3, 0)";
+    store.write(Isolation::Alone, |tx| tx.run(rows, &[])).unwrap();
+    let set = "UPDATE amount SET amount = $2 WHERE n = $1";
+    let written = store.write(Isolation::Alone, move |tx| {
+        for (n, amount) in [(2, 20), (1, 10), (2, 21)] {
+            tx.set_at_commit(set, n, Value::Integer(amount));
+        }
+        tx.one("SELECT max(amount) FROM amount", &[])?.take::<i64>(0)
+    });
+    assert_eq!(written.unwrap(), 0, "not before");
+    let refused: Result<(), StoreError> = store.write(Isolation::Alone, move |tx| {
+        tx.set_at_commit(set, 3, Value::Integer(30));
+        Err(StoreError::Full)
+    });
+    assert!(refused.is_err());
+    let amounts = store.read(|tx| tx.rows("SELECT amount FROM amount ORDER BY n", &[])).unwrap();
+    assert_eq!(amounts.into_iter().map(|mut row| row.take(0).unwrap()).collect::<Vec<i64>>(), [10, 21, 0]);
 }
 
 #[test]

@@ -60,6 +60,11 @@ impl DeferredWrites {
         std::mem::take(&mut self.writes)
     }
 
+    /// Leaves the due writes to another transaction that follows at once.
+    pub(super) fn pass_over_due(&mut self) {
+        self.were_passed_over |= self.are_due();
+    }
+
     /// Leaves a due write, which the transaction does not admit, to another one that follows at once.
     pub(super) fn pass_over(&mut self, write: Box<dyn Deferred>) {
         self.push(write);

@@ -24,36 +24,49 @@ const DEFERRED_TIME: Duration = Duration::from_millis(5);
 /// results. If the transaction fails as a whole and the engine advises it, all of them run again in another one. Works that
 /// must not run in the same transaction run in several.
 ///
-/// Afterwards `deferred` contains the deferred writes that are not due or have more data.
+/// Afterwards `deferred` contains the deferred writes that are not due or have more data. Returns the number of writes that were
+/// committed, without deferred ones.
 pub(super) fn commit_group<C: Committer>(
     committer: &mut C,
     versions: &Versions,
     first: Option<Box<dyn Work>>,
     inbox: &Inbox,
     deferred: &mut DeferredWrites,
-) {
+) -> usize {
     let mut writes = first.into_iter().collect();
-    let mut fate = Fate::Shared;
+    let (mut fate, mut committed) = (Fate::Shared, 0);
     loop {
         match try_group(committer, versions, &mut writes, inbox, deferred, fate) {
-            Ok(Fate::Shared) if writes.is_empty() && !deferred.were_passed_over() => return,
-            Ok(next) => fate = next,
+            Ok(Ended { next, writes: count }) => {
+                committed += count;
+                fate = next;
+                if fate == Fate::Shared && writes.is_empty() && !deferred.were_passed_over() {
+                    return committed;
+                }
+            }
             Err(error) => {
                 committer.ended(Err(&error));
                 if let Err(error) = committer.retry(error) {
                     refuse_all::<C>(&error, writes, inbox, deferred);
-                    return;
+                    return committed;
                 }
             }
         }
     }
 }
 
+/// The end of a transaction.
+struct Ended {
+    /// The fate of the writes that run in the next one: their own if they run again because one of them failed.
+    next: Fate,
+    /// The number of writes that were committed.
+    writes: usize,
+}
+
 /// Returns the isolation with which a transaction begins whose first work is the first of these.
 fn first_isolation<C: Committer>(writes: &VecDeque<Box<dyn Work>>, deferred: &DeferredWrites) -> Isolation {
-    let write = writes.front().map(|work| work.isolation());
-    let first = write.or_else(|| deferred.first_isolation());
-    match first {
+    let write = writes.front().filter(|_| !deferred.were_passed_over()).map(|work| work.isolation());
+    match write.or_else(|| deferred.first_isolation()) {
         Some(Isolation::Concurrent | Isolation::Locking) | None if C::HAS_OTHERS => Isolation::Concurrent,
         _ => Isolation::Alone,
     }
@@ -62,8 +75,6 @@ fn first_isolation<C: Committer>(writes: &VecDeque<Box<dyn Work>>, deferred: &De
 /// Runs `writes`, the writes in the queue and the deferred writes that are due in one transaction, as far as their isolation
 /// admits it. The first that it does not admit stays in `writes`. If it fails as a whole in a way in which it may succeed later,
 /// `writes` and `deferred` contain all of them, and nothing is committed.
-///
-/// Returns the fate of those that run in the next transaction: their own if they run again because one of them failed.
 fn try_group<C: Committer>(
     committer: &mut C,
     versions: &Versions,
@@ -71,11 +82,13 @@ fn try_group<C: Committer>(
     inbox: &Inbox,
     deferred: &mut DeferredWrites,
     fate: Fate,
-) -> Result<Fate, StoreError> {
+) -> Result<Ended, StoreError> {
     let mut isolation = first_isolation::<C>(writes, deferred);
     let mut group = Group::new(committer.begin(isolation)?, inbox.is_replaying, fate);
     let began = Instant::now();
-    while let Some(work) = writes.pop_front() {
+    // Those that were passed over must not wait for yet another transaction.
+    let is_of_deferred = deferred.were_passed_over();
+    while !is_of_deferred && let Some(work) = writes.pop_front() {
         if !isolation.admits(work.isolation()) {
             writes.push_front(work);
             break;
@@ -98,14 +111,19 @@ fn try_group<C: Committer>(
             }
         }
     }
-    let are_due = deferred.are_due();
+    // Others wait for the rows that a locking work has locked, so it commits first.
+    let is_awaited = C::HAS_OTHERS && isolation == Isolation::Locking;
+    let are_due = deferred.are_due() && !is_awaited;
+    if is_awaited {
+        deferred.pass_over_due();
+    }
     if are_due {
         group.release_shared();
     } else {
         group.release_last();
     }
     if group.must_run_again() {
-        return Ok(group.start_over(writes));
+        return Ok(Ended { next: group.start_over(writes), writes: 0 });
     }
     let mut batch = Vec::new();
     if are_due {
@@ -137,19 +155,20 @@ fn try_group<C: Committer>(
             deferred.push(write);
         }
         deferred.flush();
-        return outcome.map(|_| fate);
+        return Err(error.clone());
     }
     // Nothing is committed, and perhaps because of one of the statements whose answers the commit has read.
     if is_unsettled && matches!(&outcome, Err(error) if !matches!(error, StoreError::OutcomeUnknown(_))) {
         run_again(done, writes);
-        return Ok(Fate::Own);
+        return Ok(Ended { next: Fate::Own, writes: 0 });
     }
     if has_changes || outcome.is_err() {
         committer.ended(outcome.as_ref().map(drop));
     }
+    let count = done.iter().map(|work| work.writes()).sum::<usize>();
     let outcome = outcome.map(|topics| {
         if has_changes {
-            inbox.gauges.committed(done.iter().map(|work| work.writes()).sum::<usize>() + batch.len());
+            inbox.gauges.committed(count + batch.len());
         }
         if !topics.is_empty() {
             versions.publish(&topics, revision);
@@ -165,7 +184,7 @@ fn try_group<C: Committer>(
             deferred.flush();
         }
     }
-    Ok(Fate::Shared)
+    Ok(Ended { next: Fate::Shared, writes: count })
 }
 
 /// Answers writes that cannot be committed: `writes`, the deferred writes and, if the engine says so, the queue.

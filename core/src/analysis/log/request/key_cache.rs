@@ -52,6 +52,11 @@ impl KeyCache {
         }
     }
 
+    /// Returns whether a request is cached.
+    pub(super) fn contains(&self, operation: Operation, answer: LoggedAnswer, path: &str) -> bool {
+        [&self.young, &self.old].iter().any(|keys| keys.get(operation, answer, path).is_some())
+    }
+
     /// Returns the key of a request if it is cached and its row still exists, and marks the row as used on this day.
     pub(super) fn key(
         &mut self,

@@ -3,8 +3,7 @@
 use std::pin::pin;
 use std::sync::Arc;
 
-use futures_util::stream::FuturesOrdered;
-use futures_util::{StreamExt as _, TryStreamExt as _};
+use futures_util::StreamExt as _;
 use lru::LruCache;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, Statement};
@@ -12,7 +11,7 @@ use tokio_postgres::{Client, Error, Statement};
 use super::super::arrays::{
     change_over_arrays, insert_absent_over_arrays, insert_over_arrays, query_over_arrays,
 };
-use super::{AHEAD, STATEMENTS, Session, is_query};
+use super::{STATEMENTS, Session, is_query};
 use crate::store::StoreError;
 use crate::store::gauges::count_statement;
 use crate::store::value::{Arg, Row, Value};
@@ -46,6 +45,9 @@ pub(super) fn none_over_arrays() -> OverArrays {
     std::array::from_fn(|_| LruCache::new(STATEMENTS))
 }
 
+/// What returns the answer to a statement that was sent, once the session is settled.
+pub(super) type Sent<T> = Box<dyn FnOnce() -> Result<T, StoreError>>;
+
 impl Session {
     /// Runs a statement once for each list of `width` arguments, and returns the first row of each result.
     pub(in crate::store::postgres) fn row_each(
@@ -54,32 +56,41 @@ impl Session {
         width: usize,
         args: &[Arg<'_>],
     ) -> Result<Vec<Option<Row>>, StoreError> {
+        let sent = self.ask_row_each(sql, width, args)?;
+        self.settle()?;
+        sent()
+    }
+
+    /// Does the same as [`Session::row_each`] without waiting for the answers.
+    pub(in crate::store::postgres) fn ask_row_each(
+        &mut self,
+        sql: &str,
+        width: usize,
+        args: &[Arg<'_>],
+    ) -> Result<Sent<Vec<Option<Row>>>, StoreError> {
         if args.len() > width
             && let Some(statement) = self.over_arrays(Form::Query, sql, width)?
         {
-            return self.row_each_at_once(&statement, width, args);
+            return self.ask_row_each_at_once(statement, width, args);
         }
-        let (client, statement) = (Arc::clone(&self.client), self.prepared(sql, width)?);
-        let rows = self.each(width, args, |args| first_row(&client, &statement, args))?;
-        if !is_query(sql) {
-            self.changes += rows.len() as u64;
-        }
-        Ok(rows)
+        let statement = self.prepared(sql, width)?;
+        self.ask_each(width, args, is_query(sql), |client, args| {
+            let statement = statement.clone();
+            async move { first_row(&client, &statement, &args).await }
+        })
     }
 
-    /// Does the same as [`Session::row_each`] with a query [over arrays](query_over_arrays).
-    fn row_each_at_once(
+    /// Does the same as [`Session::ask_row_each`] with a query [over arrays](query_over_arrays).
+    fn ask_row_each_at_once(
         &mut self,
-        statement: &Statement,
+        statement: Statement,
         width: usize,
         args: &[Arg<'_>],
-    ) -> Result<Vec<Option<Row>>, StoreError> {
-        count_statement();
-        let columns = columns(width, args);
-        let (client, count) = (Arc::clone(&self.client), args.len() / width);
-        self.receive(self.waiter.max(), async {
+    ) -> Result<Sent<Vec<Option<Row>>>, StoreError> {
+        let count = args.len() / width;
+        self.ask(values(args), true, move |client, args| async move {
             let mut found: Vec<Option<Row>> = std::iter::repeat_with(|| None).take(count).collect();
-            let mut rows = pin!(client.query_raw(statement, &columns).await?);
+            let mut rows = pin!(client.query_raw(&statement, columns(width, &args)).await?);
             while let Some(row) = rows.next().await {
                 let row = row?;
                 let number: i64 = row.try_get(0)?;
@@ -92,49 +103,50 @@ impl Session {
         })
     }
 
-    /// Runs a statement once for each list of `width` arguments, and returns how many rows each run changed.
-    pub(in crate::store::postgres) fn run_each(
+    /// Runs a statement once for each list of `width` arguments, without waiting for the answers: how many rows each run changed.
+    pub(in crate::store::postgres) fn ask_run_each(
         &mut self,
         sql: &str,
         width: usize,
         args: &[Arg<'_>],
-    ) -> Result<Vec<u64>, StoreError> {
+    ) -> Result<Sent<Vec<u64>>, StoreError> {
         if args.len() > width {
+            let count = args.len() / width;
             if let Some(statement) = self.over_arrays(Form::Insert, sql, width)? {
                 self.send_over_arrays(statement, width, args)?;
-                return Ok(vec![1; args.len() / width]);
+                return Ok(Box::new(move || Ok(vec![1; count])));
             }
             if let Some(statement) = self.over_arrays(Form::InsertAbsent, sql, width)? {
-                return self.insert_absent(&statement, width, args);
+                return self.ask_absent(statement, width, args);
             }
         }
-        let (client, statement) = (Arc::clone(&self.client), self.prepared(sql, width)?);
-        let changed = self.each(width, args, |args| client.execute_raw(&statement, args.iter().copied()))?;
-        self.changes += changed.iter().sum::<u64>();
-        Ok(changed)
+        let statement = self.prepared(sql, width)?;
+        self.ask_each(width, args, false, |client, args| {
+            let statement = statement.clone();
+            async move { client.execute_raw(&statement, args.iter().map(Arg::from)).await }
+        })
     }
 
-    /// Inserts the rows that are absent with a statement [over arrays](insert_absent_over_arrays), and returns how many rows each
-    /// run inserted.
-    fn insert_absent(
+    /// Inserts the rows that are absent with a statement [over arrays](insert_absent_over_arrays). The answer is how many rows
+    /// each run inserted.
+    fn ask_absent(
         &mut self,
-        statement: &Statement,
+        statement: Statement,
         width: usize,
         args: &[Arg<'_>],
-    ) -> Result<Vec<u64>, StoreError> {
-        count_statement();
-        let (client, columns) = (Arc::clone(&self.client), columns(width, args));
-        let mut inserted = vec![0; args.len() / width];
-        let rows = self.receive(self.waiter.max(), async {
-            client.query_raw(statement, &columns).await?.try_collect::<Vec<_>>().await
-        })?;
-        self.changes += rows.len() as u64;
-        for row in rows {
-            // The server numbers the elements from 1 on.
-            let at = usize::try_from(row.try_get::<_, i64>(0)? - 1).ok().and_then(|at| inserted.get_mut(at));
-            *at.expect("the row is that of an element") = 1;
-        }
-        Ok(inserted)
+    ) -> Result<Sent<Vec<u64>>, StoreError> {
+        let count = args.len() / width;
+        self.ask(values(args), false, move |client, args| async move {
+            let mut inserted = vec![0; count];
+            let mut rows = pin!(client.query_raw(&statement, columns(width, &args)).await?);
+            while let Some(row) = rows.next().await {
+                // The server numbers the elements from 1 on.
+                let at = usize::try_from(row?.try_get::<_, i64>(0)? - 1);
+                let at = at.ok().and_then(|at| inserted.get_mut(at));
+                *at.expect("the row is that of an element") = 1;
+            }
+            Ok(inserted)
+        })
     }
 
     /// Sends a statement that runs once for each list of `width` arguments, as [`Session::send`] does. Each run changes other rows.
@@ -160,12 +172,9 @@ impl Session {
         args: &[Arg<'_>],
     ) -> Result<(), StoreError> {
         count_statement();
-        let client = Arc::clone(&self.client);
-        let values: Vec<Value> = args.iter().map(Value::from).collect();
-        self.send_ahead(Box::pin(async move {
-            let args: Vec<Arg<'_>> = values.iter().map(Arg::from).collect();
-            client.execute_raw(&statement, columns(width, &args)).await.map(drop)
-        }))
+        let (client, args) = (Arc::clone(&self.client), values(args));
+        let sent = async move { client.execute_raw(&statement, columns(width, &args)).await.map(drop) };
+        self.send_ahead(Box::pin(sent), false)
     }
 
     /// Returns the statement over arrays in place of one that takes `width` arguments, if there is one.
@@ -181,31 +190,53 @@ impl Session {
         Ok(over_arrays)
     }
 
-    /// Sends what `run` returns for each list of arguments before it waits for the first answer.
-    fn each<'a, T, F: Future<Output = Result<T, Error>>>(
+    /// Sends what `run` returns for each list of `width` arguments without waiting for the answers.
+    fn ask_each<T: Send + 'static, F: Future<Output = Result<T, Error>> + Send + 'static>(
         &mut self,
         width: usize,
-        args: &'a [Arg<'a>],
-        run: impl Fn(&'a [Arg<'a>]) -> F,
-    ) -> Result<Vec<T>, StoreError> {
-        let mut found = Vec::with_capacity(args.len() / width);
-        for args in args.chunks(width * AHEAD) {
-            let answers: FuturesOrdered<F> =
-                args.chunks(width).map(&run).inspect(|_| count_statement()).collect();
-            found.extend(self.receive(self.waiter.max(), answers.try_collect::<Vec<T>>())?);
-        }
-        Ok(found)
+        args: &[Arg<'_>],
+        is_query: bool,
+        run: impl Fn(Arc<Client>, Vec<Value>) -> F,
+    ) -> Result<Sent<Vec<T>>, StoreError> {
+        let sent = args.chunks(width).map(|args| self.ask(values(args), is_query, &run));
+        let sent = sent.collect::<Result<Vec<_>, _>>()?;
+        Ok(Box::new(|| sent.into_iter().map(|sent| sent()).collect()))
+    }
+
+    /// Sends what `run` returns, whose first poll sends a statement, without waiting for its answer.
+    fn ask<T: Send + 'static, F: Future<Output = Result<T, Error>> + Send + 'static>(
+        &mut self,
+        args: Vec<Value>,
+        is_query: bool,
+        run: impl FnOnce(Arc<Client>, Vec<Value>) -> F,
+    ) -> Result<Sent<T>, StoreError> {
+        count_statement();
+        self.check()?;
+        let (sender, answer) = oneshot::channel();
+        let answered = run(Arc::clone(&self.client), args);
+        let sent = Box::pin(async move {
+            // Fails if the answer is not read.
+            let _ = sender.send(answered.await?);
+            Ok(())
+        });
+        self.send_ahead(sent, is_query)?;
+        Ok(Box::new(move || answer.try_recv().map_err(|_| StoreError::other("a statement has no answer"))))
     }
 }
 
+/// Returns arguments that outlive the caller.
+fn values(args: &[Arg<'_>]) -> Vec<Value> {
+    args.iter().map(Value::from).collect()
+}
+
 /// Returns the arguments at each place of lists of `width` arguments.
-fn columns<'a>(width: usize, args: &[Arg<'a>]) -> Vec<Vec<Arg<'a>>> {
-    (0..width).map(|column| args[column..].iter().step_by(width).copied().collect()).collect()
+fn columns(width: usize, args: &[Value]) -> Vec<Vec<Arg<'_>>> {
+    (0..width).map(|column| args[column..].iter().step_by(width).map(Arg::from).collect()).collect()
 }
 
 /// Returns the first row of the result of a statement.
-async fn first_row(client: &Client, statement: &Statement, args: &[Arg<'_>]) -> Result<Option<Row>, Error> {
-    let mut rows = pin!(client.query_raw(statement, args.iter().copied()).await?);
+async fn first_row(client: &Client, statement: &Statement, args: &[Value]) -> Result<Option<Row>, Error> {
+    let mut rows = pin!(client.query_raw(statement, args.iter().map(Arg::from)).await?);
     let mut first = None;
     while let Some(row) = rows.next().await {
         let row = row?;
