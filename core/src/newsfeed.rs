@@ -73,6 +73,7 @@ use index::{FeedIndex, commonest_tags};
 use moment::Moment;
 use next::Next;
 use order::{FeedKind, Order};
+use personal::Ingredients;
 use published::Found;
 
 /// Selects a page of a feed.
@@ -255,14 +256,17 @@ impl<'t> Reader<'t> {
         // Before the read, which would keep its connection while the first similarity is computed.
         self.index.similarity();
         let (others, scoring) = (shared.others()?, shared.scoring());
-        let found = self.tidings.store().read(|tx| {
-            let Some(member) = identity.visitor(tx)? else { return Ok(None) };
-            let moment = Moment::now(&self.index, &others.neighbours, self.now);
-            let personal =
-                shared.personals.get(tx, &member, &moment, others.number, &scoring, &shared.config)?;
-            Ok::<_, Error>(Some((member.key, personal)))
-        })?;
-        let Some((key, personal)) = found else { return Ok(None) };
+        let moment = Moment::now(&self.index, &others.neighbours, self.now);
+        let of = Ingredients { moment, others: others.number, scoring: &scoring, config: &shared.config };
+        let Some(by) = shared.personals.read_by(identity.clone())? else { return Ok(None) };
+        let cached = shared.personals.cached(by, &of).map(|personal| Some((by.member, personal)));
+        let compute = || {
+            self.tidings.store().read(|tx| {
+                let Some(member) = identity.visitor(tx)? else { return Ok(None) };
+                Ok::<_, Error>(Some((member.key, shared.personals.compute(tx, &member, &of)?)))
+            })
+        };
+        let Some((key, personal)) = cached.map_or_else(compute, Ok)? else { return Ok(None) };
         // A member may continue a page from before they had enough acts.
         let kinds = [FeedKind::Personal(key), FeedKind::Recommended];
         let Some(personal) = personal else {

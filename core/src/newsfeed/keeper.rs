@@ -97,6 +97,7 @@ impl Feeds {
     pub(crate) fn new(store: Arc<Store>, words: Arc<ModelKeeper>, config: Feed, clock: Clock) -> Self {
         let shared = Shared {
             published: PublishedOrders::of(&store, &clock),
+            personals: Personals::new(&store),
             others: ArcSwapOption::empty(),
             reading: Mutex::default(),
             scoring: ArcSwap::from_pointee(Scoring::of(&config)),
@@ -104,7 +105,6 @@ impl Feeds {
             words,
             index: ArcSwapOption::empty(),
             orders: OrderCache::default(),
-            personals: Personals::default(),
             config,
             clock,
             seen: Mutex::default(),

@@ -9,24 +9,30 @@ use super::moment::Moment;
 use super::order::{LIMIT, Order};
 use super::page::FeedPage;
 use super::weights::Scoring;
-use crate::account::Member;
+use crate::account::{Identity, Member};
 use crate::clock::DAY_MS;
 use crate::config::Feed;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::MemberKey;
 use crate::keyed::OwnSet;
 use crate::profile::history;
-use crate::store::Tx;
+use crate::store::{GatheredReads, Store, Tx};
 
 /// The number of members whose feeds are cached, with approximately 60 kB each.
 const CACHED: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
 
-/// The cached feed of a member.
+/// The feed of a member.
 pub(super) struct Personal {
-    made_of: MadeOf,
     pub(super) order: Arc<Order>,
     /// The first page with [`LIMIT`] posts.
     pub(super) first: FeedPage,
+}
+
+/// A member who reads, and the revision of their acts.
+#[derive(Clone, Copy)]
+pub(super) struct ReadBy {
+    pub(super) member: MemberKey,
+    acts: i64,
 }
 
 /// What a feed is made of: it is valid while this stays the same.
@@ -43,61 +49,104 @@ struct MadeOf {
     day: i64,
 }
 
-/// An LRU cache of feeds by member.
-pub(super) struct Personals(Mutex<LruCache<MemberKey, Arc<Personal>>>);
+/// What feeds are made of, in addition to the acts of the member.
+pub(super) struct Ingredients<'i> {
+    pub(super) moment: Moment<'i>,
+    /// The number of the reading of what others did.
+    pub(super) others: u64,
+    pub(super) scoring: &'i Arc<Scoring>,
+    pub(super) config: &'i Feed,
+}
 
-impl Default for Personals {
-    fn default() -> Self {
-        Self(Mutex::new(LruCache::new(CACHED)))
-    }
+/// An LRU cache of feeds by member, and the reads of who asks for one.
+pub(super) struct Personals {
+    /// A member with too few acts who has hidden no post has no feed.
+    cache: Mutex<LruCache<MemberKey, (MadeOf, Option<Arc<Personal>>)>>,
+    readers: GatheredReads<Identity, Option<ReadBy>, Error>,
 }
 
 impl Personals {
-    /// Returns the feed of a member, computed again if anything has changed; `None` for a member with too few acts who
-    /// has hidden no post. `others` is the number of the reading of what others did.
-    pub(super) fn get(
+    pub(super) fn new(store: &Arc<Store>) -> Self {
+        let readers = GatheredReads::new(store, |tx, identities| {
+            let members = Identity::ask_visitors(tx, identities.iter().collect())?.answer(tx)?;
+            let found: Vec<_> = members.iter().flatten().collect();
+            let mut revisions = history::acts_revisions(tx, &found)?.into_iter();
+            let mut read_by =
+                |member: &Member<'_>| Some(ReadBy { member: member.key, acts: revisions.next()? });
+            Ok(members.iter().map(|member| Ok(member.as_ref().and_then(&mut read_by))).collect())
+        });
+        Self { cache: Mutex::new(LruCache::new(CACHED)), readers }
+    }
+
+    /// Returns the member with this identity; `None` if there is none.
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub(super) fn read_by(&self, identity: Identity) -> Result<Option<ReadBy>> {
+        self.readers.submit(identity).wait()
+    }
+
+    /// Returns the cached feed of a member, if nothing has changed: `Some(None)` for one with too few acts who has hidden no
+    /// post.
+    pub(super) fn cached(&self, by: ReadBy, of: &Ingredients<'_>) -> Option<Option<Arc<Personal>>> {
+        let made_of = of.made_of(by.acts);
+        let mut cache = self.lock();
+        let (_, personal) = cache.get(&by.member).filter(|(cached, _)| *cached == made_of)?;
+        (!of.moment.index.has_ended(of.moment.at)).then(|| personal.clone())
+    }
+
+    /// Computes the feed of a member; `None` for one with too few acts who has hidden no post.
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub(super) fn compute(
         &self,
         tx: &mut dyn Tx,
         member: &Member<'_>,
-        moment: &Moment<'_>,
-        others: u64,
-        scoring: &Arc<Scoring>,
-        config: &Feed,
+        of: &Ingredients<'_>,
     ) -> Result<Option<Arc<Personal>>> {
-        let (index, now) = (moment.index, moment.at);
-        let day = if scoring.exploration > 0.0 { now.as_millis().div_euclid(DAY_MS) } else { 0 };
-        let acts = history::acts_revision(tx, member)?;
-        let made_of = MadeOf { index: index.number, acts, others, scoring: Arc::clone(scoring), day };
-        let cached = self.lock().get(&member.key).cloned();
-        if let Some(personal) = cached.filter(|p| p.made_of == made_of && !index.has_ended(now)) {
-            return Ok(Some(personal));
-        }
-        let (acts, seen) = history::acts_and_seen(tx, member)?;
-        let guests = &index.recommended_feed.order;
-        let head = moment.recommend(&acts, &seen, member.key, scoring, config);
-        let (head, seen) = if let Some(head) = head {
-            (head, seen)
-        } else {
-            // The guests' feed without the hidden posts, and without those of the acts if they are enough and show no interest.
-            let has_enough = acts.len() >= config.interest.min_acts;
-            let acted = acts.liked.iter().chain(&acts.viewed).filter(|_| has_enough);
-            let own: OwnSet<_> = acted.chain(&acts.hidden).map(|(post, _)| *post).collect();
-            if own.is_empty() {
-                return Ok(None);
-            }
-            let head = guests.head.iter().copied().filter(|post| !own.contains(post)).collect();
-            (head, own.into_iter().collect())
-        };
-        let order = Arc::new(Order::personal(member.key, head, guests, seen));
-        let first = index.page(&order, 0, LIMIT, now);
-        let personal = Arc::new(Personal { made_of, order, first });
-        self.lock().put(member.key, Arc::clone(&personal));
-        Ok(Some(personal))
+        let revision = history::acts_revisions(tx, &[member])?.pop().unwrap_or_default();
+        let personal = compute(tx, member, of)?.map(Arc::new);
+        self.lock().put(member.key, (of.made_of(revision), personal.clone()));
+        Ok(personal)
     }
 
-    fn lock(&self) -> MutexGuard<'_, LruCache<MemberKey, Arc<Personal>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, LruCache<MemberKey, (MadeOf, Option<Arc<Personal>>)>> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Ingredients<'_> {
+    /// Returns what the feed of a member is made of whose acts have this revision.
+    fn made_of(&self, acts: i64) -> MadeOf {
+        let Self { moment: Moment { index, at, .. }, others, scoring, .. } = self;
+        let day = if scoring.exploration > 0.0 { at.as_millis().div_euclid(DAY_MS) } else { 0 };
+        MadeOf { index: index.number, acts, others: *others, scoring: Arc::clone(scoring), day }
+    }
+}
+
+fn compute(tx: &mut dyn Tx, member: &Member<'_>, of: &Ingredients<'_>) -> Result<Option<Personal>> {
+    let Ingredients { moment, scoring, config, .. } = of;
+    let (index, now) = (moment.index, moment.at);
+    let (acts, seen) = history::acts_and_seen(tx, member)?;
+    let guests = &index.recommended_feed.order;
+    let head = moment.recommend(&acts, &seen, member.key, scoring, config);
+    let (head, seen) = if let Some(head) = head {
+        (head, seen)
+    } else {
+        // The guests' feed without the hidden posts, and without those of the acts if they are enough and show no interest.
+        let has_enough = acts.len() >= config.interest.min_acts;
+        let acted = acts.liked.iter().chain(&acts.viewed).filter(|_| has_enough);
+        let own: OwnSet<_> = acted.chain(&acts.hidden).map(|(post, _)| *post).collect();
+        if own.is_empty() {
+            return Ok(None);
+        }
+        let head = guests.head.iter().copied().filter(|post| !own.contains(post)).collect();
+        (head, own.into_iter().collect())
+    };
+    let order = Arc::new(Order::personal(member.key, head, guests, seen));
+    let first = index.page(&order, 0, LIMIT, now);
+    Ok(Some(Personal { order, first }))
 }
 
 #[cfg(test)]

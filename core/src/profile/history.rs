@@ -49,23 +49,27 @@ pub(crate) fn acted(tx: &mut dyn Tx, member: &Member<'_>) {
     tx.run_at_commit(sql, member.key.as_i64());
 }
 
-/// Returns the revision that the last change to the acts from which the member's interest is measured has left, or 0.
-pub(crate) fn acts_revision(tx: &mut dyn Tx, member: &Member<'_>) -> Result<i64, StoreError> {
-    let row = tx.row("SELECT revision FROM member_acts WHERE member = $1", &[member.key.into()])?;
-    row.map_or(Ok(0), |mut row| row.take(0))
+/// Returns for each member the revision that the last change to the acts from which the member's interest is measured has left, or
+/// 0.
+pub(crate) fn acts_revisions(tx: &mut dyn Tx, members: &[&Member<'_>]) -> Result<Vec<i64>, StoreError> {
+    let keys: Vec<_> = members.iter().map(|member| [member.key.into()]).collect();
+    let rows = row_each(tx, "SELECT revision FROM member_acts WHERE member = $1", &keys)?;
+    rows.into_iter().map(|row| row.map_or(Ok(0), |mut row| row.take(0))).collect()
 }
 
-/// Records likes; returns for each whether it is new, and not one of a member who already likes the post.
-pub(crate) fn like(
+/// Records likes; the answer is for each whether it is new, and not one of a member who already likes the post.
+pub(crate) fn like<'m>(
     tx: &mut dyn Tx,
-    likes: &[(&Member<'_>, PostKey, Timestamp)],
-) -> Result<Vec<bool>, StoreError> {
+    likes: &[(&'m Member<'m>, PostKey, Timestamp)],
+) -> Result<Asked<'m, Vec<bool>>, StoreError> {
     let keys: Vec<_> = likes.iter().map(|(member, post, at)| (member.key, *post, *at)).collect();
-    let new = likes::insert(tx, &keys)?;
-    for ((member, ..), _) in likes.iter().zip(&new).filter(|(_, new)| **new) {
-        acted(tx, member);
-    }
-    Ok(new)
+    let members: Vec<_> = likes.iter().map(|(member, ..)| *member).collect();
+    Ok(likes::insert(tx, &keys)?.then(move |tx, new| {
+        for (member, _) in members.into_iter().zip(&new).filter(|(_, new)| **new) {
+            acted(tx, member);
+        }
+        Ok(new)
+    }))
 }
 
 /// Returns the time when the member liked a post; `None` if they do not like it.

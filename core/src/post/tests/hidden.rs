@@ -60,7 +60,7 @@ fn hiding_twice_changes_nothing_and_the_refusals_have_their_texts() {
         let identity = ann.identify(&service);
         let read = service.store().read(|tx| {
             let member = identity.member(tx)?;
-            Ok::<_, Error>(history::acts_revision(tx, &member)?)
+            Ok::<_, Error>(history::acts_revisions(tx, &[&member])?[0])
         });
         read.unwrap()
     };
