@@ -184,7 +184,7 @@ pub(crate) fn search(
 ) -> Result<(), StoreError> {
     let sql =
         "INSERT INTO searched (member, original, token, similar_words, date) VALUES ($1, $2, $3, $4, $5)";
-    tx.run(sql, &[member.key.into(), original.into(), tokens.into(), similar.into(), now.into()])?;
+    tx.send(sql, &[member.key.into(), original.into(), tokens.into(), similar.into(), now.into()])?;
     prune_sometimes(tx, "searched", member)?;
     acted(tx, member);
     Ok(())
@@ -200,7 +200,7 @@ pub(crate) fn open(
 ) -> Result<(), StoreError> {
     let tags = json_list(tags);
     let sql = "INSERT INTO opened (member, newsfeed, tag, date) VALUES ($1, $2, $3, $4)";
-    tx.run(sql, &[member.key.into(), newsfeed.into(), (&tags).into(), now.into()])?;
+    tx.send(sql, &[member.key.into(), newsfeed.into(), (&tags).into(), now.into()])?;
     prune_sometimes(tx, "opened", member)?;
     acted(tx, member);
     Ok(())

@@ -109,7 +109,7 @@ impl Search {
         let sql = "INSERT INTO term (revision, number, term, visitor, date) VALUES
                    ($1, (SELECT coalesce(max(number), 0) + 1 FROM term WHERE revision = $1), $2, $3, $4)";
         let revision = tx.revision();
-        tx.run(sql, &[revision.into(), (&self.term).into(), visitor.into(), at.into()])?;
+        tx.send(sql, &[revision.into(), (&self.term).into(), visitor.into(), at.into()])?;
         tx.touch(Topic::Terms);
         Ok(())
     }

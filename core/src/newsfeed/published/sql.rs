@@ -1,0 +1,64 @@
+//! The statements of published orders.
+
+use super::{BYTES_MAX, DELETE_MAX, NewOrder, OrderRow, StoreError, Timestamp, Tx, packed};
+use crate::store::{Arg, row_each, run_each};
+
+pub(super) fn order(tx: &mut dyn Tx, id: u64) -> Result<Option<OrderRow>, StoreError> {
+    let sql = "SELECT feed, owner, begun, tail, keys, skip FROM feed_order WHERE id = $1";
+    let Some(mut row) = tx.row(sql, &[id.cast_signed().into()])? else { return Ok(None) };
+    Ok(Some(OrderRow {
+        kind: (row.take(0)?, row.take(1)?),
+        begun: row.take(2)?,
+        tail: row.take::<Option<i64>>(3)?.map(i64::cast_unsigned),
+        keys: row.take(4)?,
+        skip: row.take(5)?,
+    }))
+}
+
+/// Returns the times of the last first pages of orders; `None` for one that is not in the table.
+pub(super) fn begun(
+    tx: &mut dyn Tx,
+    ids: impl Iterator<Item = u64>,
+) -> Result<Vec<Option<Timestamp>>, StoreError> {
+    let ids: Vec<_> = ids.map(|id| [id.cast_signed().into()]).collect();
+    let rows = row_each(tx, "SELECT begun FROM feed_order WHERE id = $1", &ids)?;
+    rows.into_iter().map(|row| row.map(|mut row| row.take(0)).transpose()).collect()
+}
+
+/// Sets the time of the last first page of an order.
+pub(super) fn touch(tx: &mut dyn Tx, id: u64, now: Timestamp) -> Result<(), StoreError> {
+    let sql = "UPDATE feed_order SET begun = $2
+               WHERE id = (SELECT id FROM feed_order WHERE id = $1 FOR UPDATE SKIP LOCKED)";
+    tx.send(sql, &[id.cast_signed().into(), now.into()])
+}
+
+/// Inserts different orders, or updates their times. Returns their size in bytes.
+pub(super) fn insert(tx: &mut dyn Tx, rows: &[NewOrder<'_>], now: Timestamp) -> Result<usize, StoreError> {
+    let sql = "INSERT INTO feed_order (id, feed, owner, begun, bytes, tail, keys, skip)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING";
+    let texts: Vec<_> = rows.iter().map(|row| [packed(row.keys), packed(row.skip)]).collect();
+    let size = |[keys, skip]: &[String; 2]| keys.len() + skip.len() + 200;
+    let args = rows.iter().zip(&texts).map(|(NewOrder { id, kind, tail, .. }, texts)| {
+        let ((feed, owner), [keys, skip]) = (kind.numbers(), texts);
+        let bytes = i64::try_from(size(texts)).unwrap_or(i64::MAX);
+        let tail = tail.map_or(Arg::Null, |id| id.cast_signed().into());
+        let (id, now) = (id.cast_signed().into(), now.into());
+        [id, feed.into(), owner.into(), now, bytes.into(), tail, keys.into(), skip.into()]
+    });
+    let inserted = run_each(tx, sql, &args.collect::<Vec<_>>())?;
+    for (row, _) in rows.iter().zip(inserted).filter(|(_, inserted)| *inserted == 0) {
+        touch(tx, row.id, now)?;
+    }
+    Ok(texts.iter().map(size).sum())
+}
+
+/// Deletes rows with a time before `expired`, and the oldest ones while all rows are too large.
+pub(super) fn delete_oldest(tx: &mut dyn Tx, expired: Timestamp) -> Result<(), StoreError> {
+    let sql = "DELETE FROM feed_order WHERE id IN (
+                   SELECT id FROM feed_order WHERE begun < greatest(CAST($1 AS bigint), (
+                       SELECT max(begun) FROM (
+                           SELECT begun, sum(bytes) OVER (ORDER BY begun DESC, id) AS newer FROM feed_order
+                       ) AS sums WHERE newer > CAST($2 AS bigint))) + 1
+                   ORDER BY begun LIMIT $3 FOR UPDATE SKIP LOCKED)";
+    tx.send(sql, &[expired.into(), BYTES_MAX.into(), DELETE_MAX.into()])
+}
