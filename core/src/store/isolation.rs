@@ -9,8 +9,8 @@
 ///
 /// - Nothing that runs [alone](Isolation::Alone) changes anything before it ends: a member it has found is neither removed
 ///   nor blacklisted, a post stays, no schema or setting changes.
-/// - What a commit writes last ([`Tx::count`](super::Tx::count), [`Tx::touch`](super::Tx::touch) and
-///   [`Tx::run_at_commit`](super::Tx::run_at_commit)) waits for no work that waits for it: counters have rows for each
+/// - What a commit writes last ([`Tx::count`](super::Tx::count), [`Tx::touch`](super::Tx::touch),
+///   [`Tx::run_at_commit`](super::Tx::run_at_commit) and [`Tx::set_at_commit`](super::Tx::set_at_commit)) waits for no work that waits for it: counters have rows for each
 ///   writer, and the other rows are written in one order by all.
 /// - Its statements see the commits of other concurrent work as they come. A rule that must hold over several rows, such as
 ///   that an administrator stays, is for work that runs alone.
@@ -25,7 +25,7 @@ pub(crate) enum Isolation {
     Concurrent,
     /// Other concurrent work may run at the same time. This work locks rows that others lock too, in an order that all work of
     /// its kind keeps, before it reads what it changes. A transaction has at most one such work, so that two transactions never
-    /// wait for each other.
+    /// wait for each other, and then no deferred write, because others wait for its locks.
     Locking,
 }
 
