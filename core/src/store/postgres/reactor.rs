@@ -21,7 +21,10 @@ const CALL: Token = Token(1);
 pub(super) struct Reactor {
     poll: mio::Poll,
     events: Events,
-    socket: Arc<Readiness>,
+    socket: Socket,
+    readiness: Arc<Readiness>,
+    /// The changes of the socket that wake the thread.
+    interest: Interest,
     calls: Arc<Calls>,
 }
 
@@ -51,15 +54,13 @@ impl Wake for Calls {
 
 impl Reactor {
     /// Takes the socket out of its runtime.
-    pub(super) fn new(socket: &Socket) -> io::Result<Self> {
-        let poll = mio::Poll::new()?;
+    pub(super) fn new(socket: Socket) -> io::Result<Self> {
+        let (poll, interest) = (mio::Poll::new()?, Interest::READABLE);
         let registry = poll.registry();
         let thread = mio::Waker::new(registry, CALL)?;
-        let socket = socket.leave_runtime(|source| {
-            source.register(registry, SOCKET, Interest::READABLE | Interest::WRITABLE)
-        })?;
+        let readiness = socket.leave_runtime(|source| source.register(registry, SOCKET, interest))?;
         let calls = Arc::new(Calls { called: false.into(), is_waiting: false.into(), thread });
-        Ok(Self { poll, events: Events::with_capacity(8), socket, calls })
+        Ok(Self { poll, events: Events::with_capacity(8), socket, readiness, interest, calls })
     }
 
     /// Polls until `poll` is ready, and waits before it polls again for the socket or for a call of the waker; returns `None`
@@ -99,15 +100,27 @@ impl Reactor {
         poll(&mut Context::from_waker(&Waker::from(Arc::clone(&self.calls))));
     }
 
+    /// Watches the socket for what it cannot do now. Whenever the other side of a socket of Unix reads, it can be written: that
+    /// must not wake the thread, which waits for an answer.
+    fn watch(&mut self) -> io::Result<()> {
+        let is_full = !self.readiness.writable.load(Ordering::Relaxed);
+        let interest = if is_full { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
+        if interest != self.interest {
+            self.socket.change(|source| source.reregister(self.poll.registry(), SOCKET, interest))?;
+            self.interest = interest;
+        }
+        Ok(())
+    }
+
     /// Waits for an event.
     fn wait(&mut self, limit: Option<Duration>) {
-        if let Err(error) = self.poll.poll(&mut self.events, limit) {
+        if let Err(error) = self.watch().and_then(|()| self.poll.poll(&mut self.events, limit)) {
             if error.kind() != io::ErrorKind::Interrupted {
                 tracing::error!(%error, "waiting for the database server fails");
             }
             return;
         }
-        let Readiness { readable, writable, ended } = &*self.socket;
+        let Readiness { readable, writable, ended } = &*self.readiness;
         for event in self.events.iter().filter(|event| event.token() == SOCKET) {
             if event.is_readable() {
                 readable.store(true, Ordering::Relaxed);
@@ -148,7 +161,7 @@ mod tests {
         let host = Host { name: address.ip().to_string(), address: None, port: address.port() };
         let (driver, config) = (Driver::start().unwrap(), Config::new());
         let socket = wait(&driver.handle(), LONG, Socket::open(&host, &config)).unwrap().unwrap();
-        let reactor = Reactor::new(&socket).unwrap();
+        let reactor = Reactor::new(socket.clone()).unwrap();
         (socket, reactor, listener.accept().unwrap().0)
     }
 

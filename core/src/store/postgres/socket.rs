@@ -94,6 +94,14 @@ impl Socket {
         Ok(readiness)
     }
 
+    /// Changes the registration of the socket with its reactor.
+    pub(super) fn change(&self, change: impl FnOnce(&mut dyn Source) -> io::Result<()>) -> io::Result<()> {
+        match &mut *self.lock() {
+            Stream::Direct(stream, _) => change(stream),
+            Stream::Async(_) | Stream::Closed => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Stream> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

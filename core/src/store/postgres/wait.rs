@@ -91,7 +91,8 @@ pub(super) struct Waiter {
 impl Waiter {
     /// Takes a connection with its socket out of its runtime.
     pub(super) fn new(connection: Driving, socket: &Socket, lifetime: Lifetime) -> Result<Self, StoreError> {
-        let reactor = Reactor::new(socket).map_err(|error| StoreError::Disconnected(error.to_string()))?;
+        let reactor =
+            Reactor::new(socket.clone()).map_err(|error| StoreError::Disconnected(error.to_string()))?;
         Ok(Self { connection: Some(connection), reactor, max: ANSWER_MAX, lifetime })
     }
 
