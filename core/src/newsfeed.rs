@@ -259,7 +259,7 @@ impl<'t> Reader<'t> {
         let moment = Moment::now(&self.index, &others.neighbours, self.now);
         let of = Ingredients { moment, others: others.number, scoring: &scoring, config: &shared.config };
         let Some(by) = shared.personals.read_by(identity.clone())? else { return Ok(None) };
-        let cached = shared.personals.cached(by, &of).map(|personal| Some((by.member, personal)));
+        let cached = shared.personals.cached(by, &of).map(Some);
         let compute = || {
             self.tidings.store().read(|tx| {
                 let Some(member) = identity.visitor(tx)? else { return Ok(None) };

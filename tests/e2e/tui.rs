@@ -107,9 +107,10 @@ fn space_after_saving_publishes_no_other_notice_and_showing_one_asks() {
     terminal.press(&["Enter"]);
     terminal.types("At the desk.");
     terminal.waits_for("text 12/20,000");
-    // The second key may come before the list is loaded again.
     terminal.press(&["C-s"]);
     terminal.waits_for("Published “Lost and found”.");
+    // A key that comes before the list is loaded again changes nothing.
+    terminal.waits_for("● shown");
     terminal.press(&["Space"]);
     terminal.waits_for("“Lost and found” is hidden.");
     wait_until("both are hidden", || notices(&server.anyone()).is_empty());

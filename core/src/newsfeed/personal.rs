@@ -31,7 +31,7 @@ pub(super) struct Personal {
 /// A member who reads, and the revision of their acts.
 #[derive(Clone, Copy)]
 pub(super) struct ReadBy {
-    pub(super) member: MemberKey,
+    member: MemberKey,
     acts: i64,
 }
 
@@ -58,10 +58,15 @@ pub(super) struct Ingredients<'i> {
     pub(super) config: &'i Feed,
 }
 
+/// A cached feed; `None` for a member with too few acts who has hidden no post.
+struct Cached {
+    made_of: MadeOf,
+    personal: Option<Arc<Personal>>,
+}
+
 /// An LRU cache of feeds by member, and the reads of who asks for one.
 pub(super) struct Personals {
-    /// A member with too few acts who has hidden no post has no feed.
-    cache: Mutex<LruCache<MemberKey, (MadeOf, Option<Arc<Personal>>)>>,
+    cache: Mutex<LruCache<MemberKey, Cached>>,
     readers: GatheredReads<Identity, Option<ReadBy>, Error>,
 }
 
@@ -86,13 +91,17 @@ impl Personals {
         self.readers.submit(identity).wait()
     }
 
-    /// Returns the cached feed of a member, if nothing has changed: `Some(None)` for one with too few acts who has hidden no
-    /// post.
-    pub(super) fn cached(&self, by: ReadBy, of: &Ingredients<'_>) -> Option<Option<Arc<Personal>>> {
-        let made_of = of.made_of(by.acts);
+    /// Returns a member with their cached feed, if nothing has changed. The feed is `None` for a member with too few acts who
+    /// has hidden no post.
+    pub(super) fn cached(
+        &self,
+        ReadBy { member, acts }: ReadBy,
+        of: &Ingredients<'_>,
+    ) -> Option<(MemberKey, Option<Arc<Personal>>)> {
+        let made_of = of.made_of(acts);
         let mut cache = self.lock();
-        let (_, personal) = cache.get(&by.member).filter(|(cached, _)| *cached == made_of)?;
-        (!of.moment.index.has_ended(of.moment.at)).then(|| personal.clone())
+        let cached = cache.get(&member).filter(|cached| cached.made_of == made_of)?;
+        (!of.moment.index.has_ended(of.moment.at)).then(|| (member, cached.personal.clone()))
     }
 
     /// Computes the feed of a member; `None` for one with too few acts who has hidden no post.
@@ -107,11 +116,12 @@ impl Personals {
     ) -> Result<Option<Arc<Personal>>> {
         let revision = history::acts_revisions(tx, &[member])?.pop().unwrap_or_default();
         let personal = compute(tx, member, of)?.map(Arc::new);
-        self.lock().put(member.key, (of.made_of(revision), personal.clone()));
+        let made_of = of.made_of(revision);
+        self.lock().put(member.key, Cached { made_of, personal: personal.clone() });
         Ok(personal)
     }
 
-    fn lock(&self) -> MutexGuard<'_, LruCache<MemberKey, (MadeOf, Option<Arc<Personal>>)>> {
+    fn lock(&self) -> MutexGuard<'_, LruCache<MemberKey, Cached>> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

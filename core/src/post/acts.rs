@@ -98,7 +98,7 @@ impl Batch<'_> {
         let members = Identity::ask_visitors(tx, acts.iter().map(|act| &act.identity).collect())?;
         let posts = ask_posts(tx, acts)?;
         let members = members.answer(tx)?;
-        let (keys, mut posts) = posts.answer(tx)?;
+        let Found { keys, mut posts } = posts.answer(tx)?;
         let mut valid = Vec::with_capacity(acts.len());
         let checked = acts.iter_mut().zip(&members).zip(keys).map(|((act, member), post)| {
             if member.is_none() && !matches!(act.kind, Kind::View { .. }) {
@@ -141,7 +141,7 @@ impl Batch<'_> {
             self.calendar.count(tx, change.kind.counter(), change.at)?;
             of_posts.entry(change.post).or_default().push(change);
         }
-        let changed = posts.answer(tx)?.into_iter().filter_map(|mut stats| {
+        let written = posts.answer(tx)?.into_iter().filter_map(|mut stats| {
             let changes = of_posts.remove(&stats.post)?;
             for Change { at, kind, .. } in &changes {
                 match kind {
@@ -152,7 +152,7 @@ impl Batch<'_> {
             }
             Some((stats, changes.iter().map(|change| change.at).max()?))
         });
-        PostStats::update_each(tx, changed.collect(), self.like_weight)
+        PostStats::update_each(tx, written.collect(), self.like_weight)
     }
 }
 
@@ -224,11 +224,16 @@ fn hide(tx: &mut dyn Tx, acts: &[Valid<'_, '_>]) -> Result<(), StoreError> {
     history::unhide(tx, &shown.map(|(member, act)| (member, act.post)).collect::<Vec<_>>())
 }
 
-/// Asks for the key of the post of each act, and for the stats of these posts.
-fn ask_posts<'a>(
-    tx: &mut dyn Tx,
-    acts: &'a [Act],
-) -> Result<Asked<'a, (Vec<Option<PostKey>>, Vec<PostStats>)>, StoreError> {
+/// The posts of acts.
+struct Found {
+    /// The key of the post of each act.
+    keys: Vec<Option<PostKey>>,
+    /// The stats of these posts.
+    posts: Vec<PostStats>,
+}
+
+/// Asks for the posts of acts.
+fn ask_posts<'a>(tx: &mut dyn Tx, acts: &'a [Act]) -> Result<Asked<'a, Found>, StoreError> {
     let mut keys: BTreeMap<&str, Option<PostKey>> = acts.iter().map(|act| (&*act.post, None)).collect();
     let ids: Vec<&str> = keys.keys().copied().collect();
     Ok(PostStats::ask_of_ids(tx, &ids)?.then(move |_, found| {
@@ -236,7 +241,7 @@ fn ask_posts<'a>(
             *key = stats.as_ref().map(|stats| stats.post);
         }
         let keys = acts.iter().map(|act| keys[&*act.post]).collect();
-        Ok((keys, found.into_iter().flatten().collect()))
+        Ok(Found { keys, posts: found.into_iter().flatten().collect() })
     }))
 }
 

@@ -5,7 +5,10 @@ use super::{StoreError, Tx};
 /// The answer to a statement that was sent. Other statements may follow before it is read, which saves the way to a server and
 /// back for each.
 #[must_use = "without reading the answer, nobody knows whether the statement succeeded"]
-pub(crate) struct Asked<'a, T>(Box<dyn FnOnce(&mut dyn Tx) -> Result<T, StoreError> + 'a>);
+pub(crate) struct Asked<'a, T>(Box<Answering<'a, T>>);
+
+/// What waits for an answer.
+type Answering<'a, T> = dyn FnOnce(&mut dyn Tx) -> Result<T, StoreError> + 'a;
 
 impl<'a, T: 'a> Asked<'a, T> {
     /// Wraps an answer that is known.

@@ -34,21 +34,21 @@ pub(super) fn commit_group<C: Committer>(
     deferred: &mut DeferredWrites,
 ) -> usize {
     let mut writes = first.into_iter().collect();
-    let (mut fate, mut committed) = (Fate::Shared, 0);
+    let (mut fate, mut count) = (Fate::Shared, 0);
     loop {
         match try_group(committer, versions, &mut writes, inbox, deferred, fate) {
-            Ok(Ended { next, writes: count }) => {
-                committed += count;
+            Ok(Ended { next, writes: more }) => {
+                count += more;
                 fate = next;
                 if fate == Fate::Shared && writes.is_empty() && !deferred.were_passed_over() {
-                    return committed;
+                    return count;
                 }
             }
             Err(error) => {
                 committer.ended(Err(&error));
                 if let Err(error) = committer.retry(error) {
                     refuse_all::<C>(&error, writes, inbox, deferred);
-                    return committed;
+                    return count;
                 }
             }
         }
