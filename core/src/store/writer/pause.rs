@@ -22,18 +22,35 @@ pub(super) struct Pause {
 }
 
 impl Pause {
-    /// Waits until nine tenths of the callers have sent a write, but not for long. The first write was taken already.
+    /// Waits until most callers have sent a write, but not for long. The first write was taken already.
     pub(super) fn wait(&self, inbox: &Inbox) {
-        if self.callers > 1 {
-            let until = Instant::now() + PAUSE_MAX;
-            while (inbox.waiting() + 1) * 10 < self.callers * 9 && Instant::now() < until {
-                std::thread::sleep(STEP);
-            }
+        let until = Instant::now() + PAUSE_MAX;
+        while !self.are_most(inbox.waiting() + 1) && Instant::now() < until {
+            std::thread::sleep(STEP);
         }
+    }
+
+    /// Returns whether so many writes are those of nine tenths of the callers.
+    fn are_most(&self, writes: usize) -> bool {
+        writes * 10 >= self.callers * 9
     }
 
     /// Records a group that has answered so many writes.
     pub(super) fn ended(&mut self, writes: usize, inbox: &Inbox) {
         self.callers = writes + inbox.waiting();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lone_caller_is_answered_at_once_and_of_ten_the_last_is_not_waited_for() {
+        for (callers, enough) in [(0, 1), (1, 1), (2, 2), (10, 9), (48, 44)] {
+            let pause = Pause { callers };
+            assert!(pause.are_most(enough), "{callers}");
+            assert!(enough == 1 || !pause.are_most(enough - 1), "{callers}");
+        }
     }
 }
