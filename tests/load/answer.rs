@@ -1,5 +1,7 @@
 //! Parses HTTP/1.1 responses, as far as a measurement needs it.
 
+use memchr::memmem;
+
 /// The text that every successful response body contains.
 const SUCCESS: &[u8] = br#""result":"success""#;
 /// The number of bytes at both ends of a body that are searched for `result` before the whole body is.
@@ -23,7 +25,7 @@ pub(crate) struct Head {
 /// # Errors
 /// When the response is not HTTP/1.1, or has no `content-length`, which every response of the service has but 304.
 pub(crate) fn head(bytes: &[u8]) -> Result<Option<Head>, String> {
-    let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
+    let Some(end) = memmem::find(bytes, b"\r\n\r\n") else { return Ok(None) };
     let mut lines = bytes[..end].split(|byte| *byte == b'\n');
     let status = lines
         .next()
@@ -57,7 +59,7 @@ pub(crate) fn check(head: Head, answer: &[u8]) -> Result<(), String> {
 }
 
 fn holds_success(bytes: &[u8]) -> bool {
-    bytes.windows(SUCCESS.len()).any(|window| window == SUCCESS)
+    memmem::find(bytes, SUCCESS).is_some()
 }
 
 fn content_length(line: &[u8]) -> Option<usize> {
