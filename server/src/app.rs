@@ -103,8 +103,9 @@ impl App {
         B: Body + Send + Sync + 'static,
     {
         let app = AppRef::new(self);
-        tower::service_fn(move |request| {
-            let answer = app.clone().serve(request);
+        tower::service_fn(move |request: Request<B>| {
+            let peer = request.extensions().get().map(|PeerAddress(peer)| *peer);
+            let answer = app.clone().serve(request, peer);
             async move { Ok(answer.await) }
         })
     }
@@ -159,35 +160,46 @@ impl App {
 pub(crate) type AppRef = PerConnection<App>;
 
 impl AppRef {
-    /// Answers a request.
-    pub(crate) fn serve<B>(self, mut request: Request<B>) -> impl Future<Output = Response> + Send + use<B>
+    /// Answers a request that arrived on a connection from `peer`, if it is known.
+    pub(crate) fn serve<B>(
+        self,
+        request: Request<B>,
+        peer: Option<IpAddr>,
+    ) -> impl Future<Output = Response> + Send + use<B>
     where
         B: Body + Send + Sync + 'static,
     {
-        // Boxed here, because the future is large, and is moved on its way to the connection.
+        let (mut head, body) = request.into_parts();
+        target::set_host(&mut head);
+        let upload = Upload::new(&head.headers, body);
+        let head = Box::new(head);
+        // Both are boxed here, because they are large, and are moved on their way to the handler and to the connection.
         Box::pin(async move {
-            target::set_host(&mut request);
-            if let Some(refused) = target::refuse(&request) {
+            if let Some(refused) = target::refuse(&head) {
                 return refused;
             }
-            let (head, body) = request.into_parts();
             // A request has one set of rules from its beginning to its end.
             let policy = self.policy.load();
             if cors::is_preflight(&head) {
-                return policy.cors.preflight(head).await;
+                return policy.cors.preflight(*head).await;
             }
-            let upload = Upload::new(&head.headers, body);
-            if head.method == Method::OPTIONS {
-                return self.respond(&policy, head, upload).await;
-            }
+            let is_options = head.method == Method::OPTIONS;
             let origin = head.headers.get(ORIGIN).filter(|_| policy.cors.names_origin()).cloned();
-            let mut response = self.respond(&policy, head, upload).await;
-            policy.cors.permit(origin.as_ref(), response.headers_mut());
+            let mut response = self.respond(&policy, head, peer, upload).await;
+            if !is_options {
+                policy.cors.permit(origin.as_ref(), response.headers_mut());
+            }
             response
         })
     }
 
-    async fn respond(&self, policy: &Policy, head: Parts, upload: Upload) -> Response {
+    async fn respond(
+        &self,
+        policy: &Policy,
+        head: Box<Parts>,
+        peer: Option<IpAddr>,
+        upload: Upload,
+    ) -> Response {
         let (method, is_head) = (head.method.clone(), head.method == Method::HEAD);
         let mut scope = Scope { names_origin: policy.cors.names_origin(), ..Scope::default() };
         let target = head.uri.path_and_query().cloned();
@@ -199,7 +211,6 @@ impl AppRef {
                 metrics.count(path, &method, answer.as_ref().err(), began.elapsed());
             }
         };
-        let peer = head.extensions.get().map(|PeerAddress(peer)| *peer);
         // Requests to unknown paths and methods also count against the limit.
         let (allowed, quota) = self.count(policy, path, peer, &head.headers);
         let finish = move |mut response: Response| {

@@ -30,7 +30,6 @@ use crate::limit;
 use crate::per_connection::PerConnection;
 use crate::reload::Handle;
 use crate::reply::{self, Response, Scope};
-use crate::service::PeerAddress;
 use crate::stream::{self, StreamExecutor};
 use crate::timeouts::{TimeoutStream, Timeouts};
 use crate::tls::{Socket, Tls};
@@ -186,12 +185,11 @@ fn serve_connection(
     let connections = PerConnection::new(Arc::clone(connections));
     let socket = TimeoutStream::new(socket, Arc::clone(&connection), timeouts);
     let io = TokioIo::new(Socket::new(socket, app.tls.get(), &connection));
-    let answer = hyper::service::service_fn(move |mut request: Request<Incoming>| {
+    let answer = hyper::service::service_fn(move |request: Request<Incoming>| {
         let running = connection.begin(request.version() == Version::HTTP_2);
         note_member(&app, &connection, &request);
-        request.extensions_mut().insert(PeerAddress(peer));
         let request = request.map(|body| RequestBody::new(body, &connection));
-        let answered = (connection.unsent() < CONNECTION_UNSENT).then(|| app.clone().serve(request));
+        let answered = (connection.unsent() < CONNECTION_UNSENT).then(|| app.clone().serve(request, Some(peer)));
         let connections = connections.clone();
         async move {
             let stream = stream::current();

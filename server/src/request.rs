@@ -31,7 +31,8 @@ pub(crate) struct Call {
     caller: Caller,
     /// The parameters of the path in order, percent-decoded.
     segments: Vec<Vec<u8>>,
-    head: Parts,
+    /// In a box, because a call is moved through several futures.
+    head: Box<Parts>,
     peer: Option<IpAddr>,
     upload: Upload,
     condition: Condition,
@@ -41,7 +42,7 @@ impl Call {
     pub(crate) fn new(
         app: AppRef,
         segments: Vec<Vec<u8>>,
-        head: Parts,
+        head: Box<Parts>,
         peer: Option<IpAddr>,
         upload: Upload,
     ) -> Self {

@@ -236,7 +236,8 @@ fn of_notices(outline: &Outline, list: &NoticeList) -> Arc<Encoded> {
 pub(crate) async fn posts(call: Call, outline: Outline, page: FeedPage) -> Answer {
     let is_shared = outline.next.is_none() && outline.limit.is_none();
     let source = is_shared.then(|| Arc::clone(page.answer()));
-    shared(call, outline, source, move |tidings, outline| of_posts(tidings, outline, &page)).await
+    // Boxed, because few requests are for documents, and those for JSON would have room for it too.
+    Box::pin(shared(call, outline, source, move |tidings, outline| of_posts(tidings, outline, &page))).await
 }
 
 /// Answers with the document of a page that is read in a lane because the caller is a member.
@@ -254,7 +255,7 @@ pub(crate) async fn posts_of_member(
 /// Answers with the document of the notices that all callers see.
 pub(crate) async fn notices(call: Call, outline: Outline, list: NoticeList) -> Answer {
     let source = Arc::clone(list.answer());
-    shared(call, outline, Some(source), move |_, outline| Ok(of_notices(outline, &list))).await
+    Box::pin(shared(call, outline, Some(source), move |_, outline| Ok(of_notices(outline, &list)))).await
 }
 
 /// Answers with the document of the notices, which are read in a lane.

@@ -1,7 +1,8 @@
 //! Refuses requests without a path in their target, and requests with several `Host` headers.
 
 use http::header::HOST;
-use http::{HeaderValue, Method, Request, Version};
+use http::request::Parts;
+use http::{HeaderValue, Method, Version};
 use tidings_core::Error;
 use tidings_core::error::{Code, Problem};
 
@@ -15,12 +16,12 @@ const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST");
 /// A target without a path is the authority form of `CONNECT`, which HTTP/1 clients can send with any method.
 ///
 /// Source: RFC 9112 sections 3.2 (a second `Host` is answered 400) and 3.2.3.
-pub(crate) fn refuse<B>(request: &Request<B>) -> Option<Response> {
-    let refusal = if request.method() == Method::CONNECT {
+pub(crate) fn refuse(head: &Parts) -> Option<Response> {
+    let refusal = if head.method == Method::CONNECT {
         Refusal::MethodNotAllowed(METHODS)
-    } else if request.uri().path_and_query().is_none() {
+    } else if head.uri.path_and_query().is_none() {
         Error::BadRequest(Problem::new(Code::MalformedRequest, "a request target has a path")).into()
-    } else if request.headers().get_all(HOST).iter().nth(1).is_some() {
+    } else if head.headers.get_all(HOST).iter().nth(1).is_some() {
         Error::BadRequest(Problem::new(Code::MalformedRequest, "a request has one Host")).into()
     } else {
         return None;
@@ -31,13 +32,13 @@ pub(crate) fn refuse<B>(request: &Request<B>) -> Option<Response> {
 /// Sets `Host` from the target of a request of HTTP/2, which has the host there.
 ///
 /// Source: RFC 9113 section 8.3.1.
-pub(crate) fn set_host<B>(request: &mut Request<B>) {
-    if request.version() == Version::HTTP_2
-        && !request.headers().contains_key(HOST)
-        && let Some(authority) = request.uri().authority()
+pub(crate) fn set_host(head: &mut Parts) {
+    if head.version == Version::HTTP_2
+        && !head.headers.contains_key(HOST)
+        && let Some(authority) = head.uri.authority()
         && let Ok(host) = HeaderValue::from_str(authority.as_str())
     {
-        request.headers_mut().insert(HOST, host);
+        head.headers.insert(HOST, host);
     }
 }
 

@@ -13,8 +13,8 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use bytes::Bytes;
 use rusqlite::Connection;
 use warp::Filter;
-use warp::http::header::{CONTENT_TYPE, ETAG, HeaderValue};
-use warp::http::{Response, StatusCode};
+use warp::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use warp::http::{HeaderMap, Response, StatusCode};
 
 use crate::Result;
 use crate::client::{LoadResult, whole};
@@ -37,9 +37,10 @@ pub(crate) fn warp_with(body: &[u8]) -> Result<Process> {
     start(SERVE, body)
 }
 
-/// Starts a bare warp server in a new process; it responds to every request for [`PATH`] with 304 and this tag.
-pub(crate) fn warp_unchanged(tag: &[u8]) -> Result<Process> {
-    start(SERVE_UNCHANGED, tag)
+/// Starts a bare warp server in a new process; it responds to every request for [`PATH`] with 304 and these lines of a
+/// head.
+pub(crate) fn warp_unchanged(lines: &str) -> Result<Process> {
+    start(SERVE_UNCHANGED, lines.as_bytes())
 }
 
 fn start(argument: &str, input: &[u8]) -> Result<Process> {
@@ -58,13 +59,18 @@ pub(crate) fn serve_warp() -> Result<()> {
     })
 }
 
-/// Runs the bare warp server that responds with 304 and the tag of standard input, until the process is stopped.
+/// Runs the bare warp server that responds with 304 and the headers of standard input, until the process is stopped.
 pub(crate) fn serve_unchanged() -> Result<()> {
-    let tag = HeaderValue::from_maybe_shared(input()?)?;
+    let lines = input()?;
+    let mut headers = HeaderMap::new();
+    for line in str::from_utf8(&lines)?.lines() {
+        let (name, value) = line.split_once(": ").ok_or("a header has a name and a value")?;
+        headers.append(name.parse::<HeaderName>()?, value.parse()?);
+    }
     serve(move || {
         let mut response = Response::new(Bytes::new());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
-        response.headers_mut().insert(ETAG, tag.clone());
+        *response.headers_mut() = headers.clone();
         response
     })
 }

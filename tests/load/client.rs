@@ -106,6 +106,16 @@ pub(crate) fn tag_and_length(address: SocketAddr, path: &str) -> Result<(String,
     Ok((tag.to_owned(), head.total - head.length))
 }
 
+/// Returns the headers of the response to a client that has the content with this tag, a line each, without the date, which
+/// every server adds.
+pub(crate) fn unchanged_head(address: SocketAddr, path: &str, tag: &str) -> Result<String> {
+    let (head, answer) = exchange(address, &get_unless(path, tag))?;
+    answer::check(head, &answer)?;
+    let lines = str::from_utf8(&answer[..head.length])?.lines().skip(1);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("date: "));
+    Ok(lines.collect::<Vec<_>>().join("\n"))
+}
+
 /// Requests a page of text, on a new connection.
 pub(crate) fn page(address: SocketAddr, path: &str) -> Result<String> {
     let (head, mut answer) = exchange(address, &get(path, None))?;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use super::MANY;
 use crate::Result;
 use crate::bare;
-use crate::client::{always, ask, each, get, get_unless, tag_and_length};
+use crate::client::{always, ask, each, get, get_unless, tag_and_length, unchanged_head};
 use crate::data::TOPICS;
-use crate::measure::{Measured, Turns, one_group};
+use crate::measure::{Limit, Measured, Turns, one_group};
 use crate::table::Row;
 use crate::world::{World, feed_length};
 
@@ -40,8 +40,8 @@ pub(super) fn feeds(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Measures responses to clients that have the content, compared with a bare warp server that responds with 304, with the
-/// whole responses, and with a bare warp server that responds with those.
+/// Measures responses to clients that have the content, compared with a bare warp server that responds with the same head,
+/// with one whose head has the tag alone, with the whole responses, and with a bare warp server that responds with those.
 pub(super) fn unchanged(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (what, path) in [
@@ -52,20 +52,24 @@ pub(super) fn unchanged(world: &World, turns: &Turns) -> Result<Vec<Row>> {
         let server = world.server();
         let (tag, length) = settled(server.address(), path)?;
         let (whole, conditional) = (get(path, None), get_unless(path, &tag));
-        let (bare, bare_request) = (bare::warp_unchanged(tag.as_bytes())?, get_unless(bare::PATH, &tag));
+        let bare_request = get_unless(bare::PATH, &tag);
+        let bare = bare::warp_unchanged(&unchanged_head(server.address(), path, &tag)?)?;
         let mut warp = |slice| one_group(bare.address, each(MANY, &bare_request), slice);
+        let bare_tag = bare::warp_unchanged(&format!("etag: {tag}"))?;
+        let mut warp_tag = |slice| one_group(bare_tag.address, each(MANY, &bare_request), slice);
         let mut full = |slice| one_group(server.address(), each(MANY, &whole), slice);
         let bare_whole = bare::warp_with(&ask(server.address(), &whole)?)?;
         let mut warp_whole = |slice| one_group(bare_whole.address, each(MANY, &get(bare::PATH, None)), slice);
-        let measured = turns
-            .measure(server, &mut [&mut warp, &mut full, &mut warp_whole], || each(MANY, &conditional))?;
-        let (bare, [full, bare_whole]) = (measured.limits[0], [1, 2].map(|n| measured.limits[n].ratio));
+        let limits: &mut [Limit<'_>] = &mut [&mut warp, &mut warp_tag, &mut full, &mut warp_whole];
+        let measured = turns.measure(server, limits, || each(MANY, &conditional))?;
+        let [tag_alone, full, bare_whole] = [1, 2, 3].map(|n| measured.limits[n].ratio);
         if tag_and_length(server.address(), path)?.0 != tag {
             return Err(format!("the content of {path} changed while it was measured").into());
         }
-        let row = Row::measured(what, &measured).against(bare, UNCHANGED_RATIO);
+        let row = Row::measured(what, &measured).against(measured.limits[0], UNCHANGED_RATIO);
         rows.push(row.note(format!(
-            "{full:.2} of the whole response, {bare_whole:.2} of bare warp with it, {length} bytes"
+            "{tag_alone:.2} of bare warp with the tag alone, {full:.2} of the whole response, {bare_whole:.2} of bare \
+             warp with it, {length} bytes"
         )));
     }
     Ok(rows)
