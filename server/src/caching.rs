@@ -31,21 +31,12 @@ impl Content {
     }
 }
 
-/// The part of a request that depends on the version of the response that the client already has.
-#[derive(Debug, Default)]
-pub(crate) struct Condition {
-    /// The tags that the client has; `None` if the response has no tag.
-    known: Option<Known>,
-}
-
-/// The lines of `If-None-Match`, of which there is mostly one.
+/// The tags that a client has, for a response that another thread makes: the lines of `If-None-Match`, of which there is
+/// mostly one. `None` if the response has no tag.
 #[derive(Debug)]
-struct Known {
-    first: Option<HeaderValue>,
-    others: Vec<HeaderValue>,
-}
+pub(crate) struct Condition(Option<Vec<HeaderValue>>);
 
-/// The result of [`Condition::check`].
+/// The result of [`check`].
 pub(crate) enum Checked {
     /// The response is `304 Not Modified`, because the client has the content.
     Unchanged(Reply),
@@ -54,25 +45,31 @@ pub(crate) enum Checked {
 }
 
 impl Condition {
-    /// Reads the condition of a request whose response has a tag.
-    pub(crate) fn of(headers: &HeaderMap) -> Self {
-        let mut lines = headers.get_all(IF_NONE_MATCH).iter().cloned();
-        Self { known: Some(Known { first: lines.next(), others: lines.collect() }) }
+    /// Copies the condition of a request; `is_tagged` tells whether its response has a tag.
+    pub(crate) fn of(headers: &HeaderMap, is_tagged: bool) -> Self {
+        Self(is_tagged.then(|| headers.get_all(IF_NONE_MATCH).iter().cloned().collect()))
     }
 
     /// Compares the tag of the content with those that the client has. `tag` is not called if the response has no tag.
-    ///
-    /// The tag is copied: references to that of a shared answer would make processors wait for each other.
     pub(crate) fn check<T: AsRef<[u8]>>(&self, tag: impl FnOnce() -> T) -> Checked {
-        let Some(Known { first, others }) = &self.known else { return Checked::Changed(None) };
-        let tag = tag();
-        let tag = tag.as_ref();
-        let value = || HeaderValue::from_bytes(tag).expect("a tag is ASCII");
-        match first.iter().chain(others).find(|line| has_tag(line.as_bytes(), tag)) {
-            Some(line) if line == tag => Checked::Unchanged(Reply::not_modified(line.clone())),
-            Some(_) => Checked::Unchanged(Reply::not_modified(value())),
-            None => Checked::Changed(Some(value())),
-        }
+        self.0.as_ref().map_or(Checked::Changed(None), |lines| compare(lines, tag().as_ref()))
+    }
+}
+
+/// Compares the tag of the content with those that the client of a request has.
+pub(crate) fn check(headers: &HeaderMap, tag: &[u8]) -> Checked {
+    compare(headers.get_all(IF_NONE_MATCH), tag)
+}
+
+/// Compares the tag of the content with those in lines of `If-None-Match`.
+///
+/// The tag is copied: references to that of a shared answer would make processors wait for each other.
+fn compare<'l>(lines: impl IntoIterator<Item = &'l HeaderValue>, tag: &[u8]) -> Checked {
+    let value = || HeaderValue::from_bytes(tag).expect("a tag is ASCII");
+    match lines.into_iter().find(|line| has_tag(line.as_bytes(), tag)) {
+        Some(line) if line == tag => Checked::Unchanged(Reply::not_modified(line.clone())),
+        Some(_) => Checked::Unchanged(Reply::not_modified(value())),
+        None => Checked::Changed(Some(value())),
     }
 }
 

@@ -189,7 +189,8 @@ fn serve_connection(
         let running = connection.begin(request.version() == Version::HTTP_2);
         note_member(&app, &connection, &request);
         let request = request.map(|body| RequestBody::new(body, &connection));
-        let answered = (connection.unsent() < CONNECTION_UNSENT).then(|| app.clone().serve(request, Some(peer)));
+        let answered =
+            (connection.unsent() < CONNECTION_UNSENT).then(|| app.clone().serve(request, Some(peer)));
         let connections = connections.clone();
         async move {
             let stream = stream::current();

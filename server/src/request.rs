@@ -12,7 +12,6 @@ use tidings_core::error::{Code, Problem};
 use tidings_core::{Error, Result, Tidings};
 
 use crate::app::{App, AppRef};
-use crate::caching::Condition;
 use crate::client;
 use crate::fields;
 use crate::reply::Refusal;
@@ -35,7 +34,8 @@ pub(crate) struct Call {
     head: Box<Parts>,
     peer: Option<IpAddr>,
     upload: Upload,
-    condition: Condition,
+    /// Whether the response has a tag, because caches may store it.
+    is_tagged: bool,
 }
 
 impl Call {
@@ -47,12 +47,12 @@ impl Call {
         upload: Upload,
     ) -> Self {
         let caller = caller(&head.headers);
-        Self { app, caller, segments, head, peer, upload, condition: Condition::default() }
+        Self { app, caller, segments, head, peer, upload, is_tagged: false }
     }
 
-    /// Gives the response a tag, because caches may store it, and reads which tags the client has.
+    /// Gives the response a tag, because caches may store it.
     pub(crate) fn tag_response(&mut self) {
-        self.condition = Condition::of(&self.head.headers);
+        self.is_tagged = true;
     }
 
     /// Returns the state that all requests share.

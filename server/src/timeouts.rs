@@ -139,15 +139,16 @@ impl<S: Discard> TimeoutStream<S> {
         if self.waiting == Waiting::Head { self.timeouts.header } else { self.timeouts.idle }
     }
 
-    /// Returns the timeout error from `end` on, and wakes the task at `end`.
-    fn wait_until(&mut self, cx: &mut Context<'_>, end: Instant) -> Poll<io::Error> {
-        while Instant::now() < end {
+    /// Returns the timeout error from `end` on, and wakes the task at `end`. `now` is the present time.
+    fn wait_until(&mut self, cx: &mut Context<'_>, mut now: Instant, end: Instant) -> Poll<io::Error> {
+        while now < end {
             // A timer that is already set may fire too early, but this costs less than setting the timer for each
             // request.
             if self.timer.is_elapsed() || self.timer.deadline() > end {
                 self.timer.as_mut().reset(end);
             }
             ready!(self.timer.as_mut().poll(cx));
+            now = Instant::now();
         }
         Poll::Ready(self.time_out())
     }
@@ -168,7 +169,7 @@ impl<S: Discard> TimeoutStream<S> {
             return written;
         }
         let since = *self.stuck.get_or_insert(now);
-        self.wait_until(cx, since + self.timeouts.idle).map(Err)
+        self.wait_until(cx, now, since + self.timeouts.idle).map(Err)
     }
 }
 
@@ -177,7 +178,7 @@ impl TimeoutStream<TcpStream> {
     pub(crate) async fn peek(&mut self) -> io::Result<u8> {
         let mut byte = [0];
         let peeked = poll_fn(|cx| match self.socket.poll_peek(cx, &mut ReadBuf::new(&mut byte)) {
-            Poll::Pending => self.wait_until(cx, self.since + self.limit()).map(Err),
+            Poll::Pending => self.wait_until(cx, Instant::now(), self.since + self.limit()).map(Err),
             peeked @ Poll::Ready(_) => peeked,
         });
         match peeked.await? {
@@ -199,7 +200,7 @@ impl<S: AsyncRead + Discard + Unpin> AsyncRead for TimeoutStream<S> {
         self.update(now);
         let end = self.since + self.limit();
         if read.is_pending() {
-            return self.wait_until(cx, end).map(Err);
+            return self.wait_until(cx, now, end).map(Err);
         }
         if now >= end {
             return Poll::Ready(Err(self.time_out()));

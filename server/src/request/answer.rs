@@ -10,7 +10,7 @@ use tidings_core::answer::{self, Encoded};
 use tidings_core::{Error, Outcome, Pending, Result, Tidings};
 
 use super::Call;
-use crate::caching::Checked;
+use crate::caching::{self, Checked, Condition};
 use crate::coding::{Accepted, Level};
 use crate::lane::{Lane, Lanes};
 use crate::reply::{Answer, JSON, Refusal, Reply};
@@ -19,6 +19,20 @@ use crate::reply::{Answer, JSON, Refusal, Reply};
 const COMPRESSED_AT_ONCE: usize = 8 * 1024;
 
 impl Call {
+    /// Returns the condition of the request, for a response that another thread makes.
+    fn condition(&self) -> Condition {
+        Condition::of(&self.head.headers, self.is_tagged)
+    }
+
+    /// Compares the tag of the content with those that the client has, if the response has one.
+    fn check<T: AsRef<[u8]>>(&self, tag: impl FnOnce() -> T) -> Checked {
+        if self.is_tagged {
+            caching::check(&self.head.headers, tag().as_ref())
+        } else {
+            Checked::Changed(None)
+        }
+    }
+
     /// Returns the content codings that the client accepts.
     fn accepted(&self) -> Accepted {
         Accepted::of(&self.head.headers)
@@ -37,7 +51,7 @@ impl Call {
     /// Returns a shared response. A large response without a cached compressed form is compressed in a lane; if that
     /// lane is full, the response is sent uncompressed.
     async fn shared(&self, cached: Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
-        match self.condition.check(|| cached.tag()) {
+        match self.check(|| cached.tag()) {
             Checked::Unchanged(reply) => Ok(reply),
             Checked::Changed(tag) => Ok(self.coded(cached, media_type, level).await?.tagged(tag)),
         }
@@ -74,12 +88,12 @@ impl Call {
 
     /// Does the same as [`Call::shared_in`] for a document of this type.
     pub(crate) async fn document_in(
-        mut self,
+        self,
         lane: impl FnOnce(&Lanes) -> &Lane,
         media_type: HeaderValue,
         work: impl FnOnce(&Tidings, &Caller) -> Result<Arc<Encoded>> + Send + 'static,
     ) -> Answer {
-        let (app, condition) = (self.app.clone(), std::mem::take(&mut self.condition));
+        let (app, condition) = (self.app.clone(), self.condition());
         let answer = move |tidings: &_, caller: &_, accepted| {
             let cached = work(tidings, caller)?;
             Ok(match condition.check(|| cached.tag()) {
@@ -136,7 +150,7 @@ impl Call {
     /// Answers with a result, which is compressed on another thread if it is large.
     async fn compressed<T: Serialize>(&self, result: &T) -> Answer {
         let json = Bytes::from(answer::success(result));
-        let tag = match self.condition.check(|| answer::tag(&json)) {
+        let tag = match self.check(|| answer::tag(&json)) {
             Checked::Unchanged(reply) => return Ok(reply),
             Checked::Changed(tag) => tag,
         };
@@ -167,11 +181,11 @@ impl Call {
 
     /// Runs an operation in a lane, and returns its result.
     pub(crate) async fn answer_in<T: Serialize>(
-        mut self,
+        self,
         lane: impl FnOnce(&Lanes) -> &Lane,
         work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
     ) -> Answer {
-        let condition = std::mem::take(&mut self.condition);
+        let condition = self.condition();
         let answer = move |tidings: &_, caller: &_, accepted| {
             let json = Bytes::from(answer::success(&work(tidings, caller)?));
             Ok(match condition.check(|| answer::tag(&json)) {
