@@ -30,7 +30,7 @@ const FEW: usize = 8;
 pub(crate) enum Part {
     /// The popular, recommended and topic feeds of guests
     Feeds,
-    /// A feed, notices and a report that the client already has, answered with 304
+    /// A feed, notices and the search trends that the client already has, answered with 304
     Unchanged,
     /// The list of notices, and one notice
     Notices,
