@@ -13,6 +13,8 @@ use crate::Tidings;
 use crate::account::Caller;
 use crate::clock::Timestamp;
 use crate::error::{Code, Error, Problem, Result};
+use crate::id::PostKey;
+use crate::keyed::OwnSet;
 use crate::profile::history;
 use crate::store::Isolation;
 
@@ -200,6 +202,18 @@ impl<'t> Reader<'t> {
         current: Option<&Arc<Order>>,
         first: Option<&FeedPage>,
     ) -> Result<FeedPage> {
+        self.page_without(&OwnSet::default(), page, kinds, current, first)
+    }
+
+    /// Returns the same page without `hidden` posts, which the current order lacks.
+    fn page_without(
+        &self,
+        hidden: &OwnSet<PostKey>,
+        page: &Page<'_>,
+        kinds: &[FeedKind],
+        current: Option<&Arc<Order>>,
+        first: Option<&FeedPage>,
+    ) -> Result<FeedPage> {
         let limit = limit(page)?;
         let Some(next) = page.next else {
             let first = first.filter(|_| limit == LIMIT && !self.index.has_ended(self.now));
@@ -214,10 +228,10 @@ impl<'t> Reader<'t> {
         let orders = &self.tidings.feeds().shared.orders;
         let next = Next::read(next).ok_or(Error::BadRequest(NEXT_RULE))?;
         if let Some(order) = orders.find(next, kinds, current, self.tidings.clock().monotonic()) {
-            return Ok(self.index.page(&order, next.place, next.limit, self.now));
+            return Ok(self.index.page_without(hidden, &order, next.place, next.limit, self.now));
         }
         if let Some((order, index)) = self.published(next, kinds)? {
-            return Ok(index.page(&order, next.place, next.limit, self.now));
+            return Ok(index.page_without(hidden, &order, next.place, next.limit, self.now));
         }
         let order = current.filter(|_| page.resumes);
         let order = order.ok_or(Error::BadRequest(NEXT_EXPIRED))?;
@@ -273,7 +287,11 @@ impl<'t> Reader<'t> {
             let guests = &self.index.recommended_feed;
             return self.page(page, &kinds, Some(&guests.order), Some(&guests.first)).map(Some);
         };
-        let answer = self.page(page, &kinds, Some(&personal.order), Some(&personal.first))?;
+        // Members with few acts got the guests' order, which no cache keeps as long as it is the current one.
+        let guests = &self.index.recommended_feed.order;
+        let is_of_guests = page.next.and_then(Next::read).is_some_and(|next| next.order == guests.id);
+        let order = if is_of_guests { guests } else { &personal.order };
+        let answer = self.page_without(&personal.hidden, page, &kinds, Some(order), Some(&personal.first))?;
         // A page that continues an earlier order leaves that one in its place.
         if answer.next().and_then(Next::read).is_some_and(|next| next.order == personal.order.id) {
             shared.orders.insert(&personal.order, self.tidings.clock().monotonic());

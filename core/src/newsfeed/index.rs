@@ -171,9 +171,21 @@ impl FeedIndex {
     ///
     /// It skips posts that were removed or have ended, so only the last page has fewer posts.
     pub(super) fn page(&self, order: &Order, at: usize, limit: usize, now: Timestamp) -> FeedPage {
+        self.page_without(&OwnSet::default(), order, at, limit, now)
+    }
+
+    /// Returns the same page without `hidden` posts.
+    pub(super) fn page_without(
+        &self,
+        hidden: &OwnSet<PostKey>,
+        order: &Order,
+        at: usize,
+        limit: usize,
+        now: Timestamp,
+    ) -> FeedPage {
         let mut shown = order.from(at).filter_map(|(place, key)| {
             let item = &self.items[self.position(key)? as usize];
-            (!item.has_ended(now)).then_some((place, item))
+            (!item.has_ended(now) && !hidden.contains(&key)).then_some((place, item))
         });
         let (mut items, mut place, mut ranked) = (Vec::with_capacity(limit), at, 0);
         let own = if let FeedKind::Personal(_) = order.kind { order.head.len() } else { 0 };

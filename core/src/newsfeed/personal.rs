@@ -13,7 +13,7 @@ use crate::account::{Identity, Member};
 use crate::clock::DAY_MS;
 use crate::config::Feed;
 use crate::error::{Error, Result};
-use crate::id::MemberKey;
+use crate::id::{MemberKey, PostKey};
 use crate::keyed::OwnSet;
 use crate::profile::history;
 use crate::store::{GatheredReads, Store, Tx};
@@ -26,6 +26,8 @@ pub(super) struct Personal {
     pub(super) order: Arc<Order>,
     /// The first page with [`LIMIT`] posts.
     pub(super) first: FeedPage,
+    /// The posts that the member has hidden. An order from before they were hidden has them, and may be continued.
+    pub(super) hidden: OwnSet<PostKey>,
 }
 
 /// A member who reads, and the revision of their acts.
@@ -139,6 +141,7 @@ fn compute(tx: &mut dyn Tx, member: &Member<'_>, of: &Ingredients<'_>) -> Result
     let Ingredients { moment, scoring, config, .. } = of;
     let (index, now) = (moment.index, moment.at);
     let (acts, seen) = history::acts_and_seen(tx, member)?;
+    let hidden: OwnSet<PostKey> = acts.hidden.iter().map(|(post, _)| *post).collect();
     let guests = &index.recommended_feed.order;
     let head = moment.recommend(&acts, &seen, member.key, scoring, config);
     let (head, seen) = if let Some(head) = head {
@@ -147,7 +150,7 @@ fn compute(tx: &mut dyn Tx, member: &Member<'_>, of: &Ingredients<'_>) -> Result
         // The guests' feed without the hidden posts, and without those of the acts if they are enough and show no interest.
         let has_enough = acts.len() >= config.interest.min_acts;
         let acted = acts.liked.iter().chain(&acts.viewed).filter(|_| has_enough);
-        let own: OwnSet<_> = acted.chain(&acts.hidden).map(|(post, _)| *post).collect();
+        let own: OwnSet<_> = acted.map(|(post, _)| *post).chain(hidden.iter().copied()).collect();
         if own.is_empty() {
             return Ok(None);
         }
@@ -156,7 +159,7 @@ fn compute(tx: &mut dyn Tx, member: &Member<'_>, of: &Ingredients<'_>) -> Result
     };
     let order = Arc::new(Order::personal(member.key, head, guests, seen));
     let first = index.page(&order, 0, LIMIT, now);
-    Ok(Some(Personal { order, first }))
+    Ok(Some(Personal { order, first, hidden }))
 }
 
 #[cfg(test)]

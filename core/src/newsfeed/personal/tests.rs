@@ -54,3 +54,29 @@ fn posts_whose_acts_show_no_interest_are_left_out_too() {
     let (own, _) = page(&service, &reader, None);
     assert_eq!(own[..7], guests[3..], "the guests' feed without them");
 }
+
+#[test]
+fn the_first_act_of_a_member_who_reads_on_does_not_end_the_feed() {
+    let (service, reader) = stocked("A lake");
+    let (first, next) = page(&service, &reader, None);
+    let (second, _) = page(&service, &reader, Some(&next));
+    post::like(&service, &reader, &first[0]).wait().unwrap();
+    assert_eq!(page(&service, &reader, Some(&next)).0, second);
+}
+
+#[test]
+fn a_post_that_is_hidden_between_two_pages_is_not_on_the_second() {
+    let (service, reader) = stocked("A lake");
+    // At first the order is that of the guests, then the member's own.
+    for has_acts in [false, true] {
+        if has_acts {
+            let (first, _) = page(&service, &reader, None);
+            post::like(&service, &reader, &first[0]).wait().unwrap();
+        }
+        let (_, next) = page(&service, &reader, None);
+        let (second, _) = page(&service, &reader, Some(&next));
+        post::hide(&service, &reader, &second[0]).wait().unwrap();
+        let (again, _) = page(&service, &reader, Some(&next));
+        assert_eq!((&again[..9], again.len()), (&second[1..], 10), "with acts: {has_acts}");
+    }
+}
