@@ -82,6 +82,31 @@ fn no_post_is_repeated_or_skipped_while_likes_change_the_ranks() {
 }
 
 #[test]
+fn a_new_member_likes_and_hides_posts_and_reads_on() {
+    let server = with_posts(60);
+    for member in ["ann", "ben"] {
+        let reader = server.member(member);
+        let path = "/get_recommendation_newsfeed";
+        let expected = feed(&reader, &format!("{path}?limit=60")).column("newsfeed", "_id");
+        let hidden = &expected[25];
+        let mut acts = vec![format!("/post_like/{}", expected[0]), format!("/post_hide/{hidden}")];
+        // Either act is the first that gives the member an order of their own.
+        if member == "ben" {
+            acts.reverse();
+        }
+        let mut acts = acts.iter();
+        let pages = pages(&reader, path, 20, || {
+            if let Some(act) = acts.next() {
+                let _ = reader.get(act).succeeded();
+            }
+        });
+        // Before the third page, ann has hidden a post of the second, which she has read.
+        let left = expected.iter().filter(|id| member == "ann" || *id != hidden);
+        assert!(pages.concat().iter().eq(left), "{member}: {pages:?}");
+    }
+}
+
+#[test]
 fn inserted_and_removed_posts_do_not_move_the_others() {
     let server = with_posts(60);
     let admin = server.admin();
