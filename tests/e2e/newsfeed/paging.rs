@@ -89,7 +89,7 @@ fn a_new_member_likes_and_hides_posts_and_reads_on() {
         let path = "/get_recommendation_newsfeed";
         let expected = feed(&reader, &format!("{path}?limit=60")).column("newsfeed", "_id");
         let hidden = &expected[25];
-        let mut acts = vec![format!("/post_like/{}", expected[0]), format!("/post_hide/{hidden}")];
+        let mut acts = [format!("/post_like/{}", expected[0]), format!("/post_hide/{hidden}")];
         // Either act is the first that gives the member an order of their own.
         if member == "ben" {
             acts.reverse();
