@@ -14,7 +14,7 @@ use bytes::Bytes;
 use rusqlite::Connection;
 use warp::Filter;
 use warp::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-use warp::http::{HeaderMap, Response, StatusCode};
+use warp::http::{Response, StatusCode};
 
 use crate::Result;
 use crate::client::{LoadResult, whole};
@@ -62,15 +62,17 @@ pub(crate) fn serve_warp() -> Result<()> {
 /// Runs the bare warp server that responds with 304 and the headers of standard input, until the process is stopped.
 pub(crate) fn serve_unchanged() -> Result<()> {
     let lines = input()?;
-    let mut headers = HeaderMap::new();
-    for line in str::from_utf8(&lines)?.lines() {
+    let header = |line: &str| -> Result<(HeaderName, HeaderValue)> {
         let (name, value) = line.split_once(": ").ok_or("a header has a name and a value")?;
-        headers.append(name.parse::<HeaderName>()?, value.parse()?);
-    }
+        Ok((name.parse()?, value.parse()?))
+    };
+    let headers = str::from_utf8(&lines)?.lines().map(header).collect::<Result<Vec<_>>>()?;
     serve(move || {
         let mut response = Response::new(Bytes::new());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
-        *response.headers_mut() = headers.clone();
+        for (name, value) in &headers {
+            response.headers_mut().insert(name.clone(), value.clone());
+        }
         response
     })
 }

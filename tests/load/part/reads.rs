@@ -40,8 +40,8 @@ pub(super) fn feeds(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Measures responses to clients that have the content, compared with a bare warp server that responds with the content, with
-/// one that responds with the same head, with one whose head has the tag alone, and with the whole responses.
+/// Measures responses to clients that have the content, compared with a bare warp server that responds with 304 and the tag
+/// alone, with one that sends the same head, with the whole responses, and with a bare warp server that responds with those.
 pub(super) fn unchanged(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (what, path) in [
@@ -58,20 +58,20 @@ pub(super) fn unchanged(world: &World, turns: &Turns) -> Result<Vec<Row>> {
         let of = |address, request: Vec<u8>| move |slice| one_group(address, each(MANY, &request), slice);
         let bare_conditional = get_unless(bare::PATH, &tag);
         let limits: &mut [Limit<'_>] = &mut [
-            &mut of(with_content.address, get(bare::PATH, None)),
-            &mut of(with_head.address, bare_conditional.clone()),
-            &mut of(with_tag.address, bare_conditional),
+            &mut of(with_tag.address, bare_conditional.clone()),
+            &mut of(with_head.address, bare_conditional),
             &mut of(server.address(), whole),
+            &mut of(with_content.address, get(bare::PATH, None)),
         ];
         let measured = turns.measure(server, limits, || each(MANY, &conditional))?;
         if tag_and_length(server.address(), path)?.0 != tag {
             return Err(format!("the content of {path} changed while it was measured").into());
         }
-        let [head, tag, full] = [1, 2, 3].map(|n| measured.limits[n].ratio);
+        let [head, full, content] = [1, 2, 3].map(|n| measured.limits[n].ratio);
         let row = Row::measured(what, &measured).against(measured.limits[0], UNCHANGED_RATIO);
         rows.push(row.note(format!(
-            "{length} bytes; {full:.2} of the whole response, {head:.2} of bare 304 with the same head, {tag:.2} with the \
-             tag alone"
+            "{head:.2} of bare 304 with the same head, {full:.2} of the whole response, {content:.2} of bare warp with it, \
+             {length} bytes"
         )));
     }
     Ok(rows)
