@@ -41,12 +41,12 @@ pub(crate) const EXIT_STATUSES: [(u8, &str); 5] = [
 impl Failure {
     /// Returns the failure of an invalid command line or setting.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self { message: message.into(), status: USAGE, json: answer::refusal("bad request"), code: None }
+        Self::plain(USAGE, misused, message.into())
     }
 
     /// Returns the failure of a file or of the system.
     pub(crate) fn system(message: impl Into<String>) -> Self {
-        Self { message: message.into(), status: SYSTEM, json: answer::refusal("internal error"), code: None }
+        Self::plain(SYSTEM, failed, message.into())
     }
 
     /// Returns the failure of a refused operation; `message` says what to do about it.
@@ -57,12 +57,8 @@ impl Failure {
 
     /// Returns the failure of work stopped by Ctrl-C; `message` says what has been done so far.
     pub(crate) fn interrupted(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            status: INTERRUPTED,
-            json: answer::refusal("interrupted"),
-            code: None,
-        }
+        let interrupted = |message: &str| answer::refusal("interrupted", "interrupted", message);
+        Self::plain(INTERRUPTED, interrupted, message.into())
     }
 
     /// Returns the failure of a change to a file that another process uses.
@@ -103,7 +99,12 @@ impl Failure {
 
     /// Returns the failure of a command that the user declined when asked.
     pub(crate) fn declined(message: impl Into<String>) -> Self {
-        Self { message: message.into(), status: REFUSED, json: answer::refusal("bad request"), code: None }
+        let declined = |message: &str| answer::refusal("bad request", Code::NotPossible.as_str(), message);
+        Self::plain(REFUSED, declined, message.into())
+    }
+
+    fn plain(status: u8, json: impl FnOnce(&str) -> Vec<u8>, message: String) -> Self {
+        Self { json: json(&message), message, status, code: None }
     }
 }
 
@@ -126,6 +127,16 @@ impl From<AccessError> for Failure {
     }
 }
 
+/// Returns the object that `--json` prints for an invalid command line or setting.
+pub(crate) fn misused(message: &str) -> Vec<u8> {
+    answer::refusal("bad request", Code::InvalidValue.as_str(), message)
+}
+
+/// Returns the object that `--json` prints when a file or the system failed.
+fn failed(message: &str) -> Vec<u8> {
+    answer::refusal("internal error", Code::InternalError.as_str(), message)
+}
+
 /// Returns the exit status of an error, wherever the operation ran.
 fn status(error: &AccessError) -> u8 {
     match error {
@@ -144,7 +155,7 @@ fn json(error: &AccessError) -> Vec<u8> {
         AccessError::Core(error) => answer::failure(error),
         AccessError::Refused(refusal) => refusal.json.clone(),
         AccessError::Unreachable { .. } | AccessError::Unexpected { .. } | AccessError::Stopped => {
-            answer::refusal("internal error")
+            failed(&advice(error))
         }
     }
 }

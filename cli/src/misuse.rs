@@ -4,11 +4,10 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
-use tidings_core::answer;
 use tidings_core::location::masked;
 use tidings_tui::escape;
 
-use crate::failure::USAGE;
+use crate::failure::{USAGE, misused};
 use crate::global;
 use crate::output::{self, Style};
 use crate::raw_args;
@@ -16,6 +15,8 @@ use crate::settings::wrong_variable;
 
 /// The similarity above which a name is suggested in place of an unknown one.
 const SIMILAR: f64 = 0.5;
+/// The word that begins a message.
+const NAME: &str = "error:";
 
 /// Prints the help or the error of a command line. Returns the exit status.
 pub(crate) fn report(mut refused: clap::Error) -> ExitCode {
@@ -26,12 +27,15 @@ pub(crate) fn report(mut refused: clap::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let for_programs = || raw_args::options().any(|argument| argument == "--json" || argument == "--ndjson");
-    if for_programs() {
-        // When the object cannot be written, the message still can.
-        let _ = output::print(&answer::refusal("bad request"));
-    }
+    let print_object = |message: &str| {
+        if for_programs() {
+            // When the object cannot be written, the message still can.
+            let _ = output::print(&misused(message));
+        }
+    };
     let colour = output::colours(global::color(), std::io::stderr().is_terminal());
     if let Some(message) = wrong_variable(&refused) {
+        print_object(&message);
         let name = output::paint("tidings:", Style::Bad, colour);
         output::note(&format!("{name} {}", escape::block(&message)));
         return ExitCode::from(status);
@@ -39,8 +43,21 @@ pub(crate) fn report(mut refused: clap::Error) -> ExitCode {
     only_near(&mut refused);
     on_lines(&mut refused);
     let text = refused.render().to_string();
-    output::note(&with_name(&escape::block(&masked(text.trim_end())), colour));
+    let text = masked(text.trim_end());
+    print_object(&first_paragraph(&text));
+    output::note(&with_name(&escape::block(&text), colour));
     ExitCode::from(status)
+}
+
+/// Returns what an error says before the usage and the hints, as one line.
+fn first_paragraph(error: &str) -> String {
+    match error.strip_prefix(NAME) {
+        Some(said) => {
+            let lines = said.lines().map(str::trim).take_while(|line| !line.is_empty());
+            lines.collect::<Vec<_>>().join(" ")
+        }
+        None => "a command is missing: see --help".to_owned(),
+    }
 }
 
 /// Removes the suggestion of an option that has little in common with what was typed.
@@ -79,7 +96,6 @@ fn on_lines(refused: &mut clap::Error) {
 
 /// Highlights the word that begins the message.
 fn with_name(message: &str, colour: bool) -> String {
-    const NAME: &str = "error:";
     match message.strip_prefix(NAME) {
         Some(rest) => output::paint(NAME, Style::Bad, colour) + rest,
         // A missing command prints the help.

@@ -31,8 +31,9 @@ pub fn success<T: Serialize>(body: &T) -> Vec<u8> {
 
 /// Returns the object of an operation with this `result` text and the fields of `body`.
 pub fn with_result<T: Serialize>(result: &str, body: &T) -> Vec<u8> {
-    let mut object = refusal(result);
-    object.pop();
+    let mut object = Vec::with_capacity(CAPACITY);
+    object.extend_from_slice(br#"{"result":"#);
+    encode(&mut object, result);
     let end = object.len();
     encode(&mut object, body);
     match &object[end..] {
@@ -45,15 +46,6 @@ pub fn with_result<T: Serialize>(result: &str, body: &T) -> Vec<u8> {
             object[end] = b',';
         }
     }
-    object
-}
-
-/// Returns the object of a refused operation with this `result` text.
-pub fn refusal(result: &str) -> Vec<u8> {
-    let mut object = Vec::with_capacity(CAPACITY);
-    object.extend_from_slice(br#"{"result":"#);
-    encode(&mut object, result);
-    object.push(b'}');
     object
 }
 
@@ -84,6 +76,17 @@ pub fn failure(error: &Error) -> Vec<u8> {
 pub fn refused(result: &str, problem: &Problem) -> Vec<u8> {
     let (code, message) = (problem.code.as_str(), problem.message());
     with_result(result, &Failure { code, message: &message, field: problem.field, done: None })
+}
+
+/// Returns the object of a failure that is no operation's, such as that of a command line. `message` says what was wrong and
+/// what to do.
+///
+/// ```
+/// let json = tidings_core::answer::refusal("bad request", "invalid_value", "1 to 300 posts");
+/// assert_eq!(json, br#"{"result":"bad request","code":"invalid_value","message":"1 to 300 posts"}"#);
+/// ```
+pub fn refusal(result: &str, code: &'static str, message: &str) -> Vec<u8> {
+    with_result(result, &Failure { code, message, field: None, done: None })
 }
 
 /// The answer of an operation that inserts a record.
@@ -209,7 +212,6 @@ mod tests {
     #[test]
     fn an_answer_without_fields_has_only_the_result() {
         assert_eq!(success(&()), br#"{"result":"success"}"#);
-        assert_eq!(refusal("interrupted"), br#"{"result":"interrupted"}"#);
         assert_eq!(success(&None::<Inserted>), success(&()));
         assert_eq!(success(&BTreeMap::<String, i64>::new()), success(&()));
     }

@@ -235,20 +235,38 @@ fn members_are_named_as_they_signed_up() {
 #[test]
 fn a_failure_prints_one_json_document_and_keeps_its_exit_status() {
     let fixture = Fixture::new();
-    for (args, status, result) in [
-        (&["notice", "show", "x"][..], 1, "Not found"),
-        (&["notice", "edit", &fixture.notice], 2, "bad request"),
-        (&["notice", "remove", &fixture.notice], 2, "bad request"),
-        (&["notice", "list", "--color", "sometimes"], 2, "bad request"),
-        (&["notice"], 2, "bad request"),
-        (&["member", "sign-in", "ann"], 2, "bad request"),
-        (&["post", "import", "nowhere.jsonl"], 3, "internal error"),
-        (&["--db", "nowhere/tidings.db", "notice", "list"], 3, "internal error"),
-        (&["--config", "nowhere.toml", "notice", "list"], 2, "bad request"),
+    let (bad, failed) = (("bad request", "invalid_value"), ("internal error", "internal_error"));
+    for (args, status, (result, code), message) in [
+        (&["notice", "show", "x"][..], 1, ("Not found", "not_found"), "it does not exist"),
+        (&["notice", "edit", &fixture.notice], 2, bad, "nothing to change"),
+        (&["notice", "remove", &fixture.notice], 2, bad, "--yes"),
+        (
+            &["notice", "list", "--color", "sometimes"],
+            2,
+            bad,
+            "invalid value 'sometimes' for '--color <WHEN>'",
+        ),
+        (&["notice", "show"], 2, bad, "the following required arguments were not provided: <NOTICE>"),
+        (&["notice"], 2, bad, "a command is missing"),
+        (&["member", "sign-in", "ann"], 2, bad, "unrecognized subcommand 'sign-in'"),
+        (&["post", "import", "nowhere.jsonl"], 3, failed, "nowhere.jsonl"),
+        (
+            &["--db", "nowhere/tidings.db", "notice", "list"],
+            3,
+            failed,
+            "there is no database nowhere/tidings.db",
+        ),
+        (&["--config", "nowhere.toml", "notice", "list"], 2, bad, "nowhere.toml"),
     ] {
         for form in ["--json", "--ndjson"] {
             let output = fixture.with_input(&[&[form], args].concat(), PASSWORD);
-            assert_eq!((output.status, &output.json()["result"]), (status, &json!(result)), "{output:?}");
+            let json = output.json();
+            assert_eq!(
+                (output.status, &json["result"], &json["code"]),
+                (status, &json!(result), &json!(code))
+            );
+            let said = json["message"].as_str().unwrap();
+            assert!(said.contains(message) && !said.contains('\n'), "{output:?}");
             assert!(!output.stderr.is_empty(), "{output:?}");
         }
     }
