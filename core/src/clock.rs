@@ -48,22 +48,25 @@ impl Timestamp {
         self.0
     }
 
-    /// Reads RFC 3339 with any offset; a date without a time is its midnight, UTC. Returns `None` for any other text.
+    /// Reads RFC 3339 with any offset; a date without a time is its midnight, UTC. The last 26 hours of the year 9999
+    /// are their beginning. Returns `None` for any other text.
     ///
     /// ```
     /// use tidings_core::clock::Timestamp;
     ///
     /// assert_eq!(Timestamp::parse("2026-11-20"), Some(Timestamp::from_millis(1_795_132_800_000)));
+    /// assert_eq!(Timestamp::parse("9999-12-31").unwrap().to_string(), "9999-12-30T22:00:00.000Z");
     /// assert_eq!(Timestamp::parse("tomorrow"), None);
     /// ```
     pub fn parse(text: &str) -> Option<Self> {
         let time = match text.parse::<jiff::Timestamp>() {
             Ok(time) => time,
-            Err(_) if text.len() == "2026-11-20".len() => {
-                let date: jiff::civil::Date = text.parse().ok()?;
-                date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp()
+            Err(_) if text.len() == "2026-11-20".len() => return Self::parse(&format!("{text}T00:00:00Z")),
+            // The last hours of the year 9999, which people write for "never", are beyond the greatest time of `jiff`.
+            Err(_) => {
+                let hours = text.strip_prefix("9999-12-3")?;
+                return Self::parse(&format!("9998-12-3{hours}")).map(|_| Self::RFC3339_MAX);
             }
-            Err(_) => return None,
         };
         let time = Self(time.as_millisecond());
         (Self::RFC3339_MIN..=Self::RFC3339_MAX).contains(&time).then_some(time)

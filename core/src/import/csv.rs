@@ -14,7 +14,13 @@ const CHUNK: usize = 64 << 10;
 const UNKNOWN_MAX: usize = 10;
 
 const TOO_LONG: &str = "it is longer than 1 MiB, or a quote in it is not closed: what follows is not read";
+const NOT_CLOSED: &str = "a quote in it is not closed: what follows is not read";
+const TOO_MANY: &str = "it has more values than the first line has names: put a text with a comma in quotes";
 const NOT_UTF8: &str = "it is not UTF-8: save the file in that encoding";
+
+/// What the reader gets after the input: a record that no text has, because it is not UTF-8. If it is the end of a value, a
+/// quote is not closed. It also ends a last line without a line break.
+const END: &[u8] = b"\n\xff\xff\xff\n";
 
 /// The columns that a kind of import reads.
 pub(crate) struct Columns {
@@ -46,7 +52,7 @@ where
     P: FnMut(u64, &[String], &StringRecord) -> Result<L, String>,
 {
     let read = Rc::<Cell<usize>>::default();
-    let input = Metered { input, read: Rc::clone(&read), last: b'\n' };
+    let input = Metered { input, read: Rc::clone(&read), end: END };
     let reader = ReaderBuilder::new()
         .flexible(true)
         .buffer_capacity(CHUNK)
@@ -93,12 +99,29 @@ impl<R: Read, P> Lines<R, P> {
             if record.iter().all(|value| value.trim_ascii().is_empty()) {
                 continue;
             }
+            if record.as_slice() == END.trim_ascii() {
+                return Ok(None);
+            }
+            if record.as_slice().ends_with(END) {
+                self.ended = true;
+                // No line break follows this record.
+                let number = self.first_line(&record) + 1;
+                return Ok(Some(Item {
+                    number,
+                    is_entry: false,
+                    bytes: 0,
+                    line: Err(NOT_CLOSED.to_owned()),
+                }));
+            }
             let bytes = record.as_slice().len();
-            // The record's first line. The number of the CSV reader may be that of a blank line before it.
-            let lines = record.as_slice().split(|byte| *byte == b'\n').count();
-            let number = self.reader.position().line().saturating_sub(lines as u64).max(1);
+            let number = self.first_line(&record);
             let line = match (StringRecord::from_byte_record(std::mem::take(&mut record)), &self.names) {
                 (Err(_), _) => Err(NOT_UTF8.to_owned()),
+                (Ok(text), Some(names))
+                    if text.iter().skip(names.len()).any(|more| !more.trim().is_empty()) =>
+                {
+                    Err(TOO_MANY.to_owned())
+                }
                 (Ok(text), Some(names)) => (self.parse)(number, names, &text),
                 (Ok(header), None) => {
                     if self.take_names(&header) {
@@ -111,6 +134,13 @@ impl<R: Read, P> Lines<R, P> {
             return Ok(Some(Item { number, is_entry: false, bytes, line }));
         }
         Ok(None)
+    }
+
+    /// Returns the number of the first line of the record that was just read. The number of the CSV reader may be that of a
+    /// blank line before it.
+    fn first_line(&self, record: &ByteRecord) -> u64 {
+        let lines = record.as_slice().split(|byte| *byte == b'\n').count();
+        self.reader.position().line().saturating_sub(lines as u64).max(1)
     }
 
     /// Stores the names of the columns. Returns whether all required columns are present.
@@ -137,13 +167,13 @@ impl<R: Read, P> Lines<R, P> {
     }
 }
 
-/// An input that counts the bytes read since the last record and fails when one record is too long. Adds a line break at
-/// the end of the input if it is missing.
+/// An input that counts the bytes read since the last record and fails when one record is too long. It is followed by
+/// [`END`].
 struct Metered<R> {
     input: R,
     read: Rc<Cell<usize>>,
-    /// The last byte.
-    last: u8,
+    /// What is left of what follows the input.
+    end: &'static [u8],
 }
 
 impl<R: Read> Read for Metered<R> {
@@ -152,11 +182,9 @@ impl<R: Read> Read for Metered<R> {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         let mut read = self.input.read(to)?;
-        if let (0, false, Some(end)) = (read, self.last == b'\n', to.first_mut()) {
-            *end = b'\n';
-            read = 1;
+        if read == 0 {
+            read = self.end.read(to)?;
         }
-        self.last = to[..read].last().copied().unwrap_or(self.last);
         self.read.set(self.read.get() + read);
         Ok(read)
     }

@@ -70,6 +70,23 @@ fn csv_columns_are_fields_by_name() {
 }
 
 #[test]
+fn a_line_of_csv_with_too_many_values_or_an_open_quote_is_reported() {
+    let service = testing::service();
+    let too_many = "it has more values than the first line has names: put a text with a comma in quotes";
+    let open = "a quote in it is not closed: what follows is not read";
+    let input = "title,url\nOne,https://example.com/1,,\nTwo,https://example.com/2, or not\n\
+                 \"Three,https://example.com/3\nFour,https://example.com/4\n";
+    for input in [input, input.trim_end()] {
+        let report = import_csv(&service, input.as_bytes());
+        assert_eq!(report.errors, super::report(0, 0, 0, &[(3, too_many), (4, open)]).errors);
+        assert_eq!(report.inserted + report.skipped, 1);
+    }
+    let closed = b"title,url,post\nOne,https://example.com/1,\"a \"\"quote\"\"\n\"";
+    assert_eq!(import_csv(&service, closed), report(0, 1, 0, &[]));
+    assert_eq!(posts(&service)[0]["post"], "a \"quote\"\n");
+}
+
+#[test]
 fn each_bad_line_of_csv_is_reported_and_the_others_are_imported() {
     let service = testing::service();
     let input = b"url,title,view\n\
@@ -180,6 +197,56 @@ fn feeds_of_each_kind_are_imported() {
     let expected =
         json!(["One", "Plain & simple.", "https://example.com/1", ["x"], "2026-01-01T00:00:00.000Z"]);
     assert_eq!(json!(fields(&posts(&service)[0], &names)), expected);
+}
+
+#[test]
+fn a_plain_text_of_a_feed_stays_as_it_is() {
+    let service = testing::service();
+    let code = "if (a<b && c>d) return; &lt; is AT&T's </p>";
+    let atom =
+        ATOM.replace("Numbers.", "if (a&lt;b &amp;&amp; c&gt;d) return; &amp;lt; is AT&amp;T's &lt;/p&gt;");
+    assert_eq!(import_feed(&service, &atom).unwrap(), report(1, 0, 0, &[]));
+    assert_eq!(posts(&service)[0]["post"], code);
+    let json = JSON_FEED.replace("Plain & simple.", code).replace("One", "The <b> & <i>");
+    assert_eq!(import_feed(&service, &json).unwrap(), report(0, 1, 0, &[]));
+    assert_eq!(
+        (&posts(&service)[0]["post"], &posts(&service)[0]["title"]),
+        (&json!(code), &json!("The <b> & <i>"))
+    );
+    let marked_up =
+        JSON_FEED.replace("content_text", "content_html").replace("Plain & simple.", "<p>a &lt; b</p>");
+    assert_eq!(import_feed(&service, &marked_up).unwrap(), report(0, 1, 0, &[]));
+    assert_eq!(posts(&service)[0]["post"], "a < b");
+}
+
+#[test]
+fn an_odd_entry_of_a_feed_is_reported_and_the_others_are_imported() {
+    let service = testing::service();
+    let odd = r#", {"id": 2, "external_url": "HTTPS://example.com/글", "content_text": "Two.", "tags": "y",
+                    "image": "https://example.com/2.png", "date_modified": "2026-01-01"},
+                   {"url": "https://example.com/3", "title": 3}, 4,
+                   {"url": "https://example.com/5", "title": "Five", "date_published": "soon"}]}"#;
+    let odd = JSON_FEED.replace("]}", "") + odd;
+    let imported = import_feed(&service, &odd).unwrap();
+    let found: Vec<_> = imported.errors.iter().map(|error| (error.line, &error.reason[..16])).collect();
+    assert_eq!(
+        (imported.inserted, found),
+        (2, vec![(3, "it is no item of"), (4, "it is no item of"), (5, "its date cannot ")])
+    );
+    let two = &posts(&service)[0];
+    let expected = json!(["Two.", "https://example.com/%EA%B8%80", "https://example.com/2.png", ["y"]]);
+    assert_eq!(json!([two["title"], two["url"], two["img"], two["tag"]]), expected);
+
+    let item = |n: u32, date: &str| {
+        format!("<item><title>{n}</title><link>https://example.com/{n}</link>{date}</item>")
+    };
+    let dates = ["", "<pubDate>2019-05-06 07:08:09</pubDate>", "<pubDate>Montag</pubDate>", "<pubDate/>"];
+    let items: String = (1..).zip(dates).map(|(n, date)| item(n, date)).collect();
+    let rss = format!("<rss version=\"2.0\"><channel><title>R</title>{items}</channel></rss>");
+    let service = testing::service();
+    let imported = import_feed(&service, &rss).unwrap();
+    assert_eq!((imported.inserted, imported.errors.len(), imported.errors[0].line), (3, 1, 3));
+    assert_eq!(posts(&service)[1]["date"], "2019-05-06T07:08:09.000Z");
 }
 
 #[test]
