@@ -95,7 +95,7 @@ pub fn run(service: &Service, options: &Options) -> io::Result<()> {
     let mut state = State::new(title, &options.preferences, (size.width, size.height), &watch.look());
     state.ctx.password = service.database().map(|(tidings, _)| tidings.config().password_length);
     let sources = Sources { service: service.clone(), drafts: Drafts::at(options.drafts.clone()) };
-    let mut app = App { state, sources, watch, send, stop: None, stale: true };
+    let mut app = App { state, sources, watch, send, stop: None, quit: None, stale: true };
     let ended = app.run(&mut guard, &events);
     if ended.is_err() {
         app.save_drafts();
@@ -110,8 +110,10 @@ struct App {
     sources: Sources,
     watch: Watch,
     send: Sender<Event>,
-    /// When the program stops waiting for running changes.
+    /// When the program stops waiting for running changes after a signal.
     stop: Option<Instant>,
+    /// When it stops waiting after the user has quit.
+    quit: Option<Instant>,
     /// Whether the screen must be drawn again.
     stale: bool,
 }
@@ -136,7 +138,7 @@ impl App {
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
-            if self.handle(event, guard)? || self.stop.is_some_and(|stop| Instant::now() >= stop) {
+            if self.handle(event, guard)? || self.has_waited(Instant::now()) {
                 return Ok(());
             }
             // All events that have arrived, such as text pasted key by key, share one drawing.
@@ -172,11 +174,24 @@ impl App {
         // A tick that changes nothing visible needs no drawing.
         let same = passes && effects.is_empty() && before == seen(&self.state) && !before.1;
         self.stale |= !same;
-        if self.state.is_quitting() && self.stop.is_none() && self.sources.service.server().is_some() {
-            // A server may never answer. The draft of a notice whose fate is unknown stays.
-            self.stop = Some(Instant::now() + STOP_MAX);
-        }
+        self.set_quit(Instant::now());
         self.perform(effects, guard)
+    }
+
+    /// Sets or lifts the time limit of quitting.
+    fn set_quit(&mut self, now: Instant) {
+        if !self.state.is_quitting() {
+            // A draft could not be saved, so the program continues.
+            self.quit = None;
+        } else if self.quit.is_none() && self.sources.service.server().is_some() {
+            // A server may never answer. The draft of a notice whose fate is unknown stays.
+            self.quit = Some(now + STOP_MAX);
+        }
+    }
+
+    /// Returns whether the program has waited long enough for running changes.
+    fn has_waited(&self, now: Instant) -> bool {
+        self.stop.into_iter().chain(self.quit).any(|until| now >= until)
     }
 
     /// Performs effects. Returns whether the program ends.

@@ -207,12 +207,13 @@ impl Act {
                     }
                     (None, None) => service.insert_notice(fields)?.id.to_string(),
                 };
-                drafts.remove(draft, *at)?;
+                // The notice is saved. If its draft stays, it is offered again.
+                let _ = drafts.remove(draft, *at);
                 return Ok(Some(id));
             }
             Self::ShareDraft { target, shared, draft, fields, at } => {
                 let id = service.save_draft(shared.as_deref(), target.as_deref(), fields)?.id;
-                drafts.remove(draft, *at)?;
+                let _ = drafts.remove(draft, *at);
                 return Ok(Some(id.to_string()));
             }
             Self::PublishShared { id, .. } => return Ok(Some(service.publish_draft(id)?.id.to_string())),

@@ -146,6 +146,22 @@ fn a_draft_that_cannot_be_saved_stays_in_the_editor() {
 }
 
 #[test]
+fn a_notice_is_published_once_although_its_draft_cannot_be_removed() {
+    let mut stage = typed();
+    stage.tick(500);
+    let drafts = stage.file("test.db.drafts");
+    let draft = std::fs::read_dir(&drafts).unwrap().next().unwrap().unwrap().path();
+    // A directory takes the place of the file.
+    std::fs::remove_file(&draft).unwrap();
+    std::fs::create_dir(&draft).unwrap();
+    stage.keys(&["Ctrl-S"]);
+    stage.sees("● shown");
+    stage.sees_not("A new notice");
+    let list = tidings_core::notice::list(&stage.tidings, &Caller::Operator).unwrap();
+    assert_eq!(list.notices().len(), 1);
+}
+
+#[test]
 fn quitting_in_a_too_small_window_saves_the_draft() {
     let mut stage = typed();
     stage.resize(38, 10);
