@@ -15,7 +15,7 @@ use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::error::{Error, Outcome, Problem, Result};
 use crate::id::MemberKey;
-use crate::store::{StoreError, Tx};
+use crate::store::{Arg, StoreError, Tx, send_each};
 use crate::text;
 use key::{KeyHash, KeyRecord};
 use token::Claims;
@@ -52,7 +52,7 @@ pub(crate) use removal::remove;
 pub use roster::{
     ROSTER_MAX, Roster, RosterMember, RosterPage, RosterReport, import_roster, roster, roster_page,
 };
-pub(crate) use session::register;
+pub(crate) use session::sign_up_admin;
 pub use session::{
     AccessToken, NewPassword, SignIn, SignUp, change_pw, sign_in, sign_in_up, sign_in_up_with, sign_in_with,
     sign_out_all, sign_up, sign_up_from,
@@ -308,13 +308,19 @@ fn revoke_tokens(tx: &mut dyn Tx, key: MemberKey) -> Result<i64, StoreError> {
     Ok(generation)
 }
 
+/// The number of members whose tokens are revoked by one statement.
+const REVOKED_AT_ONCE: usize = 1_000;
+
 /// Revokes every token of every member.
 pub(crate) fn revoke_everybodys_tokens(tx: &mut dyn Tx, _: Operator) -> Result<(), StoreError> {
     let members = tx.rows("SELECT key FROM member", &[])?;
-    for mut member in members {
-        revoke_tokens(tx, member.take(0)?)?;
+    let generations = members.into_iter().map(|mut member| Ok([member.take(0)?, new_generation()]));
+    let generations: Vec<[i64; 2]> = generations.collect::<Result<_, StoreError>>()?;
+    for generations in generations.chunks(REVOKED_AT_ONCE) {
+        let args: Vec<_> = generations.iter().map(|generation| generation.map(Arg::from)).collect();
+        send_each(tx, "UPDATE member SET generation = $2 WHERE key = $1", &args)?;
     }
-    Ok(())
+    sessions::remove_everybodys(tx)
 }
 
 /// Checks that an administrator who can sign in remains without this member.

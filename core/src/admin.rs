@@ -10,6 +10,7 @@ use crate::Tidings;
 use crate::account::{self, Admin, Caller, MemberRecord, SignUp};
 use crate::clock::Timestamp;
 use crate::error::{Error, Outcome, Result};
+use crate::id::MemberKey;
 use crate::scope::Scope;
 use crate::store::{Isolation, Tx};
 use crate::trail::{Action, Entry};
@@ -34,7 +35,6 @@ pub fn remove_user(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<
     let written = tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx, Scope::Members)?;
         let member = account::find(tx, &user_id)?.ok_or(Outcome::NotFound)?;
-        account::require_another_administrator(tx, &member)?;
         admin.record(tx, Entry::new(Action::MemberRemove).on_member(member.key))?;
         account::remove(tx, &admin.act_for(member))
     });
@@ -47,8 +47,11 @@ pub fn remove_user(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<
 /// `Not admin` unless the caller is the operator; otherwise the errors of [`account::sign_up`].
 pub fn sign_up(tidings: &Tidings, caller: &Caller, form: &SignUp) -> Result<()> {
     caller.operator()?;
-    account::register(tidings, form, &account::SignInClient::default(), true)?;
-    grant(tidings, caller, &form.id)
+    let (identity, now) = (caller.identify(tidings), tidings.now());
+    account::sign_up_admin(tidings, form, move |tx, key| {
+        let admin = identity.administrator(tx)?;
+        grant_to(tx, &admin, key, now)
+    })
 }
 
 /// Makes a member an administrator. An existing administrator keeps the date of the first grant.
@@ -63,9 +66,13 @@ pub fn grant(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
         if member.admin {
             return Ok(());
         }
-        sql::grant(tx, &admin, member.key, now)?;
-        Ok(admin.record(tx, Entry::new(Action::AdminGrant).on_member(member.key))?)
+        grant_to(tx, &admin, member.key, now)
     })
+}
+
+fn grant_to(tx: &mut dyn Tx, admin: &Admin<'_>, member: MemberKey, now: Timestamp) -> Result<()> {
+    sql::grant(tx, admin, member, now)?;
+    Ok(admin.record(tx, Entry::new(Action::AdminGrant).on_member(member))?)
 }
 
 /// Revokes a member's administrator rights. Nothing changes for a member without them.
@@ -294,6 +301,21 @@ mod tests {
             assert_eq!(refusal(grant(&service, &Caller::Operator, id)), "Not found", "{id:?}");
             assert_eq!(refusal(revoke(&service, &Caller::Operator, id)), "Not found", "{id:?}");
         }
+    }
+
+    #[test]
+    fn an_administrator_who_signs_up_has_the_rights_but_no_session() {
+        let service = service();
+        let (id, pw) = ("ann".to_owned(), "correct horse".to_owned());
+        let form = SignUp { id, pw_check: pw.clone(), pw, nickname: "Ann".into() };
+        assert_eq!(refusal(sign_up(&service, &Caller::Guest, &form)), "Not admin");
+        sign_up(&service, &Caller::Operator, &form).unwrap();
+        assert_eq!(admins(&service), [("ann".into(), NOW)]);
+        let count = |tx: &mut dyn Tx| tx.one("SELECT count(*) FROM session", &[])?.take::<i64>(0);
+        assert_eq!(service.store().read(count).unwrap(), 0);
+        assert_eq!(refusal(sign_up(&service, &Caller::Operator, &form)), "already id");
+        let common = SignUp { id: "ben".into(), pw: "password".into(), pw_check: "password".into(), ..form };
+        assert_eq!(refusal(sign_up(&service, &Caller::Operator, &common)), "wrong user info");
     }
 
     #[test]

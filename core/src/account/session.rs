@@ -64,19 +64,41 @@ pub fn sign_up_from(
     form: &SignUp,
     client: impl Into<SignInClient>,
 ) -> Result<AccessToken> {
-    register(tidings, form, &client.into(), false)
+    let client = client.into();
+    register(tidings, form, &client, false, |new| insert(tidings, new, &client))
 }
 
-/// Signs a member up like [`sign_up_from`]; if `admin`, the password may not be one of the most common.
+/// Signs a member up like [`sign_up`], but begins no session. `grant` makes them an administrator, in the same transaction, so
+/// the password may not be one of the most common.
+///
+/// # Errors
+/// The errors of [`sign_up`]; those of `grant`.
+pub(crate) fn sign_up_admin(
+    tidings: &Tidings,
+    form: &SignUp,
+    mut grant: impl FnMut(&mut dyn Tx, MemberKey) -> Result<()> + Send + 'static,
+) -> Result<()> {
+    let now = tidings.now();
+    register(tidings, form, &SignInClient::default(), true, |new| {
+        let inserted = tidings.store().write(Isolation::Alone, move |tx| {
+            let key = sql::insert(tx, &new, new_generation(), now)?;
+            grant(tx, key)
+        });
+        inserted.map_err(taken)
+    })
+}
+
+/// Checks a sign-up and hashes its password; `insert` inserts the member.
 ///
 /// # Errors
 /// The errors of [`sign_up`].
-pub(crate) fn register(
+fn register<T>(
     tidings: &Tidings,
     form: &SignUp,
     client: &SignInClient,
     admin: bool,
-) -> Result<AccessToken> {
+    insert: impl FnOnce(New) -> Result<T>,
+) -> Result<T> {
     let config = tidings.config();
     if !is_id(config, &form.id) {
         return Err(Outcome::WrongUserInfo.because(Problem::id(config.id_length)));
@@ -94,7 +116,7 @@ pub(crate) fn register(
             return Err(Outcome::AlreadyId.into());
         }
         let password = tidings.hasher().hash(Turn::new(Purpose::SignUp, client.client), &form.pw)?;
-        insert(tidings, New { id: form.id.clone(), nickname, password, verified: None }, client)
+        insert(New { id: form.id.clone(), nickname, password, verified: None })
     };
     register().map_err(|e: Error| e.if_failed("sign_up fail"))
 }
@@ -400,10 +422,15 @@ fn insert(tidings: &Tidings, new: New, client: &SignInClient) -> Result<AccessTo
         let key = sql::insert(tx, &new, generation, now)?;
         Ok(begun.insert(tx, key, generation)?)
     });
-    match inserted {
-        Err(Error::Store(StoreError::Duplicate)) => Err(Outcome::AlreadyId.into()),
-        Err(error) => Err(error),
-        Ok(()) => issue(tidings, &id, generation, &session),
+    inserted.map_err(taken)?;
+    issue(tidings, &id, generation, &session)
+}
+
+/// Returns the error of an insertion: another member has the id.
+fn taken(error: Error) -> Error {
+    match error {
+        Error::Store(StoreError::Duplicate) => Outcome::AlreadyId.into(),
+        error => error,
     }
 }
 

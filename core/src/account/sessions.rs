@@ -150,6 +150,11 @@ pub(super) fn remove_all(tx: &mut dyn Tx, member: MemberKey) -> Result<(), Store
     Ok(())
 }
 
+/// Deletes all sessions of all members.
+pub(super) fn remove_everybodys(tx: &mut dyn Tx) -> Result<(), StoreError> {
+    tx.run("DELETE FROM session", &[]).map(drop)
+}
+
 /// Deletes up to `limit` expired sessions. Returns whether there may be more.
 pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
     let sql = "DELETE FROM session WHERE id IN (SELECT id FROM session WHERE expires <= $1 ORDER BY expires LIMIT $2)";
