@@ -272,7 +272,6 @@ pub fn view_from(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, id: &
 /// # Errors
 /// `bad token`; `Not found`; `overloaded`.
 pub fn like(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
-    tidings.recent_likes().added(tidings.store());
     by_member(tidings, caller, id, Kind::Like)
 }
 
@@ -313,6 +312,9 @@ fn by_member(tidings: &Tidings, caller: &Caller, id: &str, kind: Kind) -> Pendin
     };
     // No post has an empty id.
     let id = ObjectId::parse(id).map(|id| id.to_string()).unwrap_or_default();
+    if let Kind::Like = kind {
+        tidings.recent_likes().added(tidings.store());
+    }
     if let Kind::Like | Kind::Unlike = kind {
         tidings.feeds().own_likes().note(member, &id, tidings.clock().monotonic());
     }

@@ -21,7 +21,8 @@ const MOVE_AT: u32 = 4_096;
 /// The number of likes that move between two checks of the time.
 const STEP: i64 = 256;
 
-/// Counts the likes of this process since likes moved last.
+/// Counts the likes of this process since likes moved last. On a server, only those that a copy of a database of SQLite has left
+/// move, once.
 pub(crate) struct RecentLikes(Arc<AtomicU32>);
 
 impl Default for RecentLikes {
@@ -34,7 +35,12 @@ impl Default for RecentLikes {
 impl RecentLikes {
     /// Counts a like, and moves all recent likes if they are many.
     pub(crate) fn added(&self, store: &Store) {
-        if self.0.fetch_add(1, Ordering::Relaxed) >= MOVE_AT {
+        let before = if store.is_on_server() {
+            self.0.swap(0, Ordering::Relaxed)
+        } else {
+            self.0.fetch_add(1, Ordering::Relaxed)
+        };
+        if before >= MOVE_AT {
             self.0.store(0, Ordering::Relaxed);
             // If the queue is full, a later like tries again.
             let mover = Mover { count: Arc::clone(&self.0), has_more: false };
@@ -277,6 +283,28 @@ mod tests {
         assert_eq!(counts(&service), (0, 2));
         post::unlike(&service, &ann, &posts[0]).wait().unwrap();
         assert_eq!(liked(&service, &ann), ["1"]);
+    }
+
+    #[test]
+    fn likes_move_again_only_where_there_are_new_ones() {
+        let (service, _, _) = with_posts(1);
+        let added = RecentLikes::default();
+        let add = |tx: &mut dyn Tx| {
+            tx.run(
+                "INSERT INTO recent_like (member, post, date) SELECT m.key, p.key, 1 FROM member m, post p",
+                &[],
+            )?;
+            tx.run("DELETE FROM settled_like", &[])
+        };
+        let move_after = |likes: u32| {
+            service.store().write::<_, StoreError>(Isolation::Alone, add).unwrap();
+            (0..likes).for_each(|_| added.added(service.store()));
+            service.store().flush().wait().unwrap();
+            counts(&service)
+        };
+        assert_eq!(move_after(1), (0, 1));
+        let again = if service.store().is_on_server() { (1, 0) } else { (0, 1) };
+        assert_eq!(move_after(MOVE_AT + 1), again);
     }
 
     #[test]
