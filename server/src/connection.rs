@@ -3,7 +3,7 @@
 //! Requests only load and store atomics here, so they take no lock.
 
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -160,11 +160,19 @@ impl Connection {
 
     /// Sets the task that serves the connection.
     pub(crate) fn set_task(&self, task: AbortHandle) {
-        if self.is_closing() {
-            task.abort();
-        }
         // A connection is accepted once, so its task is set once.
         let _ = self.task.set(task);
+        // This thread or that of `close` sees what the other one has set.
+        fence(Ordering::SeqCst);
+        if self.is_closing() {
+            self.abort();
+        }
+    }
+
+    fn abort(&self) {
+        if let Some(task) = self.task.get() {
+            task.abort();
+        }
     }
 
     /// Returns whether the server is closing the connection to make room for others.
@@ -181,9 +189,8 @@ impl Connection {
     pub(crate) fn close(&self) {
         self.discards.store(self.has_running() || self.unsent() > 0, Ordering::Relaxed);
         self.is_closing.store(true, Ordering::Relaxed);
-        if let Some(task) = self.task.get() {
-            task.abort();
-        }
+        fence(Ordering::SeqCst);
+        self.abort();
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -102,10 +102,18 @@ impl Tls {
     }
 
     /// Uses a pair for new connections. Open ones keep theirs.
-    pub(crate) fn replace(&self, Loaded { active, watched }: Loaded) {
-        *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = watched;
-        self.active.store(Arc::new(active));
+    pub(crate) fn replace(&self, loaded: Loaded) {
+        self.replace_locked(&mut self.watched(), loaded);
+    }
+
+    fn replace_locked(&self, watched: &mut Watched, loaded: Loaded) {
+        *watched = loaded.watched;
+        self.active.store(Arc::new(loaded.active));
         self.is_stale.store(false, Ordering::Relaxed);
+    }
+
+    fn watched(&self) -> MutexGuard<'_, Watched> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Loads the files again whenever they have changed, until this future is dropped. A pair that cannot be used is
@@ -124,7 +132,7 @@ impl Tls {
     /// Loads the files if they have changed, and have not changed since the last look: a program that replaces one after
     /// the other may not have finished.
     fn look(&self) {
-        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watched = self.watched();
         let now = stamps(&watched.files);
         let has_settled = std::mem::replace(&mut watched.seen, now.clone()) == now;
         if now == watched.loaded || !has_settled {
@@ -133,9 +141,15 @@ impl Tls {
         watched.loaded = now;
         let files = watched.files.clone();
         drop(watched);
-        match self.load_next(files) {
+        let loaded = self.load_next(files.clone());
+        let mut watched = self.watched();
+        if watched.files != files {
+            // Meanwhile the settings have named others.
+            return;
+        }
+        match loaded {
             Ok(loaded) => {
-                self.replace(loaded);
+                self.replace_locked(&mut watched, loaded);
                 tracing::info!(
                     expires_in_days = self.remaining_s() / (24 * 60 * 60),
                     "a new certificate is in use"

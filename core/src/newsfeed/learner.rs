@@ -110,11 +110,9 @@ impl Shared {
             return Ok(());
         }
         // Another server may have learned meanwhile.
-        if is_due()? {
-            self.learn(acts, now)?;
-        }
+        let learned = is_due().and_then(|is_due| if is_due { self.learn(acts, now) } else { Ok(()) });
         lease.release()?;
-        Ok(())
+        learned
     }
 
     /// Learns from acts, in the order of their times, and stores what was learned.

@@ -278,8 +278,9 @@ impl Deferred for Publication {
         }
         let (rows, bytes, age) = DELETE_AFTER;
         let Published { rows: published_rows, bytes: published_bytes, since } = published;
-        self.deletes = published_rows >= rows || published_bytes >= bytes || (now - since).abs() >= age;
-        if self.deletes && !time.is_over() {
+        let are_many = published_rows >= rows || published_bytes >= bytes || (now - since).abs() >= age;
+        self.deletes = are_many && !time.is_over();
+        if self.deletes {
             sql::delete_oldest(tx, now - DELETED_MS)?;
         }
         Ok(())

@@ -174,7 +174,7 @@ fn write_all(mut committer: impl Committer, inbox: &Inbox, versions: &Versions) 
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => break,
         };
-        if committer.shares_database() {
+        if first.is_some() && committer.shares_database() {
             pause.wait(inbox);
         }
         let writes = commit_group(&mut committer, versions, first, inbox, &mut deferred);

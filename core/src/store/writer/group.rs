@@ -184,7 +184,8 @@ fn try_group<C: Committer>(
             deferred.flush();
         }
     }
-    Ok(Ended { next: Fate::Shared, writes: count })
+    // Writes that run on their own still do so after the deferred ones.
+    Ok(Ended { next: if is_of_deferred { fate } else { Fate::Shared }, writes: count })
 }
 
 /// Answers writes that cannot be committed: `writes`, the deferred writes and, if the engine says so, the queue.

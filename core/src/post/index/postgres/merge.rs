@@ -71,8 +71,13 @@ pub(in crate::post::index) fn merge<A: Access + ?Sized>(
 ) -> Result<(), StoreError> {
     // Another process that merges at this time begins again.
     delete(database, &database.read(Segment::not_ready)?)?;
-    while let Some(merge) = database.read(Merge::next)? {
+    let mut next = database.read(Merge::next)?;
+    while let Some(merge) = next {
         merge.run(database, is_stopped)?;
+        next = database.read(Merge::next)?;
+        if next.is_some() && is_stopped() {
+            return Err(StoreError::Interrupted);
+        }
     }
     Ok(())
 }
