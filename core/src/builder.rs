@@ -105,6 +105,7 @@ impl Builder {
             newsfeed::Feeds::new(Arc::clone(&store), Arc::clone(&words), config.feed.clone(), clock.clone());
         let analysis = analysis::State::open(&store, &config.analysis, &clock)?;
         let throttle = Throttle::new(&store, clock.clone());
+        let notice_cache = notice::NoticeCache::default();
         let inner = Inner {
             acts: post::acts::Acts::new(&store, &analysis.calendar, config.feed.like_weight),
             user_infos: profile::UserInfos::new(&store),
@@ -115,7 +116,8 @@ impl Builder {
             feeds,
             analysis,
             words,
-            notice_cache: notice::NoticeCache::default(),
+            other_views: notice::OtherViews::new(Arc::clone(&store), &notice_cache),
+            notice_cache,
             store,
             keys,
             known_keys: KnownKeys::new(),

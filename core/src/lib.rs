@@ -217,6 +217,7 @@ struct Inner {
     analysis: analysis::State,
     index_merger: post::index::Merger,
     webhook_sender: webhook::Sender,
+    other_views: notice::OtherViews,
     search_cache: post::index::SearchCache,
     words: Arc<words::ModelKeeper>,
     notice_cache: notice::NoticeCache,
@@ -289,6 +290,7 @@ impl Tidings {
         analysis::start(self)?;
         self.index_merger().start()?;
         self.webhook_sender().start()?;
+        self.0.other_views.start()?;
         words::start(self)
     }
 

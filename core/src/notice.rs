@@ -31,6 +31,7 @@ mod drafts;
 mod follow;
 mod full;
 mod markdown;
+mod others;
 mod placement;
 mod reader;
 mod reads;
@@ -46,6 +47,7 @@ pub use drafts::{DRAFTS_MAX, DraftList, SavedDraft, drafts, publish_draft, remov
 pub use follow::NoticeChange;
 pub(crate) use follow::SeenNotices;
 pub use full::{FullList, FullNotice, ListQuery, list_full, try_list_full};
+pub(crate) use others::OtherViews;
 pub use placement::{Audience, Pin, Placement, State};
 use reader::{Reader, read_as};
 pub use reads::{DAYS, DayReads, Reads, reads};
@@ -274,7 +276,7 @@ pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
 
 /// Returns the notices of the general page that the caller sees now, newest first. Administrators get every notice.
 ///
-/// Views that another process counts appear only after the next change of a notice. A caller with an invalid token is
+/// Views that another process counts appear within a second in a service, and otherwise after the next change of a notice. A caller with an invalid token is
 /// answered as a guest.
 ///
 /// # Errors

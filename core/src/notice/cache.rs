@@ -49,6 +49,10 @@ impl NoticeCache {
         }
     }
 
+    pub(super) fn views(&self) -> &Arc<ViewCounter> {
+        &self.views
+    }
+
     /// Returns the notices in memory if they are up to date.
     pub(super) fn snapshot_in_memory(&self, store: &Store) -> Option<Arc<Snapshot>> {
         let snapshot = self.snapshot.load_full()?;
@@ -61,9 +65,9 @@ impl NoticeCache {
             Ok::<_, Error>((revision, last_change, sql::all(tx)?))
         })?;
         let before = self.snapshot.load_full();
-        let cached = |(mut notice, placement): (Notice, Placement)| {
+        let cached = |(notice, placement): (Notice, Placement)| {
             let (counted, flushed) = state.count(notice.id);
-            notice.view -= flushed;
+            counted.set_others(notice.view - flushed);
             let rendered = before.as_ref().and_then(|before| before.rendered(&notice)).unwrap_or_default();
             CachedNotice { notice, placement, counted, rendered }
         };
@@ -135,7 +139,7 @@ impl<T: Clone> Dated<T> {
 
 /// A notice of a snapshot.
 pub(super) struct CachedNotice {
-    /// The notice; its `view` does not include `counted`.
+    /// The notice; its `view` is that of the time when it was read.
     pub(super) notice: Notice,
     placement: Placement,
     counted: Arc<NoticeViews>,
@@ -158,7 +162,7 @@ impl CachedNotice {
 
     /// Returns the notice with this number of views counted in memory.
     fn at(&self, counted: i64) -> Notice {
-        Notice { view: self.notice.view + counted, ..self.notice.clone() }
+        Notice { view: self.counted.shown(counted), ..self.notice.clone() }
     }
 
     /// Returns the notice with all its views.
@@ -313,10 +317,6 @@ impl Snapshot {
 
 #[cfg(test)]
 impl NoticeCache {
-    pub(super) fn views(&self) -> &Arc<ViewCounter> {
-        &self.views
-    }
-
     /// Reads the notices from the database even if they have not changed.
     pub(super) fn reload(&self, store: &Store) -> Arc<Snapshot> {
         self.load(store, &mut self.views.settled()).unwrap()

@@ -129,6 +129,12 @@ fn placement(row: &mut Row, first: usize) -> Result<Placement, StoreError> {
 }
 
 /// Adds to the views of a notice; returns false if it has been removed.
+/// Returns the views of all notices by their ids.
+pub(super) fn views(tx: &mut dyn Tx) -> Result<Vec<(String, i64)>, StoreError> {
+    let rows = tx.rows("SELECT id, view FROM notice", &[])?;
+    rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
+}
+
 pub(super) fn add_views(tx: &mut dyn Tx, id: ObjectId, views: i64) -> Result<bool, StoreError> {
     let id = id.to_string();
     Ok(tx.run("UPDATE notice SET view = view + $2 WHERE id = $1", &[(&id).into(), views.into()])? > 0)

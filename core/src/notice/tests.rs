@@ -271,8 +271,8 @@ fn views_of_two_processes_add_up_and_stopping_loses_none() {
     assert_eq!(titles(&service, &Caller::Guest), titles(&other, &Caller::Guest));
     assert_eq!((read(&service), read(&other), read(&other)), (1, 1, 2));
     drop(other);
-    // The views of the other process appear after a change of a notice; pending views here are neither lost nor counted
-    // twice.
+    // Without background work, the views of the other process appear after a change of a notice; pending views here are
+    // neither lost nor counted twice.
     assert_eq!(read(&service), 2);
     update(&service, &Caller::Operator, &id, &draft("new", "p")).unwrap();
     assert_eq!(read(&service), 5);

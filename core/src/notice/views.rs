@@ -1,10 +1,11 @@
 //! Views of notices, counted in memory and added to the database by a deferred write.
 //!
 //! The count of a notice is the number of its views in this process; it only grows. [`FlushState`] has how many of them
-//! the database holds, and a notice shows `stored - flushed + counted`. Both are read under the lock of the state, and
-//! never between the statements of a flush and the outcome of its commit ([`ViewCounter::settled`]). So both describe
-//! the same state, and each view is either in `stored` or in `counted - flushed`. A flush that fails changes nothing:
-//! its views are written with the next one.
+//! the database holds, and a notice shows `stored - flushed + counted`. `stored - flushed` are the views that others have
+//! counted. Both are of the same state: they are read under the lock of the state, and never between the statements of a
+//! flush and the outcome of its commit ([`ViewCounter::settled`]); or no flush ended in between ([`ViewCounter::others`]).
+//! So each view is either in `stored` or in `counted - flushed`. A flush that fails changes nothing: its views are written
+//! with the next one.
 //!
 //! The database also has the views of each day. The first view on another day notes how many there were before it, so views
 //! that wait for the database keep their days.
@@ -16,7 +17,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::sql;
 use crate::id::ObjectId;
-use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Tx};
+use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Topic, Tx};
 
 /// The minimum number of notices that a flush writes, even if its time is over.
 const LEAST: usize = 32;
@@ -37,6 +38,8 @@ pub(super) struct ViewCounter {
 #[derive(Default)]
 pub(super) struct FlushState {
     counts: BTreeMap<ObjectId, Count>,
+    /// The number of flushes that have ended.
+    ended: u64,
     /// Whether a flush has run its statements and awaits the outcome of the commit.
     is_committing: bool,
     /// The notice at which the next flush begins if the last one had no time for all notices, so that every notice is
@@ -55,6 +58,8 @@ struct Count {
 #[derive(Default)]
 pub(super) struct NoticeViews {
     counted: AtomicI64,
+    /// Those that the database contains from others, as last read.
+    others: AtomicI64,
     /// The day of the last view, or 0 before the first.
     day: AtomicI64,
     /// The earlier days with views that are not flushed, and the number of views at the end of each.
@@ -65,6 +70,16 @@ impl NoticeViews {
     /// Returns the number of views.
     pub(super) fn counted(&self) -> i64 {
         self.counted.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number that a notice shows with `counted` views in this process.
+    pub(super) fn shown(&self, counted: i64) -> i64 {
+        self.others.load(Ordering::Relaxed) + counted
+    }
+
+    /// Sets the views of others. Returns whether they were other ones.
+    pub(super) fn set_others(&self, views: i64) -> bool {
+        self.others.swap(views, Ordering::Relaxed) != views
     }
 
     fn add(&self, today: i64) -> i64 {
@@ -128,6 +143,29 @@ impl ViewCounter {
     pub(super) fn settled(&self) -> MutexGuard<'_, FlushState> {
         let settled = self.flushed.wait_while(self.state(), |state| state.is_committing);
         settled.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the views that the database contains with `read`, and shows those of others. Returns false if a flush made that
+    /// impossible.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub(super) fn others<E>(&self, read: impl FnOnce() -> Result<Vec<(String, i64)>, E>) -> Result<bool, E> {
+        let ended = self.settled().ended;
+        // Not under the lock, because a flush waits for it.
+        let stored = read()?;
+        let state = self.state();
+        if state.is_committing || state.ended != ended {
+            return Ok(false);
+        }
+        let counts =
+            stored.iter().filter_map(|(id, views)| Some((state.counts.get(&ObjectId::parse(id)?)?, views)));
+        let changed =
+            counts.filter(|(count, views)| count.counted.set_others(*views - count.flushed)).count();
+        if changed > 0 {
+            self.generation.fetch_add(1, Ordering::Release);
+        }
+        Ok(true)
     }
 
     fn state(&self) -> MutexGuard<'_, FlushState> {
@@ -198,6 +236,7 @@ impl Deferred for Flush {
                 for (day, views) in count.counted.by_day(count.flushed, counted) {
                     sql::add_reads(tx, id, day, views)?;
                 }
+                tx.touch(Topic::NoticeViews);
             }
             self.batch.push((id, counted));
         }
@@ -217,6 +256,7 @@ impl Deferred for Flush {
             }
         }
         state.is_committing = false;
+        state.ended += 1;
         state.next = self.next;
         let has_more = state.next.is_some();
         drop(state);

@@ -7,8 +7,10 @@ use super::{StoreError, Tx, send_each};
 pub(crate) enum Topic {
     /// Posts with their views and likes.
     Posts,
-    /// Notices.
+    /// Notices without the number of their views.
     Notices,
+    /// The views of notices.
+    NoticeViews,
     /// Counters.
     Counts,
     /// Counters of past days and the visitors of those days.
@@ -27,9 +29,10 @@ pub(crate) enum Topic {
 
 impl Topic {
     /// All topics in the order of their numbers.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Posts,
         Self::Notices,
+        Self::NoticeViews,
         Self::Counts,
         Self::History,
         Self::Terms,
@@ -44,6 +47,7 @@ impl Topic {
         match self {
             Self::Posts => "posts",
             Self::Notices => "notices",
+            Self::NoticeViews => "notice views",
             Self::Counts => "counts",
             Self::History => "history",
             Self::Terms => "terms",

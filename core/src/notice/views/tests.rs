@@ -45,6 +45,32 @@ fn flush(tidings: &Tidings) {
 }
 
 #[test]
+fn views_of_others_are_those_of_a_state_between_two_flushes() {
+    let (service, counter) = held();
+    let id = notice(&service);
+    assert_eq!(read(&service, &id), 1);
+    let others = |meanwhile: &dyn Fn()| {
+        let read = || {
+            let stored = service.store().read(sql::views)?;
+            meanwhile();
+            Ok::<_, StoreError>(stored)
+        };
+        counter.others(read).unwrap()
+    };
+    let is_taken = others(&|| {
+        service.store().defer(Flush::new(&counter)).unwrap();
+        flush(&service);
+    });
+    assert!(!is_taken);
+    assert_eq!(read(&service, &id), 2);
+    let five = |tx: &mut dyn Tx| tx.run("UPDATE notice SET view = view + 5", &[]);
+    service.store().write::<_, StoreError>(Isolation::Alone, five).unwrap();
+    assert!(others(&|| {}));
+    assert_eq!(read(&service, &id), 8);
+    assert_eq!(loaded(&service).0, 8);
+}
+
+#[test]
 fn a_view_is_shown_exactly_once_before_during_and_after_its_commit() {
     let (service, counter) = held();
     let id = notice(&service);
