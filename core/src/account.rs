@@ -223,9 +223,12 @@ impl fmt::Debug for Caller {
     }
 }
 
-/// Returns an id in the lower case in which ids are compared. Only ASCII letters have case here.
+/// Returns an id in the form in which ids are compared: in lower case, where only ASCII letters have case, and composed, as
+/// ids of a university are stored.
 pub(crate) fn fold(id: &str) -> String {
-    id.to_ascii_lowercase()
+    let mut folded = if id.is_ascii() { id.to_owned() } else { id.nfc().collect() };
+    folded.make_ascii_lowercase();
+    folded
 }
 
 /// Returns whether a member may have this id: it has an allowed length, consists of ASCII letters, digits and `_ - .`,
@@ -354,6 +357,13 @@ mod tests {
         for id in ["", "an", &long, "-ann", ".ann", "_ann", "an n", "ann\0", "한국인", "Guest", "removed"]
         {
             assert!(!is_id(&config, id), "{id:?}");
+        }
+    }
+
+    #[test]
+    fn ids_are_compared_composed_and_in_lower_case() {
+        for (id, folded) in [("Ann", "ann"), ("e\u{301}A1", "éa1"), ("\u{1112}\u{1161}", "하")] {
+            assert_eq!(fold(id), folded);
         }
     }
 
