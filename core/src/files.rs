@@ -79,6 +79,30 @@ pub(crate) fn number(_: &Metadata) -> Option<(u64, u64)> {
     None
 }
 
+/// Gives a file to the owner and the group of another one, with its permissions, if this process may: as root.
+///
+/// # Errors
+/// When one of the files cannot be accessed.
+#[cfg(unix)]
+pub(crate) fn give_to_owner_of(other: &Path, file: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    let (given, about) = (std::fs::metadata(other)?, std::fs::metadata(file)?);
+    if (given.uid(), given.gid()) != (about.uid(), about.gid()) {
+        match chown(file, Some(given.uid()), Some(given.gid())) {
+            Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
+            Err(_) => return Ok(()),
+            Ok(()) => {}
+        }
+    }
+    std::fs::set_permissions(file, given.permissions())
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "other systems can fail")]
+pub(crate) fn give_to_owner_of(_: &Path, _: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// Syncs a directory, so that a new name in it survives a power failure.
 pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     // Other systems cannot open a directory as a file.

@@ -49,11 +49,13 @@ export class Tidings extends Operations {
     #token: string | undefined;
     readonly #settings: Settings;
 
-    /** Makes a client, which sends nothing yet. */
+    /** Makes a client, which sends nothing yet. Throws a `TypeError` for an address or a token that no request can have. */
     constructor(settings: Settings) {
         super();
         this.url = String(settings.url).replace(/\/+$/, "");
-        this.#token = settings.token || undefined;
+        // Throws for what is no address; a page may use a relative one.
+        new URL(this.url, globalThis.location?.href);
+        this.#token = checked(settings.token);
         this.#settings = settings;
     }
 
@@ -64,7 +66,7 @@ export class Tidings extends Operations {
 
     /** Signs a member in whose token the app has stored, or out on this device only. */
     set token(token: string | undefined) {
-        this.#token = token || undefined;
+        this.#token = checked(token);
     }
 
     /** Returns the popular posts, one after the other. Requests `limit` posts at a time, each page when it is needed. */
@@ -213,6 +215,9 @@ export class Tidings extends Operations {
             return await this.#refuse(request, response);
         }
         if (answers === "page" || answers === "lines") {
+            if (!response.headers.has("Tidings-Result")) {
+                throw unknownAnswer(request.operation, response);
+            }
             return await response.text();
         }
         const body = parse(await response.text());
@@ -236,6 +241,14 @@ export class Tidings extends Operations {
         this.#token = token;
         this.#settings.onToken?.(token);
     }
+}
+
+/** Returns the token, or `undefined` for none. Throws a `TypeError` if no header can have it. */
+function checked(token: string | undefined): string | undefined {
+    if (token && !/^[\x21-\x7e]+$/.test(token)) {
+        throw new TypeError("a token has visible characters of ASCII only");
+    }
+    return token || undefined;
 }
 
 /** Returns the value of JSON, or `undefined` if the text is none. */

@@ -137,10 +137,25 @@ test("the token is not shown when a client is printed", async () => {
     assert.ok(!JSON.stringify(client).includes("secret"));
 });
 
+test("an address or a token that no request can have is a fault of the program", () => {
+    for (const url of ["nonsense", "/api", "http://", ""]) {
+        assert.throws(() => server.client({ url }), TypeError, url);
+    }
+    const client = server.client();
+    for (const token of ["two\nlines", "an access", "é"]) {
+        assert.throws(() => server.client({ token }), TypeError);
+        assert.throws(() => (client.token = token), TypeError);
+    }
+    client.token = "";
+    assert.equal(client.token, undefined);
+});
+
 test("an answer of something else is a connection error with its status", async () => {
     const other = await standIn((request, response) => {
         if (request.url === "/healthz") {
             json(response, 200, ["hello"]);
+        } else if (request.url === "/export_posts") {
+            response.writeHead(200, { "Content-Type": "text/html" }).end("<h1>Please sign in</h1>");
         } else {
             response.writeHead(502, { "Content-Type": "text/html" }).end("<h1>Bad Gateway</h1>");
         }
@@ -149,6 +164,7 @@ test("an answer of something else is a connection error with its status", async 
     const status = (error: unknown) => error instanceof ConnectionError && error.status;
     await assert.rejects(client.getAnalysis(), (error) => status(error) === 502);
     await assert.rejects(client.healthz(), (error) => status(error) === 200);
+    await assert.rejects(client.exportPosts(), (error) => status(error) === 200);
     other.stop();
     await assert.rejects(client.getAnalysis(), (error) => {
         assert.ok(error instanceof ConnectionError && error.cause instanceof Error);

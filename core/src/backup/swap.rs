@@ -36,6 +36,10 @@ pub(super) fn replace(
     for file in files_of(database).iter().skip(1) {
         remove(file)?;
     }
+    if lock.is_some() {
+        // The administrator who restores is seldom the user of the service, who must be able to open the database.
+        files::give_to_owner_of(database, &draft.path).map_err(BackupError::file(&draft.path))?;
+    }
     draft.becomes(database)?;
     drop(lock);
     Ok(kept)

@@ -250,6 +250,25 @@ fn an_open_database_is_not_replaced() {
     assert_eq!(titles(&database), ["one"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_restored_database_belongs_to_the_owner_of_the_one_before() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+    only_on_sqlite!("backups are copies of the file");
+    let (_dir, database, file) = closed();
+    let about = |path: &Path| {
+        let about = fs::metadata(path).unwrap();
+        (about.uid(), about.gid(), about.mode() & 0o777)
+    };
+    fs::set_permissions(&database, fs::Permissions::from_mode(0o660)).unwrap();
+    // Only root gives a file to somebody else.
+    let is_root = chown(&database, Some(4_242), Some(4_343)).is_ok();
+    let before = about(&database);
+    assert_eq!(is_root, before == (4_242, 4_343, 0o660));
+    put(&database, &file).unwrap();
+    assert_eq!(about(&database), before);
+}
+
 #[test]
 fn an_incomplete_or_foreign_file_is_not_restored() {
     only_on_sqlite!("backups are copies of the file");
