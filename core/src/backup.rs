@@ -101,7 +101,7 @@ pub enum BackupError {
     #[error("{0} is the database itself, or one of its files")]
     Itself(PathBuf),
     /// A file that is not a backup is at the destination.
-    #[error("{0} already exists and is not a backup of tidings")]
+    #[error("{0} already exists and is not a backup of tidings, or was opened as a database since")]
     Occupied(PathBuf),
     /// There is too little space for a copy.
     #[error("{} has space for {free} bytes, and {needed} are needed", .directory.display())]
@@ -348,7 +348,7 @@ fn replaceable(database: &Path, to: &Path) -> Result<()> {
     if fs::exists(beside(to, "-wal")).unwrap_or(true) || fs::exists(beside(to, "-journal")).unwrap_or(true) {
         return Err(BackupError::InUse(to.to_owned()));
     }
-    if about.len() == 0 && about.is_file() || is_ours(to) {
+    if about.len() == 0 && about.is_file() || is_backup(to) {
         return Ok(());
     }
     Err(BackupError::Occupied(to.to_owned()))
@@ -356,7 +356,17 @@ fn replaceable(database: &Path, to: &Path) -> Result<()> {
 
 /// Returns whether a file has the header of a tidings database.
 fn is_ours(path: &Path) -> bool {
+    head(path).is_some_and(|head| crate::store::is_head_of_ours(&head))
+}
+
+/// Returns whether a file has the header of a backup. Opening a database, also a backup, changes its header to that of one with
+/// a write-ahead log.
+fn is_backup(path: &Path) -> bool {
+    head(path).is_some_and(|head| crate::store::is_head_of_ours(&head) && head[18..20] == [1, 1])
+}
+
+fn head(path: &Path) -> Option<[u8; 72]> {
     let mut head = [0; 72];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
-    read.is_ok() && crate::store::is_head_of_ours(&head)
+    File::open(path).and_then(|mut file| file.read_exact(&mut head)).ok()?;
+    Some(head)
 }

@@ -186,6 +186,11 @@ const NOT_FOUND: Problem = Problem::new(Code::NotFound, "it does not exist, or w
 const OVERLOADED: Problem =
     Problem::new(Code::Overloaded, "the service is busy and nothing was changed: try again in a moment");
 
+const OUTCOME_UNKNOWN: Problem = Problem::new(
+    Code::Overloaded,
+    "it is not known whether the change was stored: look before you repeat it",
+);
+
 /// The error of an operation. `Display` writes the `result` text of the answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -335,6 +340,7 @@ impl Error {
                 Problem::new(Code::TooManyRequests, "too many requests or failed sign-ins: try again later")
             }
             Self::Overloaded => OVERLOADED,
+            _ if self.is_outcome_unknown() => OUTCOME_UNKNOWN,
             _ if self.is_unavailable() => OVERLOADED,
             Self::InvalidSetting(_) => Problem::new(Code::InvalidSetting, "a setting is invalid"),
             Self::Failed { .. }
@@ -372,6 +378,16 @@ impl Error {
     /// Returns whether the database server could not be used for a moment, so that the caller can try again later.
     pub fn is_unavailable(&self) -> bool {
         matches!(self, Self::Store(cause) | Self::Failed { cause, .. } if cause.is_unavailable())
+    }
+
+    /// Returns whether the connection to the database server was lost during a commit, and it could not be found out whether the
+    /// change was stored.
+    pub fn is_outcome_unknown(&self) -> bool {
+        matches!(
+            self,
+            Self::Store(StoreError::OutcomeUnknown(_))
+                | Self::Failed { cause: StoreError::OutcomeUnknown(_), .. }
+        )
     }
 
     /// Replaces `bad token` and `Not admin` with the text that the interface documents for the operation.

@@ -195,6 +195,8 @@ pub(crate) const ORIGIN_ONLY: HeaderValue = HeaderValue::from_static("origin");
 pub(crate) enum Refusal {
     /// The operation failed.
     Operation(Error),
+    /// It is not known whether the operation has changed something.
+    OutcomeUnknown(Problem),
     /// No operation has the path.
     UnknownPath,
     /// The path has no operation with this method. Contains the methods that it has.
@@ -210,6 +212,9 @@ impl From<Error> for Refusal {
         if error.is_unavailable() {
             // The store has logged the outage once.
             tracing::debug!(cause = error.detail(), "the database server cannot be used");
+            if error.is_outcome_unknown() {
+                return Self::OutcomeUnknown(error.problem());
+            }
             return Self::Operation(Error::Overloaded);
         }
         Self::Operation(error)
@@ -227,6 +232,7 @@ impl Refusal {
     pub(crate) const fn result(&self) -> &'static str {
         match self {
             Self::Operation(error) => error.result(),
+            Self::OutcomeUnknown(_) => Error::Overloaded.result(),
             Self::UnknownPath => Error::NotFound.result(),
             Self::MethodNotAllowed(_) => "method not allowed",
             Self::PayloadTooLarge => "payload too large",
@@ -238,6 +244,7 @@ impl Refusal {
     pub(crate) fn body(&self) -> Vec<u8> {
         let problem = match self {
             Self::Operation(error) => return answer::failure(error),
+            Self::OutcomeUnknown(problem) => *problem,
             Self::UnknownPath => Problem::new(
                 Code::UnknownPath,
                 "no operation has this path: /docs lists them, unless it is switched off",
@@ -261,6 +268,7 @@ impl Refusal {
     pub(crate) const fn status(&self) -> StatusCode {
         match self {
             Self::Operation(error) => status(error),
+            Self::OutcomeUnknown(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::UnknownPath => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -373,6 +381,7 @@ mod tests {
             Error::DuplicateUrl.into(),
             Error::TooManyRequests { retry_after_s: 7 }.into(),
             Error::Overloaded.into(),
+            Error::Store(StoreError::OutcomeUnknown("a cause".into())).into(),
             Error::Failed { result: "sign_up fail", cause: cause.clone() }.into(),
             Error::Store(cause).into(),
             Error::Input(std::io::ErrorKind::UnexpectedEof.into()).into(),

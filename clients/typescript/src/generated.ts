@@ -5260,7 +5260,7 @@ export interface components {
              */
             readonly recovery_codes: number;
         };
-        /** @description The service is busy or shutting down, and nothing was changed. */
+        /** @description The service is busy or shutting down, and nothing was changed; or the message says that this is not known. */
         readonly Overloaded: {
             /**
              * @description What went wrong, as clients compare it.
@@ -7718,7 +7718,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["NotFound"];
             };
         };
-        /** @description The service is busy or shutting down, and nothing was changed. */
+        /** @description The service is busy or shutting down, and nothing was changed; or the message says that this is not known. */
         readonly Overloaded: {
             headers: {
                 /** @description The seconds after which another attempt can succeed. */

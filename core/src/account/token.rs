@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
@@ -72,6 +72,14 @@ pub(crate) struct Keys {
     shared: Option<Arc<Store>>,
     /// The default key file, if other servers sign tokens with a key and this program has none. `current` is then random.
     missing: Option<PathBuf>,
+    /// The key to make as soon as one is needed, if a shared database has none yet. The one in use is random until then.
+    first: Option<First>,
+}
+
+/// The first key of a shared database.
+struct First {
+    file: PathBuf,
+    is_made: Mutex<bool>,
 }
 
 /// The source of a key.
@@ -121,29 +129,18 @@ impl Keys {
     /// An internal error if a key file cannot be read or created, every user of the machine may write it, or a key is
     /// shorter than 32 bytes.
     pub(crate) fn open(config: &Config, database: &Path, clock: Clock) -> Result<Self> {
-        let file = |path: &Option<PathBuf>| path.clone().map(Source::File);
-        let given = |secret: &Option<Secret>| secret.clone().map(Source::Given);
-        let current = given(&config.token_key).or_else(|| file(&config.token_key_file));
-        let current = if let Some(source) = current {
-            source
-        } else {
-            let path = key_file(database);
-            file::make_first(&path)?;
-            Source::File(path)
-        };
-        let beside = match &current {
-            Source::Given(_) => None,
-            Source::File(path) => Some(Source::File(previous_file(path))),
-        };
-        let previous = given(&config.token_key_previous).or_else(|| file(&config.token_key_previous_file));
-        Self::new(current, previous.or(beside), config.token_days, clock)
+        if !is_given(config) {
+            file::make_first(&key_file(database))?;
+        }
+        let (current, previous) = sources(config, database);
+        Self::new(current, previous, config.token_days, clock)
     }
 
     /// Does the same as [`Keys::open`] for a database that several servers share and that knows the fingerprint of their
     /// key. `stem` determines the default file.
     ///
-    /// Without a key, the first program that opens the database creates one. Later ones have none: they can do everything
-    /// but sign and verify tokens, so that an operator need not have the key.
+    /// Without a key, the first program that [needs](Keys::required) one creates it. Programs on other machines have none: they can
+    /// do everything but sign and verify tokens, so that an operator need not have the key.
     ///
     /// # Errors
     /// The errors of [`Keys::open`], and [`StoreError::OtherKey`] if the servers of the database have another key.
@@ -155,11 +152,17 @@ impl Keys {
     ) -> Result<Self> {
         let file = key_file(stem);
         let recorded = store.read(shared::recorded)?;
-        let is_given = config.token_key.is_some() || config.token_key_file.is_some();
-        let is_absent = !is_given && matches!(file.try_exists(), Ok(false));
-        if is_absent && recorded.is_some() {
-            let current = Source::Given(Secret(random::<{ Secret::BYTES_MIN }>().to_vec().into()));
-            return Ok(Self { missing: Some(file), ..Self::new(current, None, config.token_days, clock)? });
+        if !is_given(config) && matches!(file.try_exists(), Ok(false)) {
+            let random = Secret(random::<{ Secret::BYTES_MIN }>().to_vec().into());
+            if recorded.is_some() {
+                let keys = Self::new(Source::Given(random), None, config.token_days, clock)?;
+                return Ok(Self { missing: Some(file), ..keys });
+            }
+            let (current, previous) = sources(config, stem);
+            let set = Set::new([None, None], random, None);
+            let first = Some(First { file, is_made: Mutex::default() });
+            let keys = Self::with(set, current, previous, config.token_days, clock);
+            return Ok(Self { first, shared: Some(Arc::clone(store)), ..keys });
         }
         let keys = Self { shared: Some(Arc::clone(store)), ..Self::open(config, stem, clock)? };
         let (current, previous) = keys.set.load().secrets.clone();
@@ -171,21 +174,22 @@ impl Keys {
         if store.write::<_, StoreError>(Isolation::Alone, move |tx| shared::record(tx, &current, &earlier))? {
             return Ok(keys);
         }
-        if is_absent {
-            // Another program was the first at the same time. Otherwise the next start would find this key.
-            let _ = fs::remove_file(&file);
-        }
         Err(StoreError::OtherKey { file }.into())
     }
 
     fn new(current: Source, previous: Option<Source>, lifetime_days: u32, clock: Clock) -> Result<Self> {
+        let set = Set::read(&current, previous.as_ref())?;
+        Ok(Self::with(set, current, previous, lifetime_days, clock))
+    }
+
+    fn with(set: Set, current: Source, previous: Option<Source>, lifetime_days: u32, clock: Clock) -> Self {
         hmac::install();
         let mut validation = Validation::new(Algorithm::HS256);
         // `Claims::lasts` checks the expiry against our clock, without leeway.
         validation.validate_exp = false;
         validation.required_spec_claims.clear();
-        Ok(Self {
-            set: ArcSwap::from_pointee(Set::read(&current, previous.as_ref())?),
+        Self {
+            set: ArcSwap::from_pointee(set),
             current,
             previous,
             clock,
@@ -194,15 +198,40 @@ impl Keys {
             lifetime_s: i64::from(lifetime_days) * 24 * 60 * 60,
             shared: None,
             missing: None,
-        })
+            first: None,
+        }
     }
 
-    /// Checks that there is a key, which a server needs.
+    /// Checks that there is a key, which a server needs. Makes the first key of a shared database.
     ///
     /// # Errors
-    /// [`StoreError::MissingKey`] if other servers sign tokens with a key that this program does not have.
+    /// [`StoreError::MissingKey`] if other servers sign tokens with a key that this program does not have; the errors of
+    /// [`Keys::open_shared`] for a first key.
     pub(crate) fn required(&self) -> Result<()> {
-        self.missing.as_ref().map_or(Ok(()), |file| Err(StoreError::MissingKey { file: file.clone() }.into()))
+        if let Some(file) = &self.missing {
+            return Err(StoreError::MissingKey { file: file.clone() }.into());
+        }
+        if let (Some(First { file, is_made }), Some(store)) = (&self.first, &self.shared) {
+            let mut is_made = is_made.lock().unwrap_or_else(PoisonError::into_inner);
+            if !*is_made {
+                self.make_first(file, store)?;
+                *is_made = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn make_first(&self, file: &Path, store: &Store) -> Result<()> {
+        file::make_first(file)?;
+        let set = Set::read(&self.current, self.previous.as_ref())?;
+        let current = fingerprint(&set.secrets.0);
+        if store.write::<_, StoreError>(Isolation::Alone, move |tx| shared::record(tx, &current, &[]))? {
+            self.set.store(set.into());
+            return Ok(());
+        }
+        // Another program was the first at the same time. Otherwise the next start would find this key.
+        let _ = fs::remove_file(file);
+        Err(StoreError::OtherKey { file: file.to_owned() }.into())
     }
 
     /// Returns the time at which a token that is signed now expires.
@@ -303,6 +332,26 @@ impl Keys {
             store.submit::<_, StoreError>(Isolation::Alone, move |tx| shared::record(tx, &current, &earlier)),
         );
     }
+}
+
+/// Returns whether the settings name a key.
+const fn is_given(config: &Config) -> bool {
+    config.token_key.is_some() || config.token_key_file.is_some()
+}
+
+/// Returns the sources of the current and of the previous key: those that the settings name, or else the files next to the
+/// database.
+fn sources(config: &Config, database: &Path) -> (Source, Option<Source>) {
+    let file = |path: &Option<PathBuf>| path.clone().map(Source::File);
+    let given = |secret: &Option<Secret>| secret.clone().map(Source::Given);
+    let current = given(&config.token_key).or_else(|| file(&config.token_key_file));
+    let current = current.unwrap_or_else(|| Source::File(key_file(database)));
+    let beside = match &current {
+        Source::Given(_) => None,
+        Source::File(path) => Some(Source::File(previous_file(path))),
+    };
+    let previous = given(&config.token_key_previous).or_else(|| file(&config.token_key_previous_file));
+    (current, previous.or(beside))
 }
 
 fn stamps(current: &Source, previous: Option<&Source>) -> [Option<Stamp>; 2] {

@@ -68,7 +68,6 @@ fn a_backup_is_one_snapshot_of_a_database_that_is_written_meanwhile() {
     for n in 0..300 {
         notice::insert(&service, &Caller::Operator, &draft(n)).unwrap();
     }
-    let file = service.database.folder().join("copy.db");
     let (over, written) = (AtomicBool::new(false), AtomicU64::new(300));
     let mut steps = Vec::new();
     std::thread::scope(|scope| {
@@ -79,7 +78,8 @@ fn a_backup_is_one_snapshot_of_a_database_that_is_written_meanwhile() {
                 written.fetch_add(1, Ordering::Relaxed);
             }
         });
-        for _ in 0..3 {
+        for round in 0..3 {
+            let file = service.database.folder().join(format!("copy-{round}.db"));
             let before = written.load(Ordering::Relaxed);
             let report = backup(
                 operator(),
@@ -267,6 +267,18 @@ fn a_restored_database_belongs_to_the_owner_of_the_one_before() {
     assert_eq!(is_root, before == (4_242, 4_343, 0o660));
     put(&database, &file).unwrap();
     assert_eq!(about(&database), before);
+}
+
+#[test]
+fn a_backup_does_not_replace_another_database() {
+    only_on_sqlite!("backups are copies of the file");
+    let (_dir, database, file) = closed();
+    copy(&database, &file).unwrap();
+    let other = file.with_file_name("other.db");
+    notice(&Tidings::open(&other).unwrap(), "precious");
+    let refused = copy(&database, &other);
+    assert!(matches!(refused, Err(BackupError::Occupied(_))), "{refused:?}");
+    assert_eq!(titles(&other), ["precious"]);
 }
 
 #[test]

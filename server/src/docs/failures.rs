@@ -233,7 +233,7 @@ fn outages() -> [Shared; 5] {
             "Overloaded",
             Error::Overloaded,
             &[Code::Overloaded],
-            "The service is busy or shutting down, and nothing was changed.",
+            "The service is busy or shutting down, and nothing was changed; or the message says that this is not known.",
         )
         .with(RETRY.0, RETRY.1, 1),
     ]

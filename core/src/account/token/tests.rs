@@ -158,6 +158,28 @@ fn a_program_without_the_key_of_a_shared_database_creates_none_and_signs_nothing
 }
 
 #[test]
+fn a_program_that_needs_no_key_makes_none_for_a_new_shared_database() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = shared_store(dir.path());
+    let open = |name: &str| {
+        Keys::open_shared(&Config::default(), &dir.path().join(name), &store, Clock::fixed(NOW)).unwrap()
+    };
+    let (command, other) = (open("a"), open("a"));
+    assert!(command.verify("a.b.c").is_none());
+    assert!(!dir.path().join("a.key").exists());
+    assert_eq!(store.read(shared::recorded).unwrap(), None);
+    // A server with the key of the site starts later.
+    fs::write(dir.path().join("b.key"), NEW).unwrap();
+    let server = open("b");
+    let refused = command.required();
+    assert!(matches!(refused, Err(Error::Store(StoreError::OtherKey { .. }))), "{refused:?}");
+    assert!(!dir.path().join("a.key").exists());
+    // One that shares the directory gets the same key.
+    fs::copy(dir.path().join("b.key"), dir.path().join("a.key")).unwrap();
+    assert!(server.verify(&other.sign("Ann", 7, None, NOW).unwrap()).is_some());
+}
+
+#[test]
 fn the_key_of_a_shared_database_is_replaced_with_the_previous_key() {
     let dir = tempfile::tempdir().unwrap();
     let store = shared_store(dir.path());
@@ -175,6 +197,7 @@ fn a_key_file_of_a_shared_database_is_replaced_while_a_server_runs() {
     let store = shared_store(dir.path());
     let open = || Keys::open_shared(&Config::default(), &dir.path().join("a"), &store, Clock::fixed(NOW));
     let keys = open().unwrap();
+    keys.required().unwrap();
     let next = dir.path().join("next");
     fs::write(&next, NEW).unwrap();
     fs::rename(&next, dir.path().join("a.key")).unwrap();
