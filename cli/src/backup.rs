@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use indicatif::HumanBytes;
-use tidings_core::backup::{self, BackupError, Report, Retention};
+use tidings_core::backup::{self, BackupError, By, Report, Retention};
 use tidings_core::clock::Clock;
 use tidings_core::{Location, StoreError, Surface};
 use tidings_tui::number::number;
@@ -87,7 +87,7 @@ pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Resul
         operator,
         &database,
         file,
-        (&Clock::system(), Surface::Cli),
+        By { clock: &Clock::system(), surface: Surface::Cli, account: database::account_name().as_deref() },
         &mut |step| bar.show(step),
         &stop,
     );

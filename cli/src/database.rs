@@ -28,7 +28,7 @@ pub(crate) fn start(location: &Location, settings: &Settings) -> Result<Tidings,
 }
 
 /// Returns the name of the account that runs the program, for the audit trail; under sudo, of the account that called it.
-fn account_name() -> Option<String> {
+pub(crate) fn account_name() -> Option<String> {
     let caller = std::env::var("SUDO_USER").ok().or_else(|| whoami::username().ok());
     caller.filter(|name| !name.trim().is_empty())
 }

@@ -29,13 +29,18 @@ pub(crate) fn run<T: Serialize>(
     if file.as_os_str() == "-" {
         return to_stdout(session, what, export);
     }
-    let watch = Watch::start(what);
+    let watch = Watch::whole(what);
     let mut whole = WholeFile::beside(&session.service, file, readers)?;
     let exported = pass_on(export, |lines, done| whole.append(lines).map(|()| watch.told(done)))?;
-    if !watch.is_interrupted() {
+    let is_whole = !watch.is_interrupted();
+    if is_whole {
         whole.keep()?;
     }
-    watch.answer(&session.out, &exported, |page| people(page, &exported))
+    watch.answer(&session.out, &exported, |page| {
+        if is_whole {
+            people(page, &exported);
+        }
+    })
 }
 
 /// Writes only the records to standard output.

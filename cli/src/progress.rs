@@ -44,8 +44,16 @@ impl Watch {
     /// Starts counting `things`. From now on Ctrl-C asks the work to stop, and ends the process if the work does not
     /// stop in time or Ctrl-C is pressed again.
     pub(crate) fn start(things: &str) -> Self {
+        Self::counting(things, "what is counted here is saved; run the command again to continue")
+    }
+
+    /// Starts as [`Watch::start`] does, for work that ends with a whole file or with none.
+    pub(crate) fn whole(things: &str) -> Self {
+        Self::counting(things, "no file was changed; run the command again from the beginning")
+    }
+
+    fn counting(things: &str, then: &'static str) -> Self {
         let template = format!("{{spinner}} {{human_pos}} {things}, {{rate}}");
-        let then = "what is counted here is saved; run the command again to continue";
         Self::with(ProgressBar::new_spinner(), &template, then)
     }
 

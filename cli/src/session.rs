@@ -147,7 +147,8 @@ pub(crate) fn of_member(error: Error, id: &str) -> Failure {
 /// Returns a failure that names what does not exist: its kind and its id.
 pub(crate) fn unknown(error: Error, kind: &str, id: &str) -> Failure {
     if error.is_not_found() {
-        return Failure::refused(&error, format!("there is no {kind} {id:?}: see tidings {kind} list"));
+        let list = if kind == "delivery" { "webhook deliveries" } else { &format!("{kind} list") };
+        return Failure::refused(&error, format!("there is no {kind} {id:?}: see tidings {list}"));
     }
     error.into()
 }

@@ -224,11 +224,23 @@ fn write_backup(
     Ok(report)
 }
 
+/// How a restore came, for the audit trail.
+#[derive(Clone, Copy)]
+pub struct By<'a> {
+    /// The clock of its time.
+    pub clock: &'a Clock,
+    /// The way in which it came.
+    pub surface: Surface,
+    /// The name of the operator's account on the system, if it is known.
+    pub account: Option<&'a str>,
+}
+
 /// Replaces the database at `database` with a copy of the backup at `from`. Keeps an old database file under a name with
 /// the time; a database on a server must have no rows.
 ///
 /// The copy is checked first; the backup itself does not change. The schema of an older backup is updated; it
-/// cannot be restored to a server. The audit trail of the database tells of the restore, and through which `surface` it came. `progress` is called with the progress.
+/// cannot be restored to a server. The audit trail of the database tells of the restore, and `by` whom it was made. `progress`
+/// is called with the progress.
 ///
 /// # Errors
 /// When `from` is damaged, not a tidings database, or newer than this program; when a process has the database file
@@ -238,7 +250,7 @@ pub fn restore(
     operator: Operator,
     database: &Location,
     from: &Path,
-    (clock, surface): (&Clock, Surface),
+    by: By<'_>,
     progress: &mut dyn FnMut(Step),
     stop: &CancelFlag,
 ) -> Result<Restored> {
@@ -254,7 +266,7 @@ pub fn restore(
             let report =
                 Report { rows: source.rows().map_err(&failed)?, bytes: source.bytes().map_err(&failed)? };
             drop(source);
-            let last: copy::Last<'_> = &|tx| finish(tx, operator, (clock, surface));
+            let last: copy::Last<'_> = &|tx| finish(tx, operator, by);
             let copied = copy::restore(from, database, last, progress, stop)?;
             return Ok(Restored { report, previous: None, copied: Some(copied) });
         }
@@ -269,7 +281,7 @@ pub fn restore(
     drop(swap::lock_out(database)?);
     let draft = draft(database, source, from, Form::AsStored, progress, stop)?;
     let report = draft.finished()?;
-    let previous = swap::replace(operator, database, draft, (clock, surface))?;
+    let previous = swap::replace(operator, database, draft, by)?;
     Ok(Restored { report, previous, copied: None })
 }
 
@@ -278,10 +290,10 @@ pub fn restore(
 fn finish(
     tx: &mut dyn Tx,
     operator: Operator,
-    (clock, surface): (&Clock, Surface),
+    By { clock, surface, account }: By<'_>,
 ) -> Result<(), StoreError> {
     account::revoke_everybodys_tokens(tx, operator)?;
-    let origin = Origin { at: clock.now(), surface, operator: None };
+    let origin = Origin { at: clock.now(), surface, operator: account.map(Into::into) };
     operator.record(tx, &origin, Entry::new(Action::StoreRestore))
 }
 

@@ -5,8 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::draft::Draft;
-use super::{BackupError, Result, files_of};
-use crate::Surface;
+use super::{BackupError, By, Result, files_of};
 use crate::account::Operator;
 use crate::clock::Clock;
 use crate::files::{self, beside, directory};
@@ -21,7 +20,7 @@ pub(super) fn replace(
     operator: Operator,
     database: &Path,
     draft: Draft,
-    by: (&Clock, Surface),
+    by: By<'_>,
 ) -> Result<Option<PathBuf>> {
     let failed = BackupError::store(database);
     let mut copy = Copied::open(&draft.path).map_err(&failed)?;
@@ -31,7 +30,7 @@ pub(super) fn replace(
     copy.ready().map_err(&failed)?;
     draft.finished()?;
     let lock = lock_out(database)?;
-    let kept = if lock.is_some() { Some(link_old(database, by.0)?) } else { None };
+    let kept = if lock.is_some() { Some(link_old(database, by.clock)?) } else { None };
     // The old key is removed before the new database is in place, so that no old token is ever valid for it.
     for file in files_of(database).iter().skip(1) {
         remove(file)?;

@@ -1,4 +1,6 @@
 use std::fs;
+#[cfg(unix)]
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -23,7 +25,7 @@ fn put(database: &Path, from: &Path) -> Result<Restored> {
         operator(),
         &database.into(),
         from,
-        (&Clock::fixed(NOW), Surface::Library),
+        By { clock: &Clock::fixed(NOW), surface: Surface::Library, account: Some("root") },
         &mut nothing,
         &CancelFlag::default(),
     )
@@ -118,7 +120,6 @@ fn a_backup_is_one_private_file_and_replaces_only_an_older_backup() {
     assert_eq!(titles(&file), ["two", "one"]);
     #[cfg(unix)]
     {
-        use std::os::unix::fs::PermissionsExt as _;
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     }
     let letter = dir.folder().join("letter.txt");
@@ -253,7 +254,6 @@ fn an_open_database_is_not_replaced() {
 #[cfg(unix)]
 #[test]
 fn a_restored_database_belongs_to_the_owner_of_the_one_before() {
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
     only_on_sqlite!("backups are copies of the file");
     let (_dir, database, file) = closed();
     let about = |path: &Path| {
@@ -336,6 +336,10 @@ fn a_backup_is_restored_where_there_was_no_database() {
     let elsewhere = dir.folder().join("elsewhere.db");
     assert_eq!(put(&elsewhere, &file).unwrap().previous, None);
     assert_eq!(titles(&elsewhere), ["one"]);
+    let restored = Tidings::open(&elsewhere).unwrap();
+    let trail =
+        crate::audit::list(&restored, &Caller::Operator, &crate::audit::AuditQuery::default()).unwrap();
+    assert_eq!((&*trail.audit[0].action, &*trail.audit[0].actor), ("store.restore", "root"));
     assert!(put(&dir.folder().join("no").join("where.db"), &file).is_err());
 }
 

@@ -238,7 +238,7 @@ fn a_failure_prints_one_json_document_and_keeps_its_exit_status() {
     let (bad, failed) = (("bad request", "invalid_value"), ("internal error", "internal_error"));
     for (args, status, (result, code), message) in [
         (&["notice", "show", "x"][..], 1, ("Not found", "not_found"), "it does not exist"),
-        (&["notice", "edit", &fixture.notice], 2, bad, "nothing to change"),
+        (&["notice", "edit", &fixture.notice], 2, bad, "say what to change"),
         (&["notice", "remove", &fixture.notice], 2, bad, "--yes"),
         (
             &["notice", "list", "--color", "sometimes"],
@@ -246,9 +246,9 @@ fn a_failure_prints_one_json_document_and_keeps_its_exit_status() {
             bad,
             "invalid value 'sometimes' for '--color <WHEN>'",
         ),
-        (&["notice", "show"], 2, bad, "the following required arguments were not provided: <NOTICE>"),
-        (&["notice"], 2, bad, "a command is missing"),
-        (&["member", "sign-in", "ann"], 2, bad, "unrecognized subcommand 'sign-in'"),
+        (&["notice", "show"], 2, bad, "the following required arguments were not provided: <ID>"),
+        (&["notice"], 2, bad, "requires a subcommand"),
+        (&["member", "sign-in", "ann"], 2, bad, "there is no terminal to ask"),
         (&["post", "import", "nowhere.jsonl"], 3, failed, "nowhere.jsonl"),
         (
             &["--db", "nowhere/tidings.db", "notice", "list"],

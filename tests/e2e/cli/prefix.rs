@@ -10,7 +10,7 @@ fn a_unique_beginning_of_an_id_is_enough() {
     let fixture = Fixture::new();
     // The three posts differ in their last digit only.
     let refused = fixture.run(&["post", "show", "6500", "--json"]);
-    assert_eq!((refused.status, refused.stdout.trim()), (2, r#"{"result":"bad request"}"#));
+    assert_eq!((refused.status, &refused.json()["code"]), (2, &json!("invalid_value")));
     assert!(refused.stderr.contains("6500 begins the id of more than one post"), "{refused:?}");
     assert!(refused.stderr.contains(RELEASE) && refused.stderr.contains(LIBRARY), "{refused:?}");
     for last in [RELEASE, "650000000000000000000003"] {
