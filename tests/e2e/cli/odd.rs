@@ -247,7 +247,7 @@ fn a_failure_prints_one_json_document_and_keeps_its_exit_status() {
             "invalid value 'sometimes' for '--color <WHEN>'",
         ),
         (&["notice", "show"], 2, bad, "the following required arguments were not provided: <ID>"),
-        (&["notice"], 2, bad, "requires a subcommand"),
+        (&["notice"], 2, bad, "command"),
         (&["member", "sign-in", "ann"], 2, bad, "there is no terminal to ask"),
         (&["post", "import", "nowhere.jsonl"], 3, failed, "nowhere.jsonl"),
         (
