@@ -1,5 +1,7 @@
 //! Checks of an SQLite file.
 
+use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +13,11 @@ use crate::store::{SCHEMA_VERSION, StoreError};
 
 /// Checks the file at `path` and its environment.
 pub(super) fn check(run: &mut Run<'_>, path: &Path) -> Result<()> {
-    std::fs::metadata(path).map_err(|cause| StoreError::Other(Arc::new(cause)))?;
+    // A file that cannot be read is no damaged one, which a restore would replace.
+    let cannot_read = |cause: io::Error| StoreError::Other(Arc::new(cause));
+    if File::open(path).and_then(|file| file.metadata()).map_err(cannot_read)?.is_dir() {
+        return Err(cannot_read(io::ErrorKind::IsADirectory.into()).into());
+    }
     let mut bytes = None;
     run.begin(INTEGRITY);
     match InspectedFile::open(path, run.stop) {

@@ -29,6 +29,15 @@ fn wrong(location: &str) -> Vec<&'static str> {
     look_at(location).checks.iter().filter(|check| !check.ok).map(|check| check.name).collect()
 }
 
+#[test]
+fn what_cannot_be_read_is_an_error_and_no_damaged_database() {
+    let directory = tempfile::tempdir().unwrap();
+    for path in [directory.path(), &directory.path().join("nowhere.db")] {
+        let checked = check(operator(), path, &context(), &mut |_| {}, &CancelFlag::default());
+        assert!(matches!(checked, Err(crate::Error::Store(StoreError::Other(_)))), "{path:?}");
+    }
+}
+
 /// Returns a service with posts that have topics and tags, likes, views and visitors.
 fn lively() -> Service {
     let service = service();
