@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -102,6 +102,8 @@ pub struct Server {
     token: Option<Arc<Zeroizing<String>>>,
     /// The member whose token it is, if operations are called as a member and not as who administers.
     member: Option<Arc<str>>,
+    /// Set once the server has accepted the token.
+    pub(crate) is_accepted: Arc<OnceLock<()>>,
 }
 
 /// The parameters of a request after the path.
@@ -146,6 +148,7 @@ impl Server {
             agent: agent.build().into(),
             token: token.map(Arc::new),
             member: member.map(Arc::from),
+            is_accepted: Arc::default(),
         }
     }
 
@@ -274,6 +277,7 @@ impl Server {
         body: Option<(&mut dyn Read, &str)>,
         read: Duration,
     ) -> Result<Response<Body>> {
+        self.require_accepted(path)?;
         let mut url = self.address.0.clone();
         for segment in path {
             url.push('/');

@@ -39,8 +39,22 @@ impl SignedIn {
     }
 }
 
+/// The operations that guests may call too, and whose effect depends on the caller: the server takes a token that it does not
+/// accept for none.
+const GUESTS_TOO: [&str; 9] = [
+    "find_ids",
+    "get_all_notice",
+    "get_newsfeed_of_topic",
+    "get_notice",
+    "get_notices",
+    "get_popularity_newsfeed",
+    "get_recommendation_newsfeed",
+    "post_view",
+    "search_logging",
+];
+
 impl Server {
-    /// Checks that the server accepts the API key, whatever its scopes are.
+    /// Checks that the server accepts the API key, whatever its scopes are; also that it accepts the token of an administrator.
     ///
     /// # Errors
     /// `bad token` if it does not; when the server does not answer.
@@ -51,6 +65,21 @@ impl Server {
             Err(error) if error.code() == Some(Code::MissingScope) => Ok(()),
             answer => answer.map(|_| ()),
         }
+    }
+
+    /// Checks, before an operation that guests may call too, that the server accepts the token: once.
+    ///
+    /// # Errors
+    /// `bad token` if it does not. Of other failures the operation itself tells.
+    pub(crate) fn require_accepted(&self, path: &[&str]) -> Result<()> {
+        let is_for_guests = path.first().is_some_and(|operation| GUESTS_TOO.contains(operation));
+        if is_for_guests && self.token().is_some() && self.is_accepted.get().is_none() {
+            match self.check_key() {
+                Err(error) if error.code() == Some(Code::BadToken) => return Err(error),
+                _ => self.is_accepted.get_or_init(|| ()),
+            };
+        }
+        Ok(())
     }
 
     /// Ends the session of the access token on the server. A token that the server no longer accepts is no error.

@@ -316,6 +316,29 @@ fn signing_out_everywhere_ends_every_session_of_the_member() {
 }
 
 #[test]
+fn what_guests_may_do_as_well_is_refused_once_the_sign_in_has_ended() {
+    let (server, home) = (Server::start(), Home::new());
+    let _ = server.member("ann");
+    let url = url(&server);
+    let own = ["--server", &*url, "--as", "ann"];
+    let commands: [&[&str]; 3] =
+        [&["search", "log", "crabs"], &["feed", "recommended"], &["notice", "list", "--all"]];
+    let _ = home.login(&url, &["ann"]).succeeded();
+    for command in commands {
+        let _ = home.run([&own[..], command].concat()).succeeded();
+    }
+    let _ = server.cli(["member", "sign-out", "ann"]).succeeded();
+    for command in commands {
+        assert_refused(&home.run([&own[..], command].concat()), 1, "is no longer valid");
+    }
+    let searches = server.cli(["--as", "ann", "search", "recent", "--json"]).succeeded().json();
+    assert_eq!(searches["lately_search_list"].as_array().map(Vec::len), Some(1));
+    let mut keyed = home.command(["--server", &*url, "notice", "list", "--all"]);
+    keyed.env("TIDINGS_SERVER_KEY", "bad");
+    assert_refused(&run(keyed, ""), 1, "does not accept the key");
+}
+
+#[test]
 fn a_changed_password_renews_the_sign_in_with_which_it_was_changed() {
     let (server, home, other) = (Server::start(), Home::new(), Home::new());
     let _ = server.member("ann");
