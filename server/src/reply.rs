@@ -351,7 +351,9 @@ fn refuse(refusal: &Refusal, path: &str) -> Response {
         Refusal::Operation(Error::TooManyRequests { retry_after_s }) => {
             Some((RETRY_AFTER, HeaderValue::from(*retry_after_s)))
         }
-        Refusal::Operation(Error::Overloaded) => Some((RETRY_AFTER, HeaderValue::from(RETRY_SOON_S))),
+        Refusal::Operation(Error::Overloaded) | Refusal::OutcomeUnknown(_) => {
+            Some((RETRY_AFTER, HeaderValue::from(RETRY_SOON_S)))
+        }
         Refusal::MethodNotAllowed(allowed) => Some((ALLOW, allowed.clone())),
         _ => None,
     };
