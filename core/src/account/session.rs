@@ -1,4 +1,4 @@
-//! Sign-up, sign-in, sign-out and password changes.
+//! Sign-in, sign-out and password changes; the module `sign_up` has the sign-up.
 
 use std::sync::Arc;
 
@@ -11,17 +11,19 @@ use super::password::{Check, Purpose, Turn, is_common};
 use super::sessions::NewSession;
 use super::throttle::Attempt;
 use super::verify::{Verdict, university_id, university_name};
-use super::{
-    Caller, check_new_password, cut_nickname, find, fold, is_id, is_too_long, new_generation, nickname,
-    revoke_tokens, sign_out,
-};
+use super::{Caller, check_new_password, cut_nickname, fold, is_too_long, revoke_tokens, sign_out};
 use crate::Tidings;
-use crate::error::{Error, Outcome, Problem, Result};
+use crate::error::{Error, Outcome, Result};
 use crate::id::{MemberKey, ObjectId};
-use crate::store::{Arg, Isolation, StoreError, Tx};
+use crate::store::{Isolation, StoreError, Tx};
 
+mod sign_up;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use sign_up::sign_up_admin;
+use sign_up::{New, insert};
+pub use sign_up::{SignUp, sign_up, sign_up_from};
 
 /// The answer of the operations that sign a member in.
 #[derive(Serialize, Deserialize)]
@@ -29,96 +31,6 @@ mod tests;
 pub struct AccessToken {
     /// The bearer token that the other operations take.
     pub access_token: String,
-}
-
-/// The input of a sign-up.
-#[derive(Clone, Default)]
-pub struct SignUp {
-    /// The sign-in identifier.
-    pub id: String,
-    /// The password.
-    pub pw: String,
-    /// The password again.
-    pub pw_check: String,
-    /// The name that the app shows.
-    pub nickname: String,
-}
-
-/// Registers a member and signs them in.
-///
-/// # Errors
-/// In this order: `wrong user info` if the id, password or nickname breaks its rule; `check pw` if the passwords
-/// differ; `already id` if the id is taken or reserved for the university. `sign_up fail` if the store fails;
-/// `overloaded` if too many passwords wait to be hashed.
-pub fn sign_up(tidings: &Tidings, form: &SignUp) -> Result<AccessToken> {
-    sign_up_from(tidings, form, SignInClient::default())
-}
-
-/// Signs a member up like [`sign_up`], for `client`, which takes turns with other clients when passwords wait to be
-/// hashed; `None` is this machine.
-///
-/// # Errors
-/// The errors of [`sign_up`].
-pub fn sign_up_from(
-    tidings: &Tidings,
-    form: &SignUp,
-    client: impl Into<SignInClient>,
-) -> Result<AccessToken> {
-    let client = client.into();
-    register(tidings, form, &client, false, |new| insert(tidings, new, &client))
-}
-
-/// Signs a member up like [`sign_up`], but begins no session. `grant` makes them an administrator, in the same transaction, so
-/// the password may not be one of the most common.
-///
-/// # Errors
-/// The errors of [`sign_up`]; those of `grant`.
-pub(crate) fn sign_up_admin(
-    tidings: &Tidings,
-    form: &SignUp,
-    mut grant: impl FnMut(&mut dyn Tx, MemberKey) -> Result<()> + Send + 'static,
-) -> Result<()> {
-    let now = tidings.now();
-    register(tidings, form, &SignInClient::default(), true, |new| {
-        let inserted = tidings.store().write(Isolation::Alone, move |tx| {
-            let key = sql::insert(tx, &new, new_generation(), now)?;
-            grant(tx, key)
-        });
-        inserted.map_err(taken)
-    })
-}
-
-/// Checks a sign-up and hashes its password; `insert` inserts the member.
-///
-/// # Errors
-/// The errors of [`sign_up`].
-fn register<T>(
-    tidings: &Tidings,
-    form: &SignUp,
-    client: &SignInClient,
-    admin: bool,
-    insert: impl FnOnce(New) -> Result<T>,
-) -> Result<T> {
-    let config = tidings.config();
-    if !is_id(config, &form.id) {
-        return Err(Outcome::WrongUserInfo.because(Problem::id(config.id_length)));
-    }
-    check_new_password(config, "pw", &form.pw, admin)?;
-    let rule = || Outcome::WrongUserInfo.because(Problem::nickname("nickname", config.nickname_length));
-    let nickname = nickname(config, &form.nickname).ok_or_else(rule)?;
-    if form.pw != form.pw_check {
-        return Err(Outcome::CheckPw.into());
-    }
-    let register = || {
-        // Checked before hashing, which is slow.
-        let taken = tidings.store().read(|tx| find(tx, &form.id))?.is_some();
-        if taken || tidings.verifier().reserves(tidings, &form.id)? {
-            return Err(Outcome::AlreadyId.into());
-        }
-        let password = tidings.hasher().hash(Turn::new(Purpose::SignUp, client.client), &form.pw)?;
-        insert(New { id: form.id.clone(), nickname, password, verified: None })
-    };
-    register().map_err(|e: Error| e.if_failed("sign_up fail"))
 }
 
 /// The input of a sign-in.
@@ -406,34 +318,6 @@ fn issue(tidings: &Tidings, id: &str, generation: i64, session: &NewSession) -> 
     Ok(AccessToken { access_token: token })
 }
 
-struct New {
-    id: String,
-    nickname: String,
-    password: String,
-    verified: Option<(String, String)>,
-}
-
-fn insert(tidings: &Tidings, new: New, client: &SignInClient) -> Result<AccessToken> {
-    let (now, generation, id) = (tidings.now(), new_generation(), new.id.clone());
-    let session = Arc::new(new_session(tidings, client));
-    let begun = Arc::clone(&session);
-    // This adds two rows. If another transaction adds a member with the same id, it waits for the outcome.
-    let inserted = tidings.store().write(Isolation::Locking, move |tx| {
-        let key = sql::insert(tx, &new, generation, now)?;
-        Ok(begun.insert(tx, key, generation)?)
-    });
-    inserted.map_err(taken)?;
-    issue(tidings, &id, generation, &session)
-}
-
-/// Returns the error of an insertion: another member has the id.
-fn taken(error: Error) -> Error {
-    match error {
-        Error::Store(StoreError::Duplicate) => Outcome::AlreadyId.into(),
-        error => error,
-    }
-}
-
 #[expect(clippy::struct_excessive_bools, reason = "columns of the row")]
 struct Credentials {
     key: MemberKey,
@@ -448,8 +332,7 @@ struct Credentials {
 }
 
 mod sql {
-    use super::{Arg, Credentials, MemberKey, New, StoreError, Tx, fold};
-    use crate::clock::Timestamp;
+    use super::{Credentials, MemberKey, StoreError, Tx};
     use crate::store::Topic;
 
     pub(super) fn credentials(tx: &mut dyn Tx, folded: &str) -> Result<Option<Credentials>, StoreError> {
@@ -468,31 +351,6 @@ mod sql {
             admin: row.take(6)?,
             has_factor: row.take(7)?,
         }))
-    }
-
-    pub(super) fn insert(
-        tx: &mut dyn Tx,
-        new: &New,
-        generation: i64,
-        now: Timestamp,
-    ) -> Result<MemberKey, StoreError> {
-        let (name, major) = new.verified.as_ref().map(|(name, major)| (name, major)).unzip();
-        let sql = "INSERT INTO member (id, folded, password, generation, nickname, name, major, date)
-                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING key";
-        let folded = fold(&new.id);
-        let args: [Arg<'_>; 8] = [
-            (&new.id).into(),
-            (&folded).into(),
-            (&new.password).into(),
-            generation.into(),
-            (&new.nickname).into(),
-            name.into(),
-            major.into(),
-            now.into(),
-        ];
-        let key = tx.one(sql, &args)?.take(0)?;
-        tx.touch(Topic::Members);
-        Ok(key)
     }
 
     /// Stores a password hash unless the member has been removed or their tokens revoked in the meantime.

@@ -1,0 +1,168 @@
+//! Sign-up.
+
+use std::sync::Arc;
+
+use super::{AccessToken, issue, new_session};
+use crate::Tidings;
+use crate::account::device::SignInClient;
+use crate::account::password::{Purpose, Turn};
+use crate::account::{check_new_password, find, is_id, new_generation, nickname};
+use crate::error::{Error, Outcome, Problem, Result};
+use crate::id::MemberKey;
+use crate::store::{Isolation, StoreError, Tx};
+
+/// The input of a sign-up.
+#[derive(Clone, Default)]
+pub struct SignUp {
+    /// The sign-in identifier.
+    pub id: String,
+    /// The password.
+    pub pw: String,
+    /// The password again.
+    pub pw_check: String,
+    /// The name that the app shows.
+    pub nickname: String,
+}
+
+/// Registers a member and signs them in.
+///
+/// # Errors
+/// In this order: `wrong user info` if the id, password or nickname breaks its rule; `check pw` if the passwords
+/// differ; `already id` if the id is taken or reserved for the university. `sign_up fail` if the store fails;
+/// `overloaded` if too many passwords wait to be hashed.
+pub fn sign_up(tidings: &Tidings, form: &SignUp) -> Result<AccessToken> {
+    sign_up_from(tidings, form, SignInClient::default())
+}
+
+/// Signs a member up like [`sign_up`], for `client`, which takes turns with other clients when passwords wait to be
+/// hashed; `None` is this machine.
+///
+/// # Errors
+/// The errors of [`sign_up`].
+pub fn sign_up_from(
+    tidings: &Tidings,
+    form: &SignUp,
+    client: impl Into<SignInClient>,
+) -> Result<AccessToken> {
+    let client = client.into();
+    register(tidings, form, &client, false, |new| insert(tidings, new, &client))
+}
+
+/// Signs a member up like [`sign_up`], but begins no session. `grant` makes them an administrator, in the same transaction, so
+/// the password may not be one of the most common.
+///
+/// # Errors
+/// The errors of [`sign_up`]; those of `grant`.
+pub(crate) fn sign_up_admin(
+    tidings: &Tidings,
+    form: &SignUp,
+    mut grant: impl FnMut(&mut dyn Tx, MemberKey) -> Result<()> + Send + 'static,
+) -> Result<()> {
+    let now = tidings.now();
+    register(tidings, form, &SignInClient::default(), true, |new| {
+        let inserted = tidings.store().write(Isolation::Alone, move |tx| {
+            let key = sql::insert(tx, &new, new_generation(), now)?;
+            grant(tx, key)
+        });
+        inserted.map_err(taken)
+    })
+}
+
+/// Checks a sign-up and hashes its password; `insert` inserts the member.
+///
+/// # Errors
+/// The errors of [`sign_up`].
+fn register<T>(
+    tidings: &Tidings,
+    form: &SignUp,
+    client: &SignInClient,
+    admin: bool,
+    insert: impl FnOnce(New) -> Result<T>,
+) -> Result<T> {
+    let config = tidings.config();
+    if !is_id(config, &form.id) {
+        return Err(Outcome::WrongUserInfo.because(Problem::id(config.id_length)));
+    }
+    check_new_password(config, "pw", &form.pw, admin)?;
+    let rule = || Outcome::WrongUserInfo.because(Problem::nickname("nickname", config.nickname_length));
+    let nickname = nickname(config, &form.nickname).ok_or_else(rule)?;
+    if form.pw != form.pw_check {
+        return Err(Outcome::CheckPw.into());
+    }
+    let register = || {
+        // Checked before hashing, which is slow.
+        let taken = tidings.store().read(|tx| find(tx, &form.id))?.is_some();
+        if taken || tidings.verifier().reserves(tidings, &form.id)? {
+            return Err(Outcome::AlreadyId.into());
+        }
+        let password = tidings.hasher().hash(Turn::new(Purpose::SignUp, client.client), &form.pw)?;
+        insert(New { id: form.id.clone(), nickname, password, verified: None })
+    };
+    register().map_err(|e: Error| e.if_failed("sign_up fail"))
+}
+
+/// A member who signs up.
+pub(super) struct New {
+    pub(super) id: String,
+    pub(super) nickname: String,
+    pub(super) password: String,
+    /// The name and the major that the university knows.
+    pub(super) verified: Option<(String, String)>,
+}
+
+/// Inserts a member and signs them in.
+///
+/// # Errors
+/// `already id`; an error of the store.
+pub(super) fn insert(tidings: &Tidings, new: New, client: &SignInClient) -> Result<AccessToken> {
+    let (now, generation, id) = (tidings.now(), new_generation(), new.id.clone());
+    let session = Arc::new(new_session(tidings, client));
+    let begun = Arc::clone(&session);
+    // This adds two rows. If another transaction adds a member with the same id, it waits for the outcome.
+    let inserted = tidings.store().write(Isolation::Locking, move |tx| {
+        let key = sql::insert(tx, &new, generation, now)?;
+        Ok(begun.insert(tx, key, generation)?)
+    });
+    inserted.map_err(taken)?;
+    issue(tidings, &id, generation, &session)
+}
+
+/// Returns the error of an insertion: another member has the id.
+fn taken(error: Error) -> Error {
+    match error {
+        Error::Store(StoreError::Duplicate) => Outcome::AlreadyId.into(),
+        error => error,
+    }
+}
+
+mod sql {
+    use super::{MemberKey, New, StoreError, Tx};
+    use crate::account::fold;
+    use crate::clock::Timestamp;
+    use crate::store::{Arg, Topic};
+
+    pub(super) fn insert(
+        tx: &mut dyn Tx,
+        new: &New,
+        generation: i64,
+        now: Timestamp,
+    ) -> Result<MemberKey, StoreError> {
+        let (name, major) = new.verified.as_ref().map(|(name, major)| (name, major)).unzip();
+        let sql = "INSERT INTO member (id, folded, password, generation, nickname, name, major, date)
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING key";
+        let folded = fold(&new.id);
+        let args: [Arg<'_>; 8] = [
+            (&new.id).into(),
+            (&folded).into(),
+            (&new.password).into(),
+            generation.into(),
+            (&new.nickname).into(),
+            name.into(),
+            major.into(),
+            now.into(),
+        ];
+        let key = tx.one(sql, &args)?.take(0)?;
+        tx.touch(Topic::Members);
+        Ok(key)
+    }
+}
