@@ -145,6 +145,7 @@ pub mod admin;
 pub mod analysis;
 pub mod answer;
 pub mod audit;
+mod background;
 pub mod backup;
 mod builder;
 mod cancel;

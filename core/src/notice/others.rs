@@ -1,66 +1,50 @@
 //! Shows the views of notices that other processes have counted: a thread of the service reads their numbers after each change.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::cache::NoticeCache;
 use super::sql;
 use super::views::ViewCounter;
-use crate::error::{Error, Result};
+use crate::background::{Background, Stop};
+use crate::error::Result;
 use crate::store::{Store, StoreError, Topic, version_in};
 
 /// The minimum time between two reads. With the time until this process learns of a change, it is less than a second.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The handle of the thread. Dropping it stops the thread.
+/// The handle of the thread.
 pub(crate) struct OtherViews {
     shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Background,
 }
 
 struct Shared {
     store: Arc<Store>,
     views: Arc<ViewCounter>,
-    is_stopped: AtomicBool,
+    stop: Stop,
 }
 
 impl OtherViews {
     /// Returns the handle without a thread.
     pub(crate) fn new(store: Arc<Store>, notices: &NoticeCache) -> Self {
-        let shared = Shared { store, views: Arc::clone(notices.views()), is_stopped: AtomicBool::new(false) };
-        Self { shared: Arc::new(shared), thread: Mutex::default() }
+        let stop = Stop::default();
+        let thread = Background::new(Arc::clone(&store), stop.clone());
+        let shared = Arc::new(Shared { store, views: Arc::clone(notices.views()), stop });
+        Self { shared, thread }
     }
 
     /// Starts the thread, unless it is running.
     pub(crate) fn start(&self) -> Result<()> {
-        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if thread.is_none() {
-            let shared = Arc::clone(&self.shared);
-            let started =
-                std::thread::Builder::new().name("tidings-views".into()).spawn(move || shared.run());
-            *thread = Some(started.map_err(|e| Error::Internal(e.into()))?);
-        }
-        Ok(())
-    }
-}
-
-impl Drop for OtherViews {
-    fn drop(&mut self) {
-        self.shared.is_stopped.store(true, Ordering::Release);
-        self.shared.store.versions().wake();
-        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(thread) = thread.take() {
-            let _ = thread.join();
-        }
+        let shared = Arc::clone(&self.shared);
+        self.thread.start("tidings-views", move || shared.run())
     }
 }
 
 impl Shared {
     fn run(&self) {
         let versions = self.store.versions();
-        let is_stopped = || self.is_stopped.load(Ordering::Acquire);
+        let is_stopped = || self.stop.is_set();
         let mut known = 0;
         loop {
             versions.wait_for(Topic::NoticeViews, known, Duration::MAX, is_stopped);

@@ -4,13 +4,12 @@
 //! Of several processes one merges at a time, by lease. The index stays right without it: see `postgres/merge.rs`. On SQLite
 //! there is nothing to do, because FTS5 merges its parts itself.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::background::{Background, Stop};
 use crate::clock::Clock;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::lease::Lease;
 use crate::store::{Store, StoreError, Topic};
 
@@ -19,55 +18,40 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The time until the next look if no post changes, and after a failure.
 const INTERVAL: Duration = Duration::from_secs(60);
 
-/// The handle of the merging thread. Dropping it stops the thread.
+/// The handle of the merging thread.
 pub(crate) struct Merger {
     shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Background,
 }
 
 struct Shared {
     store: Arc<Store>,
     /// The right to merge for all processes of the database.
     lease: Lease,
-    is_stopped: AtomicBool,
+    stop: Stop,
 }
 
 impl Merger {
     /// Returns a merger without a thread.
     pub(crate) fn new(store: Arc<Store>, clock: Clock) -> Self {
-        let lease = Lease::new(Arc::clone(&store), clock, "search_index");
-        let shared = Arc::new(Shared { store, lease, is_stopped: AtomicBool::new(false) });
-        Self { shared, thread: Mutex::default() }
+        let (lease, stop) = (Lease::new(Arc::clone(&store), clock, "search_index"), Stop::default());
+        let thread = Background::new(Arc::clone(&store), stop.clone());
+        Self { shared: Arc::new(Shared { store, lease, stop }), thread }
     }
 
     /// Starts the thread, unless it is running or the engine merges the index itself.
     pub(crate) fn start(&self) -> Result<()> {
-        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if thread.is_none() && self.shared.store.is_on_server() {
-            let shared = Arc::clone(&self.shared);
-            let started =
-                std::thread::Builder::new().name("tidings-merger".into()).spawn(move || shared.run());
-            *thread = Some(started.map_err(|e| Error::Internal(e.into()))?);
+        if !self.shared.store.is_on_server() {
+            return Ok(());
         }
-        Ok(())
+        let shared = Arc::clone(&self.shared);
+        self.thread.start("tidings-merger", move || shared.run())
     }
 
     /// Merges after a write, unless the thread does. A failure is logged: the next write tries again.
     pub(crate) fn after_write(&self) {
-        let has_thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        if self.shared.store.is_on_server() && !has_thread {
+        if self.shared.store.is_on_server() && !self.thread.is_started() {
             let _ = self.shared.merge();
-        }
-    }
-}
-
-impl Drop for Merger {
-    fn drop(&mut self) {
-        self.shared.is_stopped.store(true, Ordering::Release);
-        self.shared.store.versions().wake();
-        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(thread) = thread.take() {
-            let _ = thread.join();
         }
     }
 }
@@ -86,7 +70,7 @@ impl Shared {
     }
 
     fn is_stopped(&self) -> bool {
-        self.is_stopped.load(Ordering::Acquire)
+        self.stop.is_set()
     }
 
     /// Merges as long as that is due, unless another process does. A failure is logged.
