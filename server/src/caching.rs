@@ -80,7 +80,9 @@ fn compare<'l>(lines: impl IntoIterator<Item = &'l HeaderValue>, tag: &[u8]) -> 
 /// Source: RFC 9110 sections 8.8.3.2 and 13.1.2.
 fn has_tag(line: &[u8], tag: &[u8]) -> bool {
     let line = line.trim_ascii();
-    line == b"*" || line.split(|byte| *byte == b',').any(|one| opaque(one.trim_ascii()) == opaque(tag))
+    line == tag
+        || line == b"*"
+        || line.split(|byte| *byte == b',').any(|one| opaque(one.trim_ascii()) == opaque(tag))
 }
 
 /// Returns a tag without the mark of weak tags.

@@ -83,6 +83,9 @@ impl<'de> Deserializer<'de> for Form<'_> {
         names: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
+        if self.0.is_empty() {
+            return visitor.visit_map(MapDeserializer::new(std::iter::empty::<(&str, Field<'_>)>()));
+        }
         let mut fields: Vec<Texts<'_>> = names.iter().map(|_| Texts::default()).collect();
         for pair in self.0.split(|b| *b == b'&').filter(|pair| !pair.is_empty()) {
             let equals = pair.iter().position(|b| *b == b'=').unwrap_or(pair.len());

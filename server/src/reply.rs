@@ -126,6 +126,13 @@ impl Reply {
         self
     }
 
+    /// Adds a header about the content, which a `304` does not have: the client keeps that of the stored response.
+    ///
+    /// Source: RFC 9110 section 15.4.5.
+    pub(crate) fn described(self, name: HeaderName, value: HeaderValue) -> Self {
+        if has_content(&self.0) { self.with(name, value) } else { self }
+    }
+
     fn compressed(body: Bytes, coding: HeaderValue, content_type: HeaderValue) -> Self {
         Self::plain(body, content_type).with(CONTENT_ENCODING, coding).with(VARY, ACCEPT_ENCODING)
     }
@@ -313,8 +320,15 @@ pub(crate) fn respond(answer: Answer, path: &str, scope: Scope) -> Response {
     if let Some(vary) = scope.vary(headers.contains_key(VARY)) {
         headers.insert(VARY, vary);
     }
-    security::secure(headers);
+    if has_content(&response) {
+        security::secure(response.headers_mut());
+    }
     response
+}
+
+/// Returns whether a response is not `304`, the content of which the client has in store.
+fn has_content(response: &Response) -> bool {
+    response.status() != StatusCode::NOT_MODIFIED
 }
 
 /// Returns the `result` text of a handler's result.
@@ -326,7 +340,7 @@ pub(crate) fn result(answer: &Answer) -> &'static str {
 pub(crate) fn remove_body(response: &mut Response) {
     let body = std::mem::replace(response.body_mut(), whole(Bytes::new()));
     // 304 has no body in either response.
-    if response.status() != StatusCode::NOT_MODIFIED
+    if has_content(response)
         && let Some(length) = body.size_hint().exact()
     {
         response.headers_mut().insert(CONTENT_LENGTH, length.into());

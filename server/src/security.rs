@@ -1,6 +1,6 @@
 //! Security headers: browsers neither guess a response's type nor run or frame it.
 //!
-//! Every response has them, regardless of its path, status and method. Their values are static, and the map is
+//! Every response has them, regardless of its path, status and method, except `304`, which has no content. Their values are static, and the map is
 //! allocated once. `Strict-Transport-Security` is left to the proxy that terminates TLS. The responses of operations
 //! have no `Cross-Origin-Resource-Policy`, because pages of any origin may read them.
 
@@ -34,7 +34,7 @@ pub(crate) fn headers() -> HeaderMap {
     HeaderMap::with_capacity(HEADERS)
 }
 
-/// Adds the headers of every response. An existing content security policy is not replaced.
+/// Adds the headers to a response. An existing content security policy is not replaced.
 pub(crate) fn secure(headers: &mut HeaderMap) {
     headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
     headers.insert(REFERRER_POLICY, NO_REFERRER);
