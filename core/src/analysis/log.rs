@@ -25,7 +25,7 @@ const PARTITIONS: i64 = 26;
 /// … and the maximum number of days of one.
 const PARTITION_DAYS_MAX: i64 = 366;
 /// The number of lines that one statement inserts where statements take no arrays.
-const INSERT_BATCH: usize = 10;
+const INSERT_BATCH: usize = 5;
 
 /// The member column of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,8 +90,7 @@ pub(super) fn append(tx: &mut dyn Tx, lines: &[Entry]) -> Result<(), StoreError>
     const SQL: [&str; 2] = [
         "INSERT INTO log (key, member, request) VALUES ($1, $2, $3)",
         "INSERT OR FAIL INTO log (key, member, request) VALUES
-         ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12), ($13, $14, $15),
-         ($16, $17, $18), ($19, $20, $21), ($22, $23, $24), ($25, $26, $27), ($28, $29, $30)",
+         ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12), ($13, $14, $15)",
     ];
     let mut free_keys = FreeKeys::new(tx)?;
     if tx.dialect().is_concurrent() {
