@@ -148,7 +148,7 @@ const NESTED: &str = "pin_feed_weights";
         post::insert_post,
         post::update_post,
         post::remove_post,
-        post::import_posts,
+        post::import::import_posts,
         lookup::find_ids,
         search::search_logging,
         search::priority_search,

@@ -37,6 +37,10 @@ fn of_request(schema: &str, field: &str) -> Option<Value> {
         ("PostFields", "date") | (_, "visible_from") => line(100, "2026-11-20T08:36:00Z"),
         ("PostFields", "end_date") | (_, "visible_until") => line(100, "2026-12-24T00:00:00Z"),
         ("PostFields", "img") => line(ADDRESS_MAX, "https://news.example.org/lake.jpg"),
+        ("PostLineFields", "_id") => {
+            json!({ "pattern": "^[0-9a-fA-F]{24}$", "examples": ["6b0039acd7c34f1e5b2e91a7"] })
+        }
+        ("PostLineFields", "view" | "fav_cnt") => number(0, 1 << 53, 7),
         ("SignInFields", "id") => line(NAME_MAX, "ann"),
         ("SignInFields" | "NewPasswordFields", "pw") => line(NAME_MAX, "a long sentence"),
         ("NoticeFields" | "NoticeDraftFields", "title") => example("Closed on Monday"),
