@@ -35,6 +35,7 @@ const RECORDS: i64 = 100;
 const PAGE: i64 = 1_000;
 
 const LIMIT_RULE: Problem = Problem::invalid("limit", "limit is not less than 0");
+const BEFORE_RULE: Problem = Problem::invalid("before", "before is the number of a record: not less than 0");
 const ACTION_RULE: Problem = Problem::invalid(
     "action",
     "there is no such action: an action is, for example, notice.insert, member.remove or key.add, and notice means all of \
@@ -133,7 +134,7 @@ impl From<Read> for AuditRecord {
 /// Returns a page of the audit trail, latest first.
 ///
 /// # Errors
-/// `bad token`, `Not admin`; `bad request` if the limit is negative or there is no such action.
+/// `bad token`, `Not admin`; `bad request` if `limit` or `before` is negative or there is no such action.
 pub fn list(tidings: &Tidings, caller: &Caller, query: &AuditQuery) -> Result<AuditPage> {
     let identity = caller.identify(tidings);
     let limit = query.limit.unwrap_or(RECORDS);
@@ -141,6 +142,9 @@ pub fn list(tidings: &Tidings, caller: &Caller, query: &AuditQuery) -> Result<Au
         let admin = identity.admin(tx, Scope::AuditRead)?;
         if limit < 0 {
             return Err(Error::BadRequest(LIMIT_RULE));
+        }
+        if query.before.is_some_and(|before| before < 0) {
+            return Err(Error::BadRequest(BEFORE_RULE));
         }
         let limit = limit.min(RECORDS_MAX);
         let filter = filter(tx, query)?;

@@ -37,7 +37,7 @@ use crate::unsent::{CHARGED_FROM, ResponseBody};
 use crate::{files, metrics, request};
 
 /// The maximum size of a request's head in HTTP/1, in bytes.
-const HEAD_MAX: usize = 64 * 1024;
+pub(crate) const HEAD_MAX: usize = 64 * 1024;
 /// The maximum size of each request's head in HTTP/2, in bytes.
 const HEAD_MAX_HTTP2: u32 = 16 * 1024;
 /// The maximum number of concurrent requests on an HTTP/2 connection.

@@ -253,6 +253,7 @@ fn a_page_is_filtered_and_continued() {
     assert_eq!(page(AuditQuery { subject: text("nobody"), ..Default::default() }).0, [0; 0]);
     for (query, field) in [
         (AuditQuery { limit: Some(-1), ..Default::default() }, "limit"),
+        (AuditQuery { before: Some(-1), ..Default::default() }, "before"),
         (AuditQuery { action: text("notic"), ..Default::default() }, "action"),
     ] {
         assert_eq!(list(&service, &ann, &query).unwrap_err().problem().field, Some(field));

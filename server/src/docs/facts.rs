@@ -16,6 +16,8 @@ mod webhooks;
 /// The greatest value of the settings `id-max`, `pw-max` and `nickname-max`. Answers may have longer names than the settings now
 /// allow.
 const NAME_MAX: usize = 1_000_000;
+/// A text in a path or a query is shorter than a head, beyond which no request is read.
+const GIVEN_MAX: usize = crate::listen::HEAD_MAX;
 /// The longest address of a post or an image.
 const ADDRESS_MAX: usize = tidings_core::post::URL_MAX;
 
@@ -262,7 +264,7 @@ fn of_parameter(name: &str) -> Option<Value> {
         "webhook_obi" => json!({ "minLength": 1, "maxLength": 1_000, "examples": ["chat"] }),
         "before" => json!({ "minimum": 0, "examples": [7] }),
         "action" => json!({ "maxLength": 50, "examples": ["notice.insert"] }),
-        "actor" | "subject" => json!({ "maxLength": 1_000, "examples": ["ann"] }),
+        "actor" | "subject" => line(GIVEN_MAX, "ann"),
         "head" => json!({
             "pattern": "^[0-9]{1,18}:[0-9a-fA-F]{64}$",
             "examples": [format!("0:{}", "0".repeat(64))],
@@ -273,10 +275,10 @@ fn of_parameter(name: &str) -> Option<Value> {
             "examples": ["mobile"],
         }),
         "category_name" | "newsfeed_name" => {
-            json!({ "minLength": 1, "maxLength": 2_000, "examples": ["science"] })
+            json!({ "minLength": 1, "maxLength": GIVEN_MAX, "examples": ["science"] })
         }
         "auto_login" | "activation" | "liked" | "paged" | "snippets" | "why" | "html" => switch(1),
-        "topic" => json!({ "maxLength": 2_000, "examples": ["science"] }),
+        "topic" => line(GIVEN_MAX, "science"),
         "type_num" => number(0, 4, 1),
         "year" => number(1, 9_999, 2026),
         "month" => number(1, 12, 11),

@@ -4,6 +4,9 @@ use utoipa::openapi::header::{Header, HeaderBuilder};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::{ObjectBuilder, RefOr, Type};
 
+/// The longest text in a header: a link repeats a name of the request, each byte of which may take three.
+const TEXT_MAX: usize = 3 * crate::listen::HEAD_MAX + 100;
+
 /// The name of a header, its description and an example.
 type About = (&'static str, &'static str, &'static str);
 
@@ -41,6 +44,7 @@ pub(super) fn write(operation: &mut Operation) {
 
 /// Returns a header that is a text.
 pub(super) fn text(description: &str, example: &str) -> Header {
-    let schema = ObjectBuilder::new().schema_type(Type::String).max_length(Some(10_000)).examples([example]);
+    let schema =
+        ObjectBuilder::new().schema_type(Type::String).max_length(Some(TEXT_MAX)).examples([example]);
     HeaderBuilder::new().schema(Some(schema.build())).description(Some(description)).build()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{NAME_MAX, count, example, line, moment, number, switch};
+use super::{GIVEN_MAX, NAME_MAX, count, example, line, moment, number, switch};
 
 /// Returns what is known of a field of a request or an answer.
 pub(super) fn of_field(schema: &str, field: &str) -> Option<Value> {
@@ -62,13 +62,13 @@ pub(super) fn of_parameter(operation: &str, name: &str) -> Option<Value> {
     Some(match (operation, name) {
         ("get_log", "before") => place(),
         ("get_log", "member") => json!({ "maxLength": 1_000, "examples": ["ann"] }),
-        ("get_log", "result") => json!({ "maxLength": 1_000, "examples": ["incorrect_pw"] }),
+        ("get_log", "result") => line(GIVEN_MAX, "incorrect_pw"),
         ("get_log", "status") => json!({ "pattern": "^([1-5][0-9]{2}|[1-5](xx|XX))$", "examples": ["4xx"] }),
-        ("get_log", "path") => json!({ "maxLength": 8_000, "examples": ["/sign_in"] }),
+        ("get_log", "path") => line(GIVEN_MAX, "/sign_in"),
         ("get_log", "since" | "until") => json!({ "maxLength": 100, "examples": ["2026-11-20T00:00:00Z"] }),
         ("get_members", "only") => json!({ "enum": ["admins", "blacklisted"], "examples": ["admins"] }),
-        ("get_members", "search") => json!({ "maxLength": 8_000, "examples": ["kim"] }),
-        ("get_members" | "get_roster", "after") => json!({ "maxLength": 1_000, "examples": ["ann"] }),
+        ("get_members", "search") => line(GIVEN_MAX, "kim"),
+        ("get_members" | "get_roster", "after") => line(GIVEN_MAX, "ann"),
         ("get_feedback", "after") => json!({ "maxLength": 100, "examples": ["6560c1a2ffeeddccbbaa0001"] }),
         ("get_feedback", "all") => switch(1),
         ("get_members" | "get_roster" | "get_feedback" | "get_posts" | "get_log", "limit") => {
