@@ -97,6 +97,9 @@ pub enum BackupError {
     /// Another process makes a backup in the directory.
     #[error("another backup is being made in {0}")]
     Busy(PathBuf),
+    /// The backup of the same second is there.
+    #[error("{0} was made in this second")]
+    JustMade(PathBuf),
     /// The backup is the database itself or one of its files.
     #[error("{0} is the database itself, or one of its files")]
     Itself(PathBuf),

@@ -74,8 +74,8 @@ fn state_file(database: &Location) -> PathBuf {
 /// database that `retention` does not keep. Other files stay. `progress` is called with the progress.
 ///
 /// # Errors
-/// Those of [`backup`](super::backup); [`BackupError::Busy`] if another process makes a backup in the directory. Nothing
-/// is removed then. When an old backup cannot be removed; the new one is complete then.
+/// Those of [`backup`](super::backup); [`BackupError::Busy`] if another process makes a backup in the directory,
+/// [`BackupError::JustMade`] if one was made in the same second. Nothing is removed then. When an old backup cannot be removed; the new one is complete then.
 pub fn backup_dated(
     _: Operator,
     database: &Location,
@@ -89,8 +89,7 @@ pub fn backup_dated(
     let at = clock.now();
     let file = directory.join(name.at(at));
     if file.exists() {
-        // Two backups in the same second.
-        return Err(BackupError::Occupied(file));
+        return Err(BackupError::JustMade(file));
     }
     let report = write_backup(database, &file, Form::AsStored, progress, stop)?;
     verify(&file, &report)?;
@@ -260,7 +259,7 @@ mod tests {
         }
         let before = names(directory.path());
         let again = make(&location, &directory, &clock, "1d");
-        assert!(matches!(again, Err(BackupError::Occupied(_))), "{again:?}");
+        assert!(matches!(again, Err(BackupError::JustMade(_))), "{again:?}");
         clock.advance(DAY_MS);
         let held = lock(directory.path()).unwrap();
         let busy = make(&location, &directory, &clock, "1d");
