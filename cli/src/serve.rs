@@ -59,11 +59,13 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
         let file = global.config.clone();
         let handle = server.handle();
         reload_on_hangup(Reload { given, file, in_force: settings, handle, log }).map_err(failed)?;
+        let server = server.start(listener).await.map_err(failed)?;
         let listening = format!("listening on {scheme}://{address}");
         print(listening.as_bytes())?;
         supervisor::ready(&listening);
         supervisor::watch(watched);
-        server.serve(listener, shutdown).await.map_err(failed)
+        server.serve(shutdown).await;
+        Ok::<_, Failure>(())
     })?;
     Ok(ExitCode::SUCCESS)
 }

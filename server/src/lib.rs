@@ -128,6 +128,6 @@ mod words;
 
 pub use config::{BasePath, Config, InvalidText, IpNet, Origin, SETTINGS};
 pub use docs::{described, openapi};
-pub use listen::{Server, serve};
+pub use listen::{Running, Server, serve};
 pub use reload::Handle;
 pub use service::{PeerAddress, service};

@@ -78,10 +78,12 @@ pub async fn serve(
 ) -> io::Result<()> {
     let server = Server::new(tidings, config)
         .map_err(|invalid| io::Error::new(io::ErrorKind::InvalidInput, invalid))?;
-    server.serve(listener, shutdown).await
+    server.start(listener).await?.serve(shutdown).await;
+    Ok(())
 }
 
-/// A server that does not serve yet: [`serve`] in two steps, for a program that changes settings while it serves.
+/// A server that does not serve yet: [`serve`] in steps, for a program that changes settings while it serves, or tells others
+/// that it does.
 pub struct Server {
     app: Arc<App>,
 }
@@ -107,62 +109,70 @@ impl Server {
         Handle::new(&self.app)
     }
 
-    /// Answers requests on `listener` until `shutdown` completes, as [`serve`] does.
+    /// Starts to work in the background, and opens the listener of the metrics. Connections to `listener` wait until
+    /// [`Running::serve`].
     ///
     /// # Errors
-    /// When the listener cannot be used, or [`Tidings::start_background`] fails.
-    pub async fn serve(
-        self,
-        listener: std::net::TcpListener,
-        shutdown: impl Future<Output = ()>,
-    ) -> io::Result<()> {
-        serve_app(self.app, listener, shutdown).await
+    /// When a listener cannot be used, or [`Tidings::start_background`] fails.
+    pub async fn start(self, listener: std::net::TcpListener) -> io::Result<Running> {
+        let Self { app } = self;
+        let connections = Connections::new(&app.config, app.config.max_connections);
+        let acceptor = Acceptor { listener: listen_on(listener)?, connections, waiting: None };
+        let metrics = match app.config.metrics_listen {
+            Some(address) => Some(metrics::listen(address).await?),
+            None => None,
+        };
+        let tidings = app.tidings.clone();
+        app.lanes.store.run(move || tidings.start_background()).await.map_err(io::Error::other)?;
+        let mut background = JoinSet::new();
+        if let Some(listener) = metrics {
+            background.spawn(metrics::serve(Arc::clone(&app), listener));
+        }
+        if let Some(tls) = app.tls.get() {
+            background.spawn(Arc::clone(tls).watch());
+        }
+        Ok(Running { app, acceptor, _background: background })
     }
 }
 
-async fn serve_app(
+/// A server that has started.
+pub struct Running {
     app: Arc<App>,
-    listener: std::net::TcpListener,
-    shutdown: impl Future<Output = ()>,
-) -> io::Result<()> {
-    let connections = Connections::new(&app.config, app.config.max_connections);
-    let mut acceptor = Acceptor { listener: listen_on(listener)?, connections, waiting: None };
-    let tidings = app.tidings.clone();
-    app.lanes.store.run(move || tidings.start_background()).await.map_err(io::Error::other)?;
-    // Dropping these tasks at the end aborts them.
-    let mut background = JoinSet::new();
-    let graceful = GracefulShutdown::new();
-    if let Some(address) = app.config.metrics_listen {
-        background.spawn(metrics::serve(Arc::clone(&app), metrics::listen(address).await?));
+    acceptor: Acceptor,
+    /// Dropping these tasks aborts them.
+    _background: JoinSet<()>,
+}
+
+impl Running {
+    /// Answers requests until `shutdown` completes, as [`serve`] does.
+    pub async fn serve(self, shutdown: impl Future<Output = ()>) {
+        let Self { app, mut acceptor, _background } = self;
+        let graceful = GracefulShutdown::new();
+        // Dropping these tasks at the end aborts the requests that still run.
+        let mut tasks = JoinSet::new();
+        let mut sweep = interval(limit::SWEEP);
+        let mut shutdown = pin!(shutdown);
+        loop {
+            let (socket, peer, permit) = tokio::select! {
+                () = &mut shutdown => break,
+                Some(_) = tasks.join_next() => continue,
+                _ = sweep.tick() => {
+                    app.sweep();
+                    continue;
+                }
+                accepted = acceptor.next() => accepted,
+            };
+            let connection = Arc::clone(&permit.connection);
+            let task =
+                tasks.spawn(serve_connection(AppRef::new(Arc::clone(&app)), socket, peer, permit, &graceful));
+            connection.set_task(task);
+        }
+        app.stop();
+        drop(acceptor);
+        if timeout(app.config.shutdown_timeout, graceful.shutdown()).await.is_err() {
+            tracing::warn!("aborting requests that are still running");
+        }
     }
-    if let Some(tls) = app.tls.get() {
-        background.spawn(Arc::clone(tls).watch());
-    }
-    // Dropping these tasks at the end aborts the requests that still run.
-    let mut tasks = JoinSet::new();
-    let mut sweep = interval(limit::SWEEP);
-    let mut shutdown = pin!(shutdown);
-    loop {
-        let (socket, peer, permit) = tokio::select! {
-            () = &mut shutdown => break,
-            Some(_) = tasks.join_next() => continue,
-            _ = sweep.tick() => {
-                app.sweep();
-                continue;
-            }
-            accepted = acceptor.next() => accepted,
-        };
-        let connection = Arc::clone(&permit.connection);
-        let task =
-            tasks.spawn(serve_connection(AppRef::new(Arc::clone(&app)), socket, peer, permit, &graceful));
-        connection.set_task(task);
-    }
-    app.stop();
-    drop(acceptor);
-    if timeout(app.config.shutdown_timeout, graceful.shutdown()).await.is_err() {
-        tracing::warn!("aborting requests that are still running");
-    }
-    Ok(())
 }
 
 /// Serves one connection.

@@ -41,7 +41,7 @@ pub(super) fn write(document: &mut OpenApi) {
         }
     }
     let (line, required) = LINE;
-    let schemas = document.components.iter_mut().flat_map(|components| components.schemas.get_mut(line));
+    let schemas = document.components.iter_mut().filter_map(|components| components.schemas.get_mut(line));
     for object in schemas.flat_map(objects) {
         object.required.push(required.to_owned());
     }

@@ -59,7 +59,10 @@ fn running(config: Config) -> Running {
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel();
     let handle = server.handle();
-    tokio::spawn(server.serve(listener, async { stopped.await.unwrap_or(()) }));
+    tokio::spawn(async move {
+        let server = server.start(listener).await.unwrap();
+        server.serve(async { stopped.await.unwrap_or(()) }).await;
+    });
     Running { address, handle, config, files, _stop: stop, _service: service, _directory: directory }
 }
 

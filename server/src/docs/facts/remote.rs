@@ -57,7 +57,6 @@ pub(super) fn of_field(schema: &str, field: &str) -> Option<Value> {
 }
 
 /// Returns what is known of a parameter of an operation.
-#[expect(clippy::match_same_arms, reason = "one line for each meaning")]
 pub(super) fn of_parameter(operation: &str, name: &str) -> Option<Value> {
     Some(match (operation, name) {
         ("get_log", "before") => place(),
