@@ -36,8 +36,11 @@ pub(crate) enum Admin {
 
 pub(crate) fn run(session: &Session, command: &Admin) -> Result<ExitCode, Failure> {
     match command {
-        Admin::Grant { id } => change(session, id, Service::grant, "is an administrator."),
-        Admin::Revoke { id } => change(session, id, Service::revoke, "is no longer an administrator."),
+        Admin::Grant { id } => change(session, id, Service::grant, "is an administrator.", "sign up first"),
+        Admin::Revoke { id } => {
+            let list = "tidings admin list names the administrators";
+            change(session, id, Service::revoke, "is no longer an administrator.", list)
+        }
         Admin::Check { id } => {
             let id = session.member(id)?;
             session.service.check_admin_of(&id).map_err(|error| {
@@ -53,17 +56,18 @@ pub(crate) fn run(session: &Session, command: &Admin) -> Result<ExitCode, Failur
     }
 }
 
-/// Grants or revokes administrator rights, and reports the result.
+/// Grants or revokes administrator rights, and reports the result. `advice` is for an id that no member has.
 fn change(
     session: &Session,
     id: &str,
     act: impl FnOnce(&Service, &str) -> Result<()>,
     done: &str,
+    advice: &str,
 ) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
     let explained = |error: tidings_access::Error| {
         if error.is_not_found() {
-            Failure::refused(&error, format!("there is no member {id:?}: sign up first"))
+            Failure::refused(&error, format!("there is no member {id:?}: {advice}"))
         } else {
             error.into()
         }

@@ -138,7 +138,7 @@ pub(crate) fn confirm(out: &Output, yes: bool, what: &str) -> Result<(), Failure
 /// Returns the failure of an operation on the account of the member `id`.
 pub(crate) fn of_member(error: Error, id: &str) -> Failure {
     if error.is_forbidden() {
-        let advice = format!("only {id:?} does this, or an administrator: leave --as out");
+        let advice = format!("only {id:?} does this, or an administrator: sign in as one, or leave --as out");
         return Failure::refused(&error, advice);
     }
     unknown(error, "member", id)

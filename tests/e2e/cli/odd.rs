@@ -223,7 +223,9 @@ fn members_are_named_as_they_signed_up() {
     }
     let refused = fixture.run(&["--as", "s2026001", "member", "show", "ben"]);
     assert!(
-        refused.stderr.contains("only \"ben\" does this, or an administrator: leave --as out"),
+        refused
+            .stderr
+            .contains("only \"ben\" does this, or an administrator: sign in as one, or leave --as out"),
         "{refused:?}"
     );
     // A blacklisted administrator is listed as both.

@@ -27,7 +27,7 @@ pub(super) fn fields(names: &[String], values: &StringRecord) -> Result<Fields, 
             (FieldKind::List, value) => Value::from(Names::split(value, &[',', ';']).0),
             (FieldKind::Count, value) => {
                 let count = value.parse::<i64>();
-                Value::from(count.map_err(|_| format!("{name} is a whole number, at least 0"))?)
+                Value::from(count.map_err(|_| format!("{name} is a whole number, 0 to 9007199254740992"))?)
             }
         };
         fields.insert(name.clone(), value);

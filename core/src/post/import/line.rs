@@ -15,8 +15,10 @@ use crate::post::token_fields::TokenFields;
 const COUNT_MAX: i64 = 1 << 53;
 
 const ID_RULE: Problem = Problem::invalid("_id", "_id is 24 hex digits; leave it out for a new one");
-pub(super) const VIEW_RULE: Problem = Problem::invalid("view", "view is a whole number, at least 0");
-pub(super) const FAV_RULE: Problem = Problem::invalid("fav_cnt", "fav_cnt is a whole number, at least 0");
+pub(super) const VIEW_RULE: Problem =
+    Problem::invalid("view", "view is a whole number, 0 to 9007199254740992");
+pub(super) const FAV_RULE: Problem =
+    Problem::invalid("fav_cnt", "fav_cnt is a whole number, 0 to 9007199254740992");
 const URL_MISSING: Problem = Problem::missing("url", "url is missing: it identifies the post");
 
 import::fields! {

@@ -97,7 +97,7 @@ fn each_bad_line_of_csv_is_reported_and_the_others_are_imported() {
                   https://example.com/4,,\n\
                   https://example.com/5,Five,5\n";
     let errors = [
-        (2, "view is a whole number, at least 0"),
+        (2, "view is a whole number, 0 to 9007199254740992"),
         (4, "url is an address of at most 2000 characters that begins with http:// or https://"),
         (5, "it is not UTF-8: save the file in that encoding"),
         (6, "title is missing, and there is no post with this url yet"),
