@@ -101,7 +101,7 @@ impl State {
     pub(crate) fn open(store: &Arc<Store>, config: &config::Analysis, clock: &Clock) -> Result<Self> {
         let calendar = Arc::new(Calendar::open(store, config.timezone.as_ref(), clock.clone())?);
         Ok(Self {
-            retention: Retention::default(),
+            retention: Retention::new(Arc::clone(store)),
             journal: Arc::new(Journal::new(Arc::clone(&calendar), config.log_lines_per_client)),
             calendar,
             keys: Arc::default(),

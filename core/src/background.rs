@@ -1,4 +1,4 @@
-//! A thread of the service that runs until its handle is dropped.
+//! Threads of the service, each of which runs until its handle is dropped.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,14 +30,18 @@ impl Background {
         Self { store, stop, thread: Mutex::default() }
     }
 
-    /// Starts the thread, unless it is running.
+    /// Starts the thread, unless it is running. `prepare` returns what it does.
     ///
     /// # Errors
-    /// When the system has no thread.
-    pub(crate) fn start(&self, name: &str, run: impl FnOnce() + Send + 'static) -> Result<()> {
+    /// Those of `prepare`; when the system has no thread.
+    pub(crate) fn start<R: FnOnce() + Send + 'static>(
+        &self,
+        name: &str,
+        prepare: impl FnOnce() -> Result<R>,
+    ) -> Result<()> {
         let mut thread = self.thread();
         if thread.is_none() {
-            let started = Builder::new().name(name.into()).spawn(run);
+            let started = Builder::new().name(name.into()).spawn(prepare()?);
             *thread = Some(started.map_err(|e| Error::Internal(e.into()))?);
         }
         Ok(())
@@ -60,5 +64,14 @@ impl Drop for Background {
         if let Some(thread) = self.thread().take() {
             let _ = thread.join();
         }
+    }
+}
+
+/// Logs that a thread could not do its work, and will try again. An outage is not logged: the store has logged it once.
+pub(crate) fn log_failure(error: &Error, what: &str) {
+    if error.is_unavailable() {
+        tracing::debug!(cause = error.detail(), "{what}");
+    } else {
+        tracing::error!(cause = error.detail(), "{what}");
     }
 }

@@ -1,8 +1,7 @@
 //! Deletes expired data, and what removed members have left, in the background, in batches that occupy the writer for only a few milliseconds.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::calendar::Calendar;
@@ -10,8 +9,9 @@ use super::visitor::{self, DayKeys, day_keys};
 use super::{State, log, trends};
 use crate::account::{removal, sessions};
 use crate::audit;
+use crate::background::{Background, Stop, log_failure};
 use crate::clock::{Clock, DAY_MS, SECOND_MS, Timestamp};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::lease::Lease;
 use crate::outbox;
 use crate::store::{Isolation, Leftover, Store, StoreError, Tx};
@@ -40,12 +40,10 @@ const ATTEMPT_PAUSE: Duration = Duration::from_millis(200);
 /// its last seconds are still being written.
 pub(super) const LATE_MS: i64 = 60 * 60 * SECOND_MS;
 
-/// The handle of the retention thread. Dropping it stops the thread.
-#[derive(Default)]
+/// The handle of the retention thread.
 pub(super) struct Retention {
-    thread: Mutex<Option<JoinHandle<()>>>,
-    stopped: Arc<AtomicBool>,
-    store: std::sync::OnceLock<Arc<Store>>,
+    stop: Stop,
+    thread: Background,
 }
 
 /// The work of the thread.
@@ -56,7 +54,7 @@ struct Janitor {
     log_days: u32,
     audit_days: u32,
     clock: Clock,
-    stopped: Arc<AtomicBool>,
+    stop: Stop,
     /// The right to delete expired data for all servers of the database.
     lease: Lease,
     /// Whether a file may still hold a replaced day key.
@@ -64,45 +62,27 @@ struct Janitor {
 }
 
 impl Retention {
+    /// Returns the handle without a thread.
+    pub(super) fn new(store: Arc<Store>) -> Self {
+        let stop = Stop::default();
+        Self { thread: Background::new(store, stop.clone()), stop }
+    }
+
     /// Loads the keys of the day and starts the thread, unless it is running.
     pub(super) fn start(&self, analysis: &State) -> Result<()> {
-        let mut thread = self.lock();
-        if thread.is_some() {
-            return Ok(());
-        }
-        let janitor = Janitor::new(analysis, Arc::clone(&self.stopped));
-        janitor.rotate_keys()?;
-        if let Err(error) = janitor.arrange_log() {
-            tracing::warn!(
-                cause = error.detail(),
-                "the partitions of the access log could not be arranged yet"
-            );
-        }
-        let _ = self.store.set(Arc::clone(&analysis.store));
-        let started = std::thread::Builder::new().name("tidings-janitor".into()).spawn(move || janitor.run());
-        *thread = Some(started.map_err(|e| Error::Internal(e.into()))?);
-        Ok(())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
-        self.thread.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Retention {
-    fn drop(&mut self) {
-        self.stopped.store(true, Ordering::Release);
-        if let Some(store) = self.store.get() {
-            store.versions().wake();
-        }
-        if let Some(thread) = self.lock().take() {
-            let _ = thread.join();
-        }
+        self.thread.start("tidings-janitor", || {
+            let janitor = Janitor::new(analysis, self.stop.clone());
+            janitor.rotate_keys()?;
+            if let Err(error) = janitor.arrange_log() {
+                log_failure(&error, "the partitions of the access log could not be arranged yet");
+            }
+            Ok(move || janitor.run())
+        })
     }
 }
 
 impl Janitor {
-    fn new(analysis: &State, stopped: Arc<AtomicBool>) -> Self {
+    fn new(analysis: &State, stop: Stop) -> Self {
         Self {
             store: Arc::clone(&analysis.store),
             calendar: Arc::clone(&analysis.calendar),
@@ -110,7 +90,7 @@ impl Janitor {
             log_days: analysis.log_days,
             audit_days: analysis.audit_days,
             clock: analysis.clock.clone(),
-            stopped,
+            stop,
             lease: Lease::new(Arc::clone(&analysis.store), analysis.clock.clone(), "retention"),
             key_in_file: AtomicBool::new(false),
         }
@@ -123,7 +103,7 @@ impl Janitor {
             let deleted = self.delete_expired();
             refused = if matches!(deleted, Ok(false)) { refused + 1 } else { 0 };
             for failed in [rotated.err(), deleted.err()].into_iter().flatten() {
-                tracing::warn!(cause = failed.detail(), "expired data could not be deleted");
+                log_failure(&failed, "expired data could not be deleted");
             }
             // The keys change at midnight.
             let now = self.clock.now();
@@ -149,7 +129,7 @@ impl Janitor {
     }
 
     fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Acquire)
+        self.stop.is_set()
     }
 
     /// Loads the keys of the day, and removes what is left of earlier keys after they were replaced.
@@ -252,7 +232,7 @@ impl Janitor {
 /// Deletes all expired data immediately.
 #[cfg(test)]
 pub(super) fn delete_expired(analysis: &State) {
-    let janitor = Janitor::new(analysis, Arc::default());
+    let janitor = Janitor::new(analysis, Stop::default());
     // Of two services of a test, one has the lease.
     let _has_lease = janitor.rotate_keys().and_then(|()| janitor.delete_expired()).unwrap();
 }

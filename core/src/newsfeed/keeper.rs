@@ -5,9 +5,8 @@
 //! a transaction holds the horizon back, the index stays stale and the thread looks for changes once per [`GATHER`],
 //! but computes another index only if it sees another change.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -22,6 +21,7 @@ use super::personal::Personals;
 use super::published::PublishedOrders;
 use super::snapshot::Words;
 use super::weights::Scoring;
+use crate::background::{Background, Stop, log_failure};
 use crate::clock::{Clock, SECOND_MS, Timestamp};
 use crate::config::Feed;
 use crate::error::{Error, Result};
@@ -47,8 +47,8 @@ const SET_BACK_MS: i64 = 60 * SECOND_MS;
 pub(crate) struct Feeds {
     pub(super) shared: Arc<Shared>,
     own_likes: OwnLikes,
-    thread: Mutex<Option<JoinHandle<()>>>,
-    learner: Mutex<Option<JoinHandle<()>>>,
+    thread: Background,
+    learner: Background,
 }
 
 /// The data that the thread and the readers share.
@@ -71,7 +71,7 @@ pub(super) struct Shared {
     seen: Mutex<Seen>,
     /// The time of the last update of the index.
     updated: AtomicI64,
-    pub(super) stopped: AtomicBool,
+    pub(super) stop: Stop,
 }
 
 /// What an update of the index must do.
@@ -95,6 +95,8 @@ struct Changes {
 
 impl Feeds {
     pub(crate) fn new(store: Arc<Store>, words: Arc<ModelKeeper>, config: Feed, clock: Clock) -> Self {
+        let stop = Stop::default();
+        let [thread, learner] = [0, 1].map(|_| Background::new(Arc::clone(&store), stop.clone()));
         let shared = Shared {
             published: PublishedOrders::of(&store, &clock),
             personals: Personals::new(&store),
@@ -109,14 +111,9 @@ impl Feeds {
             clock,
             seen: Mutex::default(),
             updated: AtomicI64::new(0),
-            stopped: AtomicBool::new(false),
+            stop,
         };
-        Self {
-            shared: Arc::new(shared),
-            own_likes: OwnLikes::default(),
-            thread: Mutex::default(),
-            learner: Mutex::default(),
-        }
+        Self { shared: Arc::new(shared), own_likes: OwnLikes::default(), thread, learner }
     }
 
     /// Returns the latest likes of members.
@@ -129,50 +126,25 @@ impl Feeds {
         if let Some(index) = self.shared.index.load_full() {
             return Ok(index);
         }
-        let mut thread = lock(&self.thread);
-        if thread.is_none() {
+        self.thread.start("tidings-feeds", || {
             self.shared.update()?;
-            *thread = Some(self.spawn("tidings-feeds", Shared::run)?);
-        }
+            let shared = Arc::clone(&self.shared);
+            Ok(move || shared.run())
+        })?;
         self.shared.index.load_full().ok_or(Error::Overloaded)
     }
 
     /// Loads the index and starts the threads of a service, of which one learns from the acts.
     pub(super) fn start(&self) -> Result<()> {
         self.index()?;
-        let mut learner = lock(&self.learner);
-        if learner.is_none() {
-            *learner = Some(self.spawn("tidings-learner", Shared::run_learner)?);
-        }
-        Ok(())
-    }
-
-    fn spawn(&self, name: &str, run: fn(&Shared)) -> Result<JoinHandle<()>> {
         let shared = Arc::clone(&self.shared);
-        let thread = std::thread::Builder::new().name(name.into()).spawn(move || run(&shared));
-        thread.map_err(|e| Error::Internal(e.into()))
+        self.learner.start("tidings-learner", || Ok(move || shared.run_learner()))
     }
 
     /// Returns the time of the last update of the index; `None` before it is loaded.
     pub(crate) fn updated(&self) -> Option<Timestamp> {
         let updated = || Timestamp::from_millis(self.shared.updated.load(Ordering::Relaxed));
         self.shared.index.load().as_ref().map(|_| updated())
-    }
-}
-
-fn lock(thread: &Mutex<Option<JoinHandle<()>>>) -> MutexGuard<'_, Option<JoinHandle<()>>> {
-    thread.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Drop for Feeds {
-    fn drop(&mut self) {
-        self.shared.stopped.store(true, Ordering::Release);
-        self.shared.store.versions().wake();
-        for thread in [&self.thread, &self.learner] {
-            if let Some(thread) = lock(thread).take() {
-                let _ = thread.join();
-            }
-        }
     }
 }
 
@@ -311,7 +283,7 @@ impl Shared {
     fn run(&self) {
         let versions = self.store.versions();
         // The first index is in use before this is computed.
-        if let Some(index) = self.index.load_full().filter(|_| !self.stopped.load(Ordering::Acquire)) {
+        if let Some(index) = self.index.load_full().filter(|_| !self.stop.is_set()) {
             index.similarity();
         }
         loop {
@@ -321,14 +293,14 @@ impl Shared {
                 .as_ref()
                 .map_or((0, Timestamp::MAX), |index| (index.revision, index.ends()));
             let until_end = u64::try_from(ends - self.clock.now()).unwrap_or_default();
-            let stopped = || self.stopped.load(Ordering::Acquire);
+            let stopped = || self.stop.is_set();
             let otherwise = || stopped() || !self.has_current_words();
             versions.wait_for(Topic::Posts, revision, Duration::from_millis(until_end), otherwise);
             if stopped() || !versions.sleep(GATHER, stopped) {
                 return;
             }
             if let Err(error) = self.update() {
-                tracing::error!(cause = error.detail(), "the feeds cannot be updated");
+                log_failure(&error, "the feeds cannot be updated");
             }
         }
     }

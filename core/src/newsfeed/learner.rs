@@ -5,7 +5,6 @@
 //! pauses for long after it took long.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::half_life;
@@ -17,6 +16,7 @@ use super::recent;
 use super::together::{Neighbours, Together};
 use super::weights;
 use crate::Tidings;
+use crate::background::log_failure;
 use crate::clock::{DAY_MS, Timestamp};
 use crate::config::Feed;
 use crate::error::Result;
@@ -71,7 +71,7 @@ impl Shared {
     pub(super) fn run_learner(&self) {
         let lease = Lease::new(Arc::clone(&self.store), self.clock.clone(), "feed-weights");
         let versions = self.store.versions();
-        let stopped = || self.stopped.load(Ordering::Acquire);
+        let stopped = || self.stop.is_set();
         let mut number = 0;
         while !stopped() {
             let read = {
@@ -82,12 +82,12 @@ impl Shared {
             let (version, pause) = match read {
                 Ok((others, acts)) => {
                     if let Err(error) = self.learn_if_due(&acts, &lease) {
-                        tracing::error!(cause = error.detail(), "the weights of the feed cannot be learned");
+                        log_failure(&error, "the weights of the feed cannot be learned");
                     }
                     (others.version, PAUSE.max(others.took * PAUSE_FACTOR))
                 }
                 Err(error) => {
-                    tracing::error!(cause = error.detail(), "the acts of others cannot be read");
+                    log_failure(&error, "the acts of others cannot be read");
                     (0, PAUSE)
                 }
             };
@@ -121,7 +121,7 @@ impl Shared {
         if let Some(days) = new_half_life(&self.store, &index, acts, &self.config)? {
             heat::set_half_life(&self.store, days, now)?;
         }
-        let stopped = || self.stopped.load(Ordering::Acquire);
+        let stopped = || self.stop.is_set();
         if self.config.learn
             && let Some(learned) = learning::learn(&self.store, &index, acts, &self.config, now, &stopped)?
         {

@@ -37,7 +37,7 @@ impl OtherViews {
     /// Starts the thread, unless it is running.
     pub(crate) fn start(&self) -> Result<()> {
         let shared = Arc::clone(&self.shared);
-        self.thread.start("tidings-views", move || shared.run())
+        self.thread.start("tidings-views", || Ok(move || shared.run()))
     }
 }
 

@@ -1,13 +1,13 @@
 //! The handle of the thread that sends deliveries, and the numbers of what it has sent.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use super::send::Http;
 use super::worker::Worker;
+use crate::background::{Background, Stop};
 use crate::clock::Clock;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::store::Store;
 
 /// The numbers of deliveries, for monitoring.
@@ -32,41 +32,38 @@ pub(super) struct Counters {
     pub(super) failed: AtomicU64,
 }
 
-/// The handle of the sending thread. Dropping it stops the thread.
+/// The handle of the sending thread.
 pub(crate) struct Sender {
     store: Arc<Store>,
     clock: Clock,
     allows_private: bool,
     counters: Arc<Counters>,
-    is_stopped: Arc<AtomicBool>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    stop: Stop,
+    thread: Background,
 }
 
 impl Sender {
     /// Returns a sender without a thread.
     pub(crate) fn new(store: &Arc<Store>, clock: &Clock, allows_private: bool) -> Self {
+        let stop = Stop::default();
         Self {
+            thread: Background::new(Arc::clone(store), stop.clone()),
             store: Arc::clone(store),
             clock: clock.clone(),
             allows_private,
             counters: Arc::default(),
-            is_stopped: Arc::default(),
-            thread: Mutex::default(),
+            stop,
         }
     }
 
     /// Starts the thread, unless it is running.
     pub(crate) fn start(&self) -> Result<()> {
-        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if thread.is_none() {
+        self.thread.start("tidings-hooks", || {
             let transport = Arc::new(Http::new(self.allows_private));
             let worker = Worker::new(&self.store, &self.clock, transport, Arc::clone(&self.counters));
-            let is_stopped = Arc::clone(&self.is_stopped);
-            let run = move || worker.run(&is_stopped);
-            let started = std::thread::Builder::new().name("tidings-hooks".into()).spawn(run);
-            *thread = Some(started.map_err(|e| Error::Internal(e.into()))?);
-        }
-        Ok(())
+            let stop = self.stop.clone();
+            Ok(move || worker.run(&stop))
+        })
     }
 
     /// Returns the numbers of deliveries.
@@ -77,17 +74,6 @@ impl Sender {
             dead: dead.load(Ordering::Relaxed),
             delivered: delivered.load(Ordering::Relaxed),
             failed: failed.load(Ordering::Relaxed),
-        }
-    }
-}
-
-impl Drop for Sender {
-    fn drop(&mut self) {
-        self.is_stopped.store(true, Ordering::Release);
-        self.store.versions().wake();
-        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(thread) = thread.take() {
-            let _ = thread.join();
         }
     }
 }

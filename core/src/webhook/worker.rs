@@ -5,7 +5,7 @@
 //! database.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use super::send::{Outgoing, Transport};
 use super::sender::Counters;
 use super::sql::{self, Due};
 use super::turns::Turns;
+use crate::background::{Stop, log_failure};
 use crate::clock::{Clock, SECOND_MS, Timestamp};
 use crate::error::{Error, Result};
 use crate::id::random;
@@ -100,17 +101,16 @@ impl Worker {
     }
 
     /// Works until it is stopped.
-    pub(super) fn run(mut self, is_stopped: &AtomicBool) {
+    pub(super) fn run(mut self, stop: &Stop) {
         let versions = self.store.versions();
-        let is_stopped = || is_stopped.load(Ordering::Acquire);
-        while !is_stopped() {
+        while !stop.is_set() {
             let version = self.store.version(Topic::Webhooks);
             let pause = self.pass().unwrap_or_else(|error| {
-                tracing::warn!(cause = error.detail(), "webhooks cannot be sent yet");
+                log_failure(&error, "webhooks cannot be sent yet");
                 FAILURE_INTERVAL
             });
             let has_outcome = || self.waiting.load(Ordering::Acquire) > 0;
-            versions.wait_for(Topic::Webhooks, version, pause, || is_stopped() || has_outcome());
+            versions.wait_for(Topic::Webhooks, version, pause, || stop.is_set() || has_outcome());
         }
         self.finish();
     }

@@ -5,9 +5,7 @@ use std::hash::RandomState;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
-use std::thread::JoinHandle;
 use std::time::SystemTime;
 
 use arc_swap::ArcSwapOption;
@@ -15,6 +13,7 @@ use lru::LruCache;
 
 use super::recipe;
 use crate::account::Operator;
+use crate::background::{Background, Stop};
 use crate::clock::{Clock, Timestamp};
 use crate::config;
 use crate::error::{Error, Result};
@@ -38,7 +37,7 @@ const READING: f64 = 0.1;
 /// The file is read when the model is first needed.
 pub(crate) struct ModelKeeper {
     shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Background,
 }
 
 /// The model in use.
@@ -66,7 +65,7 @@ struct Shared {
     checked: Once,
     /// The state of the file at the last check.
     seen: Mutex<FileState>,
-    stopped: AtomicBool,
+    stop: Stop,
 }
 
 /// The modification time and the length of the file; `None` if it does not exist.
@@ -151,6 +150,8 @@ impl Current {
 impl ModelKeeper {
     /// Creates the model of the database at the path `database`.
     pub(crate) fn new(store: Arc<Store>, database: &Path, config: config::WordModel, clock: Clock) -> Self {
+        let stop = Stop::default();
+        let thread = Background::new(Arc::clone(&store), stop.clone());
         let shared = Shared {
             lease: Lease::new(Arc::clone(&store), clock.clone(), "words"),
             unusable: Mutex::default(),
@@ -161,9 +162,9 @@ impl ModelKeeper {
             current: ArcSwapOption::empty(),
             checked: Once::new(),
             seen: Mutex::default(),
-            stopped: AtomicBool::new(false),
+            stop,
         };
-        Self { shared: Arc::new(shared), thread: Mutex::default() }
+        Self { shared: Arc::new(shared), thread }
     }
 
     /// Returns the current model. The first call reads the file.
@@ -189,13 +190,8 @@ impl ModelKeeper {
 
     /// Starts the thread that updates the model, unless it runs already.
     pub(super) fn follow(&self) -> Result<()> {
-        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if thread.is_none() {
-            let shared = Arc::clone(&self.shared);
-            let keeper = std::thread::Builder::new().name("tidings-words".into()).spawn(move || shared.run());
-            *thread = Some(keeper.map_err(|e| Error::Internal(e.into()))?);
-        }
-        Ok(())
+        let shared = Arc::clone(&self.shared);
+        self.thread.start("tidings-words", || Ok(move || shared.run()))
     }
 
     /// Learns the words of the posts, and writes and uses the new model.
@@ -239,16 +235,6 @@ impl ModelKeeper {
         shared.publish(&model)?;
         shared.write(&model).map_err(failed)?;
         Ok(shared.swap(model))
-    }
-}
-
-impl Drop for ModelKeeper {
-    fn drop(&mut self) {
-        self.shared.stopped.store(true, Ordering::Release);
-        self.shared.store.versions().wake();
-        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            let _ = thread.join();
-        }
     }
 }
 
@@ -342,7 +328,7 @@ impl Shared {
     }
 
     fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Acquire)
+        self.stop.is_set()
     }
 
     fn unusable(&self) -> MutexGuard<'_, Option<i64>> {

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::background::{Background, Stop};
+use crate::background::{Background, Stop, log_failure};
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::lease::Lease;
@@ -45,7 +45,7 @@ impl Merger {
             return Ok(());
         }
         let shared = Arc::clone(&self.shared);
-        self.thread.start("tidings-merger", move || shared.run())
+        self.thread.start("tidings-merger", || Ok(move || shared.run()))
     }
 
     /// Merges after a write, unless the thread does. A failure is logged: the next write tries again.
@@ -78,7 +78,7 @@ impl Shared {
         let merged = self.try_to_merge();
         match &merged {
             Err(StoreError::Interrupted) => tracing::debug!("merging the search index was interrupted"),
-            Err(error) => tracing::warn!(%error, "the search index cannot be merged"),
+            Err(error) => log_failure(&error.clone().into(), "the search index cannot be merged"),
             Ok(()) => {}
         }
         merged

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use tidings_words::{Cancelled, Model, Origin, Progress, Source, part};
 
 use super::{Ended, READING, Shared};
+use crate::background::log_failure;
 use crate::error::Result;
 use crate::post::texts;
 use crate::store::{StoreError, Topic, version_in};
@@ -49,9 +50,7 @@ impl Shared {
                 Err(Ended::Cancelled) if self.is_stopped() => break,
                 // Cancelled because another server has the lease.
                 Ok(()) | Err(Ended::Cancelled) => {}
-                Err(Ended::Failed(error)) => {
-                    tracing::error!(cause = error.detail(), "the word model cannot be learned");
-                }
+                Err(Ended::Failed(error)) => log_failure(&error, "the word model cannot be learned"),
             }
             if !versions.sleep(CHECK, || self.is_stopped()) {
                 break;
