@@ -38,7 +38,7 @@ pub(crate) fn routes() -> Vec<Route> {
 /// Answers with a report, from memory if it is cached.
 async fn report(call: Call, question: Question) -> Answer {
     if let Some(cached) = analysis::try_answer(call.tidings(), call.caller(), question) {
-        return call.encoded(cached).await;
+        return call.encoded(&cached).await;
     }
     call.shared_in(|lanes| &lanes.store, move |tidings, caller| analysis::answer(tidings, caller, question))
         .await

@@ -342,5 +342,5 @@ impl Settled {
 /// Returns this document
 #[utoipa::path(get, path = "/openapi.json", tag = "server", responses((status = 200, body = Object)))]
 async fn openapi_json(call: Call, document: Arc<Settled>) -> Answer {
-    call.file(document.get(), reply::JSON).await
+    call.file(&document.get(), reply::JSON).await
 }

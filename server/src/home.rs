@@ -95,9 +95,9 @@ pub(crate) fn routes(config: &Config) -> Vec<Route> {
 )]
 pub(crate) async fn home(call: Call, page: Arc<Encoded>, json: Arc<Encoded>) -> Answer {
     if prefers_json(call.headers()) {
-        return call.file(json, JSON).await;
+        return call.file(&json, JSON).await;
     }
-    Ok(call.file(page, HTML).await?.described(CONTENT_SECURITY_POLICY, POLICY))
+    Ok(call.file(&page, HTML).await?.described(CONTENT_SECURITY_POLICY, POLICY))
 }
 
 /// Returns whether a client prefers JSON to HTML: by weight, then by how exactly it names the type.

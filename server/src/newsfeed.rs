@@ -132,7 +132,7 @@ pub(crate) async fn get_popularity_newsfeed(call: Call) -> Answer {
     }
     let feed = newsfeed::popular(call.tidings(), &page.page())?;
     match format {
-        None => call.encoded(Arc::clone(feed.answer())).await,
+        None => call.encoded(feed.answer()).await,
         Some(format) => {
             let outline = Outline::new(&call, format, "Popular posts", POPULAR).at(&page.page());
             syndication::posts(call, outline, feed).await
@@ -228,7 +228,7 @@ async fn answer(
     };
     if call.is_guest() {
         let answer = encoded(call.tidings(), call.caller())?;
-        return call.encoded(answer).await;
+        return call.encoded(&answer).await;
     }
     let answer = move |tidings: &_, caller: &_, accepted| {
         encoded(tidings, caller).map(|answer| Reply::encoded(&answer, JSON, accepted))

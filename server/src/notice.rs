@@ -61,7 +61,7 @@ pub(crate) async fn get_all_notice(call: Call) -> Answer {
         && let Some(list) = notice::try_list(call.tidings())
     {
         return match outline {
-            None => call.encoded(Arc::clone(list.answer())).await,
+            None => call.encoded(list.answer()).await,
             Some(outline) => syndication::notices(call, outline, list).await,
         };
     }
@@ -101,7 +101,7 @@ pub(crate) async fn get_notices(call: Call) -> Answer {
     if call.is_guest()
         && let Some(list) = notice::try_list_full(call.tidings(), &query)
     {
-        return call.encoded(Arc::clone(list.answer())).await;
+        return call.encoded(list.answer()).await;
     }
     let listed = move |tidings: &_, caller: &_| {
         let query = ListQuery { topic: topic.as_deref(), html };
@@ -144,7 +144,7 @@ pub(crate) async fn get_notice(mut call: Call) -> Answer {
     if call.is_guest()
         && let Some(notice) = notice::try_get(call.tidings(), &id)
     {
-        return call.encoded(Arc::new(Encoded::new(answer::success(&notice?)))).await;
+        return call.encoded(&Arc::new(Encoded::new(answer::success(&notice?)))).await;
     }
     call.read(move |tidings, caller| notice::get(tidings, caller, &id)).await
 }

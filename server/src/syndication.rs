@@ -279,7 +279,7 @@ async fn shared(
     let (content_type, address) = (outline.format.content_type(), outline.address());
     let documents = &call.app().documents;
     if let Some(document) = source.as_ref().and_then(|source| documents.get(&address, source)) {
-        return call.document(document, content_type).await;
+        return call.document(&document, content_type).await;
     }
     let app = call.app().clone();
     let work = move |tidings: &_, _: &_| {

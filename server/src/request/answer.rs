@@ -39,41 +39,41 @@ impl Call {
     }
 
     /// Returns a response that the core has in memory, and that several callers share.
-    pub(crate) async fn encoded(&self, cached: Arc<Encoded>) -> Answer {
+    pub(crate) async fn encoded(&self, cached: &Arc<Encoded>) -> Answer {
         self.shared(cached, JSON, Level::Answer).await
     }
 
     /// Returns a file, which never changes.
-    pub(crate) async fn file(&self, cached: Arc<Encoded>, media_type: HeaderValue) -> Answer {
+    pub(crate) async fn file(&self, cached: &Arc<Encoded>, media_type: HeaderValue) -> Answer {
         self.shared(cached, media_type, Level::File).await
     }
 
     /// Returns a shared response. A large response without a cached compressed form is compressed in a lane; if that
     /// lane is full, the response is sent uncompressed.
-    async fn shared(&self, cached: Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
+    async fn shared(&self, cached: &Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
         match self.check(|| cached.tag()) {
             Checked::Unchanged(reply) => Ok(reply),
             Checked::Changed(tag) => Ok(self.coded(cached, media_type, level).await?.tagged(tag)),
         }
     }
 
-    async fn coded(&self, cached: Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
+    async fn coded(&self, cached: &Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
         let accepted = self.accepted();
-        self.app.compressor.offer(&cached, accepted, level);
+        self.app.compressor.offer(cached, accepted, level);
         let is_ready = cached.compressed().is_some() || (accepted.brotli && cached.dense().is_some());
         if !accepted.gzip || is_ready || cached.json().len() <= COMPRESSED_AT_ONCE {
-            return Ok(Reply::encoded(&cached, media_type, accepted));
+            return Ok(Reply::encoded(cached, media_type, accepted));
         }
-        let (client, plain, type_of_plain) = (self.address().into(), Arc::clone(&cached), media_type.clone());
-        let compress = move || Ok(Reply::encoded(&cached, media_type, accepted));
-        match self.app.lanes.codec.run_for(client, compress).await {
-            Err(Error::Overloaded) => Ok(Reply::encoded(&plain, type_of_plain, Accepted::default())),
+        let (shared, type_of_shared) = (Arc::clone(cached), media_type.clone());
+        let compress = move || Ok(Reply::encoded(&shared, type_of_shared, accepted));
+        match self.app.lanes.codec.run_for(self.address().into(), compress).await {
+            Err(Error::Overloaded) => Ok(Reply::encoded(cached, media_type, Accepted::default())),
             compressed => Ok(compressed?),
         }
     }
 
     /// Returns a document of another type than JSON, which several callers share.
-    pub(crate) async fn document(&self, cached: Arc<Encoded>, media_type: HeaderValue) -> Answer {
+    pub(crate) async fn document(&self, cached: &Arc<Encoded>, media_type: HeaderValue) -> Answer {
         self.shared(cached, media_type, Level::Answer).await
     }
 
