@@ -10,9 +10,8 @@ use std::time::Instant;
 use arc_swap::ArcSwap;
 use futures_util::FutureExt as _;
 use http::header::ORIGIN;
-use http::request::Parts;
 use http::uri::PathAndQuery;
-use http::{HeaderMap, Method, Request};
+use http::{Method, Request};
 use http_body::Body;
 use tidings_core::analysis::Operation;
 use tidings_core::{Error, Surface, Tidings};
@@ -37,9 +36,9 @@ use crate::syndication::Documents;
 use crate::tls::Tls;
 use crate::upload::Upload;
 use crate::{
-    account, admin, analysis, audit, client, data, docs, download, events, feedback, health, home, import,
-    key, lookup, main_info, members, newsfeed, notice, otp, post, profile, report, request, search, sessions,
-    target, webhook, weights, words,
+    account, admin, analysis, audit, data, docs, download, events, feedback, health, home, import, key,
+    lookup, main_info, members, newsfeed, notice, otp, post, profile, report, search, sessions, target,
+    webhook, weights, words,
 };
 
 /// The state that all requests share.
@@ -123,16 +122,10 @@ impl App {
 
     /// Counts a request against the general rate limit. Returns whether it is within the limit, and the headers that tell
     /// the client how much of the limit is left.
-    fn count(
-        &self,
-        policy: &Policy,
-        path: &str,
-        peer: Option<IpAddr>,
-        headers: &HeaderMap,
-    ) -> (Result<(), Refusal>, Option<QuotaHeaders>) {
+    fn count(policy: &Policy, path: &str, call: &Call) -> (Result<(), Refusal>, Option<QuotaHeaders>) {
         match &policy.limits.general {
             Some(limit) if !health::is_health(path) => {
-                let counted = limit.count(client::of(peer, headers, &self.config.trust_proxy).into());
+                let counted = limit.count(call.address().into());
                 let quota = limit.headers(&counted);
                 (counted.map(drop).map_err(Refusal::from), Some(quota))
             }
@@ -172,20 +165,20 @@ impl AppRef {
         let (mut head, body) = request.into_parts();
         target::set_host(&mut head);
         let upload = Upload::new(&head.headers, body);
-        let head = Box::new(head);
-        // Both are boxed here, because they are large, and are moved on their way to the handler and to the connection.
+        let call = Call::new(self.clone(), head, peer, upload);
+        // Boxed here, because it is large, and is moved on its way to the connection.
         Box::pin(async move {
-            if let Some(refused) = target::refuse(&head) {
+            if let Some(refused) = target::refuse(call.head()) {
                 return refused;
             }
             // A request has one set of rules from its beginning to its end.
             let policy = self.policy.load();
-            if cors::is_preflight(&head) {
-                return policy.cors.preflight(*head).await;
+            if cors::is_preflight(call.head()) {
+                return policy.cors.preflight(call.head().clone()).await;
             }
-            let is_options = head.method == Method::OPTIONS;
-            let origin = head.headers.get(ORIGIN).filter(|_| policy.cors.names_origin()).cloned();
-            let mut response = self.respond(&policy, head, peer, upload).await;
+            let is_options = call.head().method == Method::OPTIONS;
+            let origin = call.headers().get(ORIGIN).filter(|_| policy.cors.names_origin()).cloned();
+            let mut response = self.respond(&policy, call).await;
             if !is_options {
                 policy.cors.permit(origin.as_ref(), response.headers_mut());
             }
@@ -193,16 +186,10 @@ impl AppRef {
         })
     }
 
-    async fn respond(
-        &self,
-        policy: &Policy,
-        head: Box<Parts>,
-        peer: Option<IpAddr>,
-        upload: Upload,
-    ) -> Response {
-        let (method, is_head) = (head.method.clone(), head.method == Method::HEAD);
+    async fn respond(&self, policy: &Policy, mut call: Call) -> Response {
+        let (method, is_head) = (call.head().method.clone(), call.is_head());
         let mut scope = Scope { names_origin: policy.cors.names_origin(), ..Scope::default() };
-        let target = head.uri.path_and_query().cloned();
+        let target = call.head().uri.path_and_query().cloned();
         let path = target.as_ref().map_or("", PathAndQuery::path);
         let path = path.strip_prefix(self.config.base_path.as_str()).unwrap_or_default();
         let observed = self.metrics.as_ref().map(|metrics| (metrics, Instant::now()));
@@ -212,7 +199,7 @@ impl AppRef {
             }
         };
         // Requests to unknown paths and methods also count against the limit.
-        let (allowed, quota) = self.count(policy, path, peer, &head.headers);
+        let (allowed, quota) = App::count(policy, path, &call);
         let finish = move |mut response: Response| {
             response.headers_mut().extend(quota.into_iter().flatten());
             if is_head {
@@ -228,9 +215,7 @@ impl AppRef {
                 let result = reply::result(&answer);
                 let response = reply::respond(answer, "", scope);
                 if self.config.analytics {
-                    let address = client::of(peer, &head.headers, &self.config.trust_proxy);
-                    let caller = request::caller(&head.headers);
-                    let record = RequestRecord::new(caller, address, &head.headers);
+                    let record = RequestRecord::of(&call);
                     let unknown = Operation::unknown(method.as_str());
                     record.record(self, unknown, path, response.status(), result);
                 }
@@ -240,7 +225,7 @@ impl AppRef {
         let route = allowed.and_then(|()| found.route(&method));
         let recorded = found.recorded(&method);
         let template = found.template();
-        let mut call = Call::new(self.clone(), found.segments, head, peer, upload);
+        call.set_segments(found.segments);
         let recorded = recorded.filter(|_| self.config.analytics).map(|op| (RequestRecord::of(&call), op));
         if let Ok(route) = &route {
             (scope.public, scope.has_formats) = (route.public, route.has_formats);

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
 use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, VARY};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body::{Body as _, Frame};
 use http_body_util::{Either, Full, StreamBody};
 use serde::Serialize;
@@ -19,6 +19,9 @@ use crate::security;
 mod refusal;
 
 pub(crate) use refusal::Refusal;
+
+/// The number of headers of a `304` without a rate limit.
+const HEADERS_UNCHANGED: usize = 6;
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 
@@ -104,9 +107,10 @@ impl Reply {
 
     /// Returns the response to a client that has the content with this tag.
     pub(crate) fn not_modified(tag: HeaderValue) -> Self {
-        let mut unchanged = Self::empty(Bytes::new());
-        *unchanged.0.status_mut() = StatusCode::NOT_MODIFIED;
-        unchanged.with(ETAG, tag)
+        let mut unchanged = Response::new(whole(Bytes::new()));
+        *unchanged.status_mut() = StatusCode::NOT_MODIFIED;
+        *unchanged.headers_mut() = HeaderMap::with_capacity(HEADERS_UNCHANGED);
+        Self(unchanged).with(ETAG, tag)
     }
 
     /// Adds the tag of the content, if it has one.

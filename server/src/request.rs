@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
-use http::request::Parts;
+use http::request::Parts as Head;
 use http::{HeaderMap, Method};
 use serde::de::DeserializeOwned;
 use tidings_core::account::{Caller, SignInClient};
@@ -24,14 +24,18 @@ mod answer;
 /// parsing it. Larger bodies are parsed in a lane.
 const READ_AT_ONCE: usize = 16 * 1024;
 
-/// A request to an operation, with the methods that its handler uses.
-pub(crate) struct Call {
+/// A request, with the methods that the handler of its operation uses.
+///
+/// It is a pointer, because it is moved through the futures of several functions, each of which would have room for it.
+pub(crate) struct Call(Box<Parts>);
+
+/// What a [`Call`] consists of.
+struct Parts {
     app: AppRef,
     caller: Caller,
     /// The parameters of the path in order, percent-decoded.
     segments: Vec<Vec<u8>>,
-    /// In a box, because a call is moved through several futures.
-    head: Box<Parts>,
+    head: Head,
     peer: Option<IpAddr>,
     upload: Upload,
     /// Whether the response has a tag, because caches may store it.
@@ -39,50 +43,56 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    pub(crate) fn new(
-        app: AppRef,
-        segments: Vec<Vec<u8>>,
-        head: Box<Parts>,
-        peer: Option<IpAddr>,
-        upload: Upload,
-    ) -> Self {
+    /// Returns a request that arrived on a connection from `peer`, if it is known.
+    pub(crate) fn new(app: AppRef, head: Head, peer: Option<IpAddr>, upload: Upload) -> Self {
         let caller = caller(&head.headers);
-        Self { app, caller, segments, head, peer, upload, is_tagged: false }
+        Self(Box::new(Parts { app, caller, segments: Vec::new(), head, peer, upload, is_tagged: false }))
+    }
+
+    /// Returns the first line and the headers.
+    pub(crate) fn head(&self) -> &Head {
+        &self.0.head
+    }
+
+    /// Sets the parameters of the path.
+    pub(crate) fn set_segments(&mut self, segments: Vec<Vec<u8>>) {
+        self.0.segments = segments;
     }
 
     /// Gives the response a tag, because caches may store it.
     pub(crate) fn tag_response(&mut self) {
-        self.is_tagged = true;
+        self.0.is_tagged = true;
     }
 
     /// Returns the state that all requests share.
     pub(crate) fn app(&self) -> &AppRef {
-        &self.app
+        &self.0.app
     }
 
     /// Returns the handle on the database.
     pub(crate) fn tidings(&self) -> &Tidings {
-        &self.app.tidings
+        &self.0.app.tidings
     }
 
     /// Returns the same request by a guest.
-    pub(crate) fn by_guest(self) -> Self {
-        Self { caller: Caller::Guest, ..self }
+    pub(crate) fn by_guest(mut self) -> Self {
+        self.0.caller = Caller::Guest;
+        self
     }
 
     /// Returns the caller.
     pub(crate) fn caller(&self) -> &Caller {
-        &self.caller
+        &self.0.caller
     }
 
     /// Returns whether the request has no token.
     pub(crate) fn is_guest(&self) -> bool {
-        matches!(self.caller, Caller::Guest)
+        matches!(self.0.caller, Caller::Guest)
     }
 
     /// Returns whether the method is `HEAD`.
     pub(crate) fn is_head(&self) -> bool {
-        self.head.method == Method::HEAD
+        self.0.head.method == Method::HEAD
     }
 
     /// Returns the parameters of the path, as many as its template has.
@@ -90,7 +100,7 @@ impl Call {
     /// # Errors
     /// `bad request` when one of them is not UTF-8.
     pub(crate) fn segments<const N: usize>(&mut self) -> Result<[String; N]> {
-        if self.segments.iter().any(|segment| str::from_utf8(segment).is_err()) {
+        if self.0.segments.iter().any(|segment| str::from_utf8(segment).is_err()) {
             return Err(Error::BadRequest(Problem::new(Code::MalformedRequest, "the path is not UTF-8")));
         }
         Ok(self.ids())
@@ -102,7 +112,7 @@ impl Call {
     /// operation treats the parameter as an unknown id.
     pub(crate) fn ids<const N: usize>(&mut self) -> [String; N] {
         let text = |segment: Vec<u8>| String::from_utf8_lossy(&segment).into_owned();
-        let texts: Vec<String> = std::mem::take(&mut self.segments).into_iter().map(text).collect();
+        let texts: Vec<String> = std::mem::take(&mut self.0.segments).into_iter().map(text).collect();
         texts.try_into().expect("a handler takes the parameters that its template has")
     }
 
@@ -120,7 +130,7 @@ impl Call {
     /// # Errors
     /// `bad request` when one of them has the wrong type.
     pub(crate) fn parameters<T: DeserializeOwned>(&self) -> Result<T> {
-        fields::query(self.head.uri.query().unwrap_or_default())
+        fields::query(self.0.head.uri.query().unwrap_or_default())
     }
 
     /// Returns the fields of the body.
@@ -130,12 +140,12 @@ impl Call {
     /// wrong type.
     pub(crate) async fn fields<T: DeserializeOwned + Send + 'static>(&mut self) -> Result<T, Refusal> {
         let client = self.address().into();
-        let App { config, bodies, lanes, .. } = &*self.app;
-        let (body, _held) = self.upload.whole(config.body_limit, config.body_timeout, bodies).await?;
-        if self.head.headers.contains_key(CONTENT_ENCODING) {
+        let App { config, bodies, lanes, .. } = &*self.0.app;
+        let (body, _held) = self.0.upload.whole(config.body_limit, config.body_timeout, bodies).await?;
+        if self.0.head.headers.contains_key(CONTENT_ENCODING) {
             return Err(Refusal::UnsupportedMediaType);
         }
-        let content_type = self.head.headers.get(CONTENT_TYPE);
+        let content_type = self.0.head.headers.get(CONTENT_TYPE);
         if body.len() <= READ_AT_ONCE {
             return fields::read(content_type, &body);
         }
@@ -153,38 +163,38 @@ impl Call {
         media_types: &[&str],
     ) -> Result<(UploadReader, impl Future<Output = Result<usize, Refusal>> + use<>), Refusal> {
         let is_one = |given: &[u8]| media_types.iter().any(|one| given.eq_ignore_ascii_case(one.as_bytes()));
-        let given = self.head.headers.get(CONTENT_TYPE).map(fields::media_type);
-        if self.head.headers.contains_key(CONTENT_ENCODING) || !given.is_none_or(is_one) {
+        let given = self.0.head.headers.get(CONTENT_TYPE).map(fields::media_type);
+        if self.0.head.headers.contains_key(CONTENT_ENCODING) || !given.is_none_or(is_one) {
             return Err(Refusal::UnsupportedMediaType);
         }
-        let config = &self.app.config;
-        Ok(std::mem::take(&mut self.upload).reader(config.import_limit, config.body_timeout))
+        let config = &self.0.app.config;
+        Ok(std::mem::take(&mut self.0.upload).reader(config.import_limit, config.body_timeout))
     }
 
     /// Returns the address of the client.
     pub(crate) fn address(&self) -> IpAddr {
-        client::of(self.peer, &self.head.headers, &self.app.config.trust_proxy)
+        client::of(self.0.peer, &self.0.head.headers, &self.0.app.config.trust_proxy)
     }
 
     /// Returns the client for a sign-in: its address, and the family of its program.
     pub(crate) fn sign_in_client(&self) -> SignInClient {
-        SignInClient::new(self.address().into(), user_agent(&self.head.headers))
+        SignInClient::new(self.address().into(), user_agent(&self.0.head.headers))
     }
 
     /// Returns the scheme and the host of the address that the client used, such as `https://campus.example`.
     pub(crate) fn site(&self) -> String {
-        let own = if self.app.tls.get().is_some() { "https" } else { "http" };
-        client::site(self.peer, &self.head.headers, &self.app.config.trust_proxy, own)
+        let own = if self.0.app.tls.get().is_some() { "https" } else { "http" };
+        client::site(self.0.peer, &self.0.head.headers, &self.0.app.config.trust_proxy, own)
     }
 
     /// Returns the headers of the request.
     pub(crate) fn headers(&self) -> &HeaderMap {
-        &self.head.headers
+        &self.0.head.headers
     }
 
     /// Returns the identity of the client as a guest, for counting visitors.
     pub(crate) fn guest(&self) -> Guest {
-        Guest::new(self.tidings(), self.address(), user_agent(&self.head.headers))
+        Guest::new(self.tidings(), self.address(), user_agent(&self.0.head.headers))
     }
 }
 

@@ -18,12 +18,12 @@ pub(crate) struct RequestRecord {
 }
 
 impl RequestRecord {
-    pub(crate) fn new(caller: Caller, address: IpAddr, headers: &HeaderMap) -> Self {
-        Self { caller, address, user_agent: headers.get(USER_AGENT).cloned() }
-    }
-
     pub(crate) fn of(call: &Call) -> Self {
-        Self::new(call.caller().clone(), call.address(), call.headers())
+        Self {
+            caller: call.caller().clone(),
+            address: call.address(),
+            user_agent: call.headers().get(USER_AGENT).cloned(),
+        }
     }
 
     /// Records that the request was answered. A request that was refused only because of its rate or the load does

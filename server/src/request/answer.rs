@@ -9,7 +9,7 @@ use tidings_core::account::{Caller, SignInClient};
 use tidings_core::answer::{self, Encoded};
 use tidings_core::{Error, Outcome, Pending, Result, Tidings};
 
-use super::Call;
+use super::{Call, Parts};
 use crate::caching::{self, Checked, Condition};
 use crate::coding::{Accepted, Level};
 use crate::lane::{Lane, Lanes};
@@ -21,13 +21,13 @@ const COMPRESSED_AT_ONCE: usize = 8 * 1024;
 impl Call {
     /// Returns the condition of the request, for a response that another thread makes.
     fn condition(&self) -> Condition {
-        Condition::of(&self.head.headers, self.is_tagged)
+        Condition::of(&self.0.head.headers, self.0.is_tagged)
     }
 
     /// Compares the tag of the content with those that the client has, if the response has one.
     fn check<T: AsRef<[u8]>>(&self, tag: impl FnOnce() -> T) -> Checked {
-        if self.is_tagged {
-            caching::check(&self.head.headers, tag().as_ref())
+        if self.0.is_tagged {
+            caching::check(&self.0.head.headers, tag().as_ref())
         } else {
             Checked::Changed(None)
         }
@@ -35,7 +35,7 @@ impl Call {
 
     /// Returns the content codings that the client accepts.
     fn accepted(&self) -> Accepted {
-        Accepted::of(&self.head.headers)
+        Accepted::of(&self.0.head.headers)
     }
 
     /// Returns a response that the core has in memory, and that several callers share.
@@ -59,14 +59,14 @@ impl Call {
 
     async fn coded(&self, cached: &Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
         let accepted = self.accepted();
-        self.app.compressor.offer(cached, accepted, level);
+        self.0.app.compressor.offer(cached, accepted, level);
         let is_ready = cached.compressed().is_some() || (accepted.brotli && cached.dense().is_some());
         if !accepted.gzip || is_ready || cached.json().len() <= COMPRESSED_AT_ONCE {
             return Ok(Reply::encoded(cached, media_type, accepted));
         }
         let (shared, type_of_shared) = (Arc::clone(cached), media_type.clone());
         let compress = move || Ok(Reply::encoded(&shared, type_of_shared, accepted));
-        match self.app.lanes.codec.run_for(self.address().into(), compress).await {
+        match self.0.app.lanes.codec.run_for(self.address().into(), compress).await {
             Err(Error::Overloaded) => Ok(Reply::encoded(cached, media_type, Accepted::default())),
             compressed => Ok(compressed?),
         }
@@ -93,7 +93,7 @@ impl Call {
         media_type: HeaderValue,
         work: impl FnOnce(&Tidings, &Caller) -> Result<Arc<Encoded>> + Send + 'static,
     ) -> Answer {
-        let (app, condition) = (self.app.clone(), self.condition());
+        let (app, condition) = (self.0.app.clone(), self.condition());
         let answer = move |tidings: &_, caller: &_, accepted| {
             let cached = work(tidings, caller)?;
             Ok(match condition.check(|| cached.tag()) {
@@ -132,12 +132,12 @@ impl Call {
         self,
         work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
     ) -> Answer {
-        let app = self.app.clone();
+        let app = self.0.app.clone();
         let read = move |tidings: &Tidings, caller: &Caller| app.lanes.pace.measure(|| work(tidings, caller));
-        if !self.app.lanes.pace.is_quick() || !self.tidings().can_read_now() {
+        if !self.0.app.lanes.pace.is_quick() || !self.tidings().can_read_now() {
             return self.answer_in(|lanes| &lanes.read, read).await;
         }
-        let read = read(self.tidings(), &self.caller)?;
+        let read = read(self.tidings(), &self.0.caller)?;
         self.compressed(&read).await
     }
 
@@ -160,6 +160,7 @@ impl Call {
         }
         let plain = json.clone();
         match self
+            .0
             .app
             .lanes
             .codec
@@ -203,7 +204,7 @@ impl Call {
         work: impl FnOnce(&Tidings, &Caller, Accepted) -> Result<T> + Send + 'static,
     ) -> Result<T, Refusal> {
         let (accepted, client) = (self.accepted(), self.address().into());
-        let Self { app, caller, .. } = self;
+        let Parts { app, caller, .. } = *self.0;
         let tidings = app.tidings.clone();
         Ok(lane(&app.lanes).run_for(client, move || work(&tidings, &caller, accepted)).await?)
     }
@@ -215,7 +216,7 @@ impl Call {
         work: impl FnOnce(&Tidings, &Caller, SignInClient) -> Result<T> + Send + 'static,
     ) -> Answer {
         let (address, client) = (self.address(), self.sign_in_client());
-        let logs = self.app.config.log_auth_failures;
+        let logs = self.0.app.config.log_auth_failures;
         let answer = self.answer_in(lane, move |tidings, caller| work(tidings, caller, client)).await;
         if logs
             && let Err(Refusal::Operation(error)) = &answer

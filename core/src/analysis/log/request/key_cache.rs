@@ -30,12 +30,20 @@ pub(super) struct KeyCache {
     changed: Vec<(Operation, LoggedAnswer, Box<str>)>,
 }
 
-/// The keys of the outer map are operations, which clients cannot invent. The keys of the inner map are paths, which
-/// clients can invent.
+/// The keys of the map are operations, which clients cannot invent.
 #[derive(Clone, Default)]
 struct Generation {
-    keys: OwnMap<(Operation, LoggedAnswer), HashMap<Box<str>, StoredRequest>>,
+    keys: OwnMap<(Operation, LoggedAnswer), Paths>,
     count: usize,
+}
+
+/// The requests to an operation with one answer.
+#[derive(Clone, Default)]
+struct Paths {
+    /// The request whose path is the template, as most are.
+    template: Option<StoredRequest>,
+    /// The other requests by their paths, which clients can invent.
+    others: HashMap<Box<str>, StoredRequest>,
 }
 
 impl KeyCache {
@@ -104,7 +112,12 @@ impl KeyCache {
             self.old = std::mem::take(&mut self.young);
         }
         let paths = self.young.keys.entry((operation, answer)).or_default();
-        if paths.insert(path.into(), stored).is_none() {
+        let replaced = if path == operation.template {
+            paths.template.replace(stored)
+        } else {
+            paths.others.insert(path.into(), stored)
+        };
+        if replaced.is_none() {
             self.young.count += 1;
         }
     }
@@ -112,11 +125,14 @@ impl KeyCache {
 
 impl Generation {
     fn get(&self, operation: Operation, answer: LoggedAnswer, path: &str) -> Option<StoredRequest> {
-        self.keys.get(&(operation, answer))?.get(path).copied()
+        let paths = self.keys.get(&(operation, answer))?;
+        if path == operation.template { paths.template } else { paths.others.get(path).copied() }
     }
 
     fn remove(&mut self, operation: Operation, answer: LoggedAnswer, path: &str) -> Option<StoredRequest> {
-        let removed = self.keys.get_mut(&(operation, answer))?.remove(path)?;
+        let paths = self.keys.get_mut(&(operation, answer))?;
+        let removed =
+            if path == operation.template { paths.template.take() } else { paths.others.remove(path) }?;
         self.count -= 1;
         Some(removed)
     }
