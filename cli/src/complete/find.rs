@@ -38,7 +38,7 @@ pub(super) enum Kind {
 }
 
 /// How long completing waits for a database or a server, because the person at the terminal waits, too.
-const PATIENCE: Duration = Duration::from_millis(800);
+const WAIT_MAX: Duration = Duration::from_millis(800);
 /// The maximum number of candidates.
 const MOST: i64 = 50;
 /// The options that say where a command works, and as whom.
@@ -51,7 +51,7 @@ pub(super) fn candidates(words: &[OsString], kind: Kind, current: &OsStr) -> Vec
     // The thread is left behind if it takes too long: the program ends.
     let (send, receive) = mpsc::channel();
     thread::spawn(move || send.send(find(&global, kind, &current).unwrap_or_default()));
-    let found = receive.recv_timeout(PATIENCE).unwrap_or_default();
+    let found = receive.recv_timeout(WAIT_MAX).unwrap_or_default();
     let candidate = |(value, help): (String, String)| {
         let help = (!help.is_empty()).then(|| escape::line(&help).into_owned().into());
         CompletionCandidate::new(value).help(help)
