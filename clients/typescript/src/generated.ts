@@ -1839,7 +1839,8 @@ export interface paths {
         /**
          * Imports posts
          * @description The body, up to 64 MiB, has one JSON object with the fields of a post on each line, or is one array of such objects.
-         *     It can also be CSV, after a line with the names of the fields, or an RSS, Atom or JSON feed. The `url` identifies a post: a new post is inserted, and an existing post gets the given fields. An invalid line is
+         *     It can also be CSV, after a line with the names of the fields, or an RSS, Atom or JSON feed. The `url` identifies a post: a
+         *     new post is inserted, and an existing post gets the given fields. An invalid line is
          *     reported and does not stop the import. If the database fails during the import, the response is `internal error` with
          *     the numbers of posts `inserted`, `updated` and `skipped` so far; the same import can then be repeated and continues
          *     from there.
@@ -5551,6 +5552,29 @@ export interface components {
              *     text. The title is not part of it.
              */
             readonly snippet?: readonly components["schemas"]["SnippetPart"][];
+        };
+        /**
+         * @description A post of an import: the fields of a post, of which `url` is required, and others of an exported post. The document
+         *     describes a line with it; the core reads it.
+         */
+        readonly PostLineFields: components["schemas"]["PostFields"] & {
+            /**
+             * @description The `_id` of a new post; a new one by default. An existing post keeps its own.
+             * @example 6b0039acd7c34f1e5b2e91a7
+             */
+            readonly _id?: string | null;
+            /**
+             * Format: int64
+             * @description The views of a new post; 0 by default. An existing post keeps its own.
+             * @example 7
+             */
+            readonly view?: number | null;
+            /**
+             * Format: int64
+             * @description The likes of a new post; 0 by default. An existing post keeps its own.
+             * @example 7
+             */
+            readonly fav_cnt?: number | null;
         };
         /** @description A page of posts. */
         readonly PostList: {
@@ -10716,9 +10740,9 @@ export interface operations {
             readonly content: {
                 readonly "application/atom+xml": string;
                 readonly "application/feed+json": string;
-                readonly "application/json": readonly components["schemas"]["PostFields"][];
+                readonly "application/json": readonly components["schemas"]["PostLineFields"][];
                 readonly "application/rss+xml": string;
-                readonly "application/x-ndjson": components["schemas"]["PostFields"];
+                readonly "application/x-ndjson": components["schemas"]["PostLineFields"];
                 readonly "text/csv": string;
             };
         };
