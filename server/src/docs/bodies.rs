@@ -4,8 +4,6 @@
 use utoipa::openapi::schema::{SchemaType, Type};
 use utoipa::openapi::{OpenApi, Ref, RefOr, Schema};
 
-use super::facts::objects;
-
 /// An operation that inserts a record, the schema of its fields, the schema that its body has instead, and what that requires.
 type Insertion = (&'static str, &'static str, &'static str, [&'static str; 2]);
 
@@ -13,9 +11,6 @@ const INSERTIONS: [Insertion; 2] = [
     ("/insert_notice", "NoticeFields", "NewNoticeFields", ["title", "post"]),
     ("/insert_post", "PostFields", "NewPostFields", ["title", "url"]),
 ];
-
-/// The schema of a line of an import, and the field that it requires.
-const LINE: (&str, &str) = ("PostLineFields", "url");
 
 /// Writes what the bodies require.
 pub(super) fn write(document: &mut OpenApi) {
@@ -39,10 +34,5 @@ pub(super) fn write(document: &mut OpenApi) {
                 content.schema = Some(Ref::from_schema_name(new).into());
             }
         }
-    }
-    let (line, required) = LINE;
-    let schemas = document.components.iter_mut().filter_map(|components| components.schemas.get_mut(line));
-    for object in schemas.flat_map(objects) {
-        object.required.push(required.to_owned());
     }
 }

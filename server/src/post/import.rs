@@ -24,13 +24,15 @@ const FORMATS: [(&str, Format); 6] = [
     ("application/atom+xml", Format::Feed),
 ];
 
-/// A post of an import: the fields of a post, of which `url` is required, and others of an exported post. The document
-/// describes a line with it; the core reads it.
+/// A post of an import: the fields of a post, and others of an exported post.
+// The document describes a line with it; the core reads it.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "the fields are for the document only")]
 pub(crate) struct PostLineFields {
     #[serde(flatten)]
     post: PostFields,
+    /// The URL, http or https, {post-url} characters, which identifies the post.
+    url: String,
     /// The `_id` of a new post; a new one by default. An existing post keeps its own.
     _id: Option<String>,
     /// The views of a new post; 0 by default. An existing post keeps its own.
