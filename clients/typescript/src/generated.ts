@@ -5553,11 +5553,13 @@ export interface components {
              */
             readonly snippet?: readonly components["schemas"]["SnippetPart"][];
         };
-        /**
-         * @description A post of an import: the fields of a post, of which `url` is required, and others of an exported post. The document
-         *     describes a line with it; the core reads it.
-         */
+        /** @description A post of an import: the fields of a post, and others of an exported post. */
         readonly PostLineFields: components["schemas"]["PostFields"] & {
+            /**
+             * @description The URL, http or https, {post-url} characters, which identifies the post.
+             * @example https://news.example.org/eclipse
+             */
+            readonly url: string;
             /**
              * @description The `_id` of a new post; a new one by default. An existing post keeps its own.
              * @example 6b0039acd7c34f1e5b2e91a7
