@@ -14,6 +14,7 @@ use utoipa::openapi::path::{Operation, Parameter};
 use utoipa::openapi::schema::{Array, ArrayItems, Object, SchemaType, Type};
 use utoipa::openapi::{OpenApi, RefOr, Schema};
 
+use super::facts::objects;
 use crate::config::Config;
 
 /// A limit that descriptions can name.
@@ -75,8 +76,7 @@ impl Limits {
                 self.resolve(Some(&mut response.description));
             }
         }
-        for schema in components.schemas.values_mut() {
-            let RefOr::T(Schema::Object(object)) = schema else { continue };
+        for object in components.schemas.values_mut().flat_map(objects) {
             self.resolve(object.description.as_mut());
             for property in object.properties.values_mut() {
                 if let RefOr::T(schema) = property {
