@@ -5556,7 +5556,7 @@ export interface components {
         /** @description A post of an import: the fields of a post, and others of an exported post. */
         readonly PostLineFields: components["schemas"]["PostFields"] & {
             /**
-             * @description The URL, http or https, {post-url} characters, which identifies the post.
+             * @description The URL, http or https, up to 2,000 characters, which identifies the post.
              * @example https://news.example.org/eclipse
              */
             readonly url: string;
