@@ -110,6 +110,8 @@ pub(crate) use asked::Asked;
 pub(crate) use deferred::once;
 pub(crate) use deferred::{Deferred, TimeSlice};
 pub(crate) use dialect::Dialect;
+#[cfg(test)]
+pub(crate) use effects::Effects;
 pub use error::{ServerError, StoreError};
 pub(crate) use expiry::{Expiry, Leftover};
 pub(crate) use gathered_reads::GatheredReads;

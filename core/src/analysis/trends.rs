@@ -304,7 +304,7 @@ mod tests {
 
     use super::*;
     use crate::account::Caller;
-    use crate::store::{Arg, Dialect, Isolation, Row, Value};
+    use crate::store::{Arg, Dialect, Isolation, Row};
     use crate::testing::{NOW, service};
 
     #[test]
@@ -337,11 +337,6 @@ mod tests {
         fn horizon(&mut self) -> Result<i64, StoreError> {
             self.tx.horizon()
         }
-        fn touch(&mut self, _: Topic) {}
-        fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}
-        fn count_on(&mut self, _: i64, _: i64, _: i64) {}
-        fn run_at_commit(&mut self, _: &'static str, _: i64) {}
-        fn set_at_commit(&mut self, _: &'static str, _: i64, _: Value) {}
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{StoreError, Topic, Tx, send_each};
 
 /// The touched topics, the additions to counters and the last statements of a transaction.
 #[derive(Default)]
-pub(super) struct Effects {
+pub(crate) struct Effects {
     touched: Vec<Topic>,
     additions: Additions,
     /// The statements of [`Tx::run_at_commit`] with their keys.

@@ -1,5 +1,6 @@
 //! Transactions: what the other modules can do with the database.
 
+use super::effects::Effects;
 use super::value::Value;
 use super::{Arg, Asked, Dialect, Row, StoreError, Topic};
 
@@ -128,25 +129,51 @@ pub(crate) trait Tx {
     /// When the store fails.
     fn horizon(&mut self) -> Result<i64, StoreError>;
 
+    /// Returns what the commit writes in addition; `None` in a transaction that commits nothing, where what follows has no
+    /// effect.
+    fn at_commit(&mut self) -> Option<&mut Effects> {
+        None
+    }
+
     /// Marks `topic` as changed by this transaction: caches of it become stale with the commit.
-    fn touch(&mut self, topic: Topic);
+    fn touch(&mut self, topic: Topic) {
+        if let Some(effects) = self.at_commit() {
+            effects.touch(topic);
+        }
+    }
 
     /// Adds `n` to the total of a counter and, if `day` is given, to that day.
     ///
     /// The store sums up all additions of a commit and writes each sum once.
-    fn count(&mut self, counter: i64, day: Option<i64>, n: i64);
+    fn count(&mut self, counter: i64, day: Option<i64>, n: i64) {
+        if let Some(effects) = self.at_commit() {
+            effects.count(counter, day, n);
+        }
+    }
 
     /// Adds `n` to a day of a counter that has no total.
-    fn count_on(&mut self, counter: i64, day: i64, n: i64);
+    fn count_on(&mut self, counter: i64, day: i64, n: i64) {
+        if let Some(effects) = self.at_commit() {
+            effects.count_on(counter, day, n);
+        }
+    }
 
     /// Runs a statement with the arguments `key` and [`Tx::revision`] when the transaction commits: once for each key, however
     /// often it was asked for, and in the order of the keys, so that transactions that change the same rows wait for each
     /// other only shortly and never in a circle.
-    fn run_at_commit(&mut self, sql: &'static str, key: i64);
+    fn run_at_commit(&mut self, sql: &'static str, key: i64) {
+        if let Some(effects) = self.at_commit() {
+            effects.run_at_commit(sql, key);
+        }
+    }
 
     /// Runs a statement that sets a column of the row `key` with the arguments `key` and `value` when the transaction commits:
     /// with the last of several values, and in the order of the keys. All such statements change rows of one table.
-    fn set_at_commit(&mut self, sql: &'static str, key: i64, value: Value);
+    fn set_at_commit(&mut self, sql: &'static str, key: i64, value: Value) {
+        if let Some(effects) = self.at_commit() {
+            effects.set_at_commit(sql, key, value);
+        }
+    }
 
     /// Returns the number of the writer, which no other writer has at the same time; 0 where there is only one.
     fn writer(&self) -> i64 {

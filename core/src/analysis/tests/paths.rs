@@ -7,7 +7,7 @@ use tidings_cluster::{Scratch, only_on_sqlite};
 
 use super::*;
 use crate::analysis::log::{LoggedRequest, RequestKeys};
-use crate::store::{Arg, Dialect, Isolation, Row, StoreError, Topic, Value};
+use crate::store::{Arg, Dialect, Effects, Isolation, Row, StoreError};
 use crate::testing::{NOW, service};
 
 const TOPIC: &str = "/get_newsfeed_of_topic/{category_name}";
@@ -37,20 +37,8 @@ impl Tx for Counting<'_> {
     fn horizon(&mut self) -> Result<i64, StoreError> {
         self.tx.horizon()
     }
-    fn touch(&mut self, topic: Topic) {
-        self.tx.touch(topic);
-    }
-    fn count(&mut self, counter: i64, day: Option<i64>, n: i64) {
-        self.tx.count(counter, day, n);
-    }
-    fn count_on(&mut self, counter: i64, day: i64, n: i64) {
-        self.tx.count_on(counter, day, n);
-    }
-    fn run_at_commit(&mut self, sql: &'static str, key: i64) {
-        self.tx.run_at_commit(sql, key);
-    }
-    fn set_at_commit(&mut self, sql: &'static str, key: i64, value: Value) {
-        self.tx.set_at_commit(sql, key, value);
+    fn at_commit(&mut self) -> Option<&mut Effects> {
+        self.tx.at_commit()
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::super::effects::Effects;
 use super::super::engine::WriteTx;
-use super::super::value::{Arg, Row, Value};
+use super::super::value::{Arg, Row};
 use super::super::{Asked, Dialect, Isolation, StoreError, Topic, Tx};
 use super::committer::{BRIEF_WAIT, PgCommitter, limit_of_locks};
 use super::horizon::{Running, horizon};
@@ -160,13 +160,6 @@ impl Tx for ReadTx<'_> {
         let horizon = self.statement(|session| horizon(session, running.as_ref()))?;
         Ok(*self.horizon.insert(horizon))
     }
-
-    // A transaction that reads changes nothing, so these have no effect.
-    fn touch(&mut self, _: Topic) {}
-    fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}
-    fn count_on(&mut self, _: i64, _: i64, _: i64) {}
-    fn run_at_commit(&mut self, _: &'static str, _: i64) {}
-    fn set_at_commit(&mut self, _: &'static str, _: i64, _: Value) {}
 }
 
 /// A transaction of the writing thread.
@@ -273,24 +266,8 @@ impl Tx for PgWriteTx<'_> {
         }
     }
 
-    fn touch(&mut self, topic: Topic) {
-        self.effects.touch(topic);
-    }
-
-    fn count(&mut self, counter: i64, day: Option<i64>, n: i64) {
-        self.effects.count(counter, day, n);
-    }
-
-    fn count_on(&mut self, counter: i64, day: i64, n: i64) {
-        self.effects.count_on(counter, day, n);
-    }
-
-    fn run_at_commit(&mut self, sql: &'static str, key: i64) {
-        self.effects.run_at_commit(sql, key);
-    }
-
-    fn set_at_commit(&mut self, sql: &'static str, key: i64, value: Value) {
-        self.effects.set_at_commit(sql, key, value);
+    fn at_commit(&mut self) -> Option<&mut Effects> {
+        Some(&mut self.effects)
     }
 
     fn writer(&self) -> i64 {

@@ -147,24 +147,8 @@ impl Tx for SqliteTx<'_> {
         Ok(*self.horizon.insert(horizon))
     }
 
-    fn touch(&mut self, topic: Topic) {
-        self.effects.touch(topic);
-    }
-
-    fn count(&mut self, counter: i64, day: Option<i64>, n: i64) {
-        self.effects.count(counter, day, n);
-    }
-
-    fn count_on(&mut self, counter: i64, day: i64, n: i64) {
-        self.effects.count_on(counter, day, n);
-    }
-
-    fn run_at_commit(&mut self, sql: &'static str, key: i64) {
-        self.effects.run_at_commit(sql, key);
-    }
-
-    fn set_at_commit(&mut self, sql: &'static str, key: i64, value: Value) {
-        self.effects.set_at_commit(sql, key, value);
+    fn at_commit(&mut self) -> Option<&mut Effects> {
+        Some(&mut self.effects)
     }
 }
 

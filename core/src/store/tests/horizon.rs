@@ -10,7 +10,7 @@ use tidings_cluster::Scratch;
 use super::super::topic::last_change_in;
 use super::super::watch::Versions;
 use super::super::{
-    Arg, Dialect, Isolation, Row, Store, StoreError, Topic, Tx, Value, complete_version_in, version_in,
+    Arg, Dialect, Effects, Isolation, Row, Store, StoreError, Topic, Tx, complete_version_in, version_in,
 };
 
 /// The simulated state; 0 where nothing is simulated.
@@ -68,11 +68,8 @@ impl Tx for SimulatedTx<'_> {
             self.tx.touch(topic);
         }
     }
-    fn count(&mut self, counter: i64, day: Option<i64>, n: i64) {
-        self.tx.count(counter, day, n);
-    }
-    fn count_on(&mut self, counter: i64, day: i64, n: i64) {
-        self.tx.count_on(counter, day, n);
+    fn at_commit(&mut self) -> Option<&mut Effects> {
+        self.tx.at_commit()
     }
     fn run_at_commit(&mut self, sql: &'static str, key: i64) {
         if self.revision == 0 {
@@ -81,9 +78,6 @@ impl Tx for SimulatedTx<'_> {
             // The commit does not know the simulated revision.
             self.tx.run(sql, &[key.into(), self.revision.into()]).unwrap();
         }
-    }
-    fn set_at_commit(&mut self, sql: &'static str, key: i64, value: Value) {
-        self.tx.set_at_commit(sql, key, value);
     }
     fn writer(&self) -> i64 {
         self.tx.writer()

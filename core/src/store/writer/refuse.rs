@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::work::Work;
-use crate::store::{Arg, Deferred, Dialect, Row, StoreError, TimeSlice, Topic, Tx, Value};
+use crate::store::{Arg, Deferred, Dialect, Row, StoreError, TimeSlice, Tx};
 
 /// A transaction that refuses every statement.
 struct RefusingTx<'e>(&'e StoreError);
@@ -25,11 +25,6 @@ impl Tx for RefusingTx<'_> {
     fn horizon(&mut self) -> Result<i64, StoreError> {
         Err(self.0.clone())
     }
-    fn touch(&mut self, _: Topic) {}
-    fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}
-    fn count_on(&mut self, _: i64, _: i64, _: i64) {}
-    fn run_at_commit(&mut self, _: &'static str, _: i64) {}
-    fn set_at_commit(&mut self, _: &'static str, _: i64, _: Value) {}
 }
 
 /// Answers a write without a transaction, by running it in one that refuses every statement.
