@@ -2,7 +2,6 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -96,8 +95,9 @@ fn following_over_http_prints_new_lines_until_ctrl_c() {
 #[test]
 fn following_ends_when_the_reader_closes_the_pipe() {
     let server = Server::start();
-    let (mut child, lines) = follow(&server, &["--limit", "0"]);
-    std::thread::sleep(Duration::from_millis(500));
+    let (mut child, mut lines) = follow(&server, &["--json", "--limit", "1"]);
+    let _ = server.anyone().get("/get_device").succeeded();
+    assert!(line(&mut lines).contains("/get_device"), "it follows");
     drop(lines);
     assert_eq!(child.wait().unwrap().code(), Some(0));
     let mut message = String::new();
