@@ -368,7 +368,7 @@ const CALLS: { [O in Operation]: () => Promise<void> } = {
         assert.equal((await attempt(guest().getPost({ post_obi }))).result, "Not found");
     },
     async importPosts() {
-        const posts = [{ title: "Imported", url: "https://news.example.org/imported" }, { title: "Without an address" }];
+        const posts = [{ title: "Imported", url: "https://news.example.org/imported" }, { title: "No address", url: "" }];
         const { inserted, errors } = await boss.importPosts(posts);
         assert.deepEqual([inserted, errors.map((error) => error.line)], [1, [2]]);
     },
