@@ -145,7 +145,10 @@ fn explained(error: &BackupError, work: Work) -> Failure {
         (BackupError::Newer { .. }, _) => return Failure::system(error.to_string()),
         (BackupError::Interrupted, _) => return Failure::interrupted("interrupted: nothing was changed"),
         (BackupError::Itself(_), _) => return Failure::usage(format!("{error}: name another file")),
-        (BackupError::Busy(_) | BackupError::JustMade(_), _) => return Failure::in_use(error.to_string()),
+        (BackupError::Busy(_), _) => return Failure::in_use(error.to_string()),
+        (BackupError::JustMade(_), _) => {
+            return Failure::in_use(format!("{error}: run the command again for a later one"));
+        }
         (BackupError::InUse(_), Work::Backup) => {
             return Failure::in_use(format!("{error}: name another file"));
         }

@@ -48,9 +48,7 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
     let address = listener.local_addr().map_err(failed)?;
     let tidings = database::start(&database, &settings)?;
     let admins = admin::list(&tidings, &Caller::Operator).map_err(|error| cannot_open(&database, &error))?;
-    if admins.admins.is_empty() {
-        welcome(&database, &format!("{scheme}://{}{}", ready::local(address), config.base_path.as_str()));
-    }
+    let url = format!("{scheme}://{}{}", ready::local(address), config.base_path.as_str());
     let runtime = tokio::runtime::Runtime::new().map_err(failed)?;
     runtime.block_on(async {
         let watched = tidings.clone();
@@ -60,6 +58,9 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
         let handle = server.handle();
         reload_on_hangup(Reload { given, file, in_force: settings, handle, log }).map_err(failed)?;
         let server = server.start(listener).await.map_err(failed)?;
+        if admins.admins.is_empty() {
+            welcome(&database, &url);
+        }
         let listening = format!("listening on {scheme}://{address}");
         print(listening.as_bytes())?;
         supervisor::ready(&listening);

@@ -83,6 +83,7 @@ impl<'de> Deserializer<'de> for Form<'_> {
         names: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
+        // Most queries are empty.
         if self.0.is_empty() {
             return visitor.visit_map(MapDeserializer::new(std::iter::empty::<(&str, Field<'_>)>()));
         }

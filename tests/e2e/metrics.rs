@@ -126,5 +126,9 @@ fn an_address_that_cannot_be_bound_is_named() {
     let output = run(serve, "");
     assert_eq!(output.status, 3, "{output:?}");
     assert!(output.stderr.contains(&address) && output.stderr.contains("metrics"), "{output:?}");
-    assert_eq!(output.stdout, "", "it does not listen");
+    assert_eq!(
+        (output.stdout.as_str(), output.stderr.lines().count()),
+        ("", 1),
+        "it does not listen: {output:?}"
+    );
 }

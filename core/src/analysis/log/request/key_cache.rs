@@ -40,7 +40,7 @@ struct Generation {
 /// The requests to an operation with one answer.
 #[derive(Clone, Default)]
 struct Paths {
-    /// The request whose path is the template, as most are.
+    /// The request whose path is the template. To look it up takes no hash of the path.
     template: Option<StoredRequest>,
     /// The other requests by their paths, which clients can invent.
     others: HashMap<Box<str>, StoredRequest>,
