@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use tidings_core::account::Caller;
-use tidings_core::account::data::{self, ExportedData};
 use tidings_core::audit::{self, ExportedAudit};
+use tidings_core::member_data::{self, ExportedData};
 use tidings_core::post::{self, Exported};
 
 use crate::Service;
@@ -53,14 +53,16 @@ impl Service {
     /// Exports everything that is stored about a member.
     ///
     /// # Errors
-    /// Those of [`data::export`] and [`data::export_of`].
+    /// Those of [`member_data::export`] and [`data::export_of`].
     pub fn export_data(&self, id: &str, take: Take<'_>) -> Result<ExportedData> {
         match &self.0 {
             crate::Place::Database(database) => {
                 let (tidings, caller) = (&database.tidings, &database.caller);
                 Ok(match caller {
-                    Caller::Member(_) => data::export(tidings, &caller.on_behalf_of(tidings, id)?, take)?,
-                    _ => data::export_of(tidings, caller, id, take)?,
+                    Caller::Member(_) => {
+                        member_data::export(tidings, &caller.on_behalf_of(tidings, id)?, take)?
+                    }
+                    _ => member_data::export_of(tidings, caller, id, take)?,
                 })
             }
             crate::Place::Server(server) => {

@@ -4,11 +4,11 @@ use std::io::{self, BufRead, Read};
 use std::ops::ControlFlow;
 
 use serde::de::DeserializeOwned;
-use tidings_core::account::{self, RosterReport};
 use tidings_core::error::Code;
 use tidings_core::import::{MoveReport, Progress};
 use tidings_core::post::{self, Format, ImportReport};
-use tidings_core::{Error as CoreError, act};
+use tidings_core::roster_import::{self, RosterReport};
+use tidings_core::{Error as CoreError, act, member_import};
 
 use crate::Service;
 use crate::error::{Error, Result};
@@ -51,11 +51,11 @@ impl Service {
     /// Imports members of another system.
     ///
     /// # Errors
-    /// Those of [`account::import_members`].
+    /// Those of [`member_import::import_members`].
     pub fn import_members(&self, mut input: impl BufRead, progress: Progress<'_>) -> Result<MoveReport> {
         match &self.0 {
             crate::Place::Database(database) => {
-                Ok(account::import_members(&database.tidings, &database.caller, input, progress)?)
+                Ok(member_import::import_members(&database.tidings, &database.caller, input, progress)?)
             }
             crate::Place::Server(server) => {
                 let content_type = json_type(&mut input)?;
@@ -83,11 +83,11 @@ impl Service {
     /// Imports the roster of the university.
     ///
     /// # Errors
-    /// Those of [`account::import_roster`].
+    /// Those of [`roster_import::import_roster`].
     pub fn import_roster(&self, input: impl BufRead, progress: Progress<'_>) -> Result<RosterReport> {
         match &self.0 {
             crate::Place::Database(database) => {
-                Ok(account::import_roster(&database.tidings, &database.caller, input, progress)?)
+                Ok(roster_import::import_roster(&database.tidings, &database.caller, input, progress)?)
             }
             crate::Place::Server(server) => server.import("import_roster", CSV, input, progress),
         }

@@ -12,11 +12,11 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use tempfile::TempDir;
-use tidings_core::account::{self, Caller};
+use tidings_core::account::Caller;
 use tidings_core::analysis::{self, Communication, Operation};
 use tidings_core::answer::SUCCESS;
 use tidings_core::config::Config;
-use tidings_core::{Tidings, import, post};
+use tidings_core::{Tidings, import, member_import, post};
 
 const POSTS: usize = 20_000;
 const MEMBERS: usize = 10_000;
@@ -45,7 +45,7 @@ fn open() -> Store {
     let op = &Caller::Operator;
     let imported = post::import(&tidings, op, posts.as_bytes(), &mut import::to_the_end);
     assert_eq!(imported.expect("the posts are imported").inserted, POSTS as u64);
-    let imported = account::import_members(&tidings, op, members.as_bytes(), &mut import::to_the_end);
+    let imported = member_import::import_members(&tidings, op, members.as_bytes(), &mut import::to_the_end);
     assert_eq!(imported.expect("the members are imported").inserted, MEMBERS as u64);
     let mut exported = Vec::new();
     post::export(&tidings, op, &mut |bytes, _| {

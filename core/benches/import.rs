@@ -5,9 +5,9 @@
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use tempfile::TempDir;
 use tidings_core::Tidings;
-use tidings_core::account::{self, Caller};
+use tidings_core::account::Caller;
 use tidings_core::import::to_the_end;
-use tidings_core::{act, post};
+use tidings_core::{act, member_import, post};
 
 const POSTS: usize = 20_000;
 const TEXT: usize = 400;
@@ -86,7 +86,7 @@ fn import_posts(tidings: &Tidings, lines: &str) {
 }
 
 fn import_members(tidings: &Tidings, lines: &str) {
-    let report = account::import_members(tidings, &Caller::Operator, lines.as_bytes(), &mut to_the_end);
+    let report = member_import::import_members(tidings, &Caller::Operator, lines.as_bytes(), &mut to_the_end);
     assert_eq!(report.expect("the members are valid").errors, []);
 }
 

@@ -22,14 +22,11 @@ use token::Claims;
 
 mod attempt;
 mod authority;
-pub mod data;
 mod device;
-pub(crate) mod import;
 pub mod key;
 mod members;
 pub(crate) mod otp;
 pub(crate) mod password;
-pub(crate) mod removal;
 pub(crate) mod roster;
 mod session;
 pub(crate) mod sessions;
@@ -42,16 +39,12 @@ pub use crate::client::Client;
 pub use authority::Operator;
 pub(crate) use authority::{Admin, AdminReader, Claim, Identity, Member, MemberRecord, find};
 pub use device::{Device, SignInClient};
-pub use import::import_members;
 pub use members::{MEMBERS_MAX, MemberEntry, MemberFilter, MemberQuery, Members, list, set_password};
 pub use otp::{
     OtpSecret, OtpStatus, RecoveryCodes, begin_otp, disable_otp, enable_otp, otp_status,
     renew_recovery_codes, reset_otp,
 };
-pub(crate) use removal::remove;
-pub use roster::{
-    ROSTER_MAX, Roster, RosterMember, RosterPage, RosterReport, import_roster, roster, roster_page,
-};
+pub use roster::{ROSTER_MAX, Roster, RosterMember, RosterPage, roster, roster_page};
 pub(crate) use session::sign_up_admin;
 pub use session::{
     AccessToken, NewPassword, SignIn, SignUp, change_pw, sign_in, sign_in_up, sign_in_up_with, sign_in_with,
@@ -233,7 +226,7 @@ pub(crate) fn fold(id: &str) -> String {
 
 /// Returns whether a member may have this id: it has an allowed length, consists of ASCII letters, digits and `_ - .`,
 /// begins with a letter or digit, and is not reserved.
-fn is_id(config: &Config, id: &str) -> bool {
+pub(crate) fn is_id(config: &Config, id: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
     config.id_length.hold(id)
         && id.bytes().all(plain)
@@ -278,7 +271,7 @@ pub(crate) fn nickname(config: &Config, text: &str) -> Option<String> {
 
 /// Returns a nickname made from a member's name: forbidden characters are removed and the rest is cut to the allowed
 /// length. If nothing remains, the nickname is made from the member's id.
-fn cut_nickname(config: &Config, name: &str, id: &str) -> String {
+pub(crate) fn cut_nickname(config: &Config, name: &str, id: &str) -> String {
     let cut = |text: &str| {
         let composed: String = text.nfc().filter(|c| !c.is_control()).collect();
         let cut: String = shown::only_shown(&composed).chars().take(config.nickname_length.max).collect();
@@ -291,7 +284,7 @@ fn cut_nickname(config: &Config, name: &str, id: &str) -> String {
 /// Returns a random generation, which no earlier token has. It is below 2^53, so that every JSON reader keeps it
 /// exactly.
 pub(crate) fn new_generation() -> i64 {
-    i64::from_le_bytes(crate::id::random()) & ((1 << 53) - 1)
+    i64::from_le_bytes(crate::random::random()) & ((1 << 53) - 1)
 }
 
 /// Revokes every token of a member.

@@ -11,6 +11,7 @@ use crate::account::{self, Admin, Caller, MemberRecord, SignUp};
 use crate::clock::Timestamp;
 use crate::error::{Error, Outcome, Result};
 use crate::id::MemberKey;
+use crate::removal;
 use crate::scope::Scope;
 use crate::store::{Isolation, Tx};
 use crate::trail::{Action, Entry};
@@ -36,7 +37,7 @@ pub fn remove_user(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<
         let admin = identity.admin(tx, Scope::Members)?;
         let member = account::find(tx, &user_id)?.ok_or(Outcome::NotFound)?;
         admin.record(tx, Entry::new(Action::MemberRemove).on_member(member.key))?;
-        account::remove(tx, &admin.act_for(member))
+        removal::remove(tx, &admin.act_for(member))
     });
     written.map_err(|e| e.unless_authorised(Outcome::NotAdmin))
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::Tidings;
 use crate::account::{self, Caller, Client, fold};
 use crate::answer::SUCCESS;
-use crate::clock::{Clock, DAY_MS, Timestamp};
+use crate::clock::{Clock, DAY_MS, SECOND_MS, Timestamp};
 use crate::config;
 use crate::error::{Code, Error, Pending, Problem, Result};
 use crate::keyed;
@@ -37,7 +37,6 @@ mod period;
 mod period_report;
 pub(crate) mod recount;
 mod report;
-mod retention;
 #[cfg(test)]
 mod tests;
 pub(crate) mod trends;
@@ -66,12 +65,15 @@ use journal::{Journal, Record};
 use local_time::LocalTime;
 use log::{LogAccess, LoggedAnswer};
 use report::ReportCache;
-use retention::Retention;
 use trends::Trends;
 use visitor::DayKeys;
 
 /// The maximum number of lines that a query of the log returns.
 pub const LOG_MAX: i64 = 1_000;
+
+/// The time after midnight for which the previous day stays open for guests and reports, because communications from
+/// its last seconds are still being written.
+pub(crate) const LATE_MS: i64 = 60 * 60 * SECOND_MS;
 
 const WINDOW_RULE: Problem =
     Problem::new(Code::InvalidValue, "exactly one of months, days and hours is above 0, the others are 0");
@@ -80,17 +82,12 @@ const DEVICE_RULE: Problem = Problem::invalid("device", "a device is pc, tablet 
 
 /// The state that analytics keep in memory.
 pub(crate) struct State {
-    // The first field, so that the thread stops before the store closes.
-    retention: Retention,
     pub(crate) calendar: Arc<Calendar>,
     journal: Arc<Journal>,
-    keys: Arc<DayKeys>,
+    pub(crate) keys: Arc<DayKeys>,
     reports: ReportCache,
     trends: Trends,
     store: Arc<Store>,
-    log_days: u32,
-    audit_days: u32,
-    clock: Clock,
 }
 
 impl State {
@@ -101,16 +98,12 @@ impl State {
     pub(crate) fn open(store: &Arc<Store>, config: &config::Analysis, clock: &Clock) -> Result<Self> {
         let calendar = Arc::new(Calendar::open(store, config.timezone.as_ref(), clock.clone())?);
         Ok(Self {
-            retention: Retention::new(Arc::clone(store)),
             journal: Arc::new(Journal::new(Arc::clone(&calendar), config.log_lines_per_client)),
             calendar,
             keys: Arc::default(),
             reports: ReportCache::default(),
             trends: Trends::new(config),
             store: Arc::clone(store),
-            log_days: config.log_days,
-            audit_days: config.audit_days,
-            clock: clock.clone(),
         })
     }
 }
@@ -122,15 +115,12 @@ impl Drop for State {
     }
 }
 
-/// Loads the keys for hashing guests and the recent searches, and starts the retention thread.
+/// Loads the recent searches.
 ///
 /// # Errors
-/// When the store fails, or the system refuses a thread.
+/// When the store fails.
 pub(crate) fn start(tidings: &Tidings) -> Result<()> {
-    let analysis = tidings.analysis();
-    analysis.retention.start(analysis)?;
-    realtime(tidings)?;
-    Ok(())
+    realtime(tidings).map(drop)
 }
 
 /// An answered request.

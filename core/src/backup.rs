@@ -18,12 +18,12 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::Surface;
-use crate::account::token::previous_file;
 use crate::account::{self, Operator};
 pub use crate::cancel::CancelFlag;
 use crate::clock::Clock;
 use crate::copy::{self, CopyError};
-use crate::files::{self, beside, key_file};
+use crate::files::{self, belongs, beside, files_of, same};
+pub use crate::last_backup::LastBackup;
 use crate::location::Location;
 pub use crate::step::Step;
 use crate::store::copy::Source;
@@ -37,7 +37,7 @@ mod swap;
 #[cfg(test)]
 mod tests;
 
-pub use dated::{Dated, LastBackup, backup_dated};
+pub use dated::{Dated, backup_dated};
 use draft::{Draft, draft};
 pub use retention::{InvalidRetention, Retention};
 
@@ -325,26 +325,6 @@ fn open(path: &Path) -> Result<Source> {
         Ok(_) => {}
     }
     Source::open(path).map_err(BackupError::store(path))
-}
-
-/// Returns the paths of the database and of the files that belong to it.
-fn files_of(database: &Path) -> [PathBuf; 7] {
-    let [file, log, index, journal] = ["", "-wal", "-shm", "-journal"].map(|end| beside(database, end));
-    let key = key_file(database);
-    let previous = previous_file(&key);
-    [file, log, index, journal, key, files::word_model(database), previous]
-}
-
-/// Returns whether two paths are equal or lead to the same file.
-fn same(one: &Path, other: &Path) -> bool {
-    one == other || files::identity(one).is_some_and(|one| files::identity(other) == Some(one))
-}
-
-/// Returns whether `file` is the database at `database` or a file that belongs to it.
-pub(crate) fn belongs(database: &Path, file: &Path) -> bool {
-    // If a path cannot be resolved, it does not name one of these files.
-    let (Ok(database), Ok(file)) = (files::resolved(database), files::resolved(file)) else { return false };
-    files_of(&database).iter().any(|own| same(own, &file))
 }
 
 /// Refuses a destination at which there is a file other than a backup.

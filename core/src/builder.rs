@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::Result;
 use crate::location::Location;
+use crate::retention::Retention;
 use crate::store::{self, Store};
 use crate::trail::Surface;
 use crate::{Inner, Tidings, analysis, backup, full_or, newsfeed, notice, post, profile, webhook, words};
@@ -114,6 +115,7 @@ impl Builder {
             webhook_sender: webhook::Sender::new(&store, &clock, config.webhook_private),
             search_cache: post::index::SearchCache::default(),
             feeds,
+            retention: Retention::new(Arc::clone(&store)),
             analysis,
             words,
             other_views: notice::OtherViews::new(Arc::clone(&store), &notice_cache),

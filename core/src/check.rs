@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::account::{Operator, removal};
+use crate::account::Operator;
 use crate::analysis::recount as figures;
 pub use crate::cancel::CancelFlag;
 use crate::clock::Clock;
@@ -17,6 +17,7 @@ use crate::config;
 use crate::error::{Error, Result};
 use crate::location::Location;
 use crate::post::{recount as posts, reindex};
+use crate::removal;
 #[cfg(not(feature = "postgres"))]
 use crate::store::ServerError;
 use crate::store::StoreError;

@@ -22,7 +22,7 @@ use crate::id::ObjectId;
 use crate::import::{Kind, Progress, to_the_end};
 use crate::post::PostStats;
 use crate::store::{Isolation, Tx};
-use crate::{Tidings, feedback, main_info, notice, post, words};
+use crate::{Tidings, feedback, main_info, member_import, notice, post, words};
 
 #[cfg(test)]
 mod tests;
@@ -102,7 +102,8 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
     let posts = post::import(tidings, caller, world.posts_as_lines().as_bytes(), &mut to_the_end)?.inserted;
     let hash = tidings.hasher().hash(Turn::new(Purpose::Administration, None), PASSWORD)?;
     let members = world.members_as_lines(&hash);
-    let members = account::import_members(tidings, caller, members.as_bytes(), &mut to_the_end)?.inserted;
+    let members =
+        member_import::import_members(tidings, caller, members.as_bytes(), &mut to_the_end)?.inserted;
     for person in &mut world.people {
         let found = tidings.store().read(|tx| account::find(tx, &person.id))?;
         person.key = found.map(|member| member.key);

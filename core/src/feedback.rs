@@ -9,9 +9,9 @@ use crate::clock::Timestamp;
 use crate::config::Bounds;
 use crate::error::{Code, Error, Outcome, Problem, Result};
 use crate::id::ObjectId;
-use crate::lookup::{self, FoundId, IdRange};
 use crate::notice;
 use crate::outbox::{self, Event};
+use crate::prefix::{self, FoundId, IdRange};
 use crate::scope::Scope;
 use crate::store::Isolation;
 use crate::text;
@@ -195,7 +195,7 @@ pub(crate) fn with_ids(tidings: &Tidings, caller: &Caller, range: &IdRange) -> R
     tidings.store().read(|tx| {
         let _ = identity.admin(tx, Scope::Feedback)?;
         let sql = "SELECT id, post FROM feedback WHERE id >= $1 AND id <= $2 ORDER BY id LIMIT $3";
-        Ok(lookup::rows(tx, sql, range)?)
+        Ok(prefix::rows(tx, sql, range)?)
     })
 }
 

@@ -16,9 +16,34 @@ pub(crate) fn key_file(database: &Path) -> PathBuf {
     beside(database, ".key")
 }
 
+/// Returns the path of the file with the previous signing key, which is next to the file `key`.
+pub(crate) fn previous_key_file(key: &Path) -> PathBuf {
+    beside(key, ".previous")
+}
+
 /// Returns the path of a database's file with the word model.
 pub(crate) fn word_model(database: &Path) -> PathBuf {
     beside(database, ".words")
+}
+
+/// Returns the paths of the database and of the files that belong to it.
+pub(crate) fn files_of(database: &Path) -> [PathBuf; 7] {
+    let [file, log, index, journal] = ["", "-wal", "-shm", "-journal"].map(|end| beside(database, end));
+    let key = key_file(database);
+    let previous = previous_key_file(&key);
+    [file, log, index, journal, key, word_model(database), previous]
+}
+
+/// Returns whether two paths are equal or lead to the same file.
+pub(crate) fn same(one: &Path, other: &Path) -> bool {
+    one == other || identity(one).is_some_and(|one| identity(other) == Some(one))
+}
+
+/// Returns whether `file` is the database at `database` or a file that belongs to it.
+pub(crate) fn belongs(database: &Path, file: &Path) -> bool {
+    // If a path cannot be resolved, it does not name one of these files.
+    let (Ok(database), Ok(file)) = (resolved(database), resolved(file)) else { return false };
+    files_of(&database).iter().any(|own| same(own, &file))
 }
 
 /// Makes `options` create files that only their owner can access.

@@ -13,7 +13,7 @@ use crate::clock::{Clock, Timestamp};
 use crate::config::{Config, Secret};
 use crate::id::ObjectId;
 use crate::post::Format;
-use crate::{Tidings, act, backup, check, newsfeed, post, search};
+use crate::{Tidings, act, backup, check, member_import, newsfeed, post, roster_import, search};
 
 pub use crate::import::Read;
 
@@ -107,7 +107,7 @@ pub fn posts(format: Format, bytes: &[u8]) -> Read {
 
 /// Parses an import of members.
 pub fn members(bytes: &[u8]) -> Read {
-    account::import::read_lines(bytes, &Config::default(), NOW)
+    member_import::read_lines(bytes, &Config::default(), NOW)
 }
 
 /// Parses an import of acts.
@@ -117,7 +117,7 @@ pub fn acts(bytes: &[u8]) -> Read {
 
 /// Parses a roster.
 pub fn roster(bytes: &[u8]) -> Read {
-    account::roster::read_lines(bytes)
+    roster_import::read_lines(bytes)
 }
 
 /// Parses the file of a word model.

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::clock::Clock;
+use crate::random::random;
 use crate::store::{Arg, FromValue, Value};
 
 /// The `_id` of a post, a notice or a feedback.
@@ -116,16 +117,6 @@ impl PostKey {
     pub(crate) const MIN: Self = Self(i64::MIN);
     /// Greater than every key, to begin with the last.
     pub(crate) const MAX: Self = Self(i64::MAX);
-}
-
-/// Returns unpredictable bytes.
-///
-/// # Panics
-/// When the operating system's random source fails: without it, ids and keys would be predictable.
-pub(crate) fn random<const N: usize>() -> [u8; N] {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).expect("the operating system has a random source");
-    bytes
 }
 
 impl fmt::Display for ObjectId {

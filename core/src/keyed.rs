@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::LazyLock;
 
-use crate::id::random;
+use crate::random::random;
 
 /// A map whose keys are assigned by this program, such as row keys, positions, days and templates, or are set once by
 /// the operator or the source code. Its fast hash has no key, because clients cannot choose colliding keys.

@@ -12,7 +12,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clock::{Clock, SECOND_MS, Timestamp};
-use crate::id::random;
+use crate::random::random;
 use crate::store::{Isolation, Store, StoreError};
 
 /// The time for which a server holds a lease without renewing it, in milliseconds.

@@ -94,6 +94,8 @@
 //! | module | content |
 //! |---|---|
 //! | [`account`] | members, signing up and in, tokens, who the caller is, university verification |
+//! | [`member_import`], [`roster_import`] | imports of members, and of the roster for verification |
+//! | [`member_data`] | everything that is stored about a member |
 //! | [`admin`] | administrators, the blacklist |
 //! | [`audit`] | the trail of what administrators, operators and API keys have done |
 //! | [`profile`] | a member's own data: names, lists, interest measurement |
@@ -169,21 +171,31 @@ pub mod fuzzing;
 pub mod id;
 pub mod import;
 mod keyed;
+mod last_backup;
 mod lease;
 pub mod location;
 pub mod lookup;
 pub mod main_info;
+pub mod member_data;
+pub mod member_import;
 pub mod newsfeed;
 pub mod notice;
 mod outbox;
 pub mod post;
+mod prefix;
 pub mod profile;
+mod random;
+mod removal;
+mod retention;
+pub mod roster_import;
 mod scope;
 pub mod search;
 pub mod stats;
 pub mod status;
 mod step;
 mod store;
+#[cfg(test)]
+mod structure;
 #[cfg(test)]
 mod testing;
 mod text;
@@ -206,6 +218,7 @@ use account::token::Keys;
 use account::verify::Verifier;
 use clock::{Clock, Timestamp};
 use config::Config;
+use retention::Retention;
 use store::Store;
 
 /// The service over one database. Cheap to clone; the last clone dropped flushes and closes it.
@@ -215,6 +228,7 @@ pub struct Tidings(Arc<Inner>, Surface);
 struct Inner {
     // Declared first, so that their threads stop before the store closes.
     feeds: newsfeed::Feeds,
+    retention: Retention,
     analysis: analysis::State,
     index_merger: post::index::Merger,
     webhook_sender: webhook::Sender,
@@ -288,6 +302,7 @@ impl Tidings {
     fn start_all(&self) -> Result<()> {
         self.keys().required()?;
         newsfeed::start(self)?;
+        self.0.retention.start(self)?;
         analysis::start(self)?;
         self.index_merger().start()?;
         self.webhook_sender().start()?;

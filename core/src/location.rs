@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use percent_encoding::percent_decode_str;
 
-use crate::backup;
 use crate::config::setting::{self, FieldType, MASK, Value};
 use crate::files;
 
@@ -69,7 +68,7 @@ impl Location {
 
     /// Returns whether `file` is the database or a file that belongs to it.
     pub(crate) fn owns(&self, file: &Path) -> bool {
-        backup::belongs(&self.stem(), file)
+        files::belongs(&self.stem(), file)
     }
 }
 

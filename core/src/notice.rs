@@ -19,7 +19,7 @@ use crate::clock::Timestamp;
 use crate::config::Bounds;
 use crate::error::{Error, Outcome, Result};
 use crate::id::ObjectId;
-use crate::lookup::{FoundId, IdRange};
+use crate::prefix::{FoundId, IdRange};
 use crate::scope::Scope;
 use crate::store::{Isolation, Topic, Tx};
 use crate::trail::{Action, Entry};

@@ -17,7 +17,7 @@ use crate::answer::Inserted;
 use crate::clock::Timestamp;
 use crate::error::{Error, Pending, Result};
 use crate::id::ObjectId;
-use crate::lookup::{self, FoundId, IdRange};
+use crate::prefix::{self, FoundId, IdRange};
 use crate::profile::JsonList;
 use crate::scope::Scope;
 use crate::store::{Isolation, Row, StoreError, Tx};
@@ -232,7 +232,7 @@ pub fn get(tidings: &Tidings, id: &str) -> Result<GetPost> {
 /// Returns the posts whose ids are in a range.
 pub(crate) fn with_ids(tidings: &Tidings, range: &IdRange) -> Result<Vec<FoundId>> {
     let sql = "SELECT id, title FROM post WHERE id >= $1 AND id <= $2 ORDER BY id LIMIT $3";
-    Ok(tidings.store().read(|tx| lookup::rows(tx, sql, range))?)
+    Ok(tidings.store().read(|tx| prefix::rows(tx, sql, range))?)
 }
 
 /// Returns the categories.

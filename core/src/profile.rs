@@ -9,6 +9,7 @@ use crate::Tidings;
 use crate::account::{self, Caller, Identity, Member};
 use crate::clock::Timestamp;
 use crate::error::{Error, Outcome, Pending, Problem, Result};
+use crate::removal;
 use crate::store::{GatheredReads, Isolation, Store, StoreError, Topic, Tx};
 
 pub(crate) mod history;
@@ -239,7 +240,7 @@ pub fn remove_mine(tidings: &Tidings, caller: &Caller) -> Result<()> {
     let identity = caller.identify(tidings);
     let written = tidings.store().write(Isolation::Alone, move |tx| {
         let member = identity.member(tx)?;
-        account::remove(tx, &member)
+        removal::remove(tx, &member)
     });
     written.map_err(|e: Error| e.unless_authorised(Outcome::NotFound))
 }

@@ -3,8 +3,8 @@
 use prometheus::Histogram;
 
 use crate::Tidings;
-use crate::backup::LastBackup;
 use crate::clock::Timestamp;
+use crate::last_backup::LastBackup;
 use crate::store::Store;
 pub use crate::store::{Follower, ReadStandby, Retries, ServerGauges};
 use crate::webhook;

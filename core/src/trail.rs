@@ -13,7 +13,8 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 use crate::clock::Timestamp;
-use crate::id::{MemberKey, random};
+use crate::id::MemberKey;
+use crate::random::random;
 use crate::store::{Row, StoreError, Tx};
 use crate::text::shortened;
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::HeaderValue;
 use http::header::CONTENT_DISPOSITION;
-use tidings_core::account::data::{DataReader, MemberData};
+use tidings_core::member_data::{DataReader, MemberData};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::docs;

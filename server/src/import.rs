@@ -3,10 +3,11 @@
 use std::pin::pin;
 
 use serde::{Deserialize, Serialize};
-use tidings_core::account::{self, Caller, RosterReport};
+use tidings_core::account::Caller;
 use tidings_core::error::{Code, Problem};
 use tidings_core::import::{MoveReport, to_the_end};
-use tidings_core::{Error, Result, Tidings, act};
+use tidings_core::roster_import::{self, RosterReport};
+use tidings_core::{Error, Result, Tidings, act, member_import};
 use utoipa::ToSchema;
 
 use crate::docs;
@@ -95,7 +96,7 @@ pub(crate) struct MemberLineFields {
 )]
 pub(crate) async fn import_members(call: Call) -> Answer {
     run(call, LINES, NO_MEMBERS, |tidings, caller, reader| {
-        account::import_members(tidings, caller, reader, &mut to_the_end)
+        member_import::import_members(tidings, caller, reader, &mut to_the_end)
     })
     .await
 }
@@ -152,7 +153,7 @@ pub(crate) async fn import_acts(call: Call) -> Answer {
 )]
 pub(crate) async fn import_roster(call: Call) -> Answer {
     run(call, CSV, NO_ROSTER, |tidings, caller, reader| {
-        account::import_roster(tidings, caller, reader, &mut to_the_end)
+        roster_import::import_roster(tidings, caller, reader, &mut to_the_end)
     })
     .await
 }

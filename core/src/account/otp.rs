@@ -15,7 +15,8 @@ use super::{Caller, Member, SignInClient, find};
 use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Code, Error, Outcome, Problem, Result};
-use crate::id::{MemberKey, random};
+use crate::id::MemberKey;
+use crate::random::random;
 use crate::store::{Isolation, StoreError, Tx};
 use crate::trail::{Action, Entry, hex};
 

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::fair::{FairQueue, Pushed};
 
 mod common;
-pub(super) mod stored;
+pub(crate) mod stored;
 
 pub(crate) use common::is_common;
 use stored::Stored;

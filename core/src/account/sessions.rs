@@ -197,7 +197,7 @@ impl SeenSessions {
 pub(crate) mod sql {
     use super::{MemberKey, NewSession, SESSIONS_MAX, Session, StoreError, Timestamp, Tx};
 
-    pub(in crate::account) fn list(
+    pub(crate) fn list(
         tx: &mut dyn Tx,
         member: MemberKey,
         current: Option<&str>,

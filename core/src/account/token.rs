@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::clock::{Clock, Timestamp};
 use crate::config::{Config, Secret};
 use crate::error::{Error, Result};
-use crate::files::key_file;
-use crate::id::random;
+use crate::files::{key_file, previous_key_file};
+use crate::random::random;
 use crate::store::{Isolation, Store, StoreError};
 use file::Stamp;
 use shared::fingerprint;
@@ -28,7 +28,6 @@ mod verified;
 
 #[cfg(unix)]
 pub(crate) use file::NOT_THEIRS;
-pub(crate) use file::previous_file;
 
 /// The claims of a token.
 #[derive(Debug, Serialize, Deserialize)]
@@ -348,7 +347,7 @@ fn sources(config: &Config, database: &Path) -> (Source, Option<Source>) {
     let current = current.unwrap_or_else(|| Source::File(key_file(database)));
     let beside = match &current {
         Source::Given(_) => None,
-        Source::File(path) => Some(Source::File(previous_file(path))),
+        Source::File(path) => Some(Source::File(previous_key_file(path))),
     };
     let previous = given(&config.token_key_previous).or_else(|| file(&config.token_key_previous_file));
     (current, previous.or(beside))

@@ -24,7 +24,7 @@ const NAME_MAX: usize = 100;
 ///
 /// Our rule for the characters of ids does not apply: universities also use spaces, slashes and letters of their
 /// language in ids.
-pub(super) fn university_id(text: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn university_id(text: &str) -> Option<Cow<'_, str>> {
     // Too long in any normalisation form.
     if text.len() > 4 * ID_MAX {
         return None;
@@ -39,7 +39,7 @@ pub(super) fn university_id(text: &str) -> Option<Cow<'_, str>> {
 
 /// Returns a university's name or major as it is stored: on one line, without control characters, invisible characters
 /// ([`shown`]) and white space at its ends, cut to [`NAME_MAX`] characters.
-pub(super) fn university_name(text: &str) -> String {
+pub(crate) fn university_name(text: &str) -> String {
     // Bounds the work for a text that is much too long.
     let space = |c: char| if c.is_whitespace() { ' ' } else { c };
     let line: String = text.trim().chars().take(4 * NAME_MAX).map(space).nfc().collect();

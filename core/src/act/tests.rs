@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::account::{self, Caller};
+use crate::account::Caller;
 use crate::analysis::{self, Communication, Operation};
 use crate::answer::{LineError, SUCCESS};
 use crate::clock::{DAY_MS, Timestamp};
@@ -16,7 +16,7 @@ use crate::import::{About, to_the_end};
 use crate::newsfeed::Page;
 use crate::store::Row;
 use crate::testing::{NOW, Service, service_at};
-use crate::{post, profile, search};
+use crate::{member_import, post, profile, search};
 
 const MINUTE: i64 = 60_000;
 const MEMBERS: [&str; 4] = ["ann", "ben", "cid", "dan"];
@@ -96,7 +96,7 @@ fn history() -> Vec<TestAct> {
 /// Imports members without passwords, which is faster than signing up.
 fn import_members(service: &Service) {
     let members = MEMBERS.map(|id| json!({"id": id}).to_string()).join("\n");
-    account::import_members(service, &Caller::Operator, members.as_bytes(), &mut to_the_end).unwrap();
+    member_import::import_members(service, &Caller::Operator, members.as_bytes(), &mut to_the_end).unwrap();
 }
 
 /// Performs the acts in order, each with its request.

@@ -14,7 +14,8 @@ mod scope;
 
 pub use request::Operation;
 pub(crate) use request::RequestKeys;
-pub(super) use request::{LoggedAnswer, LoggedRequest, prune as prune_requests};
+pub(crate) use request::prune as prune_requests;
+pub(super) use request::{LoggedAnswer, LoggedRequest};
 pub(super) use scope::{LogAccess, LogScope};
 pub(crate) use sql::disown;
 
@@ -298,7 +299,7 @@ fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
 }
 
 /// Returns how the lines of the log expire that are older than a time.
-pub(super) fn expiry(now: Timestamp, before: Timestamp, log_days: u32) -> Expiry {
+pub(crate) fn expiry(now: Timestamp, before: Timestamp, log_days: u32) -> Expiry {
     // A look-up of one member's lines reads every partition, and a partition is dropped only when all of it has expired.
     let days = i64::from(log_days) / PARTITIONS;
     let unit = first_key(Timestamp::from_millis(DAY_MS));
@@ -312,7 +313,7 @@ pub(super) fn expiry(now: Timestamp, before: Timestamp, log_days: u32) -> Expiry
 }
 
 /// Deletes up to `limit` lines older than a time. Returns whether there may be more.
-pub(super) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<bool, StoreError> {
+pub(crate) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<bool, StoreError> {
     Ok(sql::prune_lines(tx, first_key(before), limit)? == limit)
 }
 

@@ -10,7 +10,6 @@ use super::counters::{Counter, Counts};
 use super::local_time::{HOURS, date_text};
 use super::period::{DayFigures, PERIOD_MAX, day_number};
 use super::report::Devices;
-use super::retention;
 use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Code, Error, Problem, Result};
@@ -149,7 +148,7 @@ pub fn period_report(tidings: &Tidings, from: Option<&str>, to: Option<&str>) ->
     let local_time = analysis.calendar.local_time();
     // A post with a later date is not published yet.
     let dates = local_time.day_start(first)..local_time.day_start(last + 1).min(now + 1);
-    let is_final = last < analysis.calendar.local_hour(now - retention::LATE_MS).day;
+    let is_final = last < analysis.calendar.local_hour(now - super::LATE_MS).day;
     let seen = analysis.settle();
     tidings.store().read_stale(Some(tidings.config().query_timeout), seen, |tx| {
         let (days, weekdays, devices) = count(tx, first, last)?;

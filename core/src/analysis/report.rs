@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use super::counters::{Counter, Counts};
 use super::local_time::day_of;
-use super::retention;
 use super::trends::Current;
 use crate::Tidings;
 use crate::account::Caller;
@@ -164,7 +163,7 @@ fn compute<T>(
     let (analysis, now) = (tidings.analysis(), tidings.now());
     let seen = analysis.settle();
     let today = analysis.calendar.local_hour(now).day;
-    let open = OpenDays { today, first_open: analysis.calendar.local_hour(now - retention::LATE_MS).day };
+    let open = OpenDays { today, first_open: analysis.calendar.local_hour(now - super::LATE_MS).day };
     let local_time = analysis.calendar.local_time();
     let (from, until) = (local_time.day_start(today), local_time.day_start(today + 1));
     tidings.store().read_stale(None, seen, |tx| {

@@ -263,7 +263,7 @@ fn rank(term: &Term, folded: &Arc<str>) -> Rank {
 }
 
 /// Deletes up to `limit` searches that no longer count. Returns whether there may be more.
-pub(super) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
+pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
     Ok(sql::prune(tx, now - WINDOW_MS - LATE_MS, limit)? == limit)
 }
 

@@ -14,7 +14,7 @@
 use crate::id::MemberKey;
 use crate::store::{Arg, FromValue, Value};
 
-pub(super) mod day_keys;
+pub(crate) mod day_keys;
 mod guest;
 mod visits;
 
@@ -22,8 +22,8 @@ pub(crate) use day_keys::DayKeys;
 pub(super) use day_keys::{Secret, decode};
 pub use guest::Guest;
 pub(super) use guest::Network;
-pub(crate) use visits::{Visits, add_past};
-pub(super) use visits::{days_with_guests, delete_guests, member_visits};
+pub(super) use visits::member_visits;
+pub(crate) use visits::{Visits, add_past, days_with_guests, delete_guests};
 
 /// The number of a visitor in the tables of visitors and of search terms: a member's key, a number below 0 for a guest,
 /// or 0 for an unknown visitor.

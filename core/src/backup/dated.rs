@@ -1,20 +1,19 @@
 //! Dated backups: a directory with backups of a database, of which a [`Retention`] keeps some.
 //!
-//! The time of the last one is in a file next to the database (`.backup`), from which the metrics and
-//! [`check`](crate::check) read its age.
+//! The last one is on record ([`LastBackup`]), from which the metrics and [`check`](crate::check) read its age.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{BackupError, CancelFlag, Form, Operator, Report, Result, Retention, Step, write_backup};
 use crate::clock::{Clock, Timestamp};
-use crate::draft_file;
-use crate::files::{self, beside};
+use crate::files;
+use crate::last_backup::{LastBackup, record_of};
 use crate::location::Location;
 use crate::store::copy::Source;
 
@@ -37,37 +36,6 @@ pub struct Dated {
     pub kept: usize,
     /// The backups that were removed, the oldest first.
     pub removed: Vec<PathBuf>,
-}
-
-/// The last dated backup of a database.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LastBackup {
-    /// When it was complete and verified.
-    pub at: Timestamp,
-    /// The backup.
-    pub file: PathBuf,
-}
-
-impl LastBackup {
-    /// Returns the last dated backup of a database; `None` if there is no record of one.
-    pub fn of(database: &Location) -> Option<Self> {
-        serde_json::from_slice(&fs::read(state_file(database)).ok()?).ok()
-    }
-
-    /// Replaces the record of the last backup.
-    fn write(&self, database: &Location) -> Result<()> {
-        let path = state_file(database);
-        let failed = BackupError::file(&path);
-        let mut draft = draft_file::beside(&path, true).map_err(&failed)?;
-        let text = serde_json::to_vec(self).map_err(|error| failed(error.into()))?;
-        draft.write_all(&text).map_err(&failed)?;
-        draft.persist(&path).map_err(|error| failed(error.error))?;
-        Ok(())
-    }
-}
-
-fn state_file(database: &Location) -> PathBuf {
-    beside(&database.stem(), END)
 }
 
 /// Makes a backup with the time in its name in `directory`, verifies it, and then removes the dated backups of the same
@@ -94,7 +62,8 @@ pub fn backup_dated(
     let report = write_backup(database, &file, Form::AsStored, progress, stop)?;
     verify(&file, &report)?;
     LastBackup { at: clock.now(), file: files::resolved(&file).unwrap_or_else(|_| file.clone()) }
-        .write(database)?;
+        .write(database)
+        .map_err(BackupError::file(&record_of(database)))?;
     let mut backups = name.all(directory)?;
     backups.sort();
     let times: Vec<DateTime> = backups.iter().map(|(made, _)| *made).collect();

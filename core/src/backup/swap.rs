@@ -5,10 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::draft::Draft;
-use super::{BackupError, By, Result, files_of};
+use super::{BackupError, By, Result};
 use crate::account::Operator;
 use crate::clock::Clock;
-use crate::files::{self, beside, directory};
+use crate::files::{self, beside, directory, files_of};
 use crate::store::StoreError;
 use crate::store::copy::{Copied, settle};
 

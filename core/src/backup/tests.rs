@@ -9,6 +9,7 @@ use tidings_cluster::{Scratch, only_on_sqlite};
 
 use super::*;
 use crate::account::{self, Caller};
+use crate::files::{key_file, previous_key_file};
 use crate::notice::{self, Draft};
 use crate::post;
 use crate::testing::{NOW, Service, operator, service};
@@ -211,7 +212,7 @@ fn a_restore_keeps_the_old_database_and_ends_every_token() {
     drop(tidings);
     fs::write(files::word_model(&database), "words").unwrap();
     let key = fs::read(key_file(&database)).unwrap();
-    fs::write(previous_file(&key_file(&database)), &key).unwrap();
+    fs::write(previous_key_file(&key_file(&database)), &key).unwrap();
     let restored = put(&database, &file).unwrap();
     let kept = dir.folder().join("test.db.20261120T083600Z");
     assert_eq!(restored.previous.as_ref(), Some(&kept));

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use super::Check;
 #[cfg(unix)]
-use crate::account::token::{NOT_THEIRS, previous_file};
-use crate::backup::LastBackup;
+use crate::account::token::NOT_THEIRS;
 use crate::clock::Clock;
-use crate::files::{self, beside, directory, key_file};
+use crate::files::{self, beside, directory, key_file, previous_key_file};
+use crate::last_backup::LastBackup;
 use crate::location::Location;
 use crate::store::inspect;
 
@@ -88,7 +88,7 @@ fn log(database: &Path) -> Check {
 #[cfg(unix)]
 pub(super) fn permissions(files: &[&Path], key: &Path, what: &str) -> Check {
     use std::os::unix::fs::PermissionsExt as _;
-    let previous = previous_file(key);
+    let previous = previous_key_file(key);
     let mut open = Vec::new();
     for file in files.iter().copied().chain([key, &previous]) {
         let mode = fs::metadata(file).map_or(0, |about| about.permissions().mode() & 0o777);

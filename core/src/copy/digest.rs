@@ -4,7 +4,7 @@ use std::hash::Hasher as _;
 
 use siphasher::sip::SipHasher13;
 
-use crate::id::random;
+use crate::random::random;
 use crate::store::Arg;
 use crate::store::bulk::Table;
 

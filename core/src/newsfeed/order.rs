@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::clock::{Monotonic, SECOND_MS, Timestamp};
-use crate::id::{MemberKey, PostKey, random};
+use crate::id::{MemberKey, PostKey};
 use crate::keyed::Unkeyed;
+use crate::random::random;
 
 /// The number of posts of a page unless the caller asks for a different number.
 pub const LIMIT: usize = 150;

@@ -20,7 +20,7 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::id::ObjectId;
 use crate::keyed::OwnMap;
-use crate::lookup::{FOUND_MAX, FoundId, IdRange};
+use crate::prefix::{FOUND_MAX, FoundId, IdRange};
 use crate::store::{Store, Topic, versions_in};
 
 /// All notices as of one revision, and their views. Reading takes no lock.

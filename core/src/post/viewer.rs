@@ -15,8 +15,9 @@ use siphasher::sip::SipHasher24;
 
 use crate::analysis::Guest;
 use crate::clock::{SECOND_MS, Timestamp};
-use crate::id::{MemberKey, PostKey, random};
+use crate::id::{MemberKey, PostKey};
 use crate::keyed::OwnMap;
+use crate::random::random;
 
 /// The period of both limits, in seconds.
 const PERIOD_S: u32 = 60 * 60;

@@ -8,7 +8,7 @@ use sha2::Sha256;
 use zeroize::Zeroizing;
 
 use crate::clock::{SECOND_MS, Timestamp};
-use crate::id::random;
+use crate::random::random;
 
 /// The beginning of every secret.
 const PREFIX: &str = "whsec_";

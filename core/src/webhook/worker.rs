@@ -16,8 +16,8 @@ use super::turns::Turns;
 use crate::background::{Stop, log_failure};
 use crate::clock::{Clock, SECOND_MS, Timestamp};
 use crate::error::{Error, Result};
-use crate::id::random;
 use crate::lease::Lease;
+use crate::random::random;
 use crate::store::{Isolation, Store, StoreError, Topic};
 use crate::{feedback, notice, outbox};
 

@@ -1,12 +1,12 @@
 use super::*;
-use crate::account::{self, MemberQuery, SignUp, data, sign_in};
+use crate::account::{self, MemberQuery, SignUp, sign_in};
 use crate::audit::{self, AuditQuery};
 use crate::config::Config;
 use crate::import::to_the_end;
 #[cfg(feature = "evaluation")]
 use crate::newsfeed::evaluation;
 use crate::testing::{Service, service, service_with};
-use crate::{admin, newsfeed, words};
+use crate::{admin, member_data, member_import, newsfeed, roster_import, words};
 
 /// Calls an operation, and returns whether it was refused.
 type Operation = (&'static str, fn(&Service, &Caller) -> Result<()>);
@@ -22,8 +22,9 @@ const PEOPLES: [Operation; 5] = [
         Err(Error::BadRequest(_)) => Ok(()),
         other => other,
     }),
-    ("data::export_of", |service, caller| {
-        data::export_of(service, caller, "ben", &mut |_, _| std::ops::ControlFlow::Continue(())).map(drop)
+    ("member_data::export_of", |service, caller| {
+        member_data::export_of(service, caller, "ben", &mut |_, _| std::ops::ControlFlow::Continue(()))
+            .map(drop)
     }),
 ];
 
@@ -42,9 +43,9 @@ const KEYS: [(Scope, Operation); 8] = [
     ),
     (
         Scope::Members,
-        ("account::import_roster", |service, caller| {
+        ("roster_import::import_roster", |service, caller| {
             let roster = b"id,name,password\ns01,Lee,pw\n";
-            account::import_roster(service, caller, &roster[..], &mut to_the_end).map(drop)
+            roster_import::import_roster(service, caller, &roster[..], &mut to_the_end).map(drop)
         }),
     ),
     (Scope::Posts, ("newsfeed::weights", |service, caller| newsfeed::weights(service, caller).map(drop))),
@@ -160,7 +161,7 @@ fn a_key_does_not_become_an_administrator_by_the_roster() {
     let key = service.key(Scope::Members);
     let roster = |caller: &Caller, lines: &str| {
         let csv = format!("id,name,password\n{lines}");
-        account::import_roster(&service, caller, csv.as_bytes(), &mut to_the_end).unwrap()
+        roster_import::import_roster(&service, caller, csv.as_bytes(), &mut to_the_end).unwrap()
     };
     assert_eq!(roster(&key, "s01,Lee,old password\ns02,Kim,old password\n").inserted, 2);
     for id in ["s01", "s02"] {
@@ -175,7 +176,7 @@ fn a_key_does_not_become_an_administrator_by_the_roster() {
     assert!(account::sign_in_up(&service, "s02", "new password", None).is_ok());
     // Nor by an import of members, which skips existing ones.
     let line = br#"{"id": "S01", "nickname": "Other", "password_hash": ""}"#;
-    let report = account::import_members(&service, &key, &line[..], &mut to_the_end).unwrap();
+    let report = member_import::import_members(&service, &key, &line[..], &mut to_the_end).unwrap();
     assert_eq!((report.inserted, report.skipped), (0, 1));
     assert!(account::sign_in_up(&service, "s01", "old password", None).is_ok());
     assert_eq!(roster(&Caller::Operator, "s01,Lee,new password\n").updated, 1);

@@ -186,13 +186,13 @@ fn hex(text: &str) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
-pub(in crate::account) mod tests {
+pub(crate) mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
     /// Hashes of `correct horse`, made by Werkzeug and the reference implementation of Argon2.
-    pub(in crate::account) const FOREIGN: [&str; 5] = [
+    pub(crate) const FOREIGN: [&str; 5] = [
         "pbkdf2:sha1:1000$abcDEF0123456789$a47d0122e619ec1ea2a2207aaf013764d91b7fde",
         "pbkdf2:sha256:1000$abcDEF0123456789$c4a753c699272d707372cc2e394122a883a176a5661bebeac3098df02f7b532d",
         "pbkdf2:sha512:1000$abcDEF0123456789$cdc655aaeffdfab04d4da6953f987c23176d18ca6893b769def88c24a30a582ed798aa\

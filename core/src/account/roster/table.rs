@@ -6,17 +6,17 @@ use crate::store::{StoreError, Tx};
 
 /// The roster's entry of a university member.
 #[derive(PartialEq, Eq)]
-pub(in crate::account) struct RosterEntry {
+pub(crate) struct RosterEntry {
     /// The member's name.
-    pub(in crate::account) name: String,
+    pub(crate) name: String,
     /// The subject that the member studies, or `""`.
-    pub(in crate::account) major: String,
+    pub(crate) major: String,
     /// The hash of the member's password.
-    pub(in crate::account) password: String,
+    pub(crate) password: String,
 }
 
 /// Returns the roster's entry for a folded id.
-pub(in crate::account) fn find(tx: &mut dyn Tx, folded: &str) -> Result<Option<RosterEntry>, StoreError> {
+pub(crate) fn find(tx: &mut dyn Tx, folded: &str) -> Result<Option<RosterEntry>, StoreError> {
     let sql = "SELECT name, major, password FROM roster WHERE folded = $1";
     let row = tx.row(sql, &[folded.into()])?;
     let entry = row
@@ -38,7 +38,7 @@ pub(super) fn list(
 }
 
 /// Inserts an entry, or replaces the one with its id.
-pub(super) fn insert(
+pub(crate) fn insert(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
     folded: &str,

@@ -5,9 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::time::Duration;
 
 use super::*;
-use crate::account::import_roster;
 use crate::client::Client;
 use crate::import::to_the_end;
+use crate::roster_import::import_roster;
 use crate::testing::{Service, service, service_with};
 use crate::{config, profile, store};
 

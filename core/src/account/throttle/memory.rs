@@ -6,8 +6,8 @@ use super::table::{Moment, Table};
 use super::{CLIENT_BUCKETS, Failures, Outcome, PAIR_BUCKETS, Pair, admit};
 use crate::clock::Clock;
 use crate::error::Result;
-use crate::id::random;
 use crate::keyed::OwnMap;
+use crate::random::random;
 
 /// The failures of pairs, in about 3.5 MB.
 type Pairs = Table<Pair, PAIR_BUCKETS>;

@@ -2,24 +2,19 @@
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use zeroize::Zeroizing;
 
 use crate::config::Secret;
 use crate::error::{Error, Result};
-use crate::files::{self, beside, private};
-use crate::id::random;
+use crate::files::{self, private};
+use crate::random::random;
 use crate::store::StoreError;
 
 /// The maximum number of bytes that are read from a key file.
 const BYTES_MAX: u64 = 64 << 10;
-
-/// Returns the path of the previous key's file, which is next to the file `key`.
-pub(crate) fn previous_file(key: &Path) -> PathBuf {
-    beside(key, ".previous")
-}
 
 /// Properties of a file that change when it is written or replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]

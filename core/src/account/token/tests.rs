@@ -222,7 +222,7 @@ fn replacing_a_key_while_several_processes_run_signs_no_member_out() {
     let old = one.sign("Ann", 7, None, NOW).unwrap();
     let key = key_file(&database);
     let next = dir.path().join("next");
-    fs::copy(&key, previous_file(&key)).unwrap();
+    fs::copy(&key, previous_key_file(&key)).unwrap();
     assert!(one.verify(&old).is_some() && two.verify(&old).is_some());
     fs::write(&next, b"a newer key, of thirty-two bytes and more").unwrap();
     fs::rename(&next, &key).unwrap();
@@ -240,7 +240,7 @@ fn replacing_a_key_while_several_processes_run_signs_no_member_out() {
     );
     fs::write(&next, b"a newer key, of thirty-two bytes and more").unwrap();
     fs::rename(&next, &key).unwrap();
-    fs::remove_file(previous_file(&key)).unwrap();
+    fs::remove_file(previous_key_file(&key)).unwrap();
     clock.advance(LOOK_MS);
     for keys in [&one, &two, &open()] {
         assert!(keys.verify(&new).is_some() && keys.verify(&old).is_none());

@@ -248,7 +248,7 @@ fn replace_id(path: &str, name: &str) -> String {
 }
 
 /// Deletes up to `limit` requests that no line has used since a day. Returns whether there may be more.
-pub(in crate::analysis) fn prune(tx: &mut dyn Tx, before: i64, limit: u64) -> Result<bool, StoreError> {
+pub(crate) fn prune(tx: &mut dyn Tx, before: i64, limit: u64) -> Result<bool, StoreError> {
     Ok(sql::prune(tx, before, limit)? == limit)
 }
 

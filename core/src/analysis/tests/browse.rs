@@ -1,7 +1,7 @@
 //! Tests of reading the log page by page.
 
 use super::*;
-use crate::account::removal;
+use crate::removal;
 use crate::store::{Isolation, Tx};
 use crate::testing::{NOW, service};
 

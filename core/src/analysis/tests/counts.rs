@@ -133,7 +133,7 @@ fn guests_keep_their_number_after_a_restart_but_not_on_the_next_day() {
     assert_ne!(number(&tomorrow), number(&service));
     // The key of the first day was replaced, and its guests are deleted.
     assert_ne!(number(&open(NOW)), number(&service));
-    retention::delete_expired(tomorrow.analysis());
+    crate::retention::delete_expired(&tomorrow);
     let days_in = |table: &str| {
         let rows = service.store().read(|tx| tx.rows(&format!("SELECT day FROM {table}"), &[])).unwrap();
         rows.into_iter()
@@ -437,6 +437,6 @@ fn a_replaced_day_key_is_nowhere_on_disk() {
     service.visit(&Caller::Guest, 1);
     service.settle();
     service.clock().advance(2 * DAY_MS);
-    retention::delete_expired(service.analysis());
+    crate::retention::delete_expired(&service);
     assert_eq!((on_disk(&first), on_disk(&keys())), (0, 2));
 }

@@ -204,6 +204,6 @@ fn a_database_from_before_the_hash_key_keeps_its_lines() {
     service.clock().advance(9 * DAY_MS);
     service.communicate(&Caller::Guest, 1, "GET", TOPIC, topic);
     service.settle();
-    retention::delete_expired(service.analysis());
+    crate::retention::delete_expired(&service);
     assert_eq!((rows(&service, "request"), rows(&service, "log")), (1, 1));
 }

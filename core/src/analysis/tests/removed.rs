@@ -133,7 +133,7 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
     profile::remove_mine(&service, &member).unwrap();
     // Searches count in trends for a day; then retention deletes them.
     service.clock().advance(2 * DAY_MS);
-    retention::delete_expired(service.analysis());
+    crate::retention::delete_expired(&service);
     // Requests of the member that were still running, or that name them.
     service.communicate(
         &member,

@@ -129,12 +129,12 @@ fn searches_that_no_longer_count_are_deleted() {
     search(&service, &Caller::Guest, "old");
     service.clock().advance(25 * HOUR);
     search(&service, &Caller::Guest, "new");
-    retention::delete_expired(service.analysis());
+    crate::retention::delete_expired(&service);
     let terms = service.store().read(|tx| tx.rows("SELECT term FROM term", &[])).unwrap();
     assert_eq!(terms.into_iter().map(|mut row| row.take::<String>(0).unwrap()).collect::<Vec<_>>(), ["new"]);
     // No search is mistaken for an earlier one.
     service.clock().advance(26 * HOUR);
-    retention::delete_expired(service.analysis());
+    crate::retention::delete_expired(&service);
     assert!(ranking(&service).is_empty());
     search(&service, &Caller::Guest, "newest");
     assert_eq!(ranking(&service), pairs(&[("newest", 1)]));

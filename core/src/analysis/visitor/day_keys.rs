@@ -6,7 +6,7 @@ use arc_swap::ArcSwap;
 use zeroize::Zeroizing;
 
 use crate::error::Result;
-use crate::id::random;
+use crate::random::random;
 use crate::store::{Isolation, Store, StoreError, Tx};
 
 /// The key of a hash.
@@ -25,7 +25,7 @@ impl DayKeys {
     }
 
     /// Returns whether the keys of this day and the next are loaded.
-    pub(in crate::analysis) fn has_keys(&self, day: i64) -> bool {
+    pub(crate) fn has_keys(&self, day: i64) -> bool {
         let keys = self.0.load();
         [day, day + 1].iter().all(|day| keys.iter().any(|(of, _)| of == day))
     }
@@ -35,7 +35,7 @@ impl DayKeys {
     ///
     /// # Errors
     /// When the store fails.
-    pub(in crate::analysis) fn rotate(&self, store: &Store, day: i64) -> Result<()> {
+    pub(crate) fn rotate(&self, store: &Store, day: i64) -> Result<()> {
         let loaded = self.0.load();
         let fresh = [day, day + 1].map(|day| {
             let known = loaded.iter().find(|(of, _)| *of == day);
@@ -72,7 +72,7 @@ impl DayKeys {
 ///
 /// # Errors
 /// When the store fails.
-pub(in crate::analysis) fn erase_replaced(store: &Store) -> Result<bool> {
+pub(crate) fn erase_replaced(store: &Store) -> Result<bool> {
     if store.is_on_server() {
         Ok(store.write_long(Isolation::Alone, sql::rewrite)?)
     } else {

@@ -175,7 +175,7 @@ struct VisitorRow {
 }
 
 /// Returns the days before `before` that still have rows of guests.
-pub(in crate::analysis) fn days_with_guests(tx: &mut dyn Tx, before: i64) -> Result<Vec<i64>, StoreError> {
+pub(crate) fn days_with_guests(tx: &mut dyn Tx, before: i64) -> Result<Vec<i64>, StoreError> {
     let (mut days, mut last) = (Vec::new(), None);
     // The index gives the next day directly, so that the rows of members are not scanned.
     while let Some(day) = sql::next_day(tx, last)?.filter(|day| *day < before) {
@@ -188,7 +188,7 @@ pub(in crate::analysis) fn days_with_guests(tx: &mut dyn Tx, before: i64) -> Res
 }
 
 /// Deletes up to `limit` guests of a day. Returns whether there may be more.
-pub(in crate::analysis) fn delete_guests(tx: &mut dyn Tx, day: i64, limit: u64) -> Result<bool, StoreError> {
+pub(crate) fn delete_guests(tx: &mut dyn Tx, day: i64, limit: u64) -> Result<bool, StoreError> {
     Ok(sql::delete_guests(tx, day, limit)? == limit)
 }
 

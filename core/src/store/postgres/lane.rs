@@ -11,7 +11,7 @@ use super::super::StoreError;
 use super::super::value::Arg;
 use super::committer::limit_of_locks;
 use super::session::Session;
-use crate::id::random;
+use crate::random::random;
 
 /// The time after its last transaction for which a lane is reserved for its server. In milliseconds.
 ///

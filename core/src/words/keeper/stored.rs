@@ -6,7 +6,7 @@ use tidings_words::{Model, file};
 
 use super::Shared;
 use crate::error::{Error, Result};
-use crate::id::random;
+use crate::random::random;
 use crate::store::{Isolation, StoreError, Tx};
 
 /// The bytes of a part: so few that a part delays other writes by little.

@@ -32,9 +32,9 @@ use std::ops::ControlFlow;
 
 use serde::Serialize;
 
-use super::sessions::Session;
-use super::{Caller, Identity, Member, find};
 use crate::Tidings;
+use crate::account::sessions::Session;
+use crate::account::{Caller, Identity, Member, find};
 use crate::analysis::LogEntry;
 use crate::audit::AuditRecord;
 use crate::clock::Timestamp;

@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::calendar::Calendar;
-use super::visitor::{self, DayKeys, day_keys};
-use super::{State, log, trends};
-use crate::account::{removal, sessions};
-use crate::audit;
+use crate::Tidings;
+use crate::account::sessions;
+use crate::analysis::calendar::Calendar;
+use crate::analysis::visitor::{self, DayKeys, day_keys};
+use crate::analysis::{LATE_MS, log, trends};
 use crate::background::{Background, Stop, log_failure};
-use crate::clock::{Clock, DAY_MS, SECOND_MS, Timestamp};
+use crate::clock::{Clock, DAY_MS, Timestamp};
 use crate::error::Result;
 use crate::lease::Lease;
-use crate::outbox;
 use crate::store::{Isolation, Leftover, Store, StoreError, Tx};
+use crate::{audit, outbox, removal};
 
 /// The interval between two runs.
 const INTERVAL: Duration = Duration::from_secs(10 * 60);
@@ -36,12 +36,9 @@ const LINES_MAX: u64 = 50_000;
 /// The number of attempts to add and drop partitions in a run, and the pause after one.
 const ATTEMPTS: usize = 5;
 const ATTEMPT_PAUSE: Duration = Duration::from_millis(200);
-/// The time after midnight for which the previous day stays open for guests and reports, because communications from
-/// its last seconds are still being written.
-pub(super) const LATE_MS: i64 = 60 * 60 * SECOND_MS;
 
 /// The handle of the retention thread.
-pub(super) struct Retention {
+pub(crate) struct Retention {
     stop: Stop,
     thread: Background,
 }
@@ -63,15 +60,18 @@ struct Janitor {
 
 impl Retention {
     /// Returns the handle without a thread.
-    pub(super) fn new(store: Arc<Store>) -> Self {
+    pub(crate) fn new(store: Arc<Store>) -> Self {
         let stop = Stop::default();
         Self { thread: Background::new(store, stop.clone()), stop }
     }
 
     /// Loads the keys of the day and starts the thread, unless it is running.
-    pub(super) fn start(&self, analysis: &State) -> Result<()> {
+    ///
+    /// # Errors
+    /// When the store fails, or the system has no thread.
+    pub(crate) fn start(&self, tidings: &Tidings) -> Result<()> {
         self.thread.start("tidings-janitor", || {
-            let janitor = Janitor::new(analysis, self.stop.clone());
+            let janitor = Janitor::new(tidings, self.stop.clone());
             janitor.rotate_keys()?;
             if let Err(error) = janitor.arrange_log() {
                 log_failure(&error, "the partitions of the access log could not be arranged yet");
@@ -82,16 +82,18 @@ impl Retention {
 }
 
 impl Janitor {
-    fn new(analysis: &State, stop: Stop) -> Self {
+    fn new(tidings: &Tidings, stop: Stop) -> Self {
+        let (store, clock, analysis) = (&tidings.0.store, &tidings.0.clock, tidings.analysis());
+        let config = &tidings.config().analysis;
         Self {
-            store: Arc::clone(&analysis.store),
+            store: Arc::clone(store),
             calendar: Arc::clone(&analysis.calendar),
             keys: Arc::clone(&analysis.keys),
-            log_days: analysis.log_days,
-            audit_days: analysis.audit_days,
-            clock: analysis.clock.clone(),
+            log_days: config.log_days,
+            audit_days: config.audit_days,
+            clock: clock.clone(),
             stop,
-            lease: Lease::new(Arc::clone(&analysis.store), analysis.clock.clone(), "retention"),
+            lease: Lease::new(Arc::clone(store), clock.clone(), "retention"),
             key_in_file: AtomicBool::new(false),
         }
     }
@@ -231,8 +233,8 @@ impl Janitor {
 
 /// Deletes all expired data immediately.
 #[cfg(test)]
-pub(super) fn delete_expired(analysis: &State) {
-    let janitor = Janitor::new(analysis, Stop::default());
+pub(crate) fn delete_expired(tidings: &Tidings) {
+    let janitor = Janitor::new(tidings, Stop::default());
     // Of two services of a test, one has the lease.
     let _has_lease = janitor.rotate_keys().and_then(|()| janitor.delete_expired()).unwrap();
 }

@@ -192,7 +192,7 @@ fn each_page_checks_the_caller_again() {
     let ann = service.member("ann");
     let mut reader = read_one(&ann);
     account_of(&service, "ann");
-    super::super::sign_out_all(&service, &ann).unwrap();
+    crate::account::sign_out_all(&service, &ann).unwrap();
     assert!(matches!(reader.next(&service), Err(Error::BadToken)));
 
     // A new member with the id of a removed one has other data.

@@ -7,7 +7,7 @@
 //!
 //! The likes and views of a removed member stay counted.
 
-use super::{Member, require_another_administrator};
+use crate::account::{Member, require_another_administrator};
 use crate::analysis::log;
 use crate::error::Result;
 use crate::id::MemberKey;
