@@ -53,7 +53,7 @@ impl Service {
     /// Exports everything that is stored about a member.
     ///
     /// # Errors
-    /// Those of [`member_data::export`] and [`data::export_of`].
+    /// Those of [`member_data::export`] and [`member_data::export_of`].
     pub fn export_data(&self, id: &str, take: Take<'_>) -> Result<ExportedData> {
         match &self.0 {
             crate::Place::Database(database) => {

@@ -60,9 +60,9 @@ fn in_cycles(mut uses: BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, B
     }
     while let Some(lowest) = uses.iter().find(|(_, used)| used.is_empty()).map(|(module, _)| module.clone()) {
         uses.remove(&lowest);
-        uses.values_mut().for_each(|used| {
+        for used in uses.values_mut() {
             used.remove(&lowest);
-        });
+        }
     }
     uses
 }
