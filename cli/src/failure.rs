@@ -63,12 +63,8 @@ impl Failure {
 
     /// Returns the failure of a change to a file that another process uses.
     pub(crate) fn in_use(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            status: SYSTEM,
-            json: answer::failure(&Error::Overloaded),
-            code: None,
-        }
+        let in_use = |message: &str| answer::refusal("overloaded", Code::Overloaded.as_str(), message);
+        Self::plain(SYSTEM, in_use, message.into())
     }
 
     /// The message for people.

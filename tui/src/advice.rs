@@ -82,6 +82,7 @@ pub fn of_store(error: &StoreError) -> String {
         StoreError::Newer { .. }
         | StoreError::Older { .. }
         | StoreError::Zone { .. }
+        | StoreError::NoDirectory(_)
         | StoreError::Replaced { saves: true, .. }
         | StoreError::Server(_)
         | StoreError::OutcomeUnknown(_)
@@ -92,7 +93,8 @@ pub fn of_store(error: &StoreError) -> String {
         StoreError::Replaced { saves: false, .. } => {
             format!("{error} (tidings restore FILE restores a backup)")
         }
-        StoreError::Foreign => "the file is not a tidings database: name another file with --db".to_owned(),
+        StoreError::Foreign => "the file is not a tidings database: name another file with --db; tidings restore FILE replaces a damaged one"
+            .to_owned(),
         StoreError::Damaged(cause) => format!(
             "the database is damaged: {cause}: tidings check reports details; tidings restore FILE restores a backup"
         ),
@@ -128,6 +130,7 @@ mod tests {
             StoreError::Older { found: 3, known: 4 },
             StoreError::Zone { counted: "Asia/Seoul".into(), asked: "UTC".into() },
             StoreError::Foreign,
+            StoreError::NoDirectory("data".into()),
             StoreError::Damaged("malformed".into()),
             StoreError::Interrupted,
             StoreError::Full,

@@ -55,6 +55,9 @@ pub enum StoreError {
     /// The file is an SQLite database of another program.
     #[error("the file is not a tidings database")]
     Foreign,
+    /// The file cannot be created because its directory does not exist.
+    #[error("the directory {} does not exist: create it, or name another file", .0.display())]
+    NoDirectory(PathBuf),
     /// The file is damaged. Contains SQLite's message.
     #[error("{0}")]
     Damaged(String),

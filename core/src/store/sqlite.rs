@@ -110,6 +110,7 @@ impl From<rusqlite::Error> for StoreError {
             Some((ErrorCode::OperationInterrupted, _)) => Self::Interrupted,
             Some((ErrorCode::DiskFull, _)) => Self::Full,
             Some((ErrorCode::DatabaseCorrupt, _)) => Self::Damaged(error.to_string()),
+            Some((ErrorCode::NotADatabase, _)) => Self::Foreign,
             _ => Self::other(error),
         }
     }

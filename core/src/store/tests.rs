@@ -306,7 +306,11 @@ fn newer_and_foreign_databases_are_refused_and_not_changed() {
 
     let path = dir.path().join("text.db");
     std::fs::write(&path, "no database at all, but long enough to be looked at".repeat(100)).unwrap();
-    assert!(Store::open(&Location::from(&path)).is_err());
+    assert!(matches!(Store::open(&Location::from(&path)), Err(StoreError::Foreign)));
+
+    let path = dir.path().join("missing/new.db");
+    let missing = Store::open(&Location::from(&path)).err().map(|error| error.to_string()).unwrap();
+    assert!(missing.starts_with("the directory ") && missing.contains("missing does not exist"), "{missing}");
 }
 
 /// Earlier versions have a rare corruption of the write-ahead log between processes.

@@ -193,7 +193,13 @@ fn a_damaged_database_is_reported_and_another_kind_of_file_is_refused() {
 
     let other = rusqlite::Connection::open(path("other.db")).unwrap();
     other.execute_batch("CREATE TABLE member (x)").unwrap();
-    for (name, says) in [("none.db", "none.db"), ("other.db", "not a tidings database")] {
+    fs::write(path("text.db"), "A letter to a friend. ".repeat(100)).unwrap();
+    let others = [
+        ("none.db", "none.db"),
+        ("other.db", "not a tidings database"),
+        ("text.db", "not a tidings database"),
+    ];
+    for (name, says) in others {
         let output = tidings(directory.path(), &["--db", name, "check"], "");
         assert_eq!((output.status, &*output.stdout), (3, ""), "{output:?}");
         assert!(output.stderr.contains(says), "{output:?}");

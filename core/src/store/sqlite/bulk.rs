@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ErrorCode, Statement};
+use rusqlite::{Connection, Statement};
 
 use super::inspect::{InspectedFile, integrity, stops};
 use super::open::open_unchanged;
@@ -28,10 +28,7 @@ impl FileSnapshot {
     /// When it cannot be read, is not a tidings database, or has a newer or older schema than the program's.
     pub(crate) fn open(path: &Path, stop: &CancelFlag) -> Result<Self, StoreError> {
         super::refuse_emptied(path)?;
-        let mut connection = open_unchanged(path).map_err(|error| match error.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase) => StoreError::Foreign,
-            _ => error.into(),
-        })?;
+        let mut connection = open_unchanged(path)?;
         stops(&mut connection, stop)?;
         let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         let (application, found) = (pragma("application_id")?, pragma("user_version")?);

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rusqlite::backup::{Backup, StepResult};
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, OpenFlags};
 
 use super::open::{migrate, open_unchanged};
 use super::{APPLICATION_ID, StoreError, Tx};
@@ -35,10 +35,7 @@ impl Source {
     /// # Errors
     /// When it cannot be read or is not a tidings database.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
-        let connection = open_unchanged(path).map_err(|error| match error.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase) => StoreError::Foreign,
-            _ => error.into(),
-        })?;
+        let connection = open_unchanged(path)?;
         let page = connection.pragma_query_value(None, "page_size", |row| row.get::<_, i64>(0))?;
         let source = Self { connection, page: page.unsigned_abs() };
         if source.pragma("application_id")? != APPLICATION_ID {

@@ -192,7 +192,10 @@ fn make_private(path: &Path) -> Result<(), StoreError> {
         }
         asked => asked,
     };
-    made.map_err(|e| StoreError::other(format!("cannot open {} for writing: {e}", path.display())))
+    made.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => StoreError::NoDirectory(files::directory(path).to_owned()),
+        _ => StoreError::other(format!("cannot open {} for writing: {error}", path.display())),
+    })
 }
 
 /// Opens a database for reading without changing it, and begins a transaction.
