@@ -302,7 +302,7 @@ impl Tidings {
     fn start_all(&self) -> Result<()> {
         self.keys().required()?;
         newsfeed::start(self)?;
-        self.0.retention.start(self)?;
+        retention::start(self)?;
         analysis::start(self)?;
         self.index_merger().start()?;
         self.webhook_sender().start()?;

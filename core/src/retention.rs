@@ -65,11 +65,7 @@ impl Retention {
         Self { thread: Background::new(store, stop.clone()), stop }
     }
 
-    /// Loads the keys of the day and starts the thread, unless it is running.
-    ///
-    /// # Errors
-    /// When the store fails, or the system has no thread.
-    pub(crate) fn start(&self, tidings: &Tidings) -> Result<()> {
+    fn start(&self, tidings: &Tidings) -> Result<()> {
         self.thread.start("tidings-janitor", || {
             let janitor = Janitor::new(tidings, self.stop.clone());
             janitor.rotate_keys()?;
@@ -79,6 +75,14 @@ impl Retention {
             Ok(move || janitor.run())
         })
     }
+}
+
+/// Loads the keys of the day and starts the thread, unless it is running.
+///
+/// # Errors
+/// When the store fails, or the system has no thread.
+pub(crate) fn start(tidings: &Tidings) -> Result<()> {
+    tidings.0.retention.start(tidings)
 }
 
 impl Janitor {

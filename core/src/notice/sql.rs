@@ -8,6 +8,22 @@ use crate::error::{Error, Result};
 use crate::id::ObjectId;
 use crate::store::{Arg, Row, StoreError, Tx};
 
+/// Returns the arguments `$1` to `$9`: the id and the content of a notice.
+fn columns<'a>(id: &'a String, content: &'a Content) -> [Arg<'a>; 9] {
+    let Content { title, post, activation, placement } = content;
+    [
+        id.into(),
+        title.into(),
+        post.into(),
+        (*activation).into(),
+        placement.visible_from.into(),
+        placement.visible_until.into(),
+        placement.pinned.into(),
+        placement.topic.as_deref().into(),
+        placement.members_only.into(),
+    ]
+}
+
 pub(super) fn insert(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
@@ -18,22 +34,9 @@ pub(super) fn insert(
     let sql = "INSERT INTO notice (id, title, post, activation, visible_from, visible_until, pinned, topic,
                                    members_only, date)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
-    let (id, Content { title, post, activation, placement }) = (id.to_string(), content);
-    tx.run(
-        sql,
-        &[
-            (&id).into(),
-            title.into(),
-            post.into(),
-            (*activation).into(),
-            placement.visible_from.into(),
-            placement.visible_until.into(),
-            placement.pinned.into(),
-            placement.topic.as_deref().into(),
-            placement.members_only.into(),
-            now.into(),
-        ],
-    )?;
+    let id = id.to_string();
+    let arguments = [&columns(&id, content)[..], &[now.into()]].concat();
+    tx.run(sql, &arguments)?;
     Ok(())
 }
 
@@ -47,21 +50,7 @@ pub(super) fn update(
     let sql =
         "UPDATE notice SET title = $2, post = $3, activation = $4, visible_from = $5, visible_until = $6,
                pinned = $7, topic = $8, members_only = $9 WHERE id = $1";
-    let (id, Content { title, post, activation, placement }) = (id.to_string(), content);
-    tx.run(
-        sql,
-        &[
-            (&id).into(),
-            title.into(),
-            post.into(),
-            (*activation).into(),
-            placement.visible_from.into(),
-            placement.visible_until.into(),
-            placement.pinned.into(),
-            placement.topic.as_deref().into(),
-            placement.members_only.into(),
-        ],
-    )?;
+    tx.run(sql, &columns(&id.to_string(), content))?;
     Ok(())
 }
 

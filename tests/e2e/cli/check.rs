@@ -194,12 +194,11 @@ fn a_damaged_database_is_reported_and_another_kind_of_file_is_refused() {
     let other = rusqlite::Connection::open(path("other.db")).unwrap();
     other.execute_batch("CREATE TABLE member (x)").unwrap();
     fs::write(path("text.db"), "A letter to a friend. ".repeat(100)).unwrap();
-    let others = [
-        ("none.db", "none.db"),
-        ("other.db", "not a tidings database"),
-        ("text.db", "not a tidings database"),
-    ];
-    for (name, says) in others {
+    let text = tidings(directory.path(), &["--db", "text.db", "post", "list"], "");
+    assert!(text.status == 3 && text.stderr.contains("not a tidings database"), "{text:?}");
+    let missing = tidings(directory.path(), &["--db", "missing/new.db", "post", "list"], "");
+    assert!(missing.status == 3 && missing.stderr.contains("missing does not exist"), "{missing:?}");
+    for (name, says) in [("none.db", "none.db"), ("other.db", "not a tidings database")] {
         let output = tidings(directory.path(), &["--db", name, "check"], "");
         assert_eq!((output.status, &*output.stdout), (3, ""), "{output:?}");
         assert!(output.stderr.contains(says), "{output:?}");

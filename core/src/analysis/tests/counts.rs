@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::post::{self, Draft};
 use crate::store::{Isolation, StoreError};
 use crate::testing::{NOW, service, service_at, service_with};
-use crate::{profile, search};
+use crate::{profile, retention, search};
 
 fn post(service: &Service, url: &str) -> String {
     let draft = Draft {
@@ -96,7 +96,7 @@ fn each_day_starts_at_the_zones_midnight() {
     let midnight = Timestamp::parse("2026-11-20T15:00:00Z").unwrap();
     let service = service_at(midnight - 1_000, zone("Asia/Seoul"));
     let ann = service.member("ann");
-    start(&service).unwrap();
+    retention::start(&service).unwrap();
     service.visit(&ann, 1);
     service.visit(&Caller::Guest, 1);
     service.clock().advance(1_000);
@@ -118,12 +118,12 @@ fn each_day_starts_at_the_zones_midnight() {
 #[test]
 fn guests_keep_their_number_after_a_restart_but_not_on_the_next_day() {
     let service = service();
-    start(&service).unwrap();
+    retention::start(&service).unwrap();
     service.visit(&Caller::Guest, 1);
     service.settle();
     let open = |now| {
         let tidings = Tidings::builder(service.location()).clock(Clock::fixed(now)).open().unwrap();
-        start(&tidings).unwrap();
+        retention::start(&tidings).unwrap();
         tidings
     };
     let number =
@@ -133,7 +133,7 @@ fn guests_keep_their_number_after_a_restart_but_not_on_the_next_day() {
     assert_ne!(number(&tomorrow), number(&service));
     // The key of the first day was replaced, and its guests are deleted.
     assert_ne!(number(&open(NOW)), number(&service));
-    crate::retention::delete_expired(&tomorrow);
+    retention::delete_expired(&tomorrow);
     let days_in = |table: &str| {
         let rows = service.store().read(|tx| tx.rows(&format!("SELECT day FROM {table}"), &[])).unwrap();
         rows.into_iter()
@@ -365,7 +365,7 @@ fn counting_fails_if_another_process_changed_the_zone() {
 fn addresses_and_user_agents_are_never_on_disk() {
     only_on_sqlite!("it reads the bytes of the file");
     let service = service();
-    start(&service).unwrap();
+    retention::start(&service).unwrap();
     for from in 100..110 {
         service.visit(&Caller::Guest, from);
         let guest = Guest::new(&service, Ipv4Addr::new(203, 0, 113, from).into(), AGENT.as_bytes());
@@ -419,7 +419,7 @@ fn an_event_committed_after_midnight_counts_on_the_day_before() {
 fn a_replaced_day_key_is_nowhere_on_disk() {
     only_on_sqlite!("it reads the bytes of the file");
     let service = service();
-    start(&service).unwrap();
+    retention::start(&service).unwrap();
     let keys = || {
         let rows = service.store().read(|tx| tx.rows("SELECT secret FROM day_key", &[])).unwrap();
         rows.into_iter().map(|mut row| row.take::<String>(0).unwrap()).collect::<Vec<_>>()
@@ -437,6 +437,6 @@ fn a_replaced_day_key_is_nowhere_on_disk() {
     service.visit(&Caller::Guest, 1);
     service.settle();
     service.clock().advance(2 * DAY_MS);
-    crate::retention::delete_expired(&service);
+    retention::delete_expired(&service);
     assert_eq!((on_disk(&first), on_disk(&keys())), (0, 2));
 }

@@ -4,7 +4,7 @@ use tidings_cluster::only_on_sqlite;
 
 use super::*;
 use crate::testing::{NOW, service, service_with};
-use crate::{admin, profile};
+use crate::{admin, profile, retention};
 
 const DAY: Window = Window { months: 0, days: 1, hours: 0 };
 
@@ -172,7 +172,7 @@ fn a_removed_member_appears_as_removed_in_lines_and_paths() {
     assert_eq!(all(&service), expected);
     let removed = || lines(log_user(&service, &Caller::Operator, "removed", 10));
     assert_eq!(removed(), ["removed GET /get_popularity_newsfeed 200"]);
-    crate::retention::delete_expired(&service);
+    retention::delete_expired(&service);
     assert_eq!(removed(), ["removed GET /get_popularity_newsfeed 200"]);
     assert_eq!(all(&service), expected);
     let left = service.store().read(|tx| {
@@ -324,7 +324,7 @@ fn old_lines_are_deleted_with_their_requests() {
         service.store().read(|tx| Ok::<_, crate::Error>((count(tx, "log")?, count(tx, "request")?))).unwrap()
     };
     assert_eq!(counts(), (1 + 9 * 700, 2));
-    crate::retention::delete_expired(&service);
+    retention::delete_expired(&service);
     // Lines of exactly seven days ago still exist.
     assert_eq!(counts(), (8 * 700, 1));
     assert_eq!(service.figures().communication_avg, 1 + 9 * 700, "counters stay");

@@ -7,6 +7,7 @@ use tidings_cluster::{Scratch, only_on_sqlite};
 
 use super::*;
 use crate::analysis::log::{LoggedRequest, RequestKeys};
+use crate::retention;
 use crate::store::{Arg, Dialect, Effects, Isolation, Row, StoreError};
 use crate::testing::{NOW, service};
 
@@ -204,6 +205,6 @@ fn a_database_from_before_the_hash_key_keeps_its_lines() {
     service.clock().advance(9 * DAY_MS);
     service.communicate(&Caller::Guest, 1, "GET", TOPIC, topic);
     service.settle();
-    crate::retention::delete_expired(&service);
+    retention::delete_expired(&service);
     assert_eq!((rows(&service, "request"), rows(&service, "log")), (1, 1));
 }

@@ -7,7 +7,7 @@ use crate::clock::DAY_MS;
 use crate::location::Location;
 use crate::store::{Isolation, Tx};
 use crate::testing::{Service, operator, service};
-use crate::{admin, feedback, notice, post, profile, search, words};
+use crate::{admin, feedback, notice, post, profile, retention, search, words};
 
 /// The id, which other texts contain only if they name the member.
 const ID: &str = "Wigglesworth77";
@@ -133,7 +133,7 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
     profile::remove_mine(&service, &member).unwrap();
     // Searches count in trends for a day; then retention deletes them.
     service.clock().advance(2 * DAY_MS);
-    crate::retention::delete_expired(&service);
+    retention::delete_expired(&service);
     // Requests of the member that were still running, or that name them.
     service.communicate(
         &member,

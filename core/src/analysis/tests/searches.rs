@@ -8,6 +8,7 @@ use super::*;
 use crate::analysis::visitor::{Network, VisitorNumber};
 use crate::config::Config;
 use crate::id::MemberKey;
+use crate::retention;
 use crate::search;
 use crate::testing::{service, service_with};
 
@@ -129,12 +130,12 @@ fn searches_that_no_longer_count_are_deleted() {
     search(&service, &Caller::Guest, "old");
     service.clock().advance(25 * HOUR);
     search(&service, &Caller::Guest, "new");
-    crate::retention::delete_expired(&service);
+    retention::delete_expired(&service);
     let terms = service.store().read(|tx| tx.rows("SELECT term FROM term", &[])).unwrap();
     assert_eq!(terms.into_iter().map(|mut row| row.take::<String>(0).unwrap()).collect::<Vec<_>>(), ["new"]);
     // No search is mistaken for an earlier one.
     service.clock().advance(26 * HOUR);
-    crate::retention::delete_expired(&service);
+    retention::delete_expired(&service);
     assert!(ranking(&service).is_empty());
     search(&service, &Caller::Guest, "newest");
     assert_eq!(ranking(&service), pairs(&[("newest", 1)]));
@@ -277,9 +278,9 @@ fn the_network_of_a_guest_is_stable_within_a_day_only() {
         Guest::new(tidings, Ipv4Addr::new(203, 0, 113, last).into(), b"apple").searcher()
     };
     let network = |searcher| Network::of_searcher(searcher).unwrap();
-    start(&service).unwrap();
+    retention::start(&service).unwrap();
     let other = Tidings::builder(service.location()).clock(service.clock().clone()).open().unwrap();
-    start(&other).unwrap();
+    retention::start(&other).unwrap();
     assert_eq!(on(&service, 1), on(&other, 1));
     assert_ne!(on(&service, 1), on(&service, 2));
     assert_eq!(network(on(&service, 1)), network(on(&other, 2)));

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 
 use super::guard::DatabaseFile;
 use super::open::open_unchanged;
@@ -33,7 +33,11 @@ impl InspectedFile {
     /// When it cannot be read or belongs to another program.
     pub(crate) fn open(path: &Path, stop: &CancelFlag) -> Result<Self, StoreError> {
         super::refuse_emptied(path)?;
-        let mut connection = open_unchanged(path)?;
+        let mut connection = open_unchanged(path).map_err(|error| match error.sqlite_error_code() {
+            // The file that is checked was a database.
+            Some(ErrorCode::NotADatabase) => StoreError::Damaged(error.to_string()),
+            _ => error.into(),
+        })?;
         // Each check reads its own snapshot: a long transaction would keep the write-ahead log from being emptied.
         connection.execute_batch("COMMIT")?;
         stops(&mut connection, stop)?;
