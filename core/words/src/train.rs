@@ -9,10 +9,6 @@ use crate::svd::{Truncated, truncated};
 use crate::vectors::Vectors;
 use crate::{Cancelled, Progress, Recipe, part};
 
-/// The exponent of the singular values in the vectors: of 0, ½ and 1, the exponent ½ finds the most topical neighbours.
-///
-/// Source: Levy, Goldberg and Dagan (see `ppmi`), section 3.3.
-const EIGENVALUE_POWER: f64 = 0.5;
 /// The number of words per dimension: with fewer words, the dimensions describe single posts.
 const WORDS_PER_DIMENSION: usize = 40;
 /// The minimum number of dimensions, if there are four times as many words: with fewer dimensions, all words of a subject are
@@ -63,14 +59,28 @@ fn dimensions(words: usize) -> usize {
     (words / WORDS_PER_DIMENSION).max(DIMENSIONS_MIN.min(words / 4)).max(1)
 }
 
+/// Returns the vectors: the rows of the decomposition times the singular values, around their mean.
+///
+/// The mean says how frequent a word is rather than what it means. Without it, and with the singular values themselves instead
+/// of their roots, more neighbours of a word are of its subject, and more of its other forms are among them.
+///
+/// Source: Mu and Viswanath, *All-but-the-top: simple and effective postprocessing for word representations*, ICLR 2018, section 2.
 fn vectors(Truncated { mut left, values }: Truncated) -> Vectors {
     if values.is_empty() {
         return Vectors::none(1);
     }
-    #[expect(clippy::cast_possible_truncation, reason = "the vectors have 32 bits")]
-    let factors: Vec<f32> = values.iter().map(|value| value.powf(EIGENVALUE_POWER) as f32).collect();
+    let mut means = vec![0.0; values.len()];
+    for row in left.rows() {
+        means.iter_mut().zip(row).for_each(|(mean, x)| *mean += f64::from(*x));
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a model has at most some hundred thousand words")]
+    let count = left.rows().len() as f64;
     for row in left.rows_mut() {
-        row.iter_mut().zip(&factors).for_each(|(x, factor)| *x *= factor);
+        for ((x, mean), value) in row.iter_mut().zip(&means).zip(&values) {
+            #[expect(clippy::cast_possible_truncation, reason = "the vectors have 32 bits")]
+            let component = ((f64::from(*x) - mean / count) * value) as f32;
+            *x = component;
+        }
     }
     Vectors::of(&left)
 }
