@@ -3,14 +3,15 @@
 
 use std::sync::Arc;
 
-use tidings_words::{ONE, Vectors, product};
+use tidings_words::{ONE, SHORT, Vectors, product};
 
 use super::features::{Feature, FeatureIndex, Features, Kind, feature};
 use crate::keyed::NumberMap;
 use crate::words::Current;
 
-/// The number of components of a word's vector that are used. The model sorts components by their importance.
-const DIMENSIONS: usize = 64;
+/// The number of components of a word's vector that are used. The model sorts components by their importance: 32 and 64 recommend
+/// posts equally well.
+const DIMENSIONS: usize = SHORT;
 
 /// The words of a model by their features.
 pub(super) struct Lexicon {

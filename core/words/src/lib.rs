@@ -27,7 +27,7 @@ pub use model::{Model, Origin, Source};
 pub use near::NEIGHBOURS_MAX;
 pub use random::Random;
 pub use train::{Moment, adopt, learn};
-pub use vectors::{ONE, Vectors, product};
+pub use vectors::{ONE, SHORT, Vectors, product};
 
 /// Training settings; changing any of them requires retraining.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

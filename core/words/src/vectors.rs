@@ -5,6 +5,10 @@ use crate::matrix::Tall;
 /// The stored value of a component of 1.
 pub const ONE: f32 = 32_767.0;
 
+/// The number of dimensions of short vectors, whose products are computed several times faster than those of others: a multiple
+/// of eight, which a processor multiplies at once.
+pub const SHORT: usize = 48;
+
 /// Vectors with the same number of dimensions, in the order of the words' numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vectors {
@@ -91,14 +95,14 @@ impl Vectors {
     pub fn add_products(&self, vector: &[i16], factor: f32, scores: &mut [f32]) {
         #[expect(clippy::cast_precision_loss, reason = "components have no more digits")]
         let add = |score: &mut f32, product: i32| *score += factor * product as f32;
-        match (<&[i16; 64]>::try_from(vector), self.values.as_chunks::<64>()) {
+        match (<&[i16; SHORT]>::try_from(vector), self.values.as_chunks::<SHORT>()) {
             (Ok(vector), (all, [])) => {
                 // A copy stays in registers.
                 let vector = *vector;
                 scores
                     .iter_mut()
                     .zip(all)
-                    .for_each(|(score, other)| add(score, product_of_64(&vector, other)));
+                    .for_each(|(score, other)| add(score, product_of_short(&vector, other)));
             }
             _ => scores
                 .iter_mut()
@@ -115,20 +119,20 @@ impl Vectors {
 
 /// Returns the inner product of two stored vectors, in units of the square of [`ONE`].
 pub fn product(a: &[i16], b: &[i16]) -> i32 {
-    if let (Ok(a), Ok(b)) = (<&[i16; 64]>::try_from(a), <&[i16; 64]>::try_from(b)) {
-        return product_of_64(a, b);
+    if let (Ok(a), Ok(b)) = (<&[i16; SHORT]>::try_from(a), <&[i16; SHORT]>::try_from(b)) {
+        return product_of_short(a, b);
     }
     a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
 }
 
-/// Returns the inner product of two vectors of 64 dimensions. It is inlined, so that a vector that is compared with many
+/// Returns the inner product of two short vectors. It is inlined, so that a vector that is compared with many
 /// others stays in registers.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
     reason = "otherwise the loop is not inlined, which takes three times the time"
 )]
-fn product_of_64(a: &[i16; 64], b: &[i16; 64]) -> i32 {
+fn product_of_short(a: &[i16; SHORT], b: &[i16; SHORT]) -> i32 {
     // A sum for each of eight lanes: x86 multiplies the components of all lanes with one instruction.
     let mut sums = [0; 8];
     for (a, b) in a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0) {
@@ -162,7 +166,7 @@ mod tests {
 
     #[test]
     fn the_products_with_all_vectors_are_those_with_each() {
-        for dimensions in [3, 64] {
+        for dimensions in [3, SHORT] {
             let mut random = crate::Random::new(1);
             let mut vectors = Vectors::none(dimensions);
             for _ in 0..3 {
