@@ -46,7 +46,15 @@ impl EventStream {
     /// When the server does not answer with a stream.
     pub fn open(address: SocketAddr, path: &str, last_id: &str) -> Self {
         let last = if last_id.is_empty() { String::new() } else { format!("Last-Event-ID: {last_id}\r\n") };
-        Self { last_id: last_id.to_owned(), ..Self::request(address, path, &last) }
+        Self { last_id: last_id.to_owned(), ..Self::request(address, path, &last).unwrap() }
+    }
+
+    /// Opens the stream at this path, unless the server answers with something else.
+    ///
+    /// # Errors
+    /// The head of such an answer.
+    pub fn try_open(address: SocketAddr, path: &str) -> Result<Self, String> {
+        Self::request(address, path, "")
     }
 
     /// Opens the stream at this path with a token.
@@ -54,10 +62,10 @@ impl EventStream {
     /// # Panics
     /// When the server does not answer with a stream.
     pub fn open_with_token(address: SocketAddr, path: &str, token: &str) -> Self {
-        Self::request(address, path, &format!("Authorization: Bearer {token}\r\n"))
+        Self::request(address, path, &format!("Authorization: Bearer {token}\r\n")).unwrap()
     }
 
-    fn request(address: SocketAddr, path: &str, header: &str) -> Self {
+    fn request(address: SocketAddr, path: &str, header: &str) -> Result<Self, String> {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(raw::TIMEOUT)).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: here\r\nAccept: text/event-stream\r\n{header}\r\n")
@@ -69,8 +77,11 @@ impl EventStream {
         }
         let is_stream =
             head.starts_with("HTTP/1.1 200 ") && head.contains("content-type: text/event-stream\r\n");
-        assert!(is_stream && head.contains("transfer-encoding: chunked\r\n"), "{head}");
-        Self { reader, rest: String::new(), last_id: String::new() }
+        if !is_stream {
+            return Err(head);
+        }
+        assert!(head.contains("transfer-encoding: chunked\r\n"), "{head}");
+        Ok(Self { reader, rest: String::new(), last_id: String::new() })
     }
 
     /// Returns the next event with data; `None` at the end of the stream.

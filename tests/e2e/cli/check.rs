@@ -196,7 +196,7 @@ fn a_damaged_database_is_reported_and_another_kind_of_file_is_refused() {
     fs::write(path("text.db"), "A letter to a friend. ".repeat(100)).unwrap();
     let text = tidings(directory.path(), &["--db", "text.db", "post", "list"], "");
     assert!(text.status == 3 && text.stderr.contains("not a tidings database"), "{text:?}");
-    let missing = tidings(directory.path(), &["--db", "missing/new.db", "post", "list"], "");
+    let missing = tidings(directory.path(), &["--db", "missing/new.db", "demo"], "");
     assert!(missing.status == 3 && missing.stderr.contains("missing does not exist"), "{missing:?}");
     for (name, says) in [("none.db", "none.db"), ("other.db", "not a tidings database")] {
         let output = tidings(directory.path(), &["--db", name, "check"], "");
