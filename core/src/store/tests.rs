@@ -311,6 +311,13 @@ fn newer_and_foreign_databases_are_refused_and_not_changed() {
     let path = dir.path().join("missing/new.db");
     let missing = Store::open(&Location::from(&path)).err().map(|error| error.to_string()).unwrap();
     assert!(missing.starts_with("the directory ") && missing.contains("missing does not exist"), "{missing}");
+
+    #[cfg(unix)]
+    {
+        let link = dir.path().join("link.db");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert!(matches!(Store::open(&Location::from(&link)), Err(StoreError::Other(_))));
+    }
 }
 
 /// Earlier versions have a rare corruption of the write-ahead log between processes.

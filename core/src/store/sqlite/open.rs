@@ -192,9 +192,13 @@ fn make_private(path: &Path) -> Result<(), StoreError> {
         }
         asked => asked,
     };
-    made.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => StoreError::NoDirectory(files::directory(path).to_owned()),
-        _ => StoreError::other(format!("cannot open {} for writing: {error}", path.display())),
+    made.map_err(|error| {
+        let directory = files::directory(path);
+        // A link to nowhere is not found either.
+        if error.kind() == io::ErrorKind::NotFound && !directory.exists() {
+            return StoreError::NoDirectory(directory.to_owned());
+        }
+        StoreError::other(format!("cannot open {} for writing: {error}", path.display()))
     })
 }
 
