@@ -72,6 +72,7 @@ pub use weights::{FeedWeights, learn_weights, pin_weights, unpin_weights, weight
 pub use why::{SignalShares, Why, why};
 
 use index::{FeedIndex, commonest_tags};
+use keeper::CurrentIndex;
 use moment::Moment;
 use next::Next;
 use order::{FeedKind, Order};
@@ -184,7 +185,7 @@ pub fn likes(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Result<Vec<
 /// The index and the time on which the answer to a request is based.
 struct Reader<'t> {
     tidings: &'t Tidings,
-    index: Arc<FeedIndex>,
+    index: CurrentIndex,
     now: Timestamp,
 }
 

@@ -10,9 +10,9 @@ use std::time::Instant;
 use arc_swap::ArcSwap;
 use futures_util::FutureExt as _;
 use http::header::ORIGIN;
+use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{Method, Request};
-use http_body::Body;
 use tidings_core::analysis::Operation;
 use tidings_core::{Error, Surface, Tidings};
 use tokio::sync::Semaphore;
@@ -27,7 +27,7 @@ use crate::limit::QuotaHeaders;
 use crate::metrics::Metrics;
 use crate::per_connection::PerConnection;
 use crate::policy::Policy;
-use crate::reply::{self, Answer, Refusal, Response, Scope};
+use crate::reply::{self, Answer, Body, Refusal, Response, Scope};
 use crate::request::Call;
 use crate::request_record::RequestRecord;
 use crate::route::{Route, Table};
@@ -94,18 +94,19 @@ impl App {
     /// Returns the API as a tower service. Its responses have the headers of CORS.
     pub(crate) fn service<B>(
         self: Arc<Self>,
-    ) -> impl Service<Request<B>, Response = Response, Error = Infallible, Future: Send + 'static>
+    ) -> impl Service<Request<B>, Response = http::Response<Body>, Error = Infallible, Future: Send + 'static>
     + Clone
     + Send
     + 'static
     where
-        B: Body + Send + Sync + 'static,
+        B: http_body::Body + Send + Sync + 'static,
     {
         let app = AppRef::new(self);
         tower::service_fn(move |request: Request<B>| {
             let peer = request.extensions().get().map(|PeerAddress(peer)| *peer);
-            let answer = app.clone().serve(request, peer);
-            async move { Ok(answer.await) }
+            let (head, body) = request.into_parts();
+            let answer = app.clone().serve(head, body, peer);
+            async move { Ok(*answer.await) }
         })
     }
 
@@ -122,11 +123,11 @@ impl App {
 
     /// Counts a request against the general rate limit. Returns whether it is within the limit, and the headers that tell
     /// the client how much of the limit is left.
-    fn count(policy: &Policy, path: &str, call: &Call) -> (Result<(), Refusal>, Option<QuotaHeaders>) {
+    fn count(policy: &Policy, path: &str, call: &Call) -> (Result<(), Refusal>, Option<Box<QuotaHeaders>>) {
         match &policy.limits.general {
             Some(limit) if !health::is_health(path) => {
                 let counted = limit.count(call.address().into());
-                let quota = limit.headers(&counted);
+                let quota = Box::new(limit.headers(&counted));
                 (counted.map(drop).map_err(Refusal::from), Some(quota))
             }
             _ => (Ok(()), None),
@@ -156,13 +157,13 @@ impl AppRef {
     /// Answers a request that arrived on a connection from `peer`, if it is known.
     pub(crate) fn serve<B>(
         self,
-        request: Request<B>,
+        mut head: Parts,
+        body: B,
         peer: Option<IpAddr>,
     ) -> impl Future<Output = Response> + Send + use<B>
     where
-        B: Body + Send + Sync + 'static,
+        B: http_body::Body + Send + Sync + 'static,
     {
-        let (mut head, body) = request.into_parts();
         target::set_host(&mut head);
         let upload = Upload::new(&head.headers, body);
         let call = Call::new(self.clone(), head, peer, upload);
@@ -176,19 +177,18 @@ impl AppRef {
             if cors::is_preflight(call.head()) {
                 return policy.cors.preflight(call.head().clone()).await;
             }
-            let is_options = call.head().method == Method::OPTIONS;
-            let origin = call.headers().get(ORIGIN).filter(|_| policy.cors.names_origin()).cloned();
-            let mut response = self.respond(&policy, call).await;
-            if !is_options {
-                policy.cors.permit(origin.as_ref(), response.headers_mut());
-            }
-            response
+            self.respond(&policy, call).await
         })
     }
 
     async fn respond(&self, policy: &Policy, mut call: Call) -> Response {
         let (method, is_head) = (call.head().method.clone(), call.is_head());
-        let mut scope = Scope { names_origin: policy.cors.names_origin(), ..Scope::default() };
+        let names_origin = policy.cors.names_origin();
+        let origin = call.headers().get(ORIGIN).filter(|_| names_origin).cloned();
+        let mut scope = Scope { names_origin, ..Scope::default() };
+        if method != Method::OPTIONS {
+            scope.readers = policy.cors.readers(origin.as_ref());
+        }
         let target = call.head().uri.path_and_query().cloned();
         let path = target.as_ref().map_or("", PathAndQuery::path);
         let path = path.strip_prefix(self.config.base_path.as_str()).unwrap_or_default();
@@ -201,7 +201,9 @@ impl AppRef {
         // Requests to unknown paths and methods also count against the limit.
         let (allowed, quota) = App::count(policy, path, &call);
         let finish = move |mut response: Response| {
-            response.headers_mut().extend(quota.into_iter().flatten());
+            if let Some(quota) = quota {
+                response.headers_mut().extend(*quota);
+            }
             if is_head {
                 reply::remove_body(&mut response);
             }

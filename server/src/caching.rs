@@ -24,10 +24,12 @@ pub(crate) enum Content {
 impl Content {
     /// Returns the value of `Cache-Control`.
     pub(crate) const fn cache_control(self) -> HeaderValue {
-        HeaderValue::from_static(match self {
-            Self::Data => "public, max-age=0, s-maxage=5, must-revalidate",
-            Self::Document => "public, max-age=300",
-        })
+        match self {
+            Self::Data => {
+                const { HeaderValue::from_static("public, max-age=0, s-maxage=5, must-revalidate") }
+            }
+            Self::Document => const { HeaderValue::from_static("public, max-age=300") },
+        }
     }
 }
 
@@ -67,8 +69,8 @@ pub(crate) fn check(headers: &HeaderMap, tag: &[u8]) -> Checked {
 fn compare<'l>(lines: impl IntoIterator<Item = &'l HeaderValue>, tag: &[u8]) -> Checked {
     let value = || HeaderValue::from_bytes(tag).expect("a tag is ASCII");
     match lines.into_iter().find(|line| has_tag(line.as_bytes(), tag)) {
-        Some(line) if line == tag => Checked::Unchanged(Reply::not_modified(line.clone())),
-        Some(_) => Checked::Unchanged(Reply::not_modified(value())),
+        Some(line) if line == tag => Checked::Unchanged(Reply::Unchanged(line.clone())),
+        Some(_) => Checked::Unchanged(Reply::Unchanged(value())),
         None => Checked::Changed(Some(value())),
     }
 }

@@ -28,6 +28,8 @@ const EXPOSED: HeaderValue = HeaderValue::from_static(
     "allow,etag,link,retry-after,www-authenticate,deprecation,tidings-result,ratelimit,ratelimit-policy",
 );
 
+const EVERY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
+
 /// The rules for pages of other origins.
 pub(crate) struct Cors {
     /// The origins that may read responses; all if it is empty.
@@ -58,14 +60,12 @@ impl Cors {
         !self.origins.is_empty()
     }
 
-    /// Adds the headers that permit pages of this origin to read a response. Every response has them, also if the request
-    /// names no origin: shared caches give it to other clients.
-    pub(crate) fn permit(&self, origin: Option<&HeaderValue>, headers: &mut HeaderMap) {
-        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
-        if !self.names_origin() {
-            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-        } else if let Some(origin) = origin.filter(|origin| self.origins.contains(origin)) {
-            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+    /// Returns the pages that may read the response to a request of a page of this origin.
+    pub(crate) fn readers<'o>(&self, origin: Option<&'o HeaderValue>) -> Readers<'o> {
+        if self.names_origin() {
+            Readers::OfOrigin(origin.filter(|origin| self.origins.contains(origin)))
+        } else {
+            Readers::All
         }
     }
 
@@ -75,13 +75,40 @@ impl Cors {
             ready(Ok::<_, Infallible>(http::Response::new(Full::<Bytes>::default())))
         }));
         let Ok(answered) = answer.oneshot(Request::from_parts(head, ())).await;
-        let mut response = answered.map(Either::Left);
+        let mut response = Box::new(answered.map(Either::Left));
         let headers = response.headers_mut();
         if self.names_origin() {
             headers.insert(VARY, ORIGIN_ONLY);
         }
         security::secure(headers);
         response
+    }
+}
+
+/// The pages of other origins that may read a response.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Readers<'o> {
+    /// None: the response does not say.
+    #[default]
+    Unnamed,
+    All,
+    /// Those of this origin, if there is one.
+    OfOrigin(Option<&'o HeaderValue>),
+}
+
+impl Readers<'_> {
+    /// Adds the headers that permit these pages to read a response. Every response has them, also if the request names no
+    /// origin: shared caches give it to other clients.
+    pub(crate) fn permit(self, headers: &mut HeaderMap) {
+        let origin = match self {
+            Self::Unnamed => return,
+            Self::All => Some(EVERY_ORIGIN),
+            Self::OfOrigin(origin) => origin.cloned(),
+        };
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+        if let Some(origin) = origin {
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        }
     }
 }
 

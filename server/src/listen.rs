@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{AUTHORIZATION, CONNECTION};
-use http::{HeaderValue, Request, Version};
+use http::{HeaderMap, HeaderValue, Request, Version};
 use hyper::body::{Body as _, Incoming};
 use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto::Builder;
@@ -196,11 +196,13 @@ fn serve_connection(
     let socket = TimeoutStream::new(socket, Arc::clone(&connection), timeouts);
     let io = TokioIo::new(Socket::new(socket, app.tls.get(), &connection));
     let answer = hyper::service::service_fn(move |request: Request<Incoming>| {
-        let running = connection.begin(request.version() == Version::HTTP_2);
-        note_member(&app, &connection, &request);
-        let request = request.map(|body| RequestBody::new(body, &connection));
-        let answered =
-            (connection.unsent() < CONNECTION_UNSENT).then(|| app.clone().serve(request, Some(peer)));
+        let (head, body) = request.into_parts();
+        let running = connection.begin(head.version == Version::HTTP_2);
+        note_member(&app, &connection, &head.headers);
+        let body = RequestBody::new(body, &connection);
+        let has_room = connection.unsent() < CONNECTION_UNSENT;
+        // Not in a closure, into which the head would be moved once more.
+        let answered = if has_room { Some(app.clone().serve(head, body, Some(peer))) } else { None };
         let connections = connections.clone();
         async move {
             let stream = stream::current();
@@ -221,7 +223,7 @@ fn serve_connection(
             if running.connection().has_unread_body() {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            Ok::<_, Infallible>(response.map(|body| ResponseBody::new(body, charge, stream, running)))
+            Ok::<_, Infallible>((*response).map(|body| ResponseBody::new(body, charge, stream, running)))
         }
     });
     let served = graceful.watch(hyper.serve_connection(io, answer).into_owned());
@@ -238,10 +240,10 @@ fn overloaded() -> Response {
 }
 
 /// Marks the connection as a member's if the request has a token that this server signed.
-fn note_member<B>(app: &App, connection: &Connection, request: &Request<B>) {
+fn note_member(app: &App, connection: &Connection, headers: &HeaderMap) {
     if !connection.is_signed_in()
-        && request.headers().contains_key(AUTHORIZATION)
-        && request::caller(request.headers()).has_signed_token(&app.tidings)
+        && headers.contains_key(AUTHORIZATION)
+        && request::caller(headers).has_signed_token(&app.tidings)
     {
         connection.set_signed_in();
     }

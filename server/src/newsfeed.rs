@@ -212,7 +212,7 @@ async fn topic(call: Call, name: String) -> Answer {
 /// Answers a feed: for guests directly from memory, for members in a lane, because it reads the database.
 async fn answer(
     call: Call,
-    lane: impl FnOnce(&Lanes) -> &Lane,
+    lane: impl FnOnce(&Lanes) -> &Lane + Send,
     feed: impl FnOnce(&Tidings, &Caller, &Page<'_>) -> Result<FeedPage> + Send + 'static,
 ) -> Answer {
     let page = call.parameters::<PageFields>()?;

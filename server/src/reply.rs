@@ -1,10 +1,13 @@
 //! Responses: the JSON object, its status and its headers.
 
 use std::pin::Pin;
+use std::sync::OnceLock;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
-use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, VARY};
+use http::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, LOCATION, VARY,
+};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body::{Body as _, Frame};
 use http_body_util::{Either, Full, StreamBody};
@@ -14,14 +17,12 @@ use tidings_core::{Error, Pending};
 
 use crate::caching::Content;
 use crate::coding::{self, Accepted, WORTH_COMPRESSING};
+use crate::cors::Readers;
 use crate::security;
 
 mod refusal;
 
 pub(crate) use refusal::Refusal;
-
-/// The number of headers of a `304` without a rate limit.
-const HEADERS_UNCHANGED: usize = 6;
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 
@@ -29,13 +30,18 @@ pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json;
 pub(crate) type Body = Either<Full<Bytes>, StreamBody<Frames>>;
 type Frames = Pin<Box<dyn Stream<Item = Result<Frame<Bytes>, Error>> + Send + Sync>>;
 
-pub(crate) type Response = http::Response<Body>;
+/// A pointer, because a response is moved through the results of many functions.
+pub(crate) type Response = Box<http::Response<Body>>;
 
 /// The result of a handler.
 pub(crate) type Answer = Result<Reply, Refusal>;
 
 /// The response of a successful operation.
-pub(crate) struct Reply(Response);
+pub(crate) enum Reply {
+    Content(Response),
+    /// `304 Not Modified`: the client has the content with this tag.
+    Unchanged(HeaderValue),
+}
 
 impl Reply {
     /// Returns `{"result": "success"}` with the fields of `body`, compressed if it is large and the client accepts gzip.
@@ -93,24 +99,14 @@ impl Reply {
         content_type: HeaderValue,
     ) -> Self {
         let frames: Frames = Box::pin(body.map(|piece| piece.map(Frame::data)));
-        let mut response = Response::new(Either::Right(StreamBody::new(frames)));
-        *response.headers_mut() = security::headers();
-        Self(response).with(CONTENT_TYPE, content_type)
+        let body = Either::Right(StreamBody::new(frames));
+        Self::Content(response(StatusCode::OK, security::headers(), body)).with(CONTENT_TYPE, content_type)
     }
 
     /// Returns a permanent redirect.
     pub(crate) fn moved(location: HeaderValue) -> Self {
-        let mut moved = Self::empty(Bytes::new());
-        *moved.0.status_mut() = StatusCode::PERMANENT_REDIRECT;
-        moved.with(http::header::LOCATION, location)
-    }
-
-    /// Returns the response to a client that has the content with this tag.
-    pub(crate) fn not_modified(tag: HeaderValue) -> Self {
-        let mut unchanged = Response::new(whole(Bytes::new()));
-        *unchanged.status_mut() = StatusCode::NOT_MODIFIED;
-        *unchanged.headers_mut() = HeaderMap::with_capacity(HEADERS_UNCHANGED);
-        Self(unchanged).with(ETAG, tag)
+        Self::Content(response(StatusCode::PERMANENT_REDIRECT, security::headers(), whole(Bytes::new())))
+            .with(LOCATION, location)
     }
 
     /// Adds the tag of the content, if it has one.
@@ -121,17 +117,14 @@ impl Reply {
         }
     }
 
-    /// Adds a header.
-    pub(crate) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.0.headers_mut().insert(name, value);
-        self
-    }
-
-    /// Adds a header about the content, which a `304` does not have: the client keeps that of the stored response.
+    /// Adds a header, which a `304` does not have: the client keeps that of the stored response.
     ///
     /// Source: RFC 9110 section 15.4.5.
-    pub(crate) fn described(self, name: HeaderName, value: HeaderValue) -> Self {
-        if has_content(&self.0) { self.with(name, value) } else { self }
+    pub(crate) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        if let Self::Content(response) = &mut self {
+            response.headers_mut().insert(name, value);
+        }
+        self
     }
 
     fn compressed(body: Bytes, coding: HeaderValue, content_type: HeaderValue) -> Self {
@@ -139,14 +132,8 @@ impl Reply {
     }
 
     fn plain(body: Bytes, content_type: HeaderValue) -> Self {
-        Self::empty(body).with(CONTENT_TYPE, content_type)
-    }
-
-    /// Returns a response without headers, with capacity for the headers that are added later.
-    fn empty(body: Bytes) -> Self {
-        let mut response = Response::new(whole(body));
-        *response.headers_mut() = security::headers();
-        Self(response)
+        Self::Content(response(StatusCode::OK, security::headers(), whole(body)))
+            .with(CONTENT_TYPE, content_type)
     }
 }
 
@@ -156,7 +143,7 @@ const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding")
 
 /// The properties of a request that its response depends on besides the path, for caches.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Scope {
+pub(crate) struct Scope<'o> {
     /// The operation answers all guests alike and changes nothing.
     pub(crate) public: Option<Content>,
     /// The request has no token.
@@ -165,28 +152,47 @@ pub(crate) struct Scope {
     pub(crate) has_formats: bool,
     /// Only certain origins may read responses, and each response repeats the origin of its request.
     pub(crate) names_origin: bool,
+    /// The pages that may read the response.
+    pub(crate) readers: Readers<'o>,
 }
 
-impl Scope {
+impl Scope<'_> {
     /// Returns the content of a response that caches may store, unless it is a refusal; `None` if they may not.
     pub(crate) fn kept(self) -> Option<Content> {
         self.public.filter(|_| self.is_guest)
     }
 
+    /// Adds the headers that all responses have. `kept` is the content that caches may store.
+    fn add_headers(self, headers: &mut HeaderMap, result: &'static str, kept: Option<Content>) {
+        headers.insert(RESULT, HeaderValue::from_static(result));
+        headers.insert(CACHE_CONTROL, kept.map_or(NO_STORE, Content::cache_control));
+        if let Some(vary) = self.vary(|| headers.contains_key(VARY)) {
+            headers.insert(VARY, vary);
+        }
+        self.readers.permit(headers);
+    }
+
     /// Returns `Vary`: the request headers that the response depends on. All responses of a public operation have the
     /// same `Vary`, regardless of their length: a cache must not give a guest's response to a member.
-    const fn vary(self, is_negotiated: bool) -> Option<HeaderValue> {
-        let vary = match (self.public.is_some(), is_negotiated, self.names_origin) {
-            (true, _, false) if self.has_formats => "accept, accept-encoding, authorization",
-            (true, _, true) if self.has_formats => "accept, accept-encoding, authorization, origin",
-            (true, _, false) => "accept-encoding, authorization",
-            (true, _, true) => "accept-encoding, authorization, origin",
-            (false, true, true) => "accept-encoding, origin",
-            (false, true, false) => return Some(ACCEPT_ENCODING),
-            (false, false, true) => return Some(ORIGIN_ONLY),
-            (false, false, false) => return None,
-        };
-        Some(HeaderValue::from_static(vary))
+    fn vary(self, is_negotiated: impl Fn() -> bool) -> Option<HeaderValue> {
+        // Constants are checked when the program is built, and not for each response.
+        Some(match (self.public.is_some(), self.has_formats, self.names_origin) {
+            (true, true, false) => {
+                const { HeaderValue::from_static("accept, accept-encoding, authorization") }
+            }
+            (true, true, true) => {
+                const { HeaderValue::from_static("accept, accept-encoding, authorization, origin") }
+            }
+            (true, false, false) => const { HeaderValue::from_static("accept-encoding, authorization") },
+            (true, false, true) => {
+                const { HeaderValue::from_static("accept-encoding, authorization, origin") }
+            }
+            (false, _, true) if is_negotiated() => {
+                const { HeaderValue::from_static("accept-encoding, origin") }
+            }
+            (false, _, true) => ORIGIN_ONLY,
+            (false, _, false) => return is_negotiated().then_some(ACCEPT_ENCODING),
+        })
     }
 }
 
@@ -200,23 +206,41 @@ pub(crate) const ORIGIN_ONLY: HeaderValue = HeaderValue::from_static("origin");
 
 /// Returns the response to a handler's result. `path` is the operation's path, for the log; `scope` tells what the
 /// response depends on.
-pub(crate) fn respond(answer: Answer, path: &str, scope: Scope) -> Response {
+pub(crate) fn respond(answer: Answer, path: &str, scope: Scope<'_>) -> Response {
     let result = result(&answer);
-    let (mut response, is_refused) = match answer {
-        Ok(Reply(response)) => (response, false),
-        Err(refusal) => (refusal::refuse(&refusal, path), true),
+    let (mut response, kept) = match answer {
+        Ok(Reply::Content(response)) => (response, scope.kept()),
+        Ok(Reply::Unchanged(tag)) => return unchanged(tag, scope),
+        Err(refusal) => (refusal::refuse(&refusal, path), None),
     };
     let headers = response.headers_mut();
-    headers.insert(RESULT, HeaderValue::from_static(result));
-    let kept = scope.kept().filter(|_| !is_refused);
-    headers.insert(CACHE_CONTROL, kept.map_or(NO_STORE, Content::cache_control));
-    if let Some(vary) = scope.vary(headers.contains_key(VARY)) {
-        headers.insert(VARY, vary);
-    }
-    if has_content(&response) {
-        security::secure(response.headers_mut());
-    }
+    scope.add_headers(headers, result, kept);
+    security::secure(headers);
     response
+}
+
+/// Returns the response to a client that has the content with this tag.
+fn unchanged(tag: HeaderValue, scope: Scope<'_>) -> Response {
+    /// The headers of the responses to requests that differ in their kind of content and in having formats.
+    static ALIKE: [[OnceLock<HeaderMap>; 2]; 2] = [const { [const { OnceLock::new() }; 2] }; 2];
+    let kept = scope.kept();
+    let new = || {
+        let mut headers = HeaderMap::new();
+        headers.insert(ETAG, const { HeaderValue::from_static("") });
+        scope.add_headers(&mut headers, SUCCESS, kept);
+        headers
+    };
+    let mut headers = match kept {
+        // Copying them costs less than half of making them.
+        Some(content) if scope.readers == Readers::All => ALIKE[usize::from(content == Content::Data)]
+            [usize::from(scope.has_formats)]
+        .get_or_init(new)
+        .clone(),
+        _ => new(),
+    };
+    // `insert` would make room for another header first.
+    *headers.get_mut(ETAG).expect("all of these headers have a tag") = tag;
+    response(StatusCode::NOT_MODIFIED, headers, whole(Bytes::new()))
 }
 
 /// Returns whether a response is not `304`, the content of which the client has in store.
@@ -238,6 +262,14 @@ pub(crate) fn remove_body(response: &mut Response) {
     {
         response.headers_mut().insert(CONTENT_LENGTH, length.into());
     }
+}
+
+/// Returns a response. `headers` have capacity for those that are added later.
+fn response(status: StatusCode, headers: HeaderMap, body: Body) -> Response {
+    let mut response = Box::new(http::Response::new(body));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
 }
 
 fn whole(body: Bytes) -> Body {

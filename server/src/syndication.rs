@@ -244,7 +244,7 @@ pub(crate) async fn posts(call: Call, outline: Outline, page: FeedPage) -> Answe
 pub(crate) async fn posts_of_member(
     call: Call,
     outline: Outline,
-    lane: impl FnOnce(&Lanes) -> &Lane,
+    lane: impl FnOnce(&Lanes) -> &Lane + Send,
     page: impl FnOnce(&Tidings, &Caller) -> Result<FeedPage> + Send + 'static,
 ) -> Answer {
     let content_type = outline.format.content_type();

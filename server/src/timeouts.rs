@@ -59,6 +59,8 @@ pub(crate) struct TimeoutStream<S: Discard> {
     timeouts: Timeouts,
     waiting: Waiting,
     since: Instant,
+    /// When a byte was last read, or written of a response.
+    moved: Instant,
     /// The number of requests that had begun at the last update.
     begun: usize,
     /// The progress of the connection at the last update.
@@ -89,6 +91,7 @@ impl<S: Discard> TimeoutStream<S> {
             timeouts,
             waiting: Waiting::Head,
             since: now,
+            moved: now,
             begun: 0,
             progress: 0,
             stuck: None,
@@ -103,8 +106,14 @@ impl<S: Discard> TimeoutStream<S> {
         self.connection.set_active(now);
     }
 
+    /// Notes that a byte was read or written now, and returns the time.
+    fn set_moved(&mut self) -> Instant {
+        self.moved = Instant::now();
+        self.moved
+    }
+
     /// Updates what the connection waits for.
-    fn update(&mut self, now: Instant) {
+    fn update(&mut self) {
         let (begun, running) = (self.connection.begun(), self.connection.has_running());
         self.is_http2 |= self.connection.is_http2();
         let waiting = match self.waiting {
@@ -115,7 +124,9 @@ impl<S: Discard> TimeoutStream<S> {
         let progress = if self.is_http2 { self.connection.progress() } else { self.progress };
         if (waiting, begun, progress) != (self.waiting, self.begun, self.progress) {
             (self.waiting, self.begun, self.progress) = (waiting, begun, progress);
-            self.set_since(now);
+            // In HTTP/1, a request begins with the last byte of its head, and ends with that of its response. Reading the
+            // clock again would cost each request more than it tells.
+            self.set_since(if self.is_http2 { Instant::now() } else { self.moved });
         }
     }
 
@@ -139,18 +150,18 @@ impl<S: Discard> TimeoutStream<S> {
         if self.waiting == Waiting::Head { self.timeouts.header } else { self.timeouts.idle }
     }
 
-    /// Returns the timeout error from `end` on, and wakes the task at `end`. `now` is the present time.
-    fn wait_until(&mut self, cx: &mut Context<'_>, mut now: Instant, end: Instant) -> Poll<io::Error> {
-        while now < end {
-            // A timer that is already set may fire too early, but this costs less than setting the timer for each
-            // request.
+    /// Returns the timeout error from `end` on, and wakes the task at `end`.
+    fn wait_until(&mut self, cx: &mut Context<'_>, end: Instant) -> Poll<io::Error> {
+        loop {
+            // A timer that is already set may fire too early, but this costs less than setting the timer for each request.
             if self.timer.is_elapsed() || self.timer.deadline() > end {
+                if Instant::now() >= end {
+                    return Poll::Ready(self.time_out());
+                }
                 self.timer.as_mut().reset(end);
             }
             ready!(self.timer.as_mut().poll(cx));
-            now = Instant::now();
         }
-        Poll::Ready(self.time_out())
     }
 
     fn time_out(&mut self) -> io::Error {
@@ -160,16 +171,16 @@ impl<S: Discard> TimeoutStream<S> {
 
     /// Handles the result of a write, and records whether the client has stopped reading.
     fn on_written<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        let now = Instant::now();
         if written.is_ready() {
             self.stuck = None;
             if self.waiting == Waiting::Response && !self.is_http2 {
+                let now = self.set_moved();
                 self.set_since(now);
             }
             return written;
         }
-        let since = *self.stuck.get_or_insert(now);
-        self.wait_until(cx, now, since + self.timeouts.idle).map(Err)
+        let since = *self.stuck.get_or_insert_with(Instant::now);
+        self.wait_until(cx, since + self.timeouts.idle).map(Err)
     }
 }
 
@@ -178,7 +189,7 @@ impl TimeoutStream<TcpStream> {
     pub(crate) async fn peek(&mut self) -> io::Result<u8> {
         let mut byte = [0];
         let peeked = poll_fn(|cx| match self.socket.poll_peek(cx, &mut ReadBuf::new(&mut byte)) {
-            Poll::Pending => self.wait_until(cx, Instant::now(), self.since + self.limit()).map(Err),
+            Poll::Pending => self.wait_until(cx, self.since + self.limit()).map(Err),
             peeked @ Poll::Ready(_) => peeked,
         });
         match peeked.await? {
@@ -196,12 +207,12 @@ impl<S: AsyncRead + Discard + Unpin> AsyncRead for TimeoutStream<S> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.socket).poll_read(cx, buffer);
-        let now = Instant::now();
-        self.update(now);
+        self.update();
         let end = self.since + self.limit();
         if read.is_pending() {
-            return self.wait_until(cx, now, end).map(Err);
+            return self.wait_until(cx, end).map(Err);
         }
+        let now = self.set_moved();
         if now >= end {
             return Poll::Ready(Err(self.time_out()));
         }

@@ -5,11 +5,12 @@
 //! a transaction holds the horizon back, the index stays stale and the thread looks for changes once per [`GATHER`],
 //! but computes another index only if it sees another change.
 
+use std::ops::Deref;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use arc_swap::{ArcSwap, ArcSwapOption};
+use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 
 use super::index::FeedIndex;
 use super::learner::Others;
@@ -74,6 +75,26 @@ pub(super) struct Shared {
     pub(super) stop: Stop,
 }
 
+/// The index that was current when a request began.
+///
+/// Holding it changes no count of references, for which the processors that answer requests would wait.
+pub(super) struct CurrentIndex(Guard<Option<Arc<FeedIndex>>>);
+
+impl CurrentIndex {
+    /// Returns the index, if there is one.
+    fn of(index: &ArcSwapOption<FeedIndex>) -> Option<Self> {
+        Some(Self(index.load())).filter(|current| current.0.is_some())
+    }
+}
+
+impl Deref for CurrentIndex {
+    type Target = Arc<FeedIndex>;
+
+    fn deref(&self) -> &Arc<FeedIndex> {
+        self.0.as_ref().expect("it was made of an index")
+    }
+}
+
 /// What an update of the index must do.
 enum Update {
     /// Nothing, because no other change is visible.
@@ -122,8 +143,8 @@ impl Feeds {
     }
 
     /// Returns the current index. The first call loads it and starts the thread.
-    pub(super) fn index(&self) -> Result<Arc<FeedIndex>> {
-        if let Some(index) = self.shared.index.load_full() {
+    pub(super) fn index(&self) -> Result<CurrentIndex> {
+        if let Some(index) = CurrentIndex::of(&self.shared.index) {
             return Ok(index);
         }
         self.thread.start("tidings-feeds", || {
@@ -131,7 +152,7 @@ impl Feeds {
             let shared = Arc::clone(&self.shared);
             Ok(move || shared.run())
         })?;
-        self.shared.index.load_full().ok_or(Error::Overloaded)
+        CurrentIndex::of(&self.shared.index).ok_or(Error::Overloaded)
     }
 
     /// Loads the index and starts the threads of a service, of which one learns from the acts.

@@ -336,6 +336,6 @@ async fn changes_are_for_administrators_who_ask_for_them() {
     assert!(public.next().await.unwrap().starts_with("event: counts"));
 }
 
-fn header_of(response: &crate::reply::Response, name: &str) -> String {
+fn header_of<B>(response: &http::Response<B>, name: &str) -> String {
     response.headers()[name].to_str().unwrap().to_owned()
 }

@@ -1,11 +1,12 @@
 //! Refused requests: the `result`, the status and the headers of each reason.
 
-use http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use tidings_core::error::{Code, Problem};
 use tidings_core::{Error, Outcome, answer};
 
-use super::{JSON, Reply, Response};
+use super::{JSON, Response, response, whole};
+use crate::security;
 
 /// `Retry-After` of `overloaded`, in seconds.
 const RETRY_SOON_S: u64 = 1;
@@ -126,8 +127,8 @@ pub(super) fn refuse(refusal: &Refusal, path: &str) -> Response {
     {
         tracing::error!(path, cause = error.detail(), "{error}");
     }
-    let Reply(mut response) = Reply::plain(refusal.body().into(), JSON);
-    *response.status_mut() = status;
+    let mut response = response(status, security::headers(), whole(refusal.body().into()));
+    response.headers_mut().insert(CONTENT_TYPE, JSON);
     let header = match refusal {
         Refusal::Operation(Error::BadToken) => Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
         Refusal::Operation(Error::TooManyRequests { retry_after_s }) => {

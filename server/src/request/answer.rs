@@ -39,13 +39,17 @@ impl Call {
     }
 
     /// Returns a response that the core has in memory, and that several callers share.
-    pub(crate) async fn encoded(&self, cached: &Arc<Encoded>) -> Answer {
-        self.shared(cached, JSON, Level::Answer).await
+    pub(crate) fn encoded(&self, cached: &Arc<Encoded>) -> impl Future<Output = Answer> + Send {
+        self.shared(cached, JSON, Level::Answer)
     }
 
     /// Returns a file, which never changes.
-    pub(crate) async fn file(&self, cached: &Arc<Encoded>, media_type: HeaderValue) -> Answer {
-        self.shared(cached, media_type, Level::File).await
+    pub(crate) fn file(
+        &self,
+        cached: &Arc<Encoded>,
+        media_type: HeaderValue,
+    ) -> impl Future<Output = Answer> + Send {
+        self.shared(cached, media_type, Level::File)
     }
 
     /// Returns a shared response. A large response without a cached compressed form is compressed in a lane; if that
@@ -66,33 +70,38 @@ impl Call {
         }
         let (shared, type_of_shared) = (Arc::clone(cached), media_type.clone());
         let compress = move || Ok(Reply::encoded(&shared, type_of_shared, accepted));
-        match self.0.app.lanes.codec.run_for(self.address().into(), compress).await {
+        // Boxed, because it is large and rare, and every response would have room for it.
+        match Box::pin(self.0.app.lanes.codec.run_for(self.address().into(), compress)).await {
             Err(Error::Overloaded) => Ok(Reply::encoded(cached, media_type, Accepted::default())),
             compressed => Ok(compressed?),
         }
     }
 
     /// Returns a document of another type than JSON, which several callers share.
-    pub(crate) async fn document(&self, cached: &Arc<Encoded>, media_type: HeaderValue) -> Answer {
-        self.shared(cached, media_type, Level::Answer).await
+    pub(crate) fn document(
+        &self,
+        cached: &Arc<Encoded>,
+        media_type: HeaderValue,
+    ) -> impl Future<Output = Answer> + Send {
+        self.shared(cached, media_type, Level::Answer)
     }
 
     /// Runs an operation in a lane whose answer several callers share.
-    pub(crate) async fn shared_in(
+    pub(crate) fn shared_in(
         self,
-        lane: impl FnOnce(&Lanes) -> &Lane,
+        lane: impl FnOnce(&Lanes) -> &Lane + Send,
         work: impl FnOnce(&Tidings, &Caller) -> Result<Arc<Encoded>> + Send + 'static,
-    ) -> Answer {
-        self.document_in(lane, JSON, work).await
+    ) -> impl Future<Output = Answer> + Send {
+        self.document_in(lane, JSON, work)
     }
 
     /// Does the same as [`Call::shared_in`] for a document of this type.
-    pub(crate) async fn document_in(
+    pub(crate) fn document_in(
         self,
-        lane: impl FnOnce(&Lanes) -> &Lane,
+        lane: impl FnOnce(&Lanes) -> &Lane + Send,
         media_type: HeaderValue,
         work: impl FnOnce(&Tidings, &Caller) -> Result<Arc<Encoded>> + Send + 'static,
-    ) -> Answer {
+    ) -> impl Future<Output = Answer> + Send {
         let (app, condition) = (self.0.app.clone(), self.condition());
         let answer = move |tidings: &_, caller: &_, accepted| {
             let cached = work(tidings, caller)?;
@@ -104,23 +113,23 @@ impl Call {
                 }
             })
         };
-        self.run_in(lane, answer).await
+        self.run_in(lane, answer)
     }
 
     /// Runs an operation on the database and returns its result.
-    pub(crate) async fn answer<T: Serialize>(
+    pub(crate) fn answer<T: Serialize>(
         self,
         work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
-    ) -> Answer {
-        self.answer_in(|lanes| &lanes.store, work).await
+    ) -> impl Future<Output = Answer> + Send {
+        self.answer_in(|lanes| &lanes.store, work)
     }
 
     /// Runs an operation that only reads a little, and returns its result.
-    pub(crate) async fn read<T: Serialize>(
+    pub(crate) fn read<T: Serialize>(
         self,
         work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
-    ) -> Answer {
-        self.answer_in(|lanes| &lanes.read, work).await
+    ) -> impl Future<Output = Answer> + Send {
+        self.answer_in(|lanes| &lanes.read, work)
     }
 
     /// Runs an operation that reads a few rows, and returns its result.
@@ -173,19 +182,19 @@ impl Call {
     }
 
     /// Runs a search, or another operation that may read for a long time, and returns its result.
-    pub(crate) async fn query<T: Serialize>(
+    pub(crate) fn query<T: Serialize>(
         self,
         work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
-    ) -> Answer {
-        self.answer_in(|lanes| &lanes.query, work).await
+    ) -> impl Future<Output = Answer> + Send {
+        self.answer_in(|lanes| &lanes.query, work)
     }
 
     /// Runs an operation in a lane, and returns its result.
-    pub(crate) async fn answer_in<T: Serialize>(
+    pub(crate) fn answer_in<T: Serialize>(
         self,
-        lane: impl FnOnce(&Lanes) -> &Lane,
+        lane: impl FnOnce(&Lanes) -> &Lane + Send,
         work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
-    ) -> Answer {
+    ) -> impl Future<Output = Answer> + Send {
         let condition = self.condition();
         let answer = move |tidings: &_, caller: &_, accepted| {
             let json = Bytes::from(answer::success(&work(tidings, caller)?));
@@ -194,13 +203,13 @@ impl Call {
                 Checked::Changed(tag) => Reply::json(json, accepted).tagged(tag),
             })
         };
-        self.run_in(lane, answer).await
+        self.run_in(lane, answer)
     }
 
     /// Runs an operation in a lane, and returns its result unchanged.
     pub(crate) async fn run_in<T: Send + 'static>(
         self,
-        lane: impl FnOnce(&Lanes) -> &Lane,
+        lane: impl FnOnce(&Lanes) -> &Lane + Send,
         work: impl FnOnce(&Tidings, &Caller, Accepted) -> Result<T> + Send + 'static,
     ) -> Result<T, Refusal> {
         let (accepted, client) = (self.accepted(), self.address().into());
@@ -212,7 +221,7 @@ impl Call {
     /// Runs a sign-in with its client, and logs a failure if the settings ask for it.
     pub(crate) async fn sign_in<T: Serialize>(
         self,
-        lane: impl FnOnce(&Lanes) -> &Lane,
+        lane: impl FnOnce(&Lanes) -> &Lane + Send,
         work: impl FnOnce(&Tidings, &Caller, SignInClient) -> Result<T> + Send + 'static,
     ) -> Answer {
         let (address, client) = (self.address(), self.sign_in_client());
