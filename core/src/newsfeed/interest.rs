@@ -5,7 +5,7 @@ use super::index::FeedIndex;
 use super::meaning::Meanings;
 use super::signals::{Signal, Weights};
 use super::top::top;
-use tidings_words::Vectors;
+use tidings_words::Direction;
 
 use crate::clock::{DAY_MS, Timestamp};
 use crate::config;
@@ -136,7 +136,7 @@ impl Interest {
             index,
             weights: self.features.iter().copied().collect(),
             units: KINDS.map(|(kind, _)| unit_of(kind, config)),
-            direction: direction.map(|(meanings, sum)| (meanings, meanings.direction(sum))),
+            direction: direction.map(|(meanings, sum)| (meanings, Direction::of(sum))),
         }
     }
 
@@ -162,7 +162,7 @@ pub(super) struct ByKind<'i> {
     weights: NumberMap<Number, f32>,
     units: [f32; KINDS.len()],
     /// The directions of the posts, and that of the interest.
-    direction: Option<(&'i Meanings, Vectors)>,
+    direction: Option<(&'i Meanings, Direction)>,
 }
 
 impl ByKind<'_> {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tidings_words::{ONE, SHORT, Vectors, product};
+use tidings_words::{Direction, ONE, SHORT, ShortVectors, Vectors};
 
 use super::features::{Feature, FeatureIndex, Features, Kind, feature};
 use crate::keyed::NumberMap;
@@ -59,7 +59,7 @@ impl Lexicon {
 pub(super) struct Meanings {
     lexicon: Arc<Lexicon>,
     mean: Vec<f32>,
-    vectors: Vectors,
+    vectors: ShortVectors,
 }
 
 impl Meanings {
@@ -92,7 +92,7 @@ impl Meanings {
         }
         let mut meanings = Self {
             mean: mean(&vectors),
-            vectors: Vectors::with_capacity(lexicon.dimensions(), vectors.len()),
+            vectors: ShortVectors::with_capacity(vectors.len()),
             lexicon: Arc::clone(lexicon),
         };
         for vector in vectors.all() {
@@ -109,44 +109,37 @@ impl Meanings {
 
     /// Returns a zero vector to add to.
     pub(super) fn zero(&self) -> Vec<f32> {
-        vec![0.0; self.vectors.dimensions()]
+        vec![0.0; self.lexicon.dimensions()]
     }
 
     /// Adds `weight` times the direction of the post at a position to `sum`.
     pub(super) fn add_post(&self, sum: &mut [f32], position: u32, weight: f32) {
-        add(sum, self.vectors.at(position as usize), weight);
+        self.vectors.add_to(sum, position as usize, weight);
     }
 
     /// Adds `weight` times the direction of words to `sum`.
     pub(super) fn add_words(&self, sum: &mut [f32], words: &[(Feature, f32)], weight: f32) {
         let words = words.iter().copied().filter(|(word, _)| Kind::of(*word) == Kind::Word);
-        let mut direction = Vectors::none(self.vectors.dimensions());
+        let mut direction = Vectors::none(self.lexicon.dimensions());
         direction.push(&self.lexicon.sum(words));
         let centred = self.minus_mean(direction.at(0));
         direction.push(&centred);
-        add(sum, direction.at(1), weight);
+        add(sum, direction.at(1), weight / ONE);
     }
 
     /// Adds `share` times the cosine with `sum` to the score of each post.
     pub(super) fn score(&self, sum: &[f32], share: f32, scores: &mut [f32]) {
-        self.vectors.add_products(self.direction(sum).at(0), share / (ONE * ONE), scores);
+        self.vectors.add_cosines(&Direction::of(sum), share, scores);
     }
 
-    /// Returns the unit vector with the direction of `sum`.
-    pub(super) fn direction(&self, sum: &[f32]) -> Vectors {
-        let mut direction = Vectors::none(self.vectors.dimensions());
-        direction.push(sum);
-        direction
-    }
-
-    /// Returns the cosine of the direction of a post and a unit vector.
-    pub(super) fn cosine_with(&self, position: u32, direction: &Vectors) -> f32 {
-        cosine(self.vectors.at(position as usize), direction.at(0))
+    /// Returns the cosine of the direction of a post and another direction.
+    pub(super) fn cosine_with(&self, position: u32, direction: &Direction) -> f32 {
+        self.vectors.cosine_with(position as usize, direction)
     }
 
     /// Returns the cosine of the directions of two posts.
     pub(super) fn cosine(&self, one: u32, other: u32) -> f32 {
-        cosine(self.vectors.at(one as usize), self.vectors.at(other as usize))
+        self.vectors.cosine(one as usize, other as usize)
     }
 
     /// Returns a vector minus the mean; a zero vector stays zero.
@@ -156,13 +149,6 @@ impl Meanings {
         }
         vector.iter().zip(&self.mean).map(|(x, mean)| f32::from(*x) - mean).collect()
     }
-}
-
-/// Returns the cosine of two unit vectors.
-fn cosine(one: &[i16], other: &[i16]) -> f32 {
-    #[expect(clippy::cast_precision_loss, reason = "components have no more digits")]
-    let cosine = product(one, other) as f32 / (ONE * ONE);
-    cosine
 }
 
 /// Adds the first components of `vector`, as many as `sum` has, in units of [`ONE`].

@@ -16,6 +16,7 @@ mod model;
 mod near;
 mod ppmi;
 mod random;
+mod short;
 mod subword;
 mod svd;
 pub mod text_form;
@@ -26,8 +27,9 @@ pub use corpus::Corpus;
 pub use model::{Model, Origin, Source};
 pub use near::NEIGHBOURS_MAX;
 pub use random::Random;
+pub use short::{Direction, SHORT, ShortVectors};
 pub use train::{Moment, adopt, learn};
-pub use vectors::{ONE, SHORT, Vectors, product};
+pub use vectors::{ONE, Vectors};
 
 /// Training settings; changing any of them requires retraining.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,10 +5,6 @@ use crate::matrix::Tall;
 /// The stored value of a component of 1.
 pub const ONE: f32 = 32_767.0;
 
-/// The number of dimensions of short vectors, whose products are computed several times faster than those of others: a multiple
-/// of eight, which a processor multiplies at once.
-pub const SHORT: usize = 48;
-
 /// Vectors with the same number of dimensions, in the order of the words' numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vectors {
@@ -43,11 +39,7 @@ impl Vectors {
     /// Normalises `vector` and adds it. A vector of zeros or with non-finite components becomes zeros.
     pub fn push(&mut self, vector: &[f32]) {
         debug_assert_eq!(vector.len(), self.dimensions);
-        let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
-        #[expect(clippy::cast_possible_truncation, reason = "components have 16 bits")]
-        let factor = if length > 0.0 && length.is_finite() { (f64::from(ONE) / length) as f32 } else { 0.0 };
-        #[expect(clippy::cast_possible_truncation, reason = "a component is at most ONE")]
-        self.values.extend(vector.iter().map(|x| (x * factor).round() as i16));
+        self.values.extend(unit(vector, ONE));
     }
 
     /// Adds a stored vector.
@@ -88,59 +80,26 @@ impl Vectors {
         self.at(word as usize)
     }
 
-    /// Adds `factor` times the inner product of `vector` and each of the vectors, in units of the square of [`ONE`], to the
-    /// score of the same place.
-    // Inlined into a crate that is optimised for size, the loop would take three times the time.
-    #[inline(never)]
-    pub fn add_products(&self, vector: &[i16], factor: f32, scores: &mut [f32]) {
-        #[expect(clippy::cast_precision_loss, reason = "components have no more digits")]
-        let add = |score: &mut f32, product: i32| *score += factor * product as f32;
-        match (<&[i16; SHORT]>::try_from(vector), self.values.as_chunks::<SHORT>()) {
-            (Ok(vector), (all, [])) => {
-                // A copy stays in registers.
-                let vector = *vector;
-                scores
-                    .iter_mut()
-                    .zip(all)
-                    .for_each(|(score, other)| add(score, product_of_short(&vector, other)));
-            }
-            _ => scores
-                .iter_mut()
-                .zip(self.all())
-                .for_each(|(score, other)| add(score, product(vector, other))),
-        }
-    }
-
     /// Returns the components of a word's vector, from -1 to 1.
     pub(crate) fn components(&self, word: u32) -> impl Iterator<Item = f32> {
         self.get(word).iter().map(|x| f32::from(*x) / ONE)
     }
 }
 
-/// Returns the inner product of two stored vectors, in units of the square of [`ONE`].
-pub fn product(a: &[i16], b: &[i16]) -> i32 {
-    if let (Ok(a), Ok(b)) = (<&[i16; SHORT]>::try_from(a), <&[i16; SHORT]>::try_from(b)) {
-        return product_of_short(a, b);
-    }
-    a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
+/// Returns the components of a normalised vector, in which a component of 1 is `one`. A vector of zeros or with non-finite
+/// components becomes zeros.
+pub(crate) fn unit(vector: &[f32], one: f32) -> impl Iterator<Item = i16> {
+    let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+    #[expect(clippy::cast_possible_truncation, reason = "components have 16 bits")]
+    let factor = if length > 0.0 && length.is_finite() { (f64::from(one) / length) as f32 } else { 0.0 };
+    #[expect(clippy::cast_possible_truncation, reason = "a component is at most `one`")]
+    let components = vector.iter().map(move |x| (x * factor).round() as i16);
+    components
 }
 
-/// Returns the inner product of two short vectors. It is inlined, so that a vector that is compared with many
-/// others stays in registers.
-#[inline(always)]
-#[expect(
-    clippy::inline_always,
-    reason = "otherwise the loop is not inlined, which takes three times the time"
-)]
-fn product_of_short(a: &[i16; SHORT], b: &[i16; SHORT]) -> i32 {
-    // A sum for each of eight lanes: x86 multiplies the components of all lanes with one instruction.
-    let mut sums = [0; 8];
-    for (a, b) in a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0) {
-        for lane in 0..8 {
-            sums[lane] += i32::from(a[lane]) * i32::from(b[lane]);
-        }
-    }
-    sums.iter().sum()
+/// Returns the inner product of two stored vectors, in units of the square of [`ONE`].
+pub(crate) fn product(a: &[i16], b: &[i16]) -> i32 {
+    a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
 }
 
 /// Returns the cosine of the angle between two vectors with this product, or 0 if it is negative.
@@ -162,26 +121,6 @@ mod tests {
         let between = |a, b| cosine(product(vectors.get(a), vectors.get(b)));
         assert!((between(0, 1) - 1.0).abs() < 1e-4);
         assert!(between(0, 2) < 1e-4 && between(0, 3) < f32::EPSILON);
-    }
-
-    #[test]
-    fn the_products_with_all_vectors_are_those_with_each() {
-        for dimensions in [3, SHORT] {
-            let mut random = crate::Random::new(1);
-            let mut vectors = Vectors::none(dimensions);
-            for _ in 0..3 {
-                let components = (0..dimensions).map(|_| f32::from(u8::try_from(random.below(100)).unwrap()));
-                vectors.push(&components.collect::<Vec<f32>>());
-            }
-            let mut scores = [1.0; 3];
-            vectors.add_products(vectors.at(1), 0.5, &mut scores);
-            for (score, other) in scores.iter().zip(0..) {
-                let product = product(vectors.at(1), vectors.at(other));
-                #[expect(clippy::cast_precision_loss, reason = "the scores have no more digits")]
-                let expected = 1.0 + 0.5 * product as f32;
-                assert!((score - expected).abs() < f32::EPSILON * expected, "{scores:?}");
-            }
-        }
     }
 
     #[test]
