@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::Tidings;
-use crate::account::{self, Caller, Client, fold};
+use crate::account::{Caller, Client, ResolvedCaller, fold};
 use crate::answer::SUCCESS;
 use crate::clock::{Clock, DAY_MS, SECOND_MS, Timestamp};
 use crate::config;
@@ -61,7 +61,7 @@ pub use visitor::Guest;
 
 use calendar::Calendar;
 use counters::Counter;
-use journal::{Journal, Record};
+use journal::{Journal, Record, UnloggedCounts};
 use local_time::LocalTime;
 use log::{LogAccess, LoggedAnswer};
 use report::ReportCache;
@@ -154,15 +154,19 @@ pub fn record(tidings: &Tidings, communication: &Communication<'_>) {
     let analysis = tidings.analysis();
     let at = tidings.now();
     let seen = caller.resolved(tidings);
-    let guest = match seen {
-        // A member is never counted as a guest, whatever the address.
-        account::ResolvedCaller::Member(_) => Guest::CRAWLER,
-        _ if !operation.is_counted() => Guest::CRAWLER,
-        _ => Guest::at(analysis, at, address, user_agent),
+    let is_of_crawler = matches!(seen, ResolvedCaller::Guest) && crawler::is_declared(user_agent);
+    let unlogged = UnloggedCounts::of_one(at, operation, is_of_crawler);
+    let record = || {
+        let guest = match seen {
+            // A member is never counted as a guest, whatever the address.
+            ResolvedCaller::Member(_) => Guest::CRAWLER,
+            _ if !operation.is_counted() => Guest::CRAWLER,
+            _ => Guest::at(analysis, at, address, user_agent),
+        };
+        let (path, answer) = (operation.varying(path), LoggedAnswer { status, result });
+        Record { at, operation, path, answer, seen, guest }
     };
-    let (path, client) = (operation.varying(path), keyed::hash(Client::from(address)));
-    let answer = LoggedAnswer { status, result };
-    analysis.journal.push(&analysis.store, Record { at, operation, path, answer, seen, guest }, client);
+    analysis.journal.push(&analysis.store, keyed::hash(Client::from(address)), at, record, &unlogged);
 }
 
 /// Writes the recorded requests now instead of after about 100 ms, for a program that records requests and reads the

@@ -22,7 +22,8 @@ mod client_limit;
 mod queue;
 mod write;
 
-use queue::{QUEUE_MAX, Queue, UnloggedCounts};
+pub(super) use queue::UnloggedCounts;
+use queue::{QUEUE_MAX, Queue};
 use write::MIN_RECORDS;
 pub(super) use write::write;
 
@@ -75,9 +76,17 @@ impl Journal {
         }
     }
 
-    /// Queues a record. `client` is the hash of the client.
-    pub(super) fn push(self: &Arc<Self>, store: &Store, record: Record, client: u64) {
-        let queued = self.queue.push(record, client);
+    /// Queues the record of a communication that was answered at this time, or counts it as `unlogged`. `client` is the hash of
+    /// the client.
+    pub(super) fn push(
+        self: &Arc<Self>,
+        store: &Store,
+        client: u64,
+        at: Timestamp,
+        record: impl FnOnce() -> Record,
+        unlogged: &UnloggedCounts,
+    ) {
+        let queued = self.queue.push(client, at, record, unlogged);
         if self.queue.must_defer() {
             self.defer(store);
         }

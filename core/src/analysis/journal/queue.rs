@@ -12,6 +12,7 @@ use super::Record;
 use super::client_limit::ClientLimits;
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
+use crate::analysis::log::Operation;
 use crate::clock::{SECOND_MS, Timestamp};
 use crate::store::{StoreError, Tx};
 
@@ -65,7 +66,7 @@ struct PendingCounts {
 
 /// Communications without a line, because the log had no room for them. They are counted, but their visitors are not.
 #[derive(Debug, Default)]
-pub(super) struct UnloggedCounts {
+pub(in crate::analysis) struct UnloggedCounts {
     /// When one of the latest of them was answered; all count on this day.
     at: Timestamp,
     communications: i64,
@@ -75,14 +76,6 @@ pub(super) struct UnloggedCounts {
 impl PendingCounts {
     fn is_empty(&self) -> bool {
         self.communications.load(SeqCst) == 0
-    }
-
-    fn add_record(&self, record: &Record) {
-        if !record.operation.is_counted() {
-            return;
-        }
-        let crawlers = i64::from(record.is_of_crawler());
-        self.add(&UnloggedCounts { at: record.at, communications: 1, crawlers });
     }
 
     fn add(&self, counts: &UnloggedCounts) {
@@ -107,6 +100,12 @@ impl PendingCounts {
 }
 
 impl UnloggedCounts {
+    /// Returns a communication that was answered at this time, if its operation is counted.
+    pub(in crate::analysis) fn of_one(at: Timestamp, operation: Operation, is_of_crawler: bool) -> Self {
+        let is_counted = operation.is_counted();
+        Self { at, communications: i64::from(is_counted), crawlers: i64::from(is_counted && is_of_crawler) }
+    }
+
     /// Counts the communications. Returns how many of them came from crawlers.
     pub(super) fn write(&self, tx: &mut dyn Tx, calendar: &Calendar) -> Result<u64, StoreError> {
         let day = calendar.local_hour(self.at).day;
@@ -140,17 +139,24 @@ impl Queue {
         }
     }
 
-    /// Adds a record, and returns the number of records in the queue with it. Returns `None` if the record gets no line,
-    /// because the queue is full or the client has reached its limit.
-    pub(super) fn push(&self, record: Record, client: u64) -> Option<usize> {
+    /// Adds the record of a communication that was answered at this time, and returns the number of records in the queue with it.
+    /// Returns `None` if it gets no line, because the queue is full or the client has reached its limit. It is then added as
+    /// `unlogged`. A record is only made if it is added: during a flood, the identities in it would cost more than all the rest.
+    pub(super) fn push(
+        &self,
+        client: u64,
+        at: Timestamp,
+        record: impl FnOnce() -> Record,
+        unlogged: &UnloggedCounts,
+    ) -> Option<usize> {
         // The place is counted before the limit, and returned if the client has reached it.
         let len = self.len.fetch_add(1, SeqCst) + 1;
-        if len <= QUEUE_MAX && self.limits.take(client, record.at) {
-            self.sender.send(record).expect("the queue keeps the receiver");
+        if len <= QUEUE_MAX && self.limits.take(client, at) {
+            self.sender.send(record()).expect("the queue keeps the receiver");
             return Some(len);
         }
         self.len.fetch_sub(1, SeqCst);
-        self.unlogged.add_record(&record);
+        self.unlogged.add(unlogged);
         self.lose(1);
         None
     }
@@ -245,7 +251,7 @@ impl Queue {
         self.give_back(records.into_iter());
         self.give_back_unlogged(unlogged);
         for record in &over {
-            self.unlogged.add_record(record);
+            self.unlogged.add(&UnloggedCounts::of_one(record.at, record.operation, record.is_of_crawler()));
         }
         self.lose(over.len() as u64);
     }

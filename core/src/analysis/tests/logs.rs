@@ -4,7 +4,7 @@ use tidings_cluster::only_on_sqlite;
 
 use super::*;
 use crate::testing::{NOW, service, service_with};
-use crate::{admin, profile, retention};
+use crate::{account, admin, profile, retention};
 
 const DAY: Window = Window { months: 0, days: 1, hours: 0 };
 

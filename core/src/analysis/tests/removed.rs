@@ -7,7 +7,7 @@ use crate::clock::DAY_MS;
 use crate::location::Location;
 use crate::store::{Isolation, Tx};
 use crate::testing::{Service, operator, service};
-use crate::{admin, feedback, notice, post, profile, retention, search, words};
+use crate::{account, admin, feedback, notice, post, profile, retention, search, words};
 
 /// The id, which other texts contain only if they name the member.
 const ID: &str = "Wigglesworth77";
