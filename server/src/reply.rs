@@ -230,14 +230,11 @@ fn unchanged(tag: HeaderValue, scope: Scope<'_>) -> Response {
         scope.add_headers(&mut headers, SUCCESS, kept);
         headers
     };
-    let mut headers = match kept {
-        // Copying them costs less than half of making them.
-        Some(content) if scope.readers == Readers::All => ALIKE[usize::from(content == Content::Data)]
-            [usize::from(scope.has_formats)]
-        .get_or_init(new)
-        .clone(),
-        _ => new(),
-    };
+    // Copying the headers costs less than half of making them.
+    let alike = kept
+        .filter(|_| scope.readers == Readers::All)
+        .map(|content| &ALIKE[usize::from(content == Content::Data)][usize::from(scope.has_formats)]);
+    let mut headers = alike.map_or_else(new, |alike| alike.get_or_init(new).clone());
     // `insert` would make room for another header first.
     *headers.get_mut(ETAG).expect("all of these headers have a tag") = tag;
     response(StatusCode::NOT_MODIFIED, headers, whole(Bytes::new()))

@@ -141,7 +141,7 @@ impl Queue {
 
     /// Adds the record of a communication that was answered at this time, and returns the number of records in the queue with it.
     /// Returns `None` if it gets no line, because the queue is full or the client has reached its limit. It is then added as
-    /// `unlogged`. A record is only made if it is added: during a flood, the identities in it would cost more than all the rest.
+    /// `unlogged`. A record is only made if it is added: to hash its visitor takes half of the time.
     pub(super) fn push(
         &self,
         client: u64,
