@@ -101,9 +101,12 @@ impl<S: Discard> TimeoutStream<S> {
         }
     }
 
-    fn set_since(&mut self, now: Instant) {
-        self.since = now;
-        self.connection.set_active(now);
+    fn set_since(&mut self, since: Instant) {
+        // Mostly the time of a byte that was already noted.
+        if self.since != since {
+            self.since = since;
+            self.connection.set_active(since);
+        }
     }
 
     /// Notes that a byte was read or written now, and returns the time.
