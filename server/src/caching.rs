@@ -69,8 +69,8 @@ pub(crate) fn check(headers: &HeaderMap, tag: &[u8]) -> Checked {
 fn compare<'l>(lines: impl IntoIterator<Item = &'l HeaderValue>, tag: &[u8]) -> Checked {
     let value = || HeaderValue::from_bytes(tag).expect("a tag is ASCII");
     match lines.into_iter().find(|line| has_tag(line.as_bytes(), tag)) {
-        Some(line) if line == tag => Checked::Unchanged(Reply::Unchanged(line.clone())),
-        Some(_) => Checked::Unchanged(Reply::Unchanged(value())),
+        Some(line) if line == tag => Checked::Unchanged(Reply::not_modified(line.clone())),
+        Some(_) => Checked::Unchanged(Reply::not_modified(value())),
         None => Checked::Changed(Some(value())),
     }
 }

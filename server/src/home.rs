@@ -97,7 +97,7 @@ pub(crate) async fn home(call: Call, page: Arc<Encoded>, json: Arc<Encoded>) -> 
     if prefers_json(call.headers()) {
         return call.file(&json, JSON).await;
     }
-    Ok(call.file(&page, HTML).await?.with(CONTENT_SECURITY_POLICY, POLICY))
+    Ok(call.file(&page, HTML).await?.described(CONTENT_SECURITY_POLICY, POLICY))
 }
 
 /// Returns whether a client prefers JSON to HTML: by weight, then by how exactly it names the type.

@@ -39,8 +39,8 @@ pub(crate) type Answer = Result<Reply, Refusal>;
 /// The response of a successful operation.
 pub(crate) enum Reply {
     Content(Response),
-    /// `304 Not Modified`: the client has the content with this tag.
-    Unchanged(HeaderValue),
+    /// `304 Not Modified`: the client has the content with this tag. The other headers are those of the operation alone.
+    Unchanged(HeaderValue, Vec<(HeaderName, HeaderValue)>),
 }
 
 impl Reply {
@@ -117,14 +117,27 @@ impl Reply {
         }
     }
 
-    /// Adds a header, which a `304` does not have: the client keeps that of the stored response.
-    ///
-    /// Source: RFC 9110 section 15.4.5.
+    /// Returns the response to a client that has the content with this tag.
+    pub(crate) fn not_modified(tag: HeaderValue) -> Self {
+        Self::Unchanged(tag, Vec::new())
+    }
+
+    /// Adds a header.
     pub(crate) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        if let Self::Content(response) = &mut self {
-            response.headers_mut().insert(name, value);
+        match &mut self {
+            Self::Content(response) => {
+                response.headers_mut().insert(name, value);
+            }
+            Self::Unchanged(_, headers) => headers.push((name, value)),
         }
         self
+    }
+
+    /// Adds a header about the content, which a `304` does not have: the client keeps that of the stored response.
+    ///
+    /// Source: RFC 9110 section 15.4.5.
+    pub(crate) fn described(self, name: HeaderName, value: HeaderValue) -> Self {
+        if matches!(self, Self::Content(_)) { self.with(name, value) } else { self }
     }
 
     fn compressed(body: Bytes, coding: HeaderValue, content_type: HeaderValue) -> Self {
@@ -210,7 +223,7 @@ pub(crate) fn respond(answer: Answer, path: &str, scope: Scope<'_>) -> Response 
     let result = result(&answer);
     let (mut response, kept) = match answer {
         Ok(Reply::Content(response)) => (response, scope.kept()),
-        Ok(Reply::Unchanged(tag)) => return unchanged(tag, scope),
+        Ok(Reply::Unchanged(tag, headers)) => return unchanged(tag, headers, scope),
         Err(refusal) => (refusal::refuse(&refusal, path), None),
     };
     let headers = response.headers_mut();
@@ -219,8 +232,8 @@ pub(crate) fn respond(answer: Answer, path: &str, scope: Scope<'_>) -> Response 
     response
 }
 
-/// Returns the response to a client that has the content with this tag.
-fn unchanged(tag: HeaderValue, scope: Scope<'_>) -> Response {
+/// Returns the response to a client that has the content with this tag, with headers of the operation.
+fn unchanged(tag: HeaderValue, more: Vec<(HeaderName, HeaderValue)>, scope: Scope<'_>) -> Response {
     /// The headers of the responses to requests that differ in their kind of content and in having formats.
     static ALIKE: [[OnceLock<HeaderMap>; 2]; 2] = [const { [const { OnceLock::new() }; 2] }; 2];
     let kept = scope.kept();
@@ -237,6 +250,9 @@ fn unchanged(tag: HeaderValue, scope: Scope<'_>) -> Response {
     let mut headers = alike.map_or_else(new, |alike| alike.get_or_init(new).clone());
     // `insert` would make room for another header first.
     *headers.get_mut(ETAG).expect("all of these headers have a tag") = tag;
+    if !more.is_empty() {
+        headers.extend(more);
+    }
     response(StatusCode::NOT_MODIFIED, headers, whole(Bytes::new()))
 }
 

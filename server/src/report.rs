@@ -84,7 +84,7 @@ pub(crate) async fn reports(call: Call) -> Answer {
             Ok(Arc::new(Encoded::new(page)))
         },
     );
-    Ok(page.await?.with(CONTENT_SECURITY_POLICY, POLICY))
+    Ok(page.await?.described(CONTENT_SECURITY_POLICY, POLICY))
 }
 
 /// Returns a table of the report of a period as CSV
@@ -112,7 +112,7 @@ pub(crate) async fn reports_file(mut call: Call) -> Answer {
     );
     let name = format!("attachment; filename=\"{}\"", table.file_name());
     let name = HeaderValue::try_from(name).expect("the name of a table is ASCII");
-    Ok(csv.await?.with(CONTENT_DISPOSITION, name))
+    Ok(csv.await?.described(CONTENT_DISPOSITION, name))
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ async fn file(call: Call, name: String, files: Arc<Files>) -> Answer {
     let (file, media_type) = files.get(&name)?;
     let mut reply = call.file(file, media_type).await?;
     for (header, value) in [(CONTENT_SECURITY_POLICY, PAGE_POLICY)].into_iter().chain(PAGE_ISOLATION) {
-        reply = reply.with(header, value);
+        reply = reply.described(header, value);
     }
     Ok(reply)
 }
