@@ -131,7 +131,9 @@ mod tests {
 
     fn vectors(all: &[Vec<f32>]) -> ShortVectors {
         let mut vectors = ShortVectors::with_capacity(all.len());
-        all.iter().for_each(|vector| vectors.push(vector));
+        for vector in all {
+            vectors.push(vector);
+        }
         vectors
     }
 
