@@ -107,6 +107,28 @@ async fn a_guest_who_has_a_public_response_gets_304_with_the_headers_that_caches
 }
 
 #[tokio::test]
+async fn a_304_names_the_origin_where_only_certain_origins_may_read() {
+    let service = service();
+    let unchanged =
+        |origin| with(with(request("GET", "/get_all_notice"), "if-none-match", "*"), "origin", origin);
+    let [friend, stranger] = ["https://app.example.org", "https://evil.example.org"];
+    let narrow = Config { cors_origins: vec![friend.parse().unwrap()], ..Config::default() };
+    let (for_all, for_some) =
+        ("accept, accept-encoding, authorization", "accept, accept-encoding, authorization, origin");
+    for (config, origin, allowed, vary) in [
+        (&Config::default(), stranger, "*", for_all),
+        (&narrow, friend, friend, for_some),
+        (&narrow, stranger, "", for_some),
+        (&Config::default(), friend, "*", for_all),
+    ] {
+        let answer = service.answer(config, unchanged(origin)).await;
+        assert_eq!(answer.status(), 304);
+        let headers = (header(&answer, "access-control-allow-origin"), header(&answer, "vary"));
+        assert_eq!(headers, (allowed, vary), "{origin}");
+    }
+}
+
+#[tokio::test]
 async fn members_and_refusals_never_get_a_tag_or_304() {
     let (service, paths) = filled();
     let token = service.member("ann").await;
