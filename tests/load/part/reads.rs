@@ -40,8 +40,8 @@ pub(super) fn feeds(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Measures responses to clients that have the content, compared with a bare warp server that responds with 304 and the same
-/// head, with one that sends the tag alone, with the whole responses, and with a bare warp server that responds with those.
+/// Measures responses to clients that have the content, compared with a bare warp server that responds with 304 and the tag
+/// alone, with one that sends the same head, with the whole responses, and with a bare warp server that responds with those.
 pub(super) fn unchanged(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (what, path) in [
@@ -58,8 +58,8 @@ pub(super) fn unchanged(world: &World, turns: &Turns) -> Result<Vec<Row>> {
         let of = |address, request: Vec<u8>| move |slice| one_group(address, each(MANY, &request), slice);
         let bare_conditional = get_unless(bare::PATH, &tag);
         let limits: &mut [Limit<'_>] = &mut [
-            &mut of(with_head.address, bare_conditional.clone()),
-            &mut of(with_tag.address, bare_conditional),
+            &mut of(with_tag.address, bare_conditional.clone()),
+            &mut of(with_head.address, bare_conditional),
             &mut of(server.address(), whole),
             &mut of(with_content.address, get(bare::PATH, None)),
         ];
@@ -67,10 +67,10 @@ pub(super) fn unchanged(world: &World, turns: &Turns) -> Result<Vec<Row>> {
         if tag_and_length(server.address(), path)?.0 != tag {
             return Err(format!("the content of {path} changed while it was measured").into());
         }
-        let [alone, full, content] = [1, 2, 3].map(|n| measured.limits[n].ratio);
+        let [head, full, content] = [1, 2, 3].map(|n| measured.limits[n].ratio);
         let row = Row::measured(what, &measured).against(measured.limits[0], UNCHANGED_RATIO);
         rows.push(row.note(format!(
-            "{alone:.2} of bare 304 with the tag alone, {full:.2} of the whole response, {content:.2} of bare warp with it, \
+            "{head:.2} of bare 304 with the same head, {full:.2} of the whole response, {content:.2} of bare warp with it, \
              {length} bytes"
         )));
     }
