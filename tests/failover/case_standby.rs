@@ -14,16 +14,17 @@ const GRACE: Duration = Duration::from_millis(200);
 
 /// The standby ends, and comes back after a time in which writes are refused.
 pub(crate) fn gone(_: Scale) -> Outcome {
-    gone_after(Duration::ZERO)
+    gone_for(Duration::from_secs(38), Duration::ZERO)
 }
 
 /// The standby ends while writes wait for a lock for longer than an attempt does, so that a later attempt is the first to
-/// commit.
+/// commit. It stays away for so long that writes that were sent meanwhile are refused too.
 pub(crate) fn gone_late(_: Scale) -> Outcome {
-    gone_after(Duration::from_secs(12))
+    gone_for(Duration::from_secs(50), Duration::from_secs(12))
 }
 
-fn gone_after(wait_for_lock: Duration) -> Outcome {
+/// The standby is away for this time. Writes wait for a lock in the first part of it.
+fn gone_for(away: Duration, wait_for_lock: Duration) -> Outcome {
     let world = World::start(3);
     world.wait_until_ready();
     let load = Load::start(&world, 3, &ALL);
@@ -38,7 +39,7 @@ fn gone_after(wait_for_lock: Duration) -> Outcome {
     let killed = Instant::now();
     thread::sleep(wait_for_lock);
     drop(lock);
-    thread::sleep(Duration::from_secs(38).saturating_sub(killed.elapsed()));
+    thread::sleep(away.saturating_sub(killed.elapsed()));
     let mut faults = early(&load.sent(), killed);
     let refused = load.sent().iter().filter(|one| one.answered > killed && !one.is_acknowledged()).count();
     if refused == 0 {

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::effects::Effects;
 use super::expiry::{Expiry, Leftover};
@@ -100,11 +100,12 @@ pub(super) trait Committer: Send + 'static {
         false
     }
 
-    /// Begins a transaction for works with this isolation, and takes its revision.
+    /// Begins a transaction for works with this isolation, and takes its revision. `since` is the time since which the caller
+    /// of its first write waits; `None` if nobody waits for it.
     ///
     /// # Errors
     /// When no transaction can begin.
-    fn begin(&mut self, isolation: Isolation) -> Result<Self::Tx<'_>, StoreError>;
+    fn begin(&mut self, isolation: Isolation, since: Option<Instant>) -> Result<Self::Tx<'_>, StoreError>;
 
     /// Checks that a commit that has succeeded is durable.
     ///
@@ -135,22 +136,17 @@ pub(super) trait WriteTx: Tx {
     /// Returns what the commit will write in addition to the changes of the statements.
     fn effects(&mut self) -> &mut Effects;
 
-    /// Returns whether more writes may join the transaction, as far as its age is concerned.
-    fn takes_more(&self) -> bool {
-        true
-    }
-
     /// Returns whether all statements that were [sent](Tx::send) are known to have succeeded or failed.
     fn is_settled(&self) -> bool {
         true
     }
 
-    /// Shortens the time for which later statements wait for locks, if the engine has any: writes that can be repeated later
-    /// must not delay those of callers.
+    /// Shortens the time for which later statements wait for locks, if the engine has any: to `max`, or to less if the caller of
+    /// the first write has waited for long.
     ///
     /// # Errors
     /// When the connection is lost.
-    fn wait_briefly(&mut self) -> Result<(), StoreError> {
+    fn limit_waits(&mut self, _max: Duration) -> Result<(), StoreError> {
         Ok(())
     }
 

@@ -34,6 +34,9 @@ const QUEUE: usize = 4_096;
 /// The time for which deferred writes gather data; then they join the next commit, or are committed alone. With more data
 /// at once, they write each page for more rows.
 pub(super) const DEFER_TIME: Duration = Duration::from_millis(100);
+/// Writes share a transaction if they were sent within this time. So they are about as old when its outcome stays unknown:
+/// clients send a write again that was refused soon after they sent it.
+pub(super) const JOIN_FOR: Duration = Duration::from_secs(2);
 
 enum Message {
     Write(Box<dyn Work>),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::super::engine::Committer;
+use super::super::writer::JOIN_FOR;
 use super::super::{Isolation, StoreError};
 use super::lane::Lane;
 use super::migrate::refuse_newer;
@@ -12,19 +13,16 @@ use super::server::Server;
 use super::session::Session;
 use super::tx::PgWriteTx;
 
-/// The time for which writes are tried again while there is no primary. Then their callers receive the error, after about
-/// 30 s: the last attempt takes a few seconds.
+/// The time for which a write is tried again after it was sent, and for which an outage goes on until each write has one
+/// attempt. Then the callers receive the error, after about 30 s: the last attempt takes a few seconds.
 const RETRY_FOR: Duration = Duration::from_secs(25);
-/// The time from the first attempt after which the outcome of a COMMIT counts as unknown.
-const UNKNOWN_AFTER: Duration = Duration::from_secs(28);
-/// The time from the first attempt in which more writes join. Clients send a write again that was refused earlier than 25 s
-/// after they sent it, so one whose outcome is unknown is answered later.
-const JOIN_FOR: Duration = Duration::from_secs(3);
-/// The longest and the shortest time that an attempt waits for a lock, and then for its COMMIT.
-const WAIT: [Duration; 2] = [Duration::from_secs(10), BRIEF_WAIT];
-/// The time that a deferred write waits for a lock. The writes of callers in the queue wait for as long, before their first
-/// attempt.
-pub(super) const BRIEF_WAIT: Duration = Duration::from_secs(2);
+/// The time since the first write of a group was sent after which the outcome of a COMMIT counts as unknown. Clients send a
+/// write again that was refused earlier than 25 s after they sent it, and the last one of a group was sent later.
+const UNKNOWN_AFTER: Duration = Duration::from_secs(26).saturating_add(JOIN_FOR);
+/// The time of an attempt after which this process was suspended: the parts of an attempt have limits that are much shorter.
+const SUSPENDED_AFTER: Duration = Duration::from_secs(50);
+/// The shortest and the longest time that an attempt waits for a lock, and then for its COMMIT.
+const WAIT: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
 /// The first and the longest pause between two attempts.
 const PAUSE: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(500)];
 
@@ -43,8 +41,12 @@ pub(in crate::store) struct PgCommitter {
     lane: Option<Lane>,
     /// The begin of the current attempt.
     attempt: Instant,
+    /// The time since which the first write of the current transaction waits.
+    since: Instant,
     /// The begin of the first attempt of the current group of writes.
     group: Option<Instant>,
+    /// The time when this process went on after it was suspended. Writes that were sent before are as good as sent then.
+    resumed: Option<Instant>,
     outage: Option<Outage>,
     /// Whether the current group of writes was refused.
     has_refused: bool,
@@ -60,9 +62,19 @@ impl PgCommitter {
     /// Leases a lane on the primary.
     pub(super) fn start(server: Arc<Server>, mut session: Session) -> Result<Self, StoreError> {
         continue_revisions(&mut session, server.timeline())?;
-        let (lane, attempt) = (Some(Lane::lease(&mut session)?), Instant::now());
-        let session = Some(session);
-        Ok(Self { server, session, lane, attempt, group: None, outage: None, has_refused: false })
+        let (lane, now) = (Some(Lane::lease(&mut session)?), Instant::now());
+        let (session, group, resumed, outage) = (Some(session), None, None, None);
+        Ok(Self {
+            server,
+            session,
+            lane,
+            attempt: now,
+            since: now,
+            group,
+            resumed,
+            outage,
+            has_refused: false,
+        })
     }
 
     /// Returns the connection, which has a lane.
@@ -73,9 +85,9 @@ impl PgCommitter {
         if !is_kept {
             continue_revisions(&mut session, self.server.timeline())?;
         }
-        let wait = self.wait();
+        let until = self.until();
         if let Some(lane) = self.lane.as_mut().filter(|_| !is_kept)
-            && !lane.take_over(&mut session, wait)?
+            && !lane.take_over(&mut session, until)?
         {
             self.lane = None;
         }
@@ -93,15 +105,20 @@ impl PgCommitter {
         Ok(session)
     }
 
-    /// Begins a transaction with the lock of its isolation, and returns its revision; `None` if the lane has another owner.
-    fn begin_with(&self, isolation: Isolation, session: &mut Session) -> Result<Option<i64>, StoreError> {
+    /// Begins a transaction with the lock of its isolation, and returns its revision; `None` if the lane has another owner. Waits
+    /// for locks for `wait` each.
+    fn begin_with(
+        &self,
+        isolation: Isolation,
+        session: &mut Session,
+        wait: Duration,
+    ) -> Result<Option<i64>, StoreError> {
         let Some(lane) = &self.lane else { return Ok(None) };
         let lock = match isolation {
             Isolation::Alone => "pg_advisory_xact_lock",
             Isolation::Concurrent | Isolation::Locking => "pg_advisory_xact_lock_shared",
         };
-        let wait = self.wait();
-        let limit = if wait < WAIT[0] { limit_of_locks(wait) } else { String::new() };
+        let limit = if wait < WAIT[1] { limit_of_locks(wait) } else { String::new() };
         // The lock comes before the id, so that the id of a transaction that runs alone is greater than those of all that
         // have ended. If it fails, so does the numbering.
         session.send(&format!("BEGIN; {limit} SELECT {lock}({ALONE})"), &[])?;
@@ -109,18 +126,13 @@ impl PgCommitter {
     }
 
     /// Returns how long the current attempt may wait for a lock, or for its COMMIT.
-    fn wait(&self) -> Duration {
-        UNKNOWN_AFTER.saturating_sub(self.age()).clamp(WAIT[1], WAIT[0])
+    pub(super) fn wait(&self) -> Duration {
+        wait_until(self.until())
     }
 
-    /// Returns the time since the first attempt of the current group of writes.
-    fn age(&self) -> Duration {
-        self.group.map_or(Duration::ZERO, |first| first.elapsed())
-    }
-
-    /// Implements [`WriteTx::takes_more`](super::super::engine::WriteTx::takes_more).
-    pub(super) fn takes_more(&self) -> bool {
-        self.age() < JOIN_FOR
+    /// Returns the time when the writes of the current transaction have waited for too long.
+    fn until(&self) -> Instant {
+        self.since + UNKNOWN_AFTER
     }
 
     /// Returns the number of the lane.
@@ -167,14 +179,14 @@ impl PgCommitter {
         let unknown = |cause: &str| Err(StoreError::OutcomeUnknown(cause.to_owned()));
         let mut pause = PAUSE[0];
         loop {
-            let wait = self.wait();
+            let until = self.until();
             let Some(lane) = &mut self.lane else {
                 return unknown("another server has taken the write lane");
             };
             let taken = self.server.connect().and_then(|mut session| {
                 session.limit(ANSWER_MAX);
                 continue_revisions(&mut session, self.server.timeline())?;
-                let is_ours = lane.take_over(&mut session, wait)?;
+                let is_ours = lane.take_over(&mut session, until)?;
                 Ok((session, is_ours))
             });
             match taken {
@@ -188,7 +200,7 @@ impl PgCommitter {
                     return Err(StoreError::Disconnected(LOST.into()));
                 }
                 Ok((_, false)) => self.lane = None,
-                Err(error) if self.age() >= UNKNOWN_AFTER => return unknown(&error.to_string()),
+                Err(error) if Instant::now() >= until => return unknown(&error.to_string()),
                 Err(_) => {
                     std::thread::sleep(pause);
                     pause = (pause * 2).min(PAUSE[1]);
@@ -196,6 +208,11 @@ impl PgCommitter {
             }
         }
     }
+}
+
+/// Returns how long the next wait may take if all of them are to end at that time.
+pub(super) fn wait_until(until: Instant) -> Duration {
+    until.saturating_duration_since(Instant::now()).clamp(WAIT[0], WAIT[1])
 }
 
 /// Returns the statement that limits how long the statements of a transaction wait for a lock.
@@ -216,13 +233,16 @@ impl Committer for PgCommitter {
         self.server.lanes() > 1
     }
 
-    fn begin(&mut self, isolation: Isolation) -> Result<PgWriteTx<'_>, StoreError> {
+    fn begin(&mut self, isolation: Isolation, since: Option<Instant>) -> Result<PgWriteTx<'_>, StoreError> {
         self.attempt = Instant::now();
-        self.group.get_or_insert(self.attempt);
+        let group = *self.group.get_or_insert(self.attempt);
+        let since = since.unwrap_or(group);
+        self.since = self.resumed.map_or(since, |resumed| resumed.max(since));
         let mut session = self.connected()?;
-        let begun = self.begin_with(isolation, &mut session);
+        let wait = self.wait();
+        let begun = self.begin_with(isolation, &mut session, wait);
         if let Ok(Some(revision)) = begun {
-            return Ok(PgWriteTx::new(self, session, revision, isolation));
+            return Ok(PgWriteTx::new(self, session, revision, isolation, wait));
         }
         session.roll_back();
         self.reuse(session);
@@ -244,15 +264,14 @@ impl Committer for PgCommitter {
         if !error.is_temporary() {
             return Err(error);
         }
-        // The watching thread ends an attempt without answers much earlier. So this process was suspended, and has not tried
-        // for as long as it seems.
-        let was_suspended = self.attempt.elapsed() >= RETRY_FOR;
-        let since = if was_suspended { Instant::now() } else { self.attempt };
-        if was_suspended {
-            self.group = None;
+        if self.attempt.elapsed() >= SUSPENDED_AFTER {
+            // It has not tried for as long as it seems.
+            self.attempt = Instant::now();
+            (self.since, self.group, self.resumed) = (self.attempt, None, Some(self.attempt));
         }
-        let outage = self.outage.get_or_insert_with(|| Outage { since, pause: PAUSE[0] });
-        if outage.since.elapsed() >= RETRY_FOR {
+        let begin = self.attempt;
+        let outage = self.outage.get_or_insert_with(|| Outage { since: begin, pause: PAUSE[0] });
+        if outage.since.elapsed() >= RETRY_FOR || self.since.elapsed() >= RETRY_FOR {
             self.has_refused = true;
             return Err(error);
         }

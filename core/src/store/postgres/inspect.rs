@@ -133,7 +133,7 @@ fn try_to_write(
     committer: &mut PgCommitter,
     work: &mut dyn FnMut(&mut dyn Tx) -> bool,
 ) -> Result<(), StoreError> {
-    let mut tx = committer.begin(Isolation::Alone)?;
+    let mut tx = committer.begin(Isolation::Alone, None)?;
     if is_replaying()
         && let Err(error) = tx.rehearse(|tx| work(tx))
     {

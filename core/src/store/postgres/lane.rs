@@ -5,11 +5,11 @@
 //! transaction of an earlier connection cannot be committed any more once a later connection has taken the lane with a new
 //! owner: it either holds the lock of the row, and the taking waits for its end, or it finds that the owner has changed.
 
-use std::time::Duration;
+use std::time::Instant;
 
 use super::super::StoreError;
 use super::super::value::Arg;
-use super::committer::limit_of_locks;
+use super::committer::{limit_of_locks, wait_until};
 use super::session::Session;
 use crate::random::random;
 
@@ -64,13 +64,14 @@ impl Lane {
     }
 
     /// Takes the lane over from an earlier connection of this server, after the end of its last transaction. Returns false
-    /// if another server has taken the lane. Waits for that end, and then for its own commit, for `wait` each.
+    /// if another server has taken the lane. Waits for that end, and for its own commit, until about
+    /// that time.
     ///
     /// # Errors
     /// Also when the server does not confirm that all earlier commits are as durable as it promises.
-    pub(super) fn take_over(&mut self, session: &mut Session, wait: Duration) -> Result<bool, StoreError> {
+    pub(super) fn take_over(&mut self, session: &mut Session, until: Instant) -> Result<bool, StoreError> {
         self.connection += 1;
-        session.control(&format!("BEGIN; {}", limit_of_locks(wait)))?;
+        session.control(&format!("BEGIN; {}", limit_of_locks(wait_until(until))))?;
         // An earlier call may have taken the lane without an answer, so the number of the connection does not matter.
         let sql = format!(
             "UPDATE lane SET owner = $1, until = {NOW} + {LEASE} WHERE lane = $2 AND split_part(owner, ' ', 1) = $3
@@ -78,7 +79,7 @@ impl Lane {
         );
         let owner = self.owner();
         let last = one(session, &sql, &[(&owner).into(), self.number.into(), (&self.server).into()])?;
-        if !session.commit_within(wait)? {
+        if !session.commit_within(wait_until(until))? {
             return Err(StoreError::Conflict("a commit did not wait for its standby".into()));
         }
         Ok(last.inspect(|last| self.last = *last).is_some())

@@ -206,7 +206,9 @@ impl Server {
     pub(super) fn committed(&self, result: Result<(), &StoreError>) {
         let mut state = self.state();
         match (result, &state.failing) {
-            (Err(error), None) => tracing::error!("writes fail: {error}"),
+            (Err(error), None) | (Err(error @ StoreError::OutcomeUnknown(_)), _) => {
+                tracing::error!("writes fail: {error}");
+            }
             (Ok(()), Some(_)) => tracing::warn!("writes succeed again"),
             _ => {}
         }
@@ -215,7 +217,7 @@ impl Server {
         }
         // Other errors are those of a statement, and say nothing of the server.
         state.failing =
-            result.err().filter(|error| error.is_temporary() || matches!(error, StoreError::Full)).cloned();
+            result.err().filter(|error| error.is_unavailable() || matches!(error, StoreError::Full)).cloned();
     }
 
     /// Returns whether the last commit failed, so that a trial commit tells whether the next one would.

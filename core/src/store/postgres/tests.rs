@@ -100,7 +100,7 @@ fn a_lane_is_taken_over_after_the_end_of_its_last_transaction() {
             thread::sleep(Duration::from_millis(300));
             one.commit().unwrap();
         });
-        assert!(lane.take_over(&mut two, LONG).unwrap());
+        assert!(lane.take_over(&mut two, Instant::now() + LONG).unwrap());
         assert_eq!(lane.last, 1, "it waited for the commit");
         commit.join().unwrap();
     });
@@ -118,7 +118,7 @@ fn a_transaction_of_a_lane_with_another_owner_is_not_numbered() {
     session.control("BEGIN").unwrap();
     assert!(lane.number(&mut session).unwrap().is_none());
     session.control("ROLLBACK").unwrap();
-    assert!(!lane.take_over(&mut session, LONG).unwrap());
+    assert!(!lane.take_over(&mut session, Instant::now() + LONG).unwrap());
     // The store leases another lane.
     insert(&store, 2).unwrap();
     assert_eq!(count(&database, "SELECT count(*) FROM lane"), 3);

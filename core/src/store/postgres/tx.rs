@@ -6,9 +6,12 @@ use super::super::effects::Effects;
 use super::super::engine::WriteTx;
 use super::super::value::{Arg, Row};
 use super::super::{Asked, Dialect, Isolation, StoreError, Topic, Tx};
-use super::committer::{BRIEF_WAIT, PgCommitter, limit_of_locks};
+use super::committer::{PgCommitter, limit_of_locks};
 use super::horizon::{Running, horizon};
 use super::session::Session;
+
+/// The difference by which a limit of waits is shortened at least: each time takes a statement.
+const SHORTER: Duration = Duration::from_secs(1);
 
 /// A transaction that reads one snapshot.
 pub(super) struct ReadTx<'c> {
@@ -168,18 +171,21 @@ pub(in crate::store) struct PgWriteTx<'c> {
     session: Session,
     revision: i64,
     isolation: Isolation,
+    /// The time for which a statement waits for a lock.
+    wait: Duration,
     effects: Effects,
 }
 
 impl<'c> PgWriteTx<'c> {
-    /// Wraps a transaction that has begun.
+    /// Wraps a transaction that has begun. Its statements wait for locks for `wait` each.
     pub(super) fn new(
         committer: &'c mut PgCommitter,
         session: Session,
         revision: i64,
         isolation: Isolation,
+        wait: Duration,
     ) -> Self {
-        Self { committer, session, revision, isolation, effects: Effects::default() }
+        Self { committer, session, revision, isolation, wait, effects: Effects::default() }
     }
 }
 
@@ -284,16 +290,17 @@ impl WriteTx for PgWriteTx<'_> {
         &mut self.effects
     }
 
-    fn takes_more(&self) -> bool {
-        self.committer.takes_more()
-    }
-
     fn is_settled(&self) -> bool {
         self.session.is_settled()
     }
 
-    fn wait_briefly(&mut self) -> Result<(), StoreError> {
-        self.session.send(&limit_of_locks(BRIEF_WAIT), &[])
+    fn limit_waits(&mut self, max: Duration) -> Result<(), StoreError> {
+        let wait = self.committer.wait().min(max);
+        if self.wait.saturating_sub(wait) < SHORTER {
+            return Ok(());
+        }
+        self.wait = wait;
+        self.session.send(&limit_of_locks(wait), &[])
     }
 
     fn conflict(&self) -> Option<StoreError> {

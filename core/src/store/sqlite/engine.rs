@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::checkpoints::Checkpoints;
 use super::watch::FileWatch;
@@ -105,7 +105,7 @@ impl Committer for SqliteCommitter {
     const REFUSES_QUEUE: bool = false;
     const HAS_OTHERS: bool = false;
 
-    fn begin(&mut self, _: Isolation) -> Result<SqliteTx<'_>, StoreError> {
+    fn begin(&mut self, _: Isolation, _: Option<Instant>) -> Result<SqliteTx<'_>, StoreError> {
         self.health.check()?;
         SqliteTx::begin_write(&self.connection)
     }

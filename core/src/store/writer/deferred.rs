@@ -21,6 +21,12 @@ impl DeferredWrites {
         self.writes.push(write);
     }
 
+    /// Adds writes that have already waited: all of them join the next commit.
+    pub(super) fn push_due(&mut self, writes: impl IntoIterator<Item = Box<dyn Deferred>>) {
+        writes.into_iter().for_each(|write| self.push(write));
+        self.flush();
+    }
+
     /// Makes them join the next commit.
     pub(super) fn flush(&mut self) {
         if !self.is_empty() {
@@ -67,8 +73,7 @@ impl DeferredWrites {
 
     /// Leaves a due write, which the transaction does not admit, to another one that follows at once.
     pub(super) fn pass_over(&mut self, write: Box<dyn Deferred>) {
-        self.push(write);
-        self.flush();
+        self.push_due([write]);
         self.were_passed_over = true;
     }
 }

@@ -6,18 +6,21 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::super::gauges::Gauges;
 use super::super::pending::Pending;
 use super::work::Work;
-use super::{Message, QUEUE, Writer};
+use super::{JOIN_FOR, Message, QUEUE, Writer};
 use crate::store::{Isolation, StoreError, Tx};
 
 /// Maximum number of writes of a run. It takes a few milliseconds, in which others wait.
 const BATCH: usize = 128;
+/// The time in which the writes of a run are sent. Others that were sent earlier or later may share its transaction.
+const GATHER_FOR: Duration = JOIN_FOR.checked_div(2).expect("2 is not 0");
 
 /// Runs writes: returns the result of each, or the error because of which none has an effect.
-type Run<I, T, E> = dyn Fn(&mut dyn Tx, &mut [I]) -> Result<Vec<Result<T, E>>, StoreError> + Send + Sync;
+type Runner<I, T, E> = dyn Fn(&mut dyn Tx, &mut [I]) -> Result<Vec<Result<T, E>>, StoreError> + Send + Sync;
 
 /// The channel to a caller.
 type Sender<T, E> = oneshot::Sender<Result<T, E>>;
@@ -26,10 +29,49 @@ type Sender<T, E> = oneshot::Sender<Result<T, E>>;
 pub(crate) struct Gathered<I, T, E>(Arc<Shared<I, T, E>>);
 
 struct Shared<I, T, E> {
-    /// The writer has received a message for each [`BATCH`] of them, and one for the rest.
-    waiting: Mutex<VecDeque<(I, Sender<T, E>)>>,
+    waiting: Mutex<Waiting<I, T, E>>,
     isolation: Isolation,
-    run: Box<Run<I, T, E>>,
+    run: Box<Runner<I, T, E>>,
+}
+
+/// The writes of which the writer has not taken any.
+struct Waiting<I, T, E> {
+    /// The writes of each run. The writer has received a message for each.
+    runs: VecDeque<Run<I, T, E>>,
+    count: usize,
+}
+
+/// The writes of a run.
+struct Run<I, T, E> {
+    /// The time when the first one was sent.
+    since: Instant,
+    writes: Vec<I>,
+    callers: Vec<Sender<T, E>>,
+}
+
+impl<I, T, E> Waiting<I, T, E> {
+    /// Returns whether a write that is sent now runs together with the last one.
+    fn joins(&self, now: Instant) -> bool {
+        self.runs.back().is_some_and(|last| last.writes.len() < BATCH && now < last.since + GATHER_FOR)
+    }
+
+    /// Adds a write, to a run of its own unless it [joins](Self::joins) the last one.
+    fn push(&mut self, now: Instant, write: I, caller: Sender<T, E>) {
+        if !self.joins(now) {
+            self.runs.push_back(Run { since: now, writes: Vec::new(), callers: Vec::new() });
+        }
+        let last = self.runs.back_mut().expect("one was added if there was none");
+        last.writes.push(write);
+        last.callers.push(caller);
+        self.count += 1;
+    }
+
+    /// Takes the writes of the first run.
+    fn take(&mut self) -> Option<Run<I, T, E>> {
+        let run = self.runs.pop_front()?;
+        self.count -= run.writes.len();
+        Some(run)
+    }
 }
 
 impl<I, T, E> Gathered<I, T, E> {
@@ -37,12 +79,13 @@ impl<I, T, E> Gathered<I, T, E> {
         isolation: Isolation,
         run: impl Fn(&mut dyn Tx, &mut [I]) -> Result<Vec<Result<T, E>>, StoreError> + Send + Sync + 'static,
     ) -> Self {
-        Self(Arc::new(Shared { waiting: Mutex::default(), isolation, run: Box::new(run) }))
+        let waiting = Mutex::new(Waiting { runs: VecDeque::new(), count: 0 });
+        Self(Arc::new(Shared { waiting, isolation, run: Box::new(run) }))
     }
 }
 
 impl<I, T, E> Shared<I, T, E> {
-    fn waiting(&self) -> MutexGuard<'_, VecDeque<(I, Sender<T, E>)>> {
+    fn waiting(&self) -> MutexGuard<'_, Waiting<I, T, E>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -56,16 +99,16 @@ impl Writer {
         E: From<StoreError> + Send + 'static,
     {
         let (caller, result) = oneshot::channel();
+        let now = Instant::now();
         let mut waiting = gathered.0.waiting();
-        let count = waiting.len();
-        // The writer takes a batch for each message, so there are as many messages as batches.
-        let sent = if count >= QUEUE {
+        let sent = if waiting.count >= QUEUE {
             Err(StoreError::Overloaded)
-        } else if count.is_multiple_of(BATCH) {
+        } else if !waiting.joins(now) {
             let (shared, gauges) = (Arc::clone(&gathered.0), Arc::clone(self.gauges()));
             self.send(Message::Write(Box::new(Batch {
                 shared,
                 gauges,
+                sent: now,
                 writes: Vec::new(),
                 callers: Vec::new(),
                 results: None,
@@ -76,7 +119,7 @@ impl Writer {
         };
         match sent {
             Ok(()) => {
-                waiting.push_back((write, caller));
+                waiting.push(now, write, caller);
                 Pending::awaited(result)
             }
             Err(error) => Pending::given(Err(error.into())),
@@ -88,6 +131,7 @@ impl Writer {
 struct Batch<I, T, E> {
     shared: Arc<Shared<I, T, E>>,
     gauges: Arc<Gauges>,
+    sent: Instant,
     /// The writes, which the first run takes.
     writes: Vec<I>,
     callers: Vec<Sender<T, E>>,
@@ -102,14 +146,18 @@ where
     E: From<StoreError> + Send,
 {
     fn run(&mut self, tx: &mut dyn Tx) -> bool {
-        if self.writes.is_empty() {
-            let mut waiting = self.shared.waiting();
-            let count = waiting.len().min(BATCH);
-            (self.writes, self.callers) = waiting.drain(..count).unzip();
+        if self.writes.is_empty()
+            && let Some(run) = self.shared.waiting().take()
+        {
+            (self.writes, self.callers) = (run.writes, run.callers);
             // The message has counted as one.
-            self.gauges.waiting.fetch_sub(count.saturating_sub(1), Ordering::Relaxed);
+            self.gauges.waiting.fetch_sub(self.writes.len() - 1, Ordering::Relaxed);
         }
         self.results.insert((self.shared.run)(tx, &mut self.writes)).is_ok()
+    }
+
+    fn sent(&self) -> Instant {
+        self.sent
     }
 
     fn isolation(&self) -> Isolation {
@@ -140,5 +188,27 @@ where
             }
             None => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_join_a_run_for_a_while_and_as_long_as_it_is_small() {
+        let mut waiting = Waiting::<usize, (), StoreError> { runs: VecDeque::new(), count: 0 };
+        let begin = Instant::now();
+        let mut push = |after, write| waiting.push(begin + after, write, oneshot::channel().0);
+        (0..=BATCH).for_each(|write| push(Duration::ZERO, write));
+        push(GATHER_FOR / 2, BATCH + 1);
+        push(GATHER_FOR, BATCH + 2);
+        push(GATHER_FOR * 3 / 2, BATCH + 3);
+        assert_eq!(waiting.count, BATCH + 4);
+        let mut take = || waiting.take().map(|run| (run.writes, run.callers.len()));
+        assert_eq!(take(), Some(((0..BATCH).collect(), BATCH)));
+        assert_eq!(take(), Some((vec![BATCH, BATCH + 1], 2)));
+        assert_eq!(take(), Some((vec![BATCH + 2, BATCH + 3], 2)));
+        assert_eq!((take(), waiting.count), (None, 0));
     }
 }

@@ -8,7 +8,7 @@ use super::deferred::DeferredWrites;
 use super::refuse::{refuse, refuse_deferred};
 use super::transaction::{Fate, Group, run_again};
 use super::work::Work;
-use super::{Inbox, Message, QUEUE};
+use super::{Inbox, JOIN_FOR, Message, QUEUE};
 use crate::store::engine::Committer;
 use crate::store::watch::Versions;
 use crate::store::{Isolation, StoreError, TimeSlice};
@@ -46,6 +46,11 @@ pub(super) fn commit_group<C: Committer>(
             }
             Err(error) => {
                 committer.ended(Err(&error));
+                // The callers of the writes whose outcome is unknown know it. The other writes are not stored.
+                let error = match error {
+                    StoreError::OutcomeUnknown(cause) => StoreError::Disconnected(cause),
+                    error => error,
+                };
                 if let Err(error) = committer.retry(error) {
                     refuse_all::<C>(&error, writes, inbox, deferred);
                     return count;
@@ -74,7 +79,7 @@ fn first_isolation<C: Committer>(writes: &VecDeque<Box<dyn Work>>, deferred: &De
 
 /// Runs `writes`, the writes in the queue and the deferred writes that are due in one transaction, as far as their isolation
 /// admits it. The first that it does not admit stays in `writes`. If it fails as a whole in a way in which it may succeed later,
-/// `writes` and `deferred` contain all of them, and nothing is committed.
+/// `writes` and `deferred` contain all of them, and nothing is committed. If its outcome is unknown, they contain the others.
 fn try_group<C: Committer>(
     committer: &mut C,
     versions: &Versions,
@@ -84,12 +89,13 @@ fn try_group<C: Committer>(
     fate: Fate,
 ) -> Result<Ended, StoreError> {
     let mut isolation = first_isolation::<C>(writes, deferred);
-    let mut group = Group::new(committer.begin(isolation)?, inbox.is_replaying, fate);
-    let began = Instant::now();
     // Those that were passed over must not wait for yet another transaction.
     let is_of_deferred = deferred.were_passed_over();
+    let since = writes.front().filter(|_| !is_of_deferred).map(|work| work.sent());
+    let mut group = Group::new(committer.begin(isolation, since)?, inbox.is_replaying, fate);
+    let began = Instant::now();
     while !is_of_deferred && let Some(work) = writes.pop_front() {
-        if !isolation.admits(work.isolation()) {
+        if !isolation.admits(work.isolation()) || !since.is_some_and(|since| joins(since, work.sent())) {
             writes.push_front(work);
             break;
         }
@@ -128,7 +134,6 @@ fn try_group<C: Committer>(
     let mut batch = Vec::new();
     if are_due {
         let time = TimeSlice::until((began + GROUP_TIME).max(Instant::now() + DEFERRED_TIME));
-        group.wait_briefly();
         // All of them run even when the time is over. Each component defers at most one write, which then writes only a
         // small part.
         for write in deferred.take() {
@@ -151,18 +156,17 @@ fn try_group<C: Committer>(
         && error.is_temporary()
     {
         run_again(done, writes);
-        for (write, _) in batch {
-            deferred.push(write);
-        }
-        deferred.flush();
+        deferred.push_due(batch.into_iter().map(|(write, _)| write));
         return Err(error.clone());
     }
+    let unknown =
+        outcome.as_ref().err().filter(|error| matches!(error, StoreError::OutcomeUnknown(_))).cloned();
     // Nothing is committed, and perhaps because of one of the statements whose answers the commit has read.
-    if is_unsettled && matches!(&outcome, Err(error) if !matches!(error, StoreError::OutcomeUnknown(_))) {
+    if is_unsettled && outcome.is_err() && unknown.is_none() {
         run_again(done, writes);
         return Ok(Ended { next: Fate::Own, writes: 0 });
     }
-    if has_changes || outcome.is_err() {
+    if unknown.is_none() && (has_changes || outcome.is_err()) {
         committer.ended(outcome.as_ref().map(drop));
     }
     let count = done.iter().map(|work| work.writes()).sum::<usize>();
@@ -179,10 +183,11 @@ fn try_group<C: Committer>(
     }
     for (mut write, result) in batch {
         if write.done(result.and_then(|()| outcome.clone())) == ControlFlow::Continue(()) {
-            deferred.push(write);
-            // It has already waited.
-            deferred.flush();
+            deferred.push_due([write]);
         }
+    }
+    if let Some(error) = unknown {
+        return Err(error);
     }
     // Writes that run on their own still do so after the deferred ones.
     Ok(Ended { next: if is_of_deferred { fate } else { Fate::Shared }, writes: count })
@@ -211,6 +216,11 @@ fn refuse_all<C: Committer>(
     for write in deferred.take() {
         refuse_deferred(write, error);
     }
+}
+
+/// Returns whether a write that was sent then may share the transaction of one that was sent at the time `first`.
+fn joins(first: Instant, sent: Instant) -> bool {
+    sent <= first + JOIN_FOR
 }
 
 /// Returns the time for the queued writes of a group.

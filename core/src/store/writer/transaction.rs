@@ -2,12 +2,16 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use super::refuse::{refuse, refuse_deferred};
 use super::work::Work;
 use crate::store::effects::Extent;
 use crate::store::engine::WriteTx;
 use crate::store::{Deferred, StoreError, TimeSlice, Topic};
+
+/// The time that a deferred write waits for a lock. It can be repeated later, and must not delay the writes of callers.
+const BRIEF_WAIT: Duration = Duration::from_secs(2);
 
 /// What the failure of a short write means for the short writes before it in the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +66,7 @@ impl<T: WriteTx> Group<T> {
 
     /// Returns whether more writes may join the transaction.
     pub(super) fn takes_more(&self) -> bool {
-        self.broken.is_none() && !self.must_run_again && self.tx.takes_more()
+        self.broken.is_none() && !self.must_run_again
     }
 
     /// Returns whether all writes must run again, each with its own fate.
@@ -109,7 +113,10 @@ impl<T: WriteTx> Group<T> {
         }
         if self.must_run_again {
             self.done.push(work);
-        } else if is_apart {
+            return;
+        }
+        self.limit_waits(Duration::MAX);
+        if is_apart {
             self.run_apart(work);
         } else {
             self.run_shared(work);
@@ -214,6 +221,7 @@ impl<T: WriteTx> Group<T> {
         mut write: Box<dyn Deferred>,
         time: TimeSlice,
     ) -> Option<(Box<dyn Deferred>, Result<(), StoreError>)> {
+        self.limit_waits(BRIEF_WAIT);
         let begun = self.begin_savepoint().and_then(|()| self.rehearse(|tx| write.write(tx, time)));
         match begun {
             Err(error) if error.is_temporary() => return Some((write, Err(error))),
@@ -238,8 +246,9 @@ impl<T: WriteTx> Group<T> {
         self.tx.rehearse(work).inspect_err(|error| self.broken = Some(error.clone()))
     }
 
-    pub(super) fn wait_briefly(&mut self) {
-        if let Err(error) = self.tx.wait_briefly() {
+    /// Limits the time for which the next write waits for locks.
+    fn limit_waits(&mut self, max: Duration) {
+        if let Err(error) = self.tx.limit_waits(max) {
             self.broken.get_or_insert(error);
         }
     }

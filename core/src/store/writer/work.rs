@@ -1,5 +1,7 @@
 //! The queued writes.
 
+use std::time::Instant;
+
 use super::super::pending::Pending;
 use crate::store::{Isolation, StoreError, Tx};
 
@@ -8,6 +10,9 @@ pub(super) trait Work: Send {
     /// Runs the write in a transaction, and keeps its result instead of that of an earlier run, whose changes were
     /// rolled back. Returns whether it succeeded; otherwise its changes must be rolled back.
     fn run(&mut self, tx: &mut dyn Tx) -> bool;
+
+    /// Returns the time when the first of its callers sent it.
+    fn sent(&self) -> Instant;
 
     /// Returns whether other writes may run at the same time.
     fn isolation(&self) -> Isolation;
@@ -26,6 +31,7 @@ pub(super) trait Work: Send {
 
 /// A write and its result.
 struct Queued<F, T, E> {
+    sent: Instant,
     isolation: Isolation,
     write: F,
     is_long: bool,
@@ -41,6 +47,10 @@ where
 {
     fn run(&mut self, tx: &mut dyn Tx) -> bool {
         self.result.insert((self.write)(tx)).is_ok()
+    }
+
+    fn sent(&self) -> Instant {
+        self.sent
     }
 
     fn isolation(&self) -> Isolation {
@@ -71,5 +81,6 @@ where
     E: From<StoreError> + Send + 'static,
 {
     let (caller, result) = oneshot::channel();
-    (Box::new(Queued { isolation, write, is_long, result: None, caller }), Pending::awaited(result))
+    let queued = Queued { sent: Instant::now(), isolation, write, is_long, result: None, caller };
+    (Box::new(queued), Pending::awaited(result))
 }
