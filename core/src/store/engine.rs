@@ -150,6 +150,10 @@ pub(super) trait WriteTx: Tx {
         Ok(())
     }
 
+    /// Tells that a write that takes long begins or has ended. Its statements may take long, and its time does not count as time
+    /// in which callers wait.
+    fn expect_long(&mut self, _begins: bool) {}
+
     /// Returns the error because of which a statement has failed since the last rollback, if it may succeed in a later
     /// transaction.
     fn conflict(&self) -> Option<StoreError> {

@@ -26,8 +26,9 @@ const WAIT: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
 /// The first and the longest pause between two attempts.
 const PAUSE: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(500)];
 
-/// Maximum time that the answer to a statement takes: a write takes milliseconds, and waits for locks for 10 s at most.
-pub(super) const ANSWER_MAX: Duration = Duration::from_secs(20);
+/// Maximum time that the answer to a statement of a short write takes: it takes milliseconds, and waits for locks for 10 s at
+/// most.
+pub(super) const ANSWER_MAX: Duration = Duration::from_secs(if cfg!(test) { 12 } else { 20 });
 
 /// The key of the lock that a transaction holds: alone, or together with others. It is "tidings" as a number.
 const ALONE: i64 = 0x0074_6964_696e_6773;
@@ -133,6 +134,12 @@ impl PgCommitter {
     /// Returns the time when the writes of the current transaction have waited for too long.
     fn until(&self) -> Instant {
         self.since + UNKNOWN_AFTER
+    }
+
+    /// Takes this time of the current attempt for work instead of waiting.
+    pub(super) fn has_worked(&mut self, time: Duration) {
+        self.since += time;
+        self.attempt += time;
     }
 
     /// Returns the number of the lane.

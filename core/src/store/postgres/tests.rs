@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt as _;
 use tidings_cluster::{Cluster, Database, is_installed};
 
+use super::committer::ANSWER_MAX;
 use super::connect::Connector;
 use super::lane::Lane;
 use super::server::Server;
@@ -172,6 +173,21 @@ fn a_deferred_write_waits_for_locks_only_briefly() {
     assert_eq!(store.write(Isolation::Alone, lock_timeout).unwrap(), "10s");
     assert_eq!(deferred.recv_timeout(LONG).unwrap(), "2s");
     assert_eq!(store.write(Isolation::Alone, lock_timeout).unwrap(), "10s");
+}
+
+/// Some change each post of a large database.
+#[test]
+fn a_statement_of_a_long_write_may_take_long() {
+    let Some(database) = database() else { return };
+    let store = create(&database);
+    let seconds = ANSWER_MAX.as_secs() + 1;
+    let sleep = move |tx: &mut dyn Tx| {
+        tx.run("INSERT INTO number (n) VALUES (1)", &[])?;
+        tx.rows(&format!("SELECT CAST(pg_sleep({seconds}) AS text)"), &[]).map(drop)
+    };
+    store.write_long(Isolation::Alone, sleep).unwrap();
+    assert_eq!(count(&database, "SELECT count(*) FROM number"), 1);
+    assert_eq!(count(&database, "SELECT last FROM lane"), 1, "it ran once");
 }
 
 #[test]

@@ -6,9 +6,10 @@ use super::super::effects::Effects;
 use super::super::engine::WriteTx;
 use super::super::value::{Arg, Row};
 use super::super::{Asked, Dialect, Isolation, StoreError, Topic, Tx};
-use super::committer::{PgCommitter, limit_of_locks};
+use super::committer::{self, PgCommitter, limit_of_locks};
 use super::horizon::{Running, horizon};
 use super::session::Session;
+use super::wait;
 
 /// The difference by which a limit of waits is shortened at least: each time takes a statement.
 const SHORTER: Duration = Duration::from_secs(1);
@@ -173,6 +174,8 @@ pub(in crate::store) struct PgWriteTx<'c> {
     isolation: Isolation,
     /// The time for which a statement waits for a lock.
     wait: Duration,
+    /// The begin of a write that takes long, while one runs.
+    long_since: Option<Instant>,
     effects: Effects,
 }
 
@@ -185,7 +188,7 @@ impl<'c> PgWriteTx<'c> {
         isolation: Isolation,
         wait: Duration,
     ) -> Self {
-        Self { committer, session, revision, isolation, wait, effects: Effects::default() }
+        Self { committer, session, revision, isolation, wait, long_since: None, effects: Effects::default() }
     }
 }
 
@@ -301,6 +304,16 @@ impl WriteTx for PgWriteTx<'_> {
         }
         self.wait = wait;
         self.session.send(&limit_of_locks(wait), &[])
+    }
+
+    fn expect_long(&mut self, begins: bool) {
+        if begins {
+            self.long_since = Some(Instant::now());
+            self.session.limit(wait::ANSWER_MAX);
+        } else if let Some(begin) = self.long_since.take() {
+            self.session.limit(committer::ANSWER_MAX);
+            self.committer.has_worked(begin.elapsed());
+        }
     }
 
     fn conflict(&self) -> Option<StoreError> {

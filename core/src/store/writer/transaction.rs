@@ -116,7 +116,11 @@ impl<T: WriteTx> Group<T> {
             return;
         }
         self.limit_waits(Duration::MAX);
-        if is_apart {
+        if work.is_long() {
+            self.tx.expect_long(true);
+            self.run_apart(work);
+            self.tx.expect_long(false);
+        } else if is_apart {
             self.run_apart(work);
         } else {
             self.run_shared(work);
