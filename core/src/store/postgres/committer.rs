@@ -13,13 +13,13 @@ use super::server::Server;
 use super::session::Session;
 use super::tx::PgWriteTx;
 
-/// The time for which a write is tried again after it was sent, and for which an outage goes on until each write has one
-/// attempt. Then the callers receive the error, after about 30 s: the last attempt takes a few seconds.
+/// No attempt follows a failed one when its first write was sent this long ago, or when this long ago the first attempt of the
+/// outage began. Then the callers receive the error, after about 30 s: the last attempt takes a few seconds.
 const RETRY_FOR: Duration = Duration::from_secs(25);
-/// The time since the first write of a group was sent after which the outcome of a COMMIT counts as unknown. Clients send a
-/// write again that was refused earlier than 25 s after they sent it, and the last one of a group was sent later.
+/// The outcome of a COMMIT counts as unknown this long after the first write of its group was sent. Clients send a write again
+/// that was refused earlier than 25 s after they sent it, and the last one of a group was sent up to [`JOIN_FOR`] later.
 const UNKNOWN_AFTER: Duration = Duration::from_secs(26).saturating_add(JOIN_FOR);
-/// The time of an attempt after which this process was suspended: the parts of an attempt have limits that are much shorter.
+/// An attempt that took this long shows that this process was suspended: the waits of an attempt end much earlier.
 const SUSPENDED_AFTER: Duration = Duration::from_secs(50);
 /// The shortest and the longest time that an attempt waits for a lock, and then for its COMMIT.
 const WAIT: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
