@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::Read;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -16,7 +16,7 @@ use tidings_core::answer::SUCCESS;
 use ureq::http::{Request, Response, header};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, AsSendBody, Body, SendBody};
-use url::Url;
+use url::{Host, Url};
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Refusal, Result};
@@ -60,11 +60,8 @@ impl FromStr for Address {
     fn from_str(text: &str) -> Result<Self, InvalidAddress> {
         let url = Url::parse(text.trim()).map_err(|_| InvalidAddress::Url)?;
         let host = url.host().ok_or(InvalidAddress::Url)?;
-        let is_here = match host {
-            url::Host::Domain(name) => name == "localhost",
-            url::Host::Ipv4(address) => address.is_loopback(),
-            url::Host::Ipv6(address) => address.is_loopback(),
-        };
+        // Another name below localhost may be that of another machine to a name server.
+        let is_here = is_of_this_machine(&host) && !matches!(host, Host::Domain(name) if name != "localhost");
         match url.scheme() {
             "https" => {}
             "http" if is_here => {}
@@ -80,10 +77,34 @@ impl FromStr for Address {
 }
 
 impl Address {
+    /// Returns whether a request may go through the proxy that the environment names. One to this machine would end at another
+    /// one, and the proxy could read one over plain HTTP.
+    fn allows_proxy(&self) -> bool {
+        Url::parse(&self.0).is_ok_and(|url| {
+            url.scheme() == "https" && url.host().is_some_and(|host| !is_of_this_machine(&host))
+        })
+    }
+
     /// Returns the host, with the port if it is not that of the scheme.
     pub fn host(&self) -> &str {
         let rest = self.0.split_once("://").map_or(self.0.as_str(), |(_, rest)| rest);
         rest.split_once('/').map_or(rest, |(host, _)| host)
+    }
+}
+
+/// Returns whether a host is this machine: a loopback or unspecified address, `localhost`, or a name below it.
+fn is_of_this_machine(host: &Host<&str>) -> bool {
+    let is_here = |address: IpAddr| {
+        let address = address.to_canonical();
+        address.is_loopback() || address.is_unspecified()
+    };
+    match host {
+        Host::Domain(name) => {
+            let name = name.strip_suffix('.').unwrap_or(name);
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        Host::Ipv4(address) => is_here((*address).into()),
+        Host::Ipv6(address) => is_here((*address).into()),
     }
 }
 
@@ -114,7 +135,8 @@ impl Server {
     /// operations are called as that member.
     pub fn new(address: Address, token: Option<Zeroizing<String>>, member: Option<&str>) -> Self {
         let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier);
-        Self::with_tls(address, token, member, tls.build())
+        let allows_proxy = address.allows_proxy();
+        Self::with_tls(address, token, member, tls.build(), allows_proxy)
     }
 
     /// Returns the server on this machine that listens at `address`, as a guest sees it.
@@ -124,7 +146,7 @@ impl Server {
     pub fn here(address: SocketAddr, encrypted: bool, base_path: &str) -> Self {
         let scheme = if encrypted { "https" } else { "http" };
         let tls = TlsConfig::builder().disable_verification(true);
-        Self::with_tls(Address(format!("{scheme}://{address}{base_path}")), None, None, tls.build())
+        Self::with_tls(Address(format!("{scheme}://{address}{base_path}")), None, None, tls.build(), false)
     }
 
     fn with_tls(
@@ -132,8 +154,9 @@ impl Server {
         token: Option<Zeroizing<String>>,
         member: Option<&str>,
         tls: TlsConfig,
+        allows_proxy: bool,
     ) -> Self {
-        let agent = Agent::config_builder()
+        let mut agent = Agent::config_builder()
             .http_status_as_error(false)
             // A redirect would send the token somewhere else.
             .max_redirects(0)
@@ -143,6 +166,9 @@ impl Server {
             .timeout_resolve(Some(CONNECT))
             .timeout_connect(Some(CONNECT))
             .timeout_per_write(Some(READ));
+        if !allows_proxy {
+            agent = agent.proxy(None);
+        }
         Self {
             address,
             agent: agent.build().into(),
@@ -386,6 +412,7 @@ mod tests {
             ("http://localhost:8080", "http://localhost:8080"),
             ("http://127.0.0.1:8080/", "http://127.0.0.1:8080"),
             ("http://[::1]:8080", "http://[::1]:8080"),
+            ("http://[::ffff:127.0.0.1]:8080", "http://[::ffff:7f00:1]:8080"),
         ] {
             assert_eq!(text.parse::<Address>().map(|parsed| parsed.to_string()), Ok(address.to_owned()));
         }
@@ -396,11 +423,36 @@ mod tests {
             ("http://tidings.example.org", InvalidAddress::Plain),
             ("http://10.0.0.1", InvalidAddress::Plain),
             ("http://localhost.example.org", InvalidAddress::Plain),
+            ("http://a.localhost", InvalidAddress::Plain),
             ("https://ann:secret@tidings.example.org", InvalidAddress::Extra),
             ("https://tidings.example.org/?a=b", InvalidAddress::Extra),
             ("https://tidings.example.org/#a", InvalidAddress::Extra),
         ] {
             assert_eq!(text.parse::<Address>(), Err(why), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_proxy_may_carry_only_encrypted_requests_to_other_machines() {
+        for (text, allowed) in [
+            ("https://tidings.example.org", true),
+            ("https://localhost.example.org", true),
+            ("https://10.0.0.1", true),
+            ("https://[2001:db8::1]:8443", true),
+            ("http://localhost:8080", false),
+            ("http://127.0.0.1:8080", false),
+            ("https://localhost", false),
+            ("https://LOCALHOST.:8443", false),
+            ("https://a.localhost", false),
+            ("https://127.0.0.1", false),
+            ("https://127.8.9.10", false),
+            ("https://2130706433", false),
+            ("https://0.0.0.0", false),
+            ("https://[::1]", false),
+            ("https://[::]", false),
+            ("https://[::ffff:127.0.0.1]", false),
+        ] {
+            assert_eq!(text.parse::<Address>().unwrap().allows_proxy(), allowed, "{text}");
         }
     }
 

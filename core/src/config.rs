@@ -19,7 +19,7 @@ pub use crate::zone::{UnknownZone, Zone};
 pub use setting::Invalid;
 use setting::{FieldType, Value, parse};
 pub use table::SETTINGS;
-pub(crate) use verifier::is_plain_http;
+pub(crate) use verifier::allows_proxy;
 pub use verifier::{HttpVerifier, IdPattern, Verifier};
 
 /// The settings of the service.

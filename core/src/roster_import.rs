@@ -48,8 +48,8 @@ struct Line {
     name: String,
     major: String,
     password: Zeroizing<String>,
-    /// The hash of the password; `""` until [`Line::hash`] has run. If the roster's hash is of the same password, it is
-    /// reused.
+    /// The hash of the password; `""` until [`Line::hash`] has run, and of a line that a key may not write. If the roster's
+    /// hash is of the same password, it is reused.
     hash: String,
 }
 
@@ -62,7 +62,7 @@ const COLUMNS: Columns = Columns {
 const ID_RULE: &str =
     "id is 1 to 128 characters, none of them a control character or invisible, and not guest or removed";
 
-const ADMINISTRATOR: &str = "id is that of an administrator: an API key does not change this entry";
+const MEMBER: &str = "id is that of a member: an API key does not change this entry";
 
 /// The number of lines whose passwords are hashed together, spread over the cores.
 const TOGETHER: usize = 16;
@@ -74,8 +74,8 @@ const TOGETHER: usize = 16;
 /// [`sign_in_up`](crate::account::sign_in_up). A line that breaks a rule is reported and does not stop the import. Hashing a
 /// password takes approximately 20 ms on one core. The input is read and written as by [`crate::post::import`].
 ///
-/// An API key does not change the entries of existing administrators: who knows the password of an entry signs in as its
-/// member, so the key could become an administrator.
+/// An API key does not change the entries of existing members: who knows the password of an entry signs in as its member.
+/// Nor does it learn whether a password is that of an entry: an entry that it may change counts as updated in any case.
 ///
 /// # Errors
 /// `bad token`, `Not admin`; [`Error::Input`] if the input cannot be read to its end;
@@ -87,7 +87,7 @@ pub fn import_roster(
     progress: Progress<'_>,
 ) -> Result<RosterReport> {
     let mut lines = csv::lines(input, COLUMNS, Line::check);
-    let hashed = hashed(tidings, &mut lines);
+    let hashed = hashed(tidings, caller.identify(tidings).is_key(), &mut lines);
     let tally = import::run_prepared(tidings, caller, Entries, hashed, progress)?;
     let Totals { inserted, updated, skipped, errors, about } = tally.with_unknown(lines.into_unknown());
     Ok(RosterReport { inserted, updated, skipped, errors, about })
@@ -124,9 +124,16 @@ impl Line {
         })
     }
 
-    fn hash(&mut self, tidings: &Tidings) -> Result<()> {
-        let known = tidings.store().read(|tx| table::find(tx, &self.folded))?;
+    /// Hashes the password. The result of the import tells whether it is that of the roster, so a key's is not compared.
+    fn hash(&mut self, tidings: &Tidings, is_key: bool) -> Result<()> {
         let turn = Turn::new(Purpose::Administration, None);
+        if is_key {
+            if tidings.store().read(|tx| find(tx, &self.folded))?.is_none() {
+                self.hash = tidings.hasher().hash(turn, &self.password)?;
+            }
+            return Ok(());
+        }
+        let known = tidings.store().read(|tx| table::find(tx, &self.folded))?;
         self.hash = match known {
             Some(known)
                 if tidings.hasher().check(turn, &self.password, Some(&known.password))? != Check::Wrong =>
@@ -142,19 +149,20 @@ impl Line {
 /// Returns the lines with their hashes.
 fn hashed(
     tidings: &Tidings,
+    is_key: bool,
     mut lines: impl Iterator<Item = io::Result<Item<Line>>>,
 ) -> impl Iterator<Item = Result<Item<Line>>> {
     let mut ready = VecDeque::new();
     std::iter::from_fn(move || {
         if ready.is_empty() {
             ready.extend(lines.by_ref().take(TOGETHER).map(|item| item.map_err(Error::Input)));
-            hash_all(tidings, ready.make_contiguous());
+            hash_all(tidings, is_key, ready.make_contiguous());
         }
         ready.pop_front()
     })
 }
 
-fn hash_all(tidings: &Tidings, items: &mut [Result<Item<Line>>]) {
+fn hash_all(tidings: &Tidings, is_key: bool, items: &mut [Result<Item<Line>>]) {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let share = items.len().div_ceil(cores).max(1);
     thread::scope(|scope| {
@@ -162,7 +170,7 @@ fn hash_all(tidings: &Tidings, items: &mut [Result<Item<Line>>]) {
             scope.spawn(|| {
                 for item in part {
                     let hashed = match item {
-                        Ok(Item { line: Ok(line), .. }) => line.hash(tidings),
+                        Ok(Item { line: Ok(line), .. }) => line.hash(tidings, is_key),
                         _ => Ok(()),
                     };
                     if let Err(error) = hashed {
@@ -187,14 +195,14 @@ impl Kind for Entries {
     fn write(&self, tx: &mut dyn Tx, admin: &Admin<'_>, batch: &[Line], _: &BatchTime) -> Result<Written> {
         let mut written = Written::default();
         for Line { number, id, folded, name, major, hash, .. } in batch {
+            if admin.is_key() && (hash.is_empty() || find(tx, folded)?.is_some()) {
+                written.refuse(*number, MEMBER);
+                continue;
+            }
             let known = table::find(tx, folded)?;
             let entry = RosterEntry { name: name.clone(), major: major.clone(), password: hash.clone() };
             if known.as_ref() == Some(&entry) {
                 written.skipped += 1;
-                continue;
-            }
-            if admin.is_key() && find(tx, folded)?.is_some_and(|member| member.admin) {
-                written.refuse(*number, ADMINISTRATOR);
                 continue;
             }
             table::insert(tx, admin, folded, id, &entry)?;

@@ -13,6 +13,7 @@ mod choice;
 mod faults;
 #[cfg(target_os = "linux")]
 mod keyring;
+mod proxy;
 mod tls;
 
 /// The home of a user, whose commands run on servers.

@@ -69,6 +69,11 @@ impl Identity {
         matches!(self.claim, Claim::Named { .. })
     }
 
+    /// Returns whether the caller claims to be the bearer of an API key.
+    pub(crate) const fn is_key(&self) -> bool {
+        matches!(self.claim, Claim::Key { .. })
+    }
+
     /// Returns the folded id of the member that the caller claims to be.
     pub(crate) fn named(&self) -> Option<&str> {
         match &self.claim {

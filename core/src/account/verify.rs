@@ -183,8 +183,7 @@ const REPLY_MAX: u64 = 64 << 10;
 impl Http {
     fn new(config: HttpVerifier) -> Self {
         let mut agent = ureq::Agent::config_builder().timeout_global(Some(config.timeout)).max_redirects(0);
-        if config.url.parse().is_ok_and(|url: Uri| config::is_plain_http(&url)) {
-            // Over plain HTTP, a proxy named by the environment could read the passwords.
+        if !config.url.parse().is_ok_and(|url: Uri| config::allows_proxy(&url)) {
             agent = agent.proxy(None);
         }
         Self { agent: agent.build().into(), config }

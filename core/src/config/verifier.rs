@@ -94,12 +94,18 @@ impl HttpVerifier {
 }
 
 /// Returns whether requests to an address are unencrypted.
-pub(crate) fn is_plain_http(url: &Uri) -> bool {
+fn is_plain_http(url: &Uri) -> bool {
     url.scheme_str() == Some("http")
 }
 
+/// Returns whether requests to an address may go through the proxy that the environment names. One to this machine would end at
+/// another one, and the proxy could read one over plain HTTP.
+pub(crate) fn allows_proxy(url: &Uri) -> bool {
+    !is_plain_http(url) && !is_of_this_machine(url)
+}
+
 /// Returns whether an address is on this machine.
-pub(super) fn is_of_this_machine(url: &Uri) -> bool {
+fn is_of_this_machine(url: &Uri) -> bool {
     let host = url.host().unwrap_or_default();
     let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     let is_loopback = |address: IpAddr| address.to_canonical().is_loopback();
