@@ -199,6 +199,7 @@ mod structure;
 #[cfg(test)]
 mod testing;
 mod text;
+pub mod tls;
 mod trail;
 pub mod webhook;
 pub mod words;
