@@ -43,10 +43,15 @@ impl Places {
         Location::File(self.path(name))
     }
 
-    /// Returns a new database on the shared server.
+    /// Returns a new database on the shared server, with an extension that has a view and a table with a row.
     #[cfg(feature = "postgres")]
     fn server(&mut self) -> Location {
         let database = Cluster::shared().expect("it is installed").database();
+        database.query(
+            "CREATE EXTENSION pg_stat_statements; CREATE TABLE spatial (id bigint GENERATED ALWAYS AS IDENTITY, name text);
+             INSERT INTO spatial (name) VALUES ('a'); ALTER EXTENSION pg_stat_statements ADD TABLE spatial",
+            &[],
+        );
         let location = Location::from(database.url());
         self.server.push(database);
         location

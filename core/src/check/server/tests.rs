@@ -189,7 +189,7 @@ fn a_check_creates_no_tables_and_refuses_those_of_another_program() {
         [[Some("0".to_owned())]]
     );
     database.query("CREATE TABLE other (a integer)", &[]);
-    assert!(matches!(refused(database.url()), StoreError::Foreign));
+    assert!(matches!(refused(database.url()), StoreError::Server(ServerError::Foreign { .. })));
     let missing = database.url().replace(database.name(), "no_such_database");
     let missing = refused(&missing);
     assert!(matches!(missing, StoreError::Server(ServerError::NoDatabase { .. })), "{missing}");

@@ -47,6 +47,20 @@ pub enum ServerError {
         /// The user.
         user: String,
     },
+    /// The server has no such user, or one that may not sign in.
+    #[error("{message}: create it with: CREATE ROLE {user} LOGIN, or name another user in the URL")]
+    NoUser {
+        /// The server's message.
+        message: String,
+        /// The user, as SQL writes it.
+        user: String,
+    },
+    /// The server does not accept the connection, for a reason that its message gives.
+    #[error("the server refuses the connection: {message}: check the database and the options of the URL")]
+    Rejected {
+        /// The server's message.
+        message: String,
+    },
     /// The server does not accept this user from this machine.
     #[error("the server refuses the connection: {message}: see its pg_hba.conf")]
     Refused {
@@ -67,6 +81,27 @@ pub enum ServerError {
     NoTables {
         /// The name of the database.
         database: String,
+    },
+    /// The schema has tables of another program.
+    #[error(
+        "the schema {schema:?} has tables of another program: name an empty database, or a schema without other tables, by \
+         options=-csearch_path%3DNAME in the URL"
+    )]
+    Foreign {
+        /// The name of the schema.
+        schema: String,
+    },
+    /// There is no schema in which tables can be created.
+    #[error(
+        "there is no schema for the tables: search_path is {path:?}: name one that exists and is not PostgreSQL's own, such as \
+         with ALTER ROLE {user:?} SET search_path = public, and let its owner run: GRANT USAGE, CREATE ON SCHEMA public TO \
+         {user:?}"
+    )]
+    NoSchema {
+        /// The setting `search_path` of the connection.
+        path: String,
+        /// The user.
+        user: String,
     },
     /// A copy to the database was interrupted, or is not finished yet.
     #[error(

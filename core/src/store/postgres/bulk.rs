@@ -10,7 +10,7 @@ use super::super::inspect::Inspected;
 use super::super::{Arg, ServerError, StoreError};
 use super::InspectedServer;
 use super::connect::{Connector, Purpose};
-use super::migrate::{self, INCOMPLETE, Schema};
+use super::migrate::{self, INCOMPLETE, OF_EXTENSION, Schema};
 use super::server::Server;
 use crate::cancel::CancelFlag;
 use crate::location::PostgresUrl;
@@ -305,7 +305,7 @@ fn tables(link: &Link) -> Result<Vec<Table>, StoreError> {
         "SELECT c.relname, a.attname, format_type(a.atttypid, NULL) FROM pg_class c
          JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
          WHERE c.relnamespace = {SCHEMA} AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-               AND c.relname <> '{INCOMPLETE}' AND a.attname <> '{WRITER}'
+               AND c.relname <> '{INCOMPLETE}' AND a.attname <> '{WRITER}' AND NOT {OF_EXTENSION}
          ORDER BY c.relname, a.attnum"
     );
     let mut tables = Vec::new();
@@ -339,7 +339,7 @@ fn rows_of(table: &str) -> String {
 fn identities(link: &Link) -> Result<Vec<(String, String)>, StoreError> {
     let sql = format!(
         "SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attidentity <> ''
-         WHERE c.relnamespace = {SCHEMA} AND c.relkind IN ('r', 'p') ORDER BY c.relname"
+         WHERE c.relnamespace = {SCHEMA} AND c.relkind IN ('r', 'p') AND NOT {OF_EXTENSION} ORDER BY c.relname"
     );
     link.rows(&sql)?.iter().map(|row| Ok((text(row, 0)?.to_owned(), text(row, 1)?.to_owned()))).collect()
 }

@@ -55,6 +55,9 @@ pub(in crate::store) struct Connector {
     timeline: Arc<AtomicU32>,
 }
 
+/// The function of PostgreSQL that reports a user who does not exist or may not sign in.
+const NO_USER: &str = "InitializeSessionUserId";
+
 /// Asks a primary for its timeline.
 const TIMELINE: &str =
     "SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE pg_walfile_name(pg_current_wal_lsn()) END";
@@ -94,8 +97,8 @@ enum Refusal {
     Final(ServerError),
     /// The server has no free connection.
     Crowded(ServerError),
-    /// The server does not accept writes.
-    ReadOnly,
+    /// The server does not accept writes, for this reason.
+    ReadOnly(&'static str),
     /// The server accepts writes, but a standby was promoted in its place.
     Outdated,
     /// The host does not answer.
@@ -271,11 +274,17 @@ impl Connector {
         }
         // A proxy may not report these; the first write then fails.
         let is_on = |name| parameter(name) == Some("on");
-        let is_read_only = is_on("in_hot_standby") || is_on("default_transaction_read_only");
-        if purpose == Purpose::Write && !self.any_server && is_read_only {
-            return Err(Refusal::ReadOnly);
+        let reason = [
+            ("in_hot_standby", "it is a standby"),
+            ("default_transaction_read_only", "its setting default_transaction_read_only is on"),
+        ];
+        let reason = reason.into_iter().find(|(name, _)| is_on(name));
+        match reason {
+            Some((_, reason)) if purpose == Purpose::Write && !self.any_server => {
+                Err(Refusal::ReadOnly(reason))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Gives the error of an attempt its meaning.
@@ -308,7 +317,12 @@ impl Connector {
             }
             "53300" => return Refusal::Crowded(ServerError::TooManyConnections { message }),
             code if is_end(code) => return Refusal::Silent(message),
-            _ => ServerError::Refused { message },
+            // The name of the function does not depend on the language of the server.
+            "28000" if answer.routine() == Some(NO_USER) => {
+                ServerError::NoUser { message, user: quoted(&user) }
+            }
+            code if code.starts_with("28") => ServerError::Refused { message },
+            _ => ServerError::Rejected { message },
         })
     }
 
@@ -329,7 +343,7 @@ impl Connector {
                 let host = &self.hosts[*host].0;
                 match refusal {
                     Refusal::Silent(cause) => format!("{host}: {cause}"),
-                    Refusal::ReadOnly => format!("{host}: it is a standby or read-only"),
+                    Refusal::ReadOnly(reason) => format!("{host}: {reason}"),
                     Refusal::Outdated => format!("{host}: another server was promoted in its place"),
                     Refusal::Final(error) | Refusal::Crowded(error) => format!("{host}: {error}"),
                 }
@@ -337,7 +351,7 @@ impl Connector {
             .collect();
         let hosts = hosts.join(", ");
         let answers =
-            refusals.iter().any(|(_, refusal)| matches!(refusal, Refusal::ReadOnly | Refusal::Outdated));
+            refusals.iter().any(|(_, refusal)| matches!(refusal, Refusal::ReadOnly(_) | Refusal::Outdated));
         final_one.or(crowded).unwrap_or(if answers {
             ServerError::NoPrimary { hosts }
         } else {

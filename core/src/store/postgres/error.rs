@@ -30,7 +30,7 @@ fn of_answer(answer: &DbError) -> StoreError {
         "23503" => StoreError::Dangling,
         // A serialization failure, a deadlock, a lock that is not free.
         "40001" | "40P01" | "55P03" => StoreError::Conflict(message()),
-        "42501" => ServerError::Denied { message: message(), grant: grant(answer.message()).into() }.into(),
+        "42501" => ServerError::Denied { message: message(), grant: grant(answer.message()) }.into(),
         "53100" => StoreError::Full,
         "53300" => ServerError::TooManyConnections { message: message() }.into(),
         "57014" => StoreError::Interrupted,
@@ -47,12 +47,15 @@ pub(super) fn is_end(code: &str) -> bool {
     code.starts_with("08") || code.starts_with("57P")
 }
 
-/// Returns the statement that probably grants a missing right. `NAME` stands for the user.
-fn grant(message: &str) -> &'static str {
-    if message.contains("schema") {
-        "GRANT USAGE, CREATE ON SCHEMA public TO NAME"
-    } else {
-        "GRANT ALL ON ALL TABLES IN SCHEMA public TO NAME; GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO NAME"
+/// Returns the statement that probably grants a missing right. `NAME` stands for the user. The messages for schemas end with
+/// the name of the schema.
+fn grant(message: &str) -> String {
+    match message.rsplit_once(' ') {
+        Some((before, schema)) if before.contains("schema") => {
+            format!("GRANT USAGE, CREATE ON SCHEMA {schema} TO NAME")
+        }
+        _ => "GRANT ALL ON ALL TABLES IN SCHEMA public TO NAME; GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO NAME"
+            .to_owned(),
     }
 }
 

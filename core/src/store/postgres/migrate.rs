@@ -20,7 +20,7 @@ impl Step {
 }
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const STEPS: [Step; 16] = [
+const STEPS: [Step; 17] = [
     Step::new(include_str!("0001_initial.sql"), 1),
     // Counters have other keys.
     Step::new(include_str!("0002_concurrent.sql"), 2),
@@ -42,6 +42,7 @@ const STEPS: [Step; 16] = [
     Step::new(include_str!("0015_notices.sql"), 15),
     // A server with this step announces the notices of earlier programs.
     Step::new(include_str!("0016_webhooks.sql"), 15),
+    Step::new(include_str!("0017_collation.sql"), 15),
 ];
 
 /// The schema version of this program: the number of its steps.
@@ -53,6 +54,10 @@ const LOCK: i64 = 0x7464_6e67_7363_6865;
 
 /// The table of a database that a copy has not finished. Its existence is all that it says.
 pub(super) const INCOMPLETE: &str = "incomplete_copy";
+
+/// Whether the table `c` belongs to an extension.
+pub(super) const OF_EXTENSION: &str = "EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
+    AND d.objid = c.oid AND d.deptype = 'e')";
 
 /// Creates the schema if there is none, and updates an older one.
 ///
@@ -115,7 +120,7 @@ fn raise_base(session: &mut Session) -> Result<(), StoreError> {
 fn update(session: &mut Session, steps: &[Step]) -> Result<(), StoreError> {
     let found = version(session)?;
     if found == 0 && has_tables(session)? {
-        return Err(StoreError::Foreign);
+        return Err(foreign(session));
     }
     let missing = steps.get(usize::try_from(found).unwrap_or_default()..).unwrap_or_default();
     let Some(readable_by) = missing.iter().map(|step| step.readable_by).max() else { return Ok(()) };
@@ -132,11 +137,31 @@ fn update(session: &mut Session, steps: &[Step]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns whether the schema in which new tables are created has any.
+/// Returns whether the schema in which new tables are created has any, apart from those of extensions.
+///
+/// # Errors
+/// [`ServerError::NoSchema`] if new tables cannot be created in any schema.
 fn has_tables(session: &mut Session) -> Result<bool, StoreError> {
-    let sql = "SELECT count(*) FROM pg_class
-               WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm')";
-    Ok(first::<i64>(session, sql)?.unwrap_or_default() > 0)
+    let schema = "SELECT CAST(current_schema() AS text)
+                  WHERE left(current_schema(), 3) <> 'pg_' AND current_schema() <> 'information_schema'";
+    if first::<String>(session, schema)?.is_none() {
+        let path = first(session, "SELECT current_setting('search_path')")?.unwrap_or_default();
+        let user = first(session, "SELECT CAST(current_user AS text)")?.unwrap_or_default();
+        return Err(ServerError::NoSchema { path, user }.into());
+    }
+    let sql = format!(
+        "SELECT count(*) FROM pg_class c WHERE relnamespace = current_schema()::regnamespace
+                AND relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT {OF_EXTENSION}"
+    );
+    Ok(first::<i64>(session, &sql)?.unwrap_or_default() > 0)
+}
+
+/// Returns the error for a schema with tables of another program.
+fn foreign(session: &mut Session) -> StoreError {
+    match first(session, "SELECT CAST(current_schema() AS text)") {
+        Ok(schema) => ServerError::Foreign { schema: schema.unwrap_or_default() }.into(),
+        Err(error) => error,
+    }
 }
 
 /// Returns whether a copy to the database was begun and not finished.
@@ -167,7 +192,7 @@ pub(super) fn existing_or_incomplete(session: &mut Session) -> Result<Schema, St
         return Ok(schema);
     }
     if has_tables(session)? {
-        return Err(StoreError::Foreign);
+        return Err(foreign(session));
     }
     let database = first(session, "SELECT current_database()")?.unwrap_or_default();
     Err(ServerError::NoTables { database }.into())
@@ -219,155 +244,4 @@ fn first<T: FromValue>(session: &mut Session, sql: &str) -> Result<Option<T>, St
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::{Duration, Instant};
-
-    use tidings_cluster::{Cluster, Database, is_installed};
-
-    use super::super::connect::Connector;
-    use super::super::server::Server;
-    use super::*;
-    use crate::location::Location;
-    use crate::store::{Isolation, Store};
-
-    /// Applies steps to a database.
-    fn update_to(database: &Database, steps: &[Step]) {
-        let Location::Postgres(url) = Location::from(database.url()) else { panic!("a path") };
-        let server = Server::new(Connector::new(&url).unwrap()).unwrap();
-        apply(&mut server.connect().unwrap(), steps).unwrap();
-    }
-
-    fn database() -> Option<Database> {
-        let cluster = || Cluster::shared().expect("it is installed");
-        is_installed("updates of the schema").then(|| cluster().database())
-    }
-
-    /// The steps of this program and one of a newer program.
-    fn newer(readable_by: i64) -> Vec<Step> {
-        let sql = "ALTER TABLE main_info ADD COLUMN info_3 bigint NOT NULL DEFAULT 0";
-        STEPS.into_iter().chain([Step::new(sql, readable_by)]).collect()
-    }
-
-    fn write(store: &Store) -> Result<u64, StoreError> {
-        store.write(Isolation::Alone, |tx| tx.run("UPDATE main_info SET info_1 = 'a'", &[]))
-    }
-
-    #[test]
-    fn a_running_server_goes_on_with_a_newer_schema_that_allows_it() {
-        let Some(database) = database() else { return };
-        let location = Location::from(database.url());
-        let store = Store::open(&location).unwrap();
-        update_to(&database, &newer(VERSION));
-        assert!(write(&store).is_ok());
-        assert!(write(&Store::open(&location).unwrap()).is_ok(), "it can also be started again");
-        assert!(store.writable().is_ok());
-    }
-
-    #[test]
-    fn a_running_server_refuses_a_newer_schema_that_does_not_allow_it() {
-        let Some(database) = database() else { return };
-        let location = Location::from(database.url());
-        let store = Store::open(&location).unwrap();
-        write(&store).unwrap();
-        update_to(&database, &newer(VERSION + 1));
-        let is_newer = |result: Result<u64, StoreError>| matches!(result, Err(StoreError::Newer { .. }));
-        assert!(is_newer(write(&store)) && is_newer(write(&store)));
-        assert!(is_newer(Store::open(&location).map(|_| 0)));
-        let begin = Instant::now();
-        while store.writable().is_ok() {
-            assert!(begin.elapsed() < Duration::from_secs(20), "the server is not ready any more");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    #[test]
-    fn a_database_of_each_earlier_version_is_updated_and_keeps_its_rows() {
-        for version in 1..STEPS.len() {
-            let Some(database) = database() else { return };
-            update_to(&database, &STEPS[..version]);
-            database.query(
-                "INSERT INTO day_key (slot, day, secret) VALUES (0, 20000, 'zero'), (1, 20001, 'one');
-                 INSERT INTO notice (id, title, post, activation, date) VALUES ('6560c1a2ffeeddccbbaa0009', 'a', 'b', 1, 5);
-                 INSERT INTO post (id, url, host, title, post, img, topic, tag, token, keyword, date)
-                 VALUES ('6560c1a2ffeeddccbbaa0001', 'https://a.example/', 'a.example', 'Sea', 'b', '', '[]', '[]', 'a', 'a', 5);
-                 INSERT INTO post_stats (post, view, fav) SELECT key, 7, 0 FROM post;
-                 INSERT INTO label (name, post, topic) SELECT 'a', key, 1 FROM post",
-                &[],
-            );
-            let store = Store::open(&Location::from(database.url())).unwrap();
-            assert!(write(&store).is_ok());
-            let text = |sql: &str| database.query(sql, &[])[0][0].clone().unwrap();
-            assert_eq!(
-                text("SELECT string_agg(secret, ' ' ORDER BY day) FROM day_key"),
-                "zero one",
-                "{version}"
-            );
-            assert_eq!(text("SELECT title FROM notice"), "a");
-            // The program fills the search index that the ninth step has emptied.
-            if version < 9 {
-                assert_eq!(text("SELECT unindexed FROM post_index_size"), i64::MAX.to_string());
-                let tidings = crate::testing::open_at(database.url());
-                let found = crate::search::run(&tidings, "sea", 9).unwrap().search_result;
-                assert_eq!((found.len(), found[0].post.view), (1, 7));
-            }
-            assert_eq!(text("SELECT version FROM schema_version"), VERSION.to_string());
-            // As in a new database.
-            let sql = "SELECT string_agg(conname, ' ') FROM pg_constraint WHERE conrelid = CAST('day_key' AS regclass)";
-            assert_eq!(text(sql), "day_key_slot");
-            assert_eq!(text("SELECT relpersistence FROM pg_class WHERE relname = 'day_key'"), "u");
-            database.query("DELETE FROM post", &[]);
-            let rows = "SELECT (SELECT count(*) FROM post_stats) + (SELECT count(*) FROM label)";
-            assert_eq!(text(rows), "0", "they are removed with the post");
-        }
-    }
-
-    #[test]
-    fn lines_of_a_log_without_partitions_stay() {
-        if !is_installed("partitions of an older log") {
-            return;
-        }
-        // One is of a distant time.
-        let keys = [1_795_163_760_000 << 14, 1_795_163_760_001 << 14, 4_000_000_000_000 << 14];
-        let lines = keys.map(|key| format!("({key}, 7, 1)")).join(", ");
-        for rows in [format!("INSERT INTO log (key, member, request) VALUES {lines}"), String::new()] {
-            let database = Cluster::shared().expect("it is installed").database();
-            update_to(&database, &STEPS[..6]);
-            database.query(&rows, &[]);
-            let store = Store::open(&Location::from(database.url())).unwrap();
-            let mut found =
-                store.read(|tx| tx.rows("SELECT key FROM log WHERE member = 7 ORDER BY key", &[])).unwrap();
-            let found: Vec<i64> = found.iter_mut().map(|row| row.take(0).unwrap()).collect();
-            assert_eq!(found, if rows.is_empty() { &[][..] } else { &keys });
-            drop(store);
-            // The last partition begins with a day, after all lines.
-            let sql = "SELECT CAST(replace(c.relname, 'log_', '') AS bigint) % (86400000 * 16384::bigint)
-                       FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-                       WHERE i.inhparent = 'log'::regclass AND c.relname <> 'log_first'";
-            assert_eq!(database.query(sql, &[]), [[Some("0".to_owned())]]);
-        }
-    }
-
-    #[test]
-    fn revisions_continue_after_those_of_a_dump_from_another_server() {
-        const LAST: i64 = 1_000_000_000_000;
-        if !is_installed("revisions after a restored dump") {
-            return;
-        }
-        let database = Cluster::shared().expect("it is installed").database();
-        let open = || Store::open(&Location::from(database.url())).unwrap();
-        let revision_of_write =
-            |store: &Store| store.write(Isolation::Alone, |tx| Ok::<_, StoreError>(tx.revision())).unwrap();
-        let fresh = open();
-        assert!(revision_of_write(&fresh) < LAST);
-        drop(fresh);
-        database.query(&format!("UPDATE lane SET revision = {LAST}"), &[]);
-        let restored = open();
-        assert!(revision_of_write(&restored) > LAST);
-        drop(restored);
-        // Once is enough: later programs and other servers keep the base.
-        let base = || database.query("SELECT base FROM revision_base", &[]);
-        let raised = base();
-        drop(open());
-        assert_eq!(base(), raised);
-    }
-}
+mod tests;

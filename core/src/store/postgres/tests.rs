@@ -15,7 +15,7 @@ use super::tx::ReadTx;
 use super::watch::ServerWatch;
 use crate::location::Location;
 use crate::store::watch::{Versions, Watch as _};
-use crate::store::{Access as _, Isolation, Store, StoreError, Topic, Tx, Value, once};
+use crate::store::{Access as _, Isolation, ServerError, Store, StoreError, Topic, Tx, Value, once};
 
 /// Longer than anything takes on a busy machine.
 const LONG: Duration = Duration::from_secs(20);
@@ -401,7 +401,7 @@ fn a_schema_of_a_newer_program_is_refused_unless_it_says_otherwise() {
 fn a_database_of_another_program_is_refused_and_unchanged() {
     let Some(database) = database() else { return };
     database.query("CREATE TABLE other (n bigint)", &[]);
-    assert!(matches!(open(&database), Err(StoreError::Foreign)));
+    assert!(matches!(open(&database), Err(StoreError::Server(ServerError::Foreign { .. }))));
     assert_eq!(count(&database, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"), 1);
 }
 

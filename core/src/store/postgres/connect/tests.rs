@@ -88,6 +88,10 @@ fn an_error_of_the_server_has_its_meaning() {
     let with = |code: &str| refusal(message(b'E', format!("SFATAL\0VFATAL\0C{code}\0Mno\0\0").as_bytes()));
     assert!(matches!(with("28P01"), ServerError::WrongPassword { user } if user == "ann"));
     assert!(matches!(with("28000"), ServerError::Refused { .. }));
+    assert!(matches!(with("55000"), ServerError::Rejected { .. }), "the database takes no connections");
+    assert!(matches!(with("42704"), ServerError::Rejected { .. }), "an unknown option");
+    let no_user = b"SFATAL\0VFATAL\0C28000\0Mno role\0RInitializeSessionUserId\0\0";
+    assert!(matches!(refusal(message(b'E', no_user)), ServerError::NoUser { user, .. } if user == "\"ann\""));
     assert!(matches!(with("3D000"), ServerError::NoDatabase { database } if database == "campus"));
     assert!(
         matches!(with("42501"), ServerError::Denied { grant, .. } if grant == "GRANT CONNECT ON DATABASE \"campus\" TO \"ann\"")
