@@ -91,7 +91,7 @@ impl Builder {
     fn opened(self) -> Result<Tidings> {
         let Self { location, config, clock, verifier, operator } = self;
         config.check()?;
-        let store = Arc::new(Store::open(&location)?);
+        let store = Arc::new(Store::open_with(&location, config.postgres_read_connections)?);
         let clock = store.clock_ahead().map_or(clock.clone(), |ahead| clock.corrected(ahead));
         let stem = location.stem();
         post::reindex::complete_index(&store)?;

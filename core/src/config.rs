@@ -51,6 +51,8 @@ pub struct Config {
     pub hash_queue: usize,
     /// Time limit of a search or another long query, which then fails with `overloaded`.
     pub query_timeout: Duration,
+    /// Connections to a `PostgreSQL` server for reads, of which at most half are for long ones. Further reads wait.
+    pub postgres_read_connections: usize,
     /// Whether failed sign-ins delay later sign-ins.
     pub sign_in_slowing: bool,
     /// The source that decides which ids belong to university members.
@@ -82,6 +84,7 @@ impl Default for Config {
             require_otp: false,
             hash_queue: 64,
             query_timeout: Duration::from_secs(2),
+            postgres_read_connections: 16,
             sign_in_slowing: true,
             verifier: Verifier::Roster,
             http_verifier: HttpVerifier::default(),

@@ -147,12 +147,26 @@ impl Store {
     /// # Errors
     /// When the file cannot be opened or written, is not a tidings database, or has a schema newer than the program's; when
     /// the server cannot be used.
-    pub(crate) fn open(location: &Location) -> Result<Self, StoreError> {
-        Self::open_replaying(location, is_replaying())
+    pub(crate) fn open_with(location: &Location, read_connections: usize) -> Result<Self, StoreError> {
+        Self::open_replaying(location, read_connections, is_replaying())
     }
 
-    /// Opens the database like [`Store::open`]. `is_replaying` is whether every write runs, is rolled back and runs again.
-    fn open_replaying(location: &Location, is_replaying: bool) -> Result<Self, StoreError> {
+    /// Opens the database like [`Store::open_with`] with the default number of connections.
+    #[cfg(test)]
+    pub(crate) fn open(location: &Location) -> Result<Self, StoreError> {
+        Self::open_with(location, crate::config::Config::default().postgres_read_connections)
+    }
+
+    /// Opens the database like [`Store::open_with`]. `is_replaying` is whether every write runs, is rolled back and runs again.
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_variables, reason = "a file has a fixed number of them")
+    )]
+    fn open_replaying(
+        location: &Location,
+        read_connections: usize,
+        is_replaying: bool,
+    ) -> Result<Self, StoreError> {
         let versions = Arc::default();
         match location {
             Location::File(path) => {
@@ -161,7 +175,7 @@ impl Store {
             }
             #[cfg(feature = "postgres")]
             Location::Postgres(url) => {
-                let (engine, committer) = PgEngine::open(url, &versions)?;
+                let (engine, committer) = PgEngine::open(url, read_connections, &versions)?;
                 Self::start(Box::new(engine), committer, versions, is_replaying)
             }
             #[cfg(not(feature = "postgres"))]

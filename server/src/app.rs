@@ -74,7 +74,7 @@ impl App {
                 config.operation_queue,
                 tidings.config().hash_queue,
                 tidings.config().verifier,
-                tidings.is_on_server(),
+                tidings.is_on_server().then_some(tidings.config().postgres_read_connections),
             ),
             compressor: Compressor::new(),
             policy: ArcSwap::from_pointee(Policy::new(&config)),

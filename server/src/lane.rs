@@ -23,12 +23,8 @@ use pace::Pace;
 /// seconds.
 const UNIVERSITY: usize = 32;
 const UNIVERSITY_QUEUE: usize = 64;
-/// The maximum number of concurrent searches: the number of connections that the store has for them, of an SQLite file and of a
-/// database on a server.
+/// The maximum number of concurrent searches in an SQLite file: the number of connections that the store has for them.
 const QUERIES_MAX: usize = 4;
-const REMOTE_QUERIES: usize = 8;
-/// The number of threads for short reads of a database on a server, which wait for the network: the number of connections.
-const REMOTE_READS: usize = 16;
 /// The maximum number of waiting jobs that parse large bodies or compress large responses.
 const CODEC_QUEUE: usize = 64;
 /// The nice value of the threads that search, handle large bodies or compress shared responses: on a busy core they get
@@ -86,20 +82,20 @@ impl Lanes {
     /// Returns lanes for `operations` concurrent operations on the database and `queue` waiting ones, for
     /// `hash_queue` passwords that wait to be hashed, and for sign-ins of university members that `verifier` checks.
     ///
-    /// `is_on_server` is whether the database is on a server: then operations wait for the network and use no core meanwhile.
+    /// `connections` is the number of connections for reads to a database on a server, half of which are for long ones: then
+    /// operations wait for the network and use no core meanwhile.
     pub(crate) fn new(
         operations: usize,
         queue: usize,
         hash_queue: usize,
         verifier: Verifier,
-        is_on_server: bool,
+        connections: Option<usize>,
     ) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let (reads, queries) = if is_on_server {
-            (REMOTE_READS, REMOTE_QUERIES)
-        } else {
-            (cores, (cores / 2).clamp(1, QUERIES_MAX))
-        };
+        let (reads, queries) = connections.map_or_else(
+            || (cores, (cores / 2).clamp(1, QUERIES_MAX)),
+            |connections| (connections, (connections / 2).max(1)),
+        );
         // The service hashes one password per CPU core at a time. The same number of jobs can read or write before or
         // after hashing.
         let passwords = Arc::new(FairPool::new(2 * cores, hash_queue, || {}));

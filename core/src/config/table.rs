@@ -32,6 +32,13 @@ const GENERAL: &[Setting<Config>] = &[
         "Seconds that a search or another long query may take; longer ones are refused with 503",
     ),
     Setting::new(
+        "postgres-read-connections",
+        // Half of them are for long reads.
+        Form::Whole(2, 1_000),
+        field!(Config, postgres_read_connections),
+        "Connections to a PostgreSQL server for reads; reads beyond them wait, and are refused with 503 after 5 seconds",
+    ),
+    Setting::new(
         "webhook-private",
         Form::Flag,
         field!(Config, webhook_private),

@@ -1,28 +1,70 @@
 //! A pool that opens connections for reading on demand and reuses them for later reads.
 
+use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use super::StoreError;
+use super::{ServerError, StoreError};
+
+/// The time after which a read tries again to open a connection on a server that has none free.
+const REOPEN: Duration = Duration::from_millis(200);
 
 /// A pool of connections, some of which long reads may use.
 pub(super) struct Pool<C> {
     /// The maximum number of connections; further reads wait for one.
     size: usize,
+    limits: WaitLimits,
     connections: Mutex<Connections<C>>,
-    returned: Condvar,
     /// The number of running long reads.
     long: Mutex<usize>,
     /// Signals that a long read has ended.
     long_ended: Condvar,
 }
 
+/// How reads wait for a connection. Those beyond the limits fail.
+#[derive(Clone, Copy)]
+pub(super) struct WaitLimits {
+    /// Maximum time that a read waits.
+    pub(super) time: Duration,
+    /// Maximum number of waiting reads.
+    pub(super) reads: usize,
+}
+
+impl WaitLimits {
+    /// Reads wait as long as others take.
+    pub(super) const NONE: Self = Self { time: Duration::from_secs(86_400), reads: usize::MAX };
+}
+
 struct Connections<C> {
     idle: Vec<C>,
     open: usize,
-    /// The number of reads that wait for a connection.
-    waiting: usize,
+    /// The reads that wait for a connection, in their order.
+    queue: VecDeque<oneshot::Sender<Place<C>>>,
     /// The number of reads that have waited.
     waited: u64,
+}
+
+/// What a waiting read gets.
+enum Place<C> {
+    Connection(C),
+    /// It may open a connection, which is counted as open.
+    Free,
+}
+
+impl<C> Connections<C> {
+    /// Gives a place to the read that has waited longest, or takes it back.
+    fn hand_on(&mut self, mut place: Place<C>) {
+        while let Some(waiting) = self.queue.pop_front() {
+            match waiting.send(place) {
+                Ok(()) => return,
+                Err(refused) => place = refused.into_inner(),
+            }
+        }
+        match place {
+            Place::Connection(connection) => self.idle.push(connection),
+            Place::Free => self.open -= 1,
+        }
+    }
 }
 
 /// The use of a pool.
@@ -39,11 +81,16 @@ pub(super) struct PoolUse {
 }
 
 impl<C> Pool<C> {
-    pub(super) fn new(size: usize) -> Self {
+    pub(super) fn new(size: usize, limits: WaitLimits) -> Self {
         Self {
             size,
-            connections: Mutex::new(Connections { idle: Vec::new(), open: 0, waiting: 0, waited: 0 }),
-            returned: Condvar::new(),
+            limits,
+            connections: Mutex::new(Connections {
+                idle: Vec::new(),
+                open: 0,
+                queue: VecDeque::new(),
+                waited: 0,
+            }),
             long: Mutex::default(),
             long_ended: Condvar::new(),
         }
@@ -54,50 +101,114 @@ impl<C> Pool<C> {
         self.connections.try_lock().is_ok_and(|all| !all.idle.is_empty())
     }
 
-    /// Borrows an idle connection, or opens one. Waits for a connection if all are in use, or if some are and `may_open`
-    /// returns false.
+    /// Borrows an idle connection, or opens one. Waits for a connection if all are in use, if some are and `may_open` returns
+    /// false, or if the server has none free. Reads wait in turn.
     ///
     /// # Errors
-    /// The errors of `open`.
+    /// [`StoreError::Overloaded`] beyond the limits of waiting; the errors of `open`.
     pub(super) fn lease(
         &self,
         may_open: impl Fn() -> bool,
-        open: impl FnOnce() -> Result<C, StoreError>,
+        mut open: impl FnMut() -> Result<C, StoreError>,
     ) -> Result<Lease<'_, C>, StoreError> {
+        let began = Instant::now();
+        let lease = |connection| Ok(Lease { pool: self, connection: Some(connection) });
+        // The error of a server that had no free connection.
+        let mut crowded = None;
+        let mut is_refused = false;
         let mut all = self.lock();
         loop {
-            if let Some(connection) = all.idle.pop() {
-                return Ok(Lease { pool: self, connection: Some(connection) });
-            }
-            if all.open < self.size && (all.open == 0 || may_open()) {
-                all.open += 1;
+            // One that comes later does not overtake those that wait, unless they wait for the server.
+            let may_take = all.queue.is_empty() || crowded.is_some();
+            let place = match is_refused {
+                true => all.idle.pop().map(Place::Connection),
+                false if may_take => self.place(&mut all, &may_open),
+                false => None,
+            };
+            is_refused = false;
+            let place = if place.is_some() {
                 drop(all);
-                // Dropping it without a connection gives the place back.
-                let mut lease = Lease { pool: self, connection: None };
-                lease.connection = Some(open()?);
-                return Ok(lease);
+                place
+            } else {
+                let left = self.limits.time.saturating_sub(began.elapsed());
+                if left.is_zero() || all.queue.len() >= self.limits.reads {
+                    return Err(crowded.unwrap_or(StoreError::Overloaded));
+                }
+                self.wait(all, if crowded.is_some() { left.min(REOPEN) } else { left })
+            };
+            match place {
+                Some(Place::Connection(connection)) => return lease(connection),
+                Some(Place::Free) => {
+                    // Dropping it without a connection gives the place to the next read.
+                    let mut opened = Lease { pool: self, connection: None };
+                    match open() {
+                        Ok(connection) => {
+                            opened.connection = Some(connection);
+                            return Ok(opened);
+                        }
+                        Err(error @ StoreError::Server(ServerError::TooManyConnections { .. })) => {
+                            (crowded, is_refused) = (Some(error), true);
+                            std::mem::forget(opened);
+                            all = self.lock();
+                            all.open -= 1;
+                        }
+                        Err(error) => return Err(error),
+                    }
+                }
+                None => all = self.lock(),
             }
-            all.waiting += 1;
-            all.waited += 1;
-            all = self.returned.wait(all).unwrap_or_else(PoisonError::into_inner);
-            all.waiting -= 1;
         }
     }
 
+    /// Returns a connection or a place that is free now.
+    fn place(&self, all: &mut Connections<C>, may_open: impl Fn() -> bool) -> Option<Place<C>> {
+        if let Some(connection) = all.idle.pop() {
+            return Some(Place::Connection(connection));
+        }
+        let is_free = all.open < self.size && (all.open == 0 || may_open());
+        is_free.then(|| {
+            all.open += 1;
+            Place::Free
+        })
+    }
+
+    /// Waits for a place, for this time at most.
+    fn wait(&self, mut all: MutexGuard<'_, Connections<C>>, time: Duration) -> Option<Place<C>> {
+        let (sender, receiver) = oneshot::channel();
+        all.queue.push_back(sender);
+        all.waited += 1;
+        drop(all);
+        let place = receiver.recv_timeout(time);
+        // Places are handed on under the lock, so none is lost between this look and the end of the receiver.
+        let mut all = self.lock();
+        let place = place.ok().or_else(|| receiver.try_recv().ok());
+        drop(receiver);
+        all.queue.retain(|waiting| !waiting.is_closed());
+        place
+    }
+
     /// Waits until another long read may run: they use at most half of the connections.
-    pub(super) fn begin_long(&self) -> LongRead<'_, C> {
+    ///
+    /// # Errors
+    /// [`StoreError::Overloaded`] beyond the limit of waiting.
+    pub(super) fn begin_long(&self) -> Result<LongRead<'_, C>, StoreError> {
         let running = self.long.lock().unwrap_or_else(PoisonError::into_inner);
-        let all = self.long_ended.wait_while(running, |running| *running >= self.size / 2);
-        *all.unwrap_or_else(PoisonError::into_inner) += 1;
-        LongRead(self)
+        let may_not = |running: &mut usize| *running >= self.size / 2;
+        let waited = self.long_ended.wait_timeout_while(running, self.limits.time, may_not);
+        let (mut all, result) = waited.unwrap_or_else(PoisonError::into_inner);
+        if result.timed_out() {
+            return Err(StoreError::Overloaded);
+        }
+        *all += 1;
+        Ok(LongRead(self))
     }
 
     /// Returns the use of the pool.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only servers report it"))]
     pub(super) fn in_use(&self) -> PoolUse {
         let all = self.lock();
-        let Connections { open, waiting, waited, .. } = *all;
-        PoolUse { open, busy: open - all.idle.len(), waiting, waited }
+        let Connections { open, waited, .. } = *all;
+        PoolUse { open, busy: open - all.idle.len(), waiting: all.queue.len(), waited }
     }
 
     /// Removes the idle connections and returns them.
@@ -143,16 +254,112 @@ impl<C> Lease<'_, C> {
 
 impl<C> Drop for Lease<'_, C> {
     fn drop(&mut self) {
-        let mut all = self.pool.lock();
-        match self.connection.take() {
-            Some(connection) if !std::thread::panicking() => all.idle.push(connection),
-            _ => all.open -= 1,
+        let place = match self.connection.take() {
+            Some(connection) if !std::thread::panicking() => Place::Connection(connection),
+            _ => Place::Free,
+        };
+        self.pool.lock().hand_on(place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    fn pool(size: usize, milliseconds: u64, reads: usize) -> Arc<Pool<usize>> {
+        Arc::new(Pool::new(size, WaitLimits { time: Duration::from_millis(milliseconds), reads }))
+    }
+
+    fn crowded() -> StoreError {
+        ServerError::TooManyConnections { message: "sorry".into() }.into()
+    }
+
+    fn wait_until(is_so: impl Fn() -> bool) {
+        let began = Instant::now();
+        while !is_so() {
+            assert!(began.elapsed() < Duration::from_secs(20), "it never comes");
+            thread::sleep(Duration::from_millis(1));
         }
-        let is_awaited = all.waiting > 0;
-        drop(all);
-        // A notification is a system call even if no read waits.
-        if is_awaited {
-            self.pool.returned.notify_one();
-        }
+    }
+
+    #[test]
+    fn reads_get_returned_connections_in_the_order_in_which_they_came() {
+        let pool = pool(1, 60_000, 8);
+        let first = pool.lease(|| true, || Ok(1)).unwrap();
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let threads: Vec<_> = (0..4)
+            .map(|n| {
+                let (waiting, order) = (Arc::clone(&pool), Arc::clone(&order));
+                let thread = thread::spawn(move || {
+                    let _lease = waiting.lease(|| true, || Ok(9)).unwrap();
+                    order.lock().unwrap().push(n);
+                });
+                wait_until(|| pool.in_use().waiting == n + 1);
+                thread
+            })
+            .collect();
+        drop(first);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3]);
+        let use_ = pool.in_use();
+        assert_eq!((use_.open, use_.busy, use_.waiting, use_.waited), (1, 0, 0, 4));
+    }
+
+    #[test]
+    fn a_read_beyond_the_limits_of_waiting_fails() {
+        let pool = pool(1, 20, 1);
+        let first = pool.lease(|| true, || Ok(1)).unwrap();
+        let waiting = Arc::clone(&pool);
+        let is_overloaded =
+            |result: Result<Lease<'_, usize>, StoreError>| matches!(result, Err(StoreError::Overloaded));
+        assert!(is_overloaded(waiting.lease(|| true, || Ok(2))), "the time is over");
+        let no_places = Pool::new(1, WaitLimits { time: Duration::from_secs(60), reads: 0 });
+        let _other = no_places.lease(|| true, || Ok(1)).unwrap();
+        assert!(is_overloaded(no_places.lease(|| true, || Ok(2))), "no other read may wait");
+        drop(first);
+        assert_eq!(*pool.lease(|| true, || Ok(3)).unwrap().connection(), 1);
+        let long = pool.begin_long();
+        assert!(matches!(long, Err(StoreError::Overloaded)), "half of one connection is none");
+    }
+
+    #[test]
+    fn a_read_waits_while_the_server_has_no_free_connection() {
+        let pool = pool(4, 60_000, 8);
+        let first = pool.lease(|| true, || Ok(1)).unwrap();
+        let (waiting, tries) = (Arc::clone(&pool), Arc::new(AtomicUsize::new(0)));
+        let tried = Arc::clone(&tries);
+        let thread = thread::spawn(move || {
+            let open = || {
+                tried.fetch_add(1, Ordering::SeqCst);
+                Err(crowded())
+            };
+            *waiting.lease(|| true, open).unwrap().connection()
+        });
+        wait_until(|| tries.load(Ordering::SeqCst) > 0 && pool.in_use().waiting == 1);
+        drop(first);
+        assert_eq!(thread.join().unwrap(), 1, "the connection of another read is free first");
+        // Without another read the server may have a free connection later.
+        drop(pool.take_idle());
+        let tries = AtomicUsize::new(0);
+        let mut lease = pool
+            .lease(|| true, || if tries.fetch_add(1, Ordering::SeqCst) < 2 { Err(crowded()) } else { Ok(7) });
+        assert_eq!(*lease.as_mut().unwrap().connection(), 7);
+        drop(lease);
+        assert_eq!(pool.in_use().open, 1);
+    }
+
+    #[test]
+    fn a_server_that_never_has_a_free_connection_is_the_error() {
+        let pool: Arc<Pool<usize>> = pool(4, 250, 8);
+        let error = pool.lease(|| true, || Err(crowded())).err();
+        assert!(
+            matches!(error, Some(StoreError::Server(ServerError::TooManyConnections { .. }))),
+            "{error:?}"
+        );
+        assert_eq!(pool.in_use().open, 0);
     }
 }

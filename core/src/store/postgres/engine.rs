@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::super::engine::Engine;
 use super::super::expiry::{Expiry, Leftover};
-use super::super::pool::{Lease, Pool, PoolUse};
+use super::super::pool::{Lease, Pool, PoolUse, WaitLimits};
 use super::super::watch::{Versions, Watcher};
 use super::super::{Moment, ServerGauges, StoreError, Tx};
 use super::committer::{self, PgCommitter};
@@ -23,8 +23,9 @@ use super::watch::ServerWatch;
 use crate::cancel::CancelFlag;
 use crate::location::PostgresUrl;
 
-/// Maximum number of concurrent reads; further reads wait for a connection. Half of them may be long.
-const READERS: usize = 16;
+/// How reads wait for a connection: about as long as a client waits for an answer. The queue holds as many reads as a server
+/// answers in that time.
+const WAIT: WaitLimits = WaitLimits { time: Duration::from_secs(5), reads: 1_024 };
 
 /// An open database on a server, except for its writing connection.
 pub(in crate::store) struct PgEngine {
@@ -35,12 +36,14 @@ pub(in crate::store) struct PgEngine {
 }
 
 impl PgEngine {
-    /// Opens a database: creates the schema if there is none, and updates an older one.
+    /// Opens a database: creates the schema if there is none, and updates an older one. At most `connections` reads run at the
+    /// same time, half of them long ones; further reads wait.
     ///
     /// # Errors
     /// When the server cannot be reached or refuses, or the schema belongs to another or a newer program.
     pub(in crate::store) fn open(
         url: &PostgresUrl,
+        connections: usize,
         versions: &Arc<Versions>,
     ) -> Result<(Self, PgCommitter), StoreError> {
         let server = Server::new(Connector::new(url)?)?;
@@ -50,8 +53,8 @@ impl PgEngine {
         session.limit(committer::ANSWER_MAX);
         let committer = PgCommitter::start(Arc::clone(&server), session)?;
         let watcher = Watcher::start(Arc::clone(versions), watch)?;
-        let standbys = Standbys::start(&server, READERS)?;
-        Ok((Self { pool: Pool::new(READERS), _watcher: watcher, standbys, server }, committer))
+        let standbys = Standbys::start(&server, connections)?;
+        Ok((Self { pool: Pool::new(connections, WAIT), _watcher: watcher, standbys, server }, committer))
     }
 
     /// Borrows a connection that is not known to be lost.
@@ -68,7 +71,7 @@ impl PgEngine {
 
 impl Engine for PgEngine {
     fn read(&self, limit: Option<Duration>, work: &mut dyn FnMut(&mut dyn Tx)) -> Result<(), StoreError> {
-        let _long = limit.map(|_| self.pool.begin_long());
+        let _long = limit.map(|_| self.pool.begin_long()).transpose()?;
         let mut lease = self.lease()?;
         let connect = || self.server.connect_if_reachable();
         let mut tx = ReadTx::begin(lease.connection(), limit).or_connect(&connect);

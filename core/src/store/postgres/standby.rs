@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::super::pool::{Lease, Pool};
+use super::super::pool::{Lease, Pool, WaitLimits};
 use super::super::{Moment, ReadStandby, StoreError, Tx};
 use super::server::Server;
 use super::session::Session;
@@ -26,6 +26,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// Maximum time for the answer of a standby to a look. Then its running reads are repeated on the primary.
 const LOOK_MAX: Duration = Duration::from_millis(800);
+/// How reads wait for a connection. Those beyond the limits go to the primary.
+const WAIT: WaitLimits = WaitLimits { time: Duration::from_secs(1), reads: 1_024 };
 /// The number of positions of the primary that are known: those of a minute.
 const POSITIONS: usize = 300;
 
@@ -132,7 +134,7 @@ impl Standbys {
             let standby = Arc::new(Standby {
                 host,
                 name,
-                pool: Pool::new(connections),
+                pool: Pool::new(connections, WAIT),
                 state: Mutex::default(),
                 stopping: Condvar::new(),
                 generation: watch::Sender::new(0),
@@ -206,7 +208,7 @@ impl Standby {
     }
 
     fn read(&self, server: &Server, limit: Option<Duration>, work: &mut dyn FnMut(&mut dyn Tx)) -> bool {
-        let _long = limit.map(|_| self.pool.begin_long());
+        let Ok(_long) = limit.map(|_| self.pool.begin_long()).transpose() else { return false };
         let Ok(mut lease) = self.lease(server) else { return false };
         let mut tx = ReadTx::begin_on_standby(lease.connection(), limit);
         work(&mut tx);

@@ -10,7 +10,7 @@ use super::health::Health;
 use super::{SqliteTx, abandon, checkpoint, open, open_to_read};
 use crate::files::beside;
 use crate::store::engine::WriteTx as _;
-use crate::store::pool::{Lease, Pool};
+use crate::store::pool::{Lease, Pool, WaitLimits};
 use crate::store::{StoreError, Tx};
 
 /// Maximum time that emptying the write-ahead log blocks writers while it waits for readers.
@@ -30,7 +30,7 @@ pub(in crate::store) struct Readers {
 
 impl Readers {
     pub(in crate::store) fn new(path: &Path, health: Arc<Health>) -> Self {
-        Self { path: path.to_owned(), health, pool: Pool::new(READERS) }
+        Self { path: path.to_owned(), health, pool: Pool::new(READERS, WaitLimits::NONE) }
     }
 
     pub(in crate::store) fn read(&self, work: &mut dyn FnMut(&mut dyn Tx)) -> Result<(), StoreError> {
@@ -52,7 +52,7 @@ impl Readers {
         limit: Duration,
         work: &mut dyn FnMut(&mut dyn Tx),
     ) -> Result<(), StoreError> {
-        let _long = self.pool.begin_long();
+        let _long = self.pool.begin_long()?;
         let mut lease = self.lease()?;
         let connection = lease.connection();
         let began = Instant::now();
