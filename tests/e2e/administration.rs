@@ -103,14 +103,15 @@ fn a_member_sees_their_devices_and_signs_one_out() {
     let server = Server::start();
     let (ann, boss) = (server.member("ann"), server.admin());
     let form = json!({ "id": "ann", "pw": PASSWORD });
-    let phone = server.anyone().with_header("user-agent", "Mozilla/5.0 (iPhone) Version/18.0 Safari/604.1");
+    let phone =
+        server.anyone().with_header("user-agent", "Mozilla/5.0 (iPhone) Version/18.0 Safari/604.1 OPT/4.6");
     let token = phone.post("/sign_in", form).succeeded().text("/access_token");
     let phone = server.anyone().with_token("ann", token);
     let listed = ann.get("/get_sessions").succeeded();
     assert_eq!(listed.list("sessions").len(), 2);
     assert_eq!(listed.header("cache-control"), "no-store");
     let session =
-        listed.list("sessions").iter().find(|session| session["device"] == "Safari on iPhone").unwrap();
+        listed.list("sessions").iter().find(|session| session["device"] == "Opera on iPhone").unwrap();
     assert_eq!(session["current"], 0);
     let id = session["_id"].as_str().unwrap();
     assert_eq!(boss.get(&format!("/sign_out_session/{id}")).outcome(), "404 Not found");

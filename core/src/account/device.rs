@@ -37,37 +37,59 @@ impl Default for Device {
     }
 }
 
-/// Parts of a `User-Agent` header and what they mean. The first that a header contains counts: browsers also name the browsers
-/// that they are compatible with.
-const PROGRAMS: [(&str, &str); 22] = [
+/// Product tokens of a `User-Agent` header and what they mean, each at the beginning of a word: names of devices contain the
+/// names of browsers too. The first that a header contains counts, because browsers also name those that they are compatible
+/// with.
+const PROGRAMS: [(&str, &str); 41] = [
     ("tidings", "tidings"),
-    ("Edg", "Edge"),
+    ("Edg/", "Edge"),
+    ("EdgA/", "Edge"),
+    ("EdgiOS/", "Edge"),
+    ("Edge/", "Edge"),
     ("OPR/", "Opera"),
-    ("Opera", "Opera"),
-    ("SamsungBrowser", "Samsung Internet"),
+    ("OPX/", "Opera"),
+    ("OPT/", "Opera"),
+    ("OPiOS/", "Opera"),
+    ("Opera/", "Opera"),
+    ("Opera Mini", "Opera"),
+    ("SamsungBrowser/", "Samsung Internet"),
     ("Whale/", "Whale"),
-    ("YaBrowser", "Yandex Browser"),
-    ("Vivaldi", "Vivaldi"),
-    ("FxiOS", "Firefox"),
-    ("Firefox", "Firefox"),
-    ("CriOS", "Chrome"),
-    ("HeadlessChrome", "Chrome"),
-    ("Chrome", "Chrome"),
-    ("CFNetwork", "an app"),
-    ("Safari", "Safari"),
-    ("okhttp", "an app"),
-    ("Dart", "an app"),
-    ("curl", "curl"),
-    ("Wget", "Wget"),
+    ("YaBrowser/", "Yandex Browser"),
+    ("YaSearchBrowser/", "Yandex Browser"),
+    ("YaApp", "Yandex Browser"),
+    ("Vivaldi/", "Vivaldi"),
+    ("UCBrowser/", "UC Browser"),
+    ("MiuiBrowser/", "Mi Browser"),
+    ("HuaweiBrowser/", "Huawei Browser"),
+    ("DuckDuckGo/", "DuckDuckGo"),
+    ("Ddg/", "DuckDuckGo"),
+    ("FxiOS/", "Firefox"),
+    ("Focus/", "Firefox"),
+    ("Firefox/", "Firefox"),
+    ("CriOS/", "Chrome"),
+    ("HeadlessChrome/", "Chrome"),
+    ("Chrome/", "Chrome"),
+    ("CFNetwork/", "an app"),
+    ("Safari/", "Safari"),
+    ("okhttp/", "an app"),
+    ("Dart/", "an app"),
+    ("curl/", "curl"),
+    ("Wget/", "Wget"),
     ("python", "Python"),
-    ("Go-http-client", "Go"),
+    ("Python", "Python"),
+    ("aiohttp/", "Python"),
+    ("Go-http-client/", "Go"),
     ("node", "Node.js"),
+    ("Node", "Node.js"),
+    ("undici", "Node.js"),
 ];
-const SYSTEMS: [(&str, &str); 9] = [
+/// The same for systems. Windows Phone also names Android and the iPhone.
+const SYSTEMS: [(&str, &str); 10] = [
+    ("Windows Phone", "Windows"),
+    ("Android", "Android"),
     ("iPhone", "iPhone"),
     ("iPad", "iPad"),
     ("Darwin", "Apple"),
-    ("Android", "Android"),
     ("Windows", "Windows"),
     ("Macintosh", "Mac"),
     ("CrOS", "ChromeOS"),
@@ -75,11 +97,17 @@ const SYSTEMS: [(&str, &str); 9] = [
     ("FreeBSD", "FreeBSD"),
 ];
 
+/// Returns whether a text contains a token at the beginning of a word.
+fn has_token(text: &str, token: &str) -> bool {
+    let is_word = |at: usize| text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    text.match_indices(token).any(|(at, _)| !is_word(at))
+}
+
 impl Device {
     /// Returns the family that a `User-Agent` header names.
     fn of(user_agent: &str) -> Self {
         let known = |table: &[(&str, &'static str)]| {
-            table.iter().find(|(part, _)| user_agent.contains(part)).map(|(_, name)| *name)
+            table.iter().find(|(token, _)| has_token(user_agent, token)).map(|(_, name)| *name)
         };
         match (known(&PROGRAMS), known(&SYSTEMS)) {
             (Some(program), Some(system)) => Self(format!("{program} on {system}").into()),
@@ -120,6 +148,49 @@ mod tests {
             ("Campus/7 CFNetwork/1568.100.1 Darwin/24.0.0", "an app on Apple"),
             ("okhttp/4.12.0", "an app"),
             ("curl/8.5.0", "curl"),
+            (
+                "Mozilla/5.0 (Linux; Android 12; Razer Edge 5G) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 \
+                 Mobile Safari/537.36",
+                "Chrome on Android",
+            ),
+            (
+                "Mozilla/5.0 (X11; CrOS x86_64; HP Chromebook 14) Gecko/20100101 Firefox/131.0",
+                "Firefox on ChromeOS",
+            ),
+            ("Mozilla/5.0 (Linux; Android 9; HP Chromebook) Version/4.0 Safari/537.36", "Safari on Android"),
+            (
+                "Mozilla/5.0 (Linux; Android 13; iPhone 14 Pro) Chrome/124.0.0.0 Safari/537.36",
+                "Chrome on Android",
+            ),
+            (
+                "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/64.0.3282.140 Safari/537.36 Edge/17.17134",
+                "Edge on Windows",
+            ),
+            (
+                "Mozilla/5.0 (Linux; Android 10; K) Chrome/130.0.0.0 Mobile Safari/537.36 EdgA/130.0",
+                "Edge on Android",
+            ),
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 17_7 like Mac OS X) Version/17.0 EdgiOS/130.0 Safari/604.1",
+                "Edge on iPhone",
+            ),
+            ("Mozilla/5.0 (Windows NT 10.0) Chrome/124.0.0.0 Safari/537.36 OPX/2.4.1", "Opera on Windows"),
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 17_4) Version/17.4 Mobile Safari/604.1 OPT/4.6.0",
+                "Opera on iPhone",
+            ),
+            (
+                "Mozilla/5.0 (iPad; CPU OS 9_3) OPiOS/14.0.0.104835 Mobile/13E233 Safari/9537.53",
+                "Opera on iPad",
+            ),
+            ("Opera/9.80 (J2ME/MIDP; Opera Mini/9.80) Presto/2.8.119 Version/11.10", "Opera"),
+            (
+                "Mozilla/5.0 (Linux; Android 11) Chrome/124.0.0.0 Mobile YaSearchBrowser/24.40 Safari/537.36",
+                "Yandex Browser on Android",
+            ),
+            ("Python/3.11 aiohttp/3.9.5", "Python"),
+            ("python-requests/2.31.0", "Python"),
+            ("Python-urllib/3.11", "Python"),
             ("Mozilla/5.0 (Macintosh)", "Mac"),
             ("", "unknown"),
             ("일정/1.0", "unknown"),

@@ -103,10 +103,25 @@ fn declared_crawlers_are_not_visitors_and_plain_clients_are() {
     for agent in ["curl/8.5.0", "okhttp/4.12.0", "python-requests/2.32.3"] {
         let _ = visitor(&server, agent).get("/get_device").succeeded();
     }
+    let phone =
+        "Mozilla/5.0 (Linux; Android 13; CUBOT X70) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0";
+    let _ = visitor(&server, phone).get("/get_device").succeeded();
+    let crawlers = [
+        "Mozilla/5.0+(compatible; UptimeRobot/2.0; http://www.uptimerobot.com/)",
+        "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)",
+        "Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)",
+        "Mozilla/5.0 (compatible; DataForSeoBot/1.0; +https://dataforseo.com/dataforseo-bot)",
+        "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Claude-SearchBot/1.0; +https://www.anthropic.com)",
+        "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/124.0.0.0 Safari/537.36",
+        "Miniflux/2.2 (+https://miniflux.app)",
+    ];
+    for crawler in crawlers {
+        let _ = visitor(&server, crawler).get("/get_device").succeeded();
+    }
     let bot = visitor(&server, "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)");
     let _ = bot.get("/get_device").succeeded();
     let figures = figures(&bot);
-    assert_eq!((&figures["today_visitor"], &figures["communication_avg"]), (&json!(3), &json!(4)));
+    assert_eq!((&figures["today_visitor"], &figures["communication_avg"]), (&json!(4), &json!(12)));
 }
 
 #[test]

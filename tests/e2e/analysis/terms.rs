@@ -52,7 +52,10 @@ fn blocked_terms_and_terms_of_few_visitors_are_not_shown() {
     search(&ann, "all");
     search(&apple, "all");
     // Searches of crawlers do not count in trends.
-    let bot = visitor(&server, "Googlebot/2.1");
+    let bot = visitor(
+        &server,
+        "Better Uptime Bot Mozilla/5.0 AppleWebKit/537.36 Chrome/74.0.3729.169 Safari/537.36",
+    );
     for term in ["mine", "ours", "crawled"] {
         search(&bot, term);
     }
