@@ -20,6 +20,7 @@ mod health;
 pub(crate) mod inspect;
 mod open;
 mod readers;
+mod running;
 mod tx;
 mod watch;
 

@@ -12,6 +12,7 @@ use super::{Arg, Isolation, Location, Store, StoreError, Topic, Tx, version_in};
 mod deferred;
 mod gathered;
 pub(super) mod horizon;
+mod log_length;
 mod older;
 mod replaced;
 mod replay;

@@ -1,16 +1,23 @@
-//! Copies the write-ahead log into the database file while the writer goes on.
+//! Copies the write-ahead log into the database file while the writer goes on, and makes the log begin again at its start.
 //!
 //! A checkpoint syncs the database file, which takes long on a busy disk. So a thread copies most of the log beside the
-//! writer, which then copies the little that it has written meanwhile. After that the log begins again at its start.
+//! writer, which then copies the little that it has written meanwhile.
+//!
+//! The log begins again only at a moment without a read that uses it, and overlapping reads leave none. But a read that begins
+//! while all of the log is in the file does not use the log. So it is enough that nothing is written until the reads end that
+//! began earlier. No read waits: from [`PAGES_MAX`] on, the writer pauses for a few milliseconds, and when the log has become
+//! longer still, for as long as the reads of this process take.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
+use super::open::wait_for_locks;
+use super::running::Reads;
 use super::{Health, StoreError, abandon, open};
 
 /// The pages of the write-ahead log after which it is copied: 16 MiB, so that a page that changes often is copied once for
@@ -18,15 +25,28 @@ use super::{Health, StoreError, abandon, open};
 const PAGES: u64 = 4_096;
 /// The further pages after which an incomplete copy is tried again, because a reader was in its way.
 const RETRY_PAGES: u64 = 1_024;
-/// The pages from which the writer waits for the thread, because the disk is slower than the writes.
+/// The pages from which the writer waits for the thread, because the disk is slower than the writes, and pauses to make the log
+/// begin again: 64 MiB.
 const PAGES_MAX: u64 = 4 * PAGES;
+/// The pages from which it pauses for longer, if reads of this process are the reason why the log cannot begin again: 96 MiB.
+const PAGES_LONG: u64 = 6 * PAGES;
+/// The length of a pause, in attempts of one millisecond.
+const PAUSE_TRIES: i32 = 20;
+/// Maximum length of a long pause. Most reads that take long have a limit of two seconds.
+const LONG_PAUSE_MAX: Duration = Duration::from_secs(2);
+/// After a pause that was in vain because of another process, the writer goes on for at least this many times its length: it
+/// loses at most a twentieth of its time to a reader that stays.
+const WRITING: u32 = 20;
 
 /// The thread that copies the log. Ends when it is dropped.
-pub(in crate::store) struct Checkpoints {
+pub(super) struct Checkpoints {
     state: Arc<State>,
     health: Arc<Health>,
+    reads: Arc<Reads>,
     /// The pages at which the log is copied next.
     next: u64,
+    /// The time before which the writer does not pause again.
+    next_pause: Instant,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -44,11 +64,12 @@ struct State {
 }
 
 impl Checkpoints {
-    /// Starts the thread, and counts the pages that `writer` writes.
-    pub(in crate::store) fn start(
+    /// Starts the thread, and counts the pages that `writer` writes. `reads` has the reads of this process.
+    pub(super) fn start(
         path: &Path,
         writer: &mut Connection,
         health: Arc<Health>,
+        reads: Arc<Reads>,
     ) -> Result<Self, StoreError> {
         let state = Arc::<State>::default();
         let counted = Arc::clone(&state);
@@ -74,13 +95,14 @@ impl Checkpoints {
             }
         };
         let thread = std::thread::Builder::new().name("tidings-checkpt".into()).spawn(copy);
-        Ok(Self { state, health, next: PAGES, thread: Some(thread.map_err(StoreError::other)?) })
+        let thread = Some(thread.map_err(StoreError::other)?);
+        Ok(Self { state, health, reads, next: PAGES, next_pause: Instant::now(), thread })
     }
 
     /// Continues after a commit: starts a copy, or ends one. Takes long only if the log has become very long.
     ///
     /// Copies nothing if the files were replaced, because the log does not belong to the new file.
-    pub(in crate::store) fn committed(&mut self, writer: &Connection) {
+    pub(in crate::store) fn committed(&mut self, writer: &mut Connection) {
         let pages = self.state.pages.load(Ordering::Relaxed);
         if pages < PAGES {
             // The log has begun again.
@@ -93,16 +115,53 @@ impl Checkpoints {
             return;
         }
         if self.state.has_copied.swap(false, Ordering::AcqRel) {
+            self.next = pages + RETRY_PAGES;
+            if self.health.check().is_err() {
+                return;
+            }
             // The rest is what the writer has written meanwhile. More may be left if a reader was in the way: that is
-            // left to the thread.
-            if self.state.is_complete.load(Ordering::Acquire) && self.health.check().is_ok() {
+            // left to the thread, unless the log has become long.
+            if pages >= PAGES_MAX && Instant::now() >= self.next_pause {
+                self.pause(writer, pages);
+            } else if self.state.is_complete.load(Ordering::Acquire) {
                 copy_log(writer);
             }
-            self.next = pages + RETRY_PAGES;
         } else if pages >= self.next && self.health.check().is_ok() {
             self.state.is_copying.store(true, Ordering::Release);
             self.unpark();
         }
+    }
+
+    /// Writes nothing until the log can begin again, or the pause is over.
+    fn pause(&mut self, writer: &mut Connection, pages: u64) {
+        let began = Instant::now();
+        // Reads that began earlier are in the way.
+        let mut since = began;
+        let mut is_last = false;
+        let are_ours = loop {
+            let attempt = restart_log(writer);
+            if attempt == Attempt::Restarted {
+                self.state.pages.store(0, Ordering::Relaxed);
+                self.next = PAGES;
+                return;
+            }
+            if attempt == Attempt::Copied && since == began {
+                since = Instant::now();
+            }
+            let are_ours = self.reads.any_before(since);
+            let is_over = pages < PAGES_LONG || began.elapsed() >= LONG_PAUSE_MAX;
+            if is_last || are_ours && is_over {
+                break are_ours;
+            }
+            // The last of them may have ended only now, and otherwise another process reads.
+            is_last = !are_ours;
+        };
+        let writing = match are_ours {
+            true if pages < PAGES_LONG => 0,
+            true => 1,
+            false => WRITING,
+        };
+        self.next_pause = Instant::now() + began.elapsed() * writing;
     }
 
     /// Returns a function that returns whether the thread copies the log.
@@ -132,13 +191,52 @@ impl Drop for Checkpoints {
 /// Copies as much of the log as readers allow, without waiting for them or for the writer. Returns whether it copied all
 /// of it.
 fn copy_log(connection: &Connection) -> bool {
-    let copied = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+    checkpoint_with(connection, "PASSIVE") == Attempt::Restarted
+}
+
+/// What an attempt to make the log begin again has reached.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    /// The next commit writes to the start of the log.
+    Restarted,
+    /// All of the log is in the database file.
+    Copied,
+    /// A reader prevents a part of the copy, or an error has.
+    Blocked,
+}
+
+/// Copies the log and makes it begin again, for which it waits for up to 20 ms. No other process writes in this time.
+fn restart_log(writer: &mut Connection) -> Attempt {
+    let wait = |connection: &mut Connection| {
+        connection.busy_handler(Some(|tries| {
+            std::thread::sleep(Duration::from_millis(1));
+            tries < PAUSE_TRIES
+        }))
+    };
+    let attempt = match wait(writer) {
+        Ok(()) => checkpoint_with(writer, "RESTART"),
+        Err(_) => Attempt::Blocked,
+    };
+    if let Err(error) = wait_for_locks(writer) {
+        tracing::warn!(%error, "the writer does not wait for other processes");
+    }
+    attempt
+}
+
+fn checkpoint_with(connection: &Connection, mode: &str) -> Attempt {
+    let attempt = connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| {
         let (busy, pages, copied): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        Ok(busy == 0 && pages == copied)
+        // Both are -1 if another process copies.
+        let is_copied = pages >= 0 && pages == copied;
+        Ok(match (is_copied, busy) {
+            (true, 0) => Attempt::Restarted,
+            (true, _) => Attempt::Copied,
+            (false, _) => Attempt::Blocked,
+        })
     });
     // The next checkpoint tries again after an error.
-    copied.unwrap_or_else(|error| {
+    attempt.unwrap_or_else(|error| {
         tracing::warn!(%error, "the write-ahead log could not be copied into the database file");
-        false
+        Attempt::Blocked
     })
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::checkpoints::Checkpoints;
+use super::running::Reads;
 use super::watch::FileWatch;
 use super::{Connection, FileGuard, Health, Readers, SqliteTx, abandon, checkpoint, data_version};
 use crate::store::engine::{Committer, Engine};
@@ -41,8 +42,9 @@ impl SqliteEngine {
         let health = Arc::new(Health::new(FileGuard::new(path, file, &connection)));
         let watch = FileWatch::new(super::open(path)?, versions, Arc::clone(&health))?;
         let watcher = Watcher::start(Arc::clone(versions), watch)?;
-        let checkpoints = Checkpoints::start(path, &mut connection, Arc::clone(&health))?;
-        let readers = Readers::new(path, Arc::clone(&health));
+        let reads = Arc::<Reads>::default();
+        let checkpoints = Checkpoints::start(path, &mut connection, Arc::clone(&health), Arc::clone(&reads))?;
+        let readers = Readers::new(path, Arc::clone(&health), reads);
         let committer = SqliteCommitter { connection, checkpoints, health: Arc::clone(&health) };
         Ok((Self { readers, _watcher: watcher, health }, committer))
     }
@@ -124,7 +126,7 @@ impl Committer for SqliteCommitter {
     }
 
     fn after_group(&mut self) {
-        self.checkpoints.committed(&self.connection);
+        self.checkpoints.committed(&mut self.connection);
     }
 
     fn close(self) {

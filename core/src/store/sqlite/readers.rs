@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 
 use super::health::Health;
+use super::running::Reads;
 use super::{SqliteTx, abandon, checkpoint, open, open_to_read};
 use crate::files::beside;
 use crate::store::engine::WriteTx as _;
@@ -25,16 +26,18 @@ const STEPS: i32 = 1_000;
 pub(in crate::store) struct Readers {
     path: PathBuf,
     health: Arc<Health>,
+    reads: Arc<Reads>,
     pool: Pool<Connection>,
 }
 
 impl Readers {
-    pub(in crate::store) fn new(path: &Path, health: Arc<Health>) -> Self {
-        Self { path: path.to_owned(), health, pool: Pool::new(READERS, WaitLimits::NONE) }
+    pub(super) fn new(path: &Path, health: Arc<Health>, reads: Arc<Reads>) -> Self {
+        Self { path: path.to_owned(), health, reads, pool: Pool::new(READERS, WaitLimits::NONE) }
     }
 
     pub(in crate::store) fn read(&self, work: &mut dyn FnMut(&mut dyn Tx)) -> Result<(), StoreError> {
         let mut lease = self.lease()?;
+        let _running = self.reads.begin();
         let mut tx = SqliteTx::begin(lease.connection())?;
         work(&mut tx);
         tx.rollback();
@@ -54,6 +57,7 @@ impl Readers {
     ) -> Result<(), StoreError> {
         let _long = self.pool.begin_long()?;
         let mut lease = self.lease()?;
+        let _running = self.reads.begin();
         let connection = lease.connection();
         let began = Instant::now();
         connection.progress_handler(STEPS, Some(move || began.elapsed() >= limit))?;
