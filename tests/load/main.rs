@@ -1,7 +1,7 @@
 //! The load benchmark: measures the rates of tidings and compares them with the limits of the machine.
 //!
 //! ```text
-//! cargo bench --bench load                            # everything, about four minutes
+//! cargo bench --bench load                            # everything, about five minutes
 //! cargo bench --bench load -- feeds sign_in           # some parts; --help lists them
 //! cargo bench --bench load -- --seconds 10            # longer measurements vary less (3 by default)
 //! cargo bench --bench load -- --posts 100000          # a larger store (20,000 by default)

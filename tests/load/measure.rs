@@ -109,7 +109,7 @@ impl Turns {
     }
 
     /// Returns the whole time of a measurement.
-    fn length(&self) -> Duration {
+    pub(crate) fn length(&self) -> Duration {
         self.slice * self.count
     }
 

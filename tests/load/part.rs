@@ -14,6 +14,7 @@ mod acts;
 mod analytics;
 mod bulk;
 mod events;
+mod mixed;
 mod reads;
 mod records;
 mod sign_in;
@@ -44,6 +45,9 @@ pub(crate) enum Part {
     SignIn,
     /// The analytics reports, read while nothing changes
     Analytics,
+    /// Feeds, likes, views, searches and profiles of 24 members, alone and beside imports: the slowest responses, the largest
+    /// write-ahead log, and the memory
+    Mixed,
     /// Records: insert one, read one, list 30; the part `sign_in` measures signing in
     Records,
     /// Guest feeds with access log and counters, compared with feeds without them
@@ -93,6 +97,7 @@ impl Bench {
             }
             Part::SignIn => sign_in::sign_in(self.world()?, &self.turns),
             Part::Analytics => analytics::reports(self.world()?, &self.turns),
+            Part::Mixed => mixed::mixed(self.world()?, &self.turns),
             // The last part that uses the shared server, because it changes the notices.
             Part::Records => {
                 let bare_database = self.program.directory.join("bare-records.db");

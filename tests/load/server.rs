@@ -37,6 +37,11 @@ impl Server {
         self.process.address
     }
 
+    /// Returns the write-ahead log of the database.
+    pub(crate) fn log_file(&self) -> PathBuf {
+        self.program.directory.join(format!("{}-wal", self.database))
+    }
+
     /// Returns a value in kB from `/proc/PID/status`, by its name.
     pub(crate) fn memory_kb(&self, name: &str) -> Result<f64> {
         self.process.memory_kb(name)

@@ -1,0 +1,128 @@
+//! Measures mixed load for a longer time: what members do, searches, and an import, all at once. Reports the rate, the slowest
+//! responses, and how large the write-ahead log and the memory of the server become.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::json;
+use tidings_words::Random;
+
+use crate::Result;
+use crate::client::{Kind, Script, get, post, post_json, run, whole};
+use crate::data::{Posts, word};
+use crate::measure::Turns;
+use crate::table::Row;
+use crate::world::{Reader, World};
+
+/// The number of members, each on a connection of their own.
+const MEMBERS: usize = 24;
+/// The measurement takes longer than others by this factor, because a log or memory may grow slowly.
+const LONGER: u32 = 10;
+/// The time between two readings of the size of the log.
+const READING: Duration = Duration::from_millis(10);
+/// The target for the size of the log in MiB.
+const LOG_MIB: f64 = 128.0;
+/// The number of posts in an import request.
+const IMPORTED: usize = 500;
+const MIB: f64 = 1_048_576.0;
+
+/// Measures feeds, likes, views, searches and profiles of members, then the same beside imports.
+pub(super) fn mixed(world: &World, turns: &Turns) -> Result<Vec<Row>> {
+    let readers = world.readers("mixed", MEMBERS)?;
+    let mut rows = measure(world, turns, "mixed load", || [member_scripts(world, &readers), Vec::new()])?;
+    let imports = imports(world.administrator().to_owned());
+    let mut imports = Some(imports);
+    rows.append(&mut measure(world, turns, "mixed load beside imports", || {
+        [member_scripts(world, &readers), imports.take().into_iter().collect()]
+    })?);
+    Ok(rows)
+}
+
+/// Returns the rows of one measurement: the rate with latencies, the log, and the memory.
+fn measure(
+    world: &World,
+    turns: &Turns,
+    what: &str,
+    scripts: impl FnOnce() -> [Vec<Script>; 2],
+) -> Result<Vec<Row>> {
+    let server = world.server();
+    let log = server.log_file();
+    let before = server.memory_kb("VmRSS")?;
+    let (is_over, length) = (AtomicBool::new(false), turns.length() * LONGER);
+    let (load, log_bytes) = thread::scope(|scope| {
+        let sizes = scope.spawn(|| largest(&log, &is_over));
+        let load = run(world.address(), scripts(), length);
+        is_over.store(true, Ordering::Release);
+        (load, sizes.join().unwrap_or_default())
+    });
+    let [members, imports] = load?;
+    let after = server.memory_kb("VmRSS")?;
+    let note = match imports.answered {
+        0 => format!("{MEMBERS} members, {:.0} seconds", length.as_secs_f64()),
+        posts => format!("{posts} imports of {IMPORTED} posts"),
+    };
+    Ok(vec![
+        Row::new(what, members.rate, "/s")
+            .latency(&members.latency)
+            .client_busy(members.client_busy)
+            .note(note),
+        Row::new(format!("{what}: largest log"), whole(log_bytes) / MIB, "MiB").at_most(LOG_MIB),
+        Row::new(format!("{what}: memory"), after / 1024.0, "MiB")
+            .note(format!("{:.1} MiB before", before / 1024.0)),
+    ])
+}
+
+/// Returns the largest size that a file had until `is_over` is set, in bytes.
+fn largest(file: &Path, is_over: &AtomicBool) -> u64 {
+    let mut largest = 0;
+    while !is_over.load(Ordering::Acquire) {
+        largest = largest.max(std::fs::metadata(file).map_or(0, |about| about.len()));
+        thread::sleep(READING);
+    }
+    largest
+}
+
+fn member_scripts(world: &World, readers: &[Reader]) -> Vec<Script> {
+    let posts = world.all_posts();
+    let scripts = readers.iter().zip(1..).map(|(reader, seed)| {
+        let (token, posts, mut random) = (reader.token.clone(), posts.clone(), Random::new(seed));
+        let script: Script = Box::new(move |out| {
+            let token = Some(token.as_str());
+            let act = |act: &str, id: &str| get(&format!("/post_{act}/{id}"), token);
+            let id = random.pick(&posts).as_str();
+            out.extend_from_slice(&match random.below(10) {
+                0 => get("/get_popularity_newsfeed", None),
+                1 => get("/get_recommendation_newsfeed", token),
+                2 => get("/get_newsfeed_of_topic/library", token),
+                3 | 4 => act("view", id),
+                5 => act("like", id),
+                6 => act("unlike", id),
+                7 => get("/get_specific_userinfo/0", token),
+                8 => post_json("/search_logging", token, &search(&mut random)),
+                _ => post_json("/priority_search/20", token, &search(&mut random)),
+            });
+            Some(Kind::Counted)
+        });
+        script
+    });
+    scripts.collect()
+}
+
+fn search(random: &mut Random) -> serde_json::Value {
+    json!({ "search": format!("{} {}", word(random.number() % 400), word(random.number() % 4_000)) })
+}
+
+/// Returns a script that imports new posts again and again.
+fn imports(token: String) -> Script {
+    let mut posts = Posts::new();
+    // The first ones exist.
+    let mut imported = 0;
+    Box::new(move |out| {
+        let lines = posts.lines(IMPORTED).replace("/board/", &format!("/board-{imported}/"));
+        imported += 1;
+        out.extend_from_slice(&post("/import_posts", Some(&token), "application/x-ndjson", lines.as_bytes()));
+        Some(Kind::Counted)
+    })
+}
