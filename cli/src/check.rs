@@ -19,7 +19,8 @@ use crate::settings::Settings;
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Repair wrong counters, labels and the search index, in small steps while other processes use the database
+    /// Repair wrong counters, labels, the search index and lost indexes, views and triggers, in small steps while other
+    /// processes use the database
     #[arg(long)]
     repair: bool,
     /// Do not ask

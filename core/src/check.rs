@@ -2,7 +2,8 @@
 //!
 //! [`check`] changes nothing. Each of its steps reads one snapshot, so other processes may write at the same time. It
 //! needs no running service, so it can also report why a database no longer opens. [`repair`] recomputes the rows that
-//! follow from other rows: counters, labels and the search index. A damaged file needs a backup.
+//! follow from other rows: counters, labels and the search index, and creates missing parts of the schema that have no data of
+//! their own: indexes, views, triggers. A damaged file needs a backup.
 
 use std::fmt;
 use std::path::Path;
@@ -26,7 +27,9 @@ use crate::store::inspect::InspectedServer;
 use crate::store::inspect::{Inspected, InspectedFile};
 
 mod file;
+mod orphans;
 mod place;
+mod schema;
 #[cfg(feature = "postgres")]
 mod server;
 #[cfg(test)]
@@ -137,7 +140,13 @@ impl Derived {
 }
 
 /// All kinds in the order of repair. The rows of a kind may depend on rows of the kinds before it.
-const DERIVED: [Derived; 9] = [
+const DERIVED: [Derived; 10] = [
+    Derived {
+        name: "orphans",
+        right: "no row belongs to a post, a notice or a webhook that does not exist",
+        wrong: |database, _| orphans::wrong(database),
+        repair: |database, _| orphans::delete(database),
+    },
     Derived {
         name: "posts",
         right: "their number is as counted",
@@ -272,7 +281,7 @@ impl Run<'_> {
     }
 
     /// Adds the check of the references, given the numbers of rows by table whose reference has no row. `failed` adds the
-    /// remedy to a fault.
+    /// remedy to a fault that [`repair`] does not correct.
     fn add_references(
         &mut self,
         dangling: Result<Vec<(String, u64)>, StoreError>,
@@ -283,15 +292,23 @@ impl Run<'_> {
             Err(error) => unreadable(name, &error.into()),
             Ok(tables) if tables.is_empty() => Check::new(name, true, "every reference has its row"),
             Ok(tables) => {
+                let is_repairable = tables.iter().all(|(table, _)| orphans::are_deleted(table));
                 let tables: Vec<String> =
                     tables.iter().map(|(table, rows)| format!("{rows} of {table}")).collect();
-                failed(&format!("rows whose reference has no row: {}", tables.join(", ")))
+                let fault = format!("rows whose reference has no row: {}", tables.join(", "));
+                if is_repairable { Check::failed(name, &fault, Remedy::Repair) } else { failed(&fault) }
             }
         });
     }
 
-    /// Checks the derived rows and the version of the schema, which is `found`; this program supports `known`.
-    fn check_rows(&mut self, database: &dyn Inspected, (found, known): (i64, i64)) -> Result<()> {
+    /// Checks the derived rows and the schema, whose version is `found`; this program supports `known`. `other` adds the remedy to
+    /// a fault of the schema that [`repair`] cannot correct.
+    fn check_rows(
+        &mut self,
+        database: &dyn Inspected,
+        (found, known): (i64, i64),
+        other: schema::Other,
+    ) -> Result<()> {
         // Other versions of the schema have other tables.
         let supported = DERIVED.iter().filter(|_| found == known);
         for derived in supported {
@@ -299,8 +316,9 @@ impl Run<'_> {
             let check = (derived.wrong)(database, self.context).map(|wrong| derived.result(&wrong));
             self.add_read(derived.name, check)?;
         }
-        self.add(schema(found, known));
-        Ok(())
+        self.begin(schema::SCHEMA);
+        let check = schema::check(database, found, known, other);
+        self.add_read(schema::SCHEMA, check)
     }
 }
 
@@ -316,28 +334,15 @@ fn first_few(list: &[String]) -> String {
 
 fn unreadable(name: &'static str, error: &Error) -> Check {
     let cause = error.detail().unwrap_or_else(|| error.to_string());
-    Check::new(name, false, format!("cannot be read: {cause}; see the {INTEGRITY} check"))
+    Check::new(
+        name,
+        false,
+        format!("cannot be read: {cause}; see the checks {INTEGRITY} and {}", schema::SCHEMA),
+    )
 }
 
-fn schema(found: i64, known: i64) -> Check {
-    let name = "schema";
-    if found > known {
-        let what = format!(
-            "version {found}; this program supports {known} and did not check counters: use the newer program"
-        );
-        return Check::new(name, false, what);
-    }
-    if found < known {
-        let what = format!(
-            "version {found}; counters are checked from {known} on: the next start updates the schema"
-        );
-        return Check::new(name, true, what);
-    }
-    Check::new(name, true, format!("version {found}"))
-}
-
-/// Recomputes the derived rows of the database at `location` that are wrong, in small transactions, so that other
-/// processes can write in between. Calls `progress` with the name of each kind of rows before it is repaired.
+/// Creates the missing parts of the schema that have no data of their own, then recomputes the derived rows of the database at
+/// `location` that are wrong, in small transactions, so that other processes can write in between. Calls `progress` with the name of each kind of rows before it is repaired.
 ///
 /// # Errors
 /// When the database cannot be opened or written, or `stop` is requested. `stop` takes effect between two kinds of
@@ -375,14 +380,23 @@ fn repair_rows(
     progress: &mut dyn FnMut(&'static str),
     stop: &CancelFlag,
 ) -> Result<()> {
+    // What refers to a missing table fails, and stays reported.
+    let lacks_parts = schema::repair(database, progress)?;
     for derived in &DERIVED {
         if stop.is_set() {
             return Err(StoreError::Interrupted.into());
         }
         let is_index = derived.name == "search_index";
-        if is_index && is_index_broken || !(derived.wrong)(database, context)?.is_empty() {
+        let repaired = (derived.wrong)(database, context).and_then(|wrong| {
+            if wrong.is_empty() && !(is_index && is_index_broken) {
+                return Ok(());
+            }
             progress(derived.name);
-            (derived.repair)(database, context)?;
+            (derived.repair)(database, context)
+        });
+        match repaired {
+            Err(error) if lacks_parts => tracing::warn!(%error, "not repaired: {}", derived.name),
+            repaired => repaired?,
         }
     }
     Ok(())

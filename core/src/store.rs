@@ -95,6 +95,7 @@ mod pool;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod reading;
+mod schema;
 mod sqlite;
 #[cfg(test)]
 mod tests;

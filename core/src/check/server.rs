@@ -1,6 +1,7 @@
 //! Checks of a database on a PostgreSQL server, and of the server.
 
 use super::place::{permissions, size};
+use super::schema::SCHEMA;
 use super::{Check, FOREIGN_KEYS, INTEGRITY, Run};
 use crate::error::Result;
 use crate::files::key_file;
@@ -37,7 +38,9 @@ pub(super) fn check(run: &mut Run<'_>, location: &Location) -> Result<()> {
     run.add_references(dangling, |fault| {
         Check::new(FOREIGN_KEYS, false, format!("{fault}; restore a backup of the server"))
     });
-    run.check_rows(database, inspected.schema_versions())?;
+    run.check_rows(database, inspected.schema_versions(), |fault| {
+        Check::new(SCHEMA, false, format!("{fault}; restore a backup of the server"))
+    })?;
     for (name, look) in LOOKS {
         run.begin(name);
         let check = database.read(|tx| Ok(look(tx)?));
@@ -52,13 +55,13 @@ pub(super) fn check(run: &mut Run<'_>, location: &Location) -> Result<()> {
 }
 
 /// The schema of the tables.
-const SCHEMA: &str = "(SELECT relnamespace FROM pg_class WHERE oid = to_regclass('schema_version'))";
+const NAMESPACE: &str = "(SELECT relnamespace FROM pg_class WHERE oid = to_regclass('schema_version'))";
 
 /// Checks what the server itself knows of faults.
 fn integrity(tx: &mut dyn Tx) -> Result<Check, StoreError> {
     let sql = format!(
         "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-         WHERE c.relnamespace = {SCHEMA} AND NOT (i.indisvalid AND i.indisready) ORDER BY 1"
+         WHERE c.relnamespace = {NAMESPACE} AND NOT (i.indisvalid AND i.indisready) ORDER BY 1"
     );
     let mut faults: Vec<String> = texts(tx, &sql)?
         .iter()
@@ -125,7 +128,7 @@ fn collation(tx: &mut dyn Tx) -> Result<Check, StoreError> {
     // A table in which no column compares by bytes belongs to another program.
     let sql = format!(
         "SELECT o.relname || '.' || a.attname
-         FROM (SELECT c.oid, c.relname FROM pg_class c WHERE c.relnamespace = {SCHEMA} AND c.relkind = 'r') o
+         FROM (SELECT c.oid, c.relname FROM pg_class c WHERE c.relnamespace = {NAMESPACE} AND c.relkind = 'r') o
          JOIN pg_attribute a ON a.attrelid = o.oid AND a.attnum > 0 AND NOT a.attisdropped
          JOIN pg_collation l ON l.oid = a.attcollation AND l.collname NOT IN ('C', 'POSIX', 'ucs_basic')
          WHERE EXISTS (SELECT FROM pg_attribute b JOIN pg_collation m ON m.oid = b.attcollation

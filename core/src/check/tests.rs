@@ -1,4 +1,4 @@
-use tidings_cluster::only_on_sqlite;
+use tidings_cluster::{Connection, Engine, only_on_sqlite};
 
 use super::*;
 use crate::account::Caller;
@@ -105,6 +105,7 @@ fn all_checks_of_a_file_are_listed() {
     let expected = [
         "integrity",
         "foreign_keys",
+        "orphans",
         "posts",
         "labels",
         "categories",
@@ -151,6 +152,14 @@ fn wrong_derived_rows_are_reported_and_repaired() {
         ("likes_and_views", &["UPDATE post_stats SET view = 0 WHERE post = 3"]),
         ("totals", &["UPDATE total_count SET n = n + 1 WHERE counter = 2"]),
         ("totals", &["DELETE FROM total_count WHERE counter = 3"]),
+        (
+            "orphans",
+            &["INSERT INTO hidden (member, post, date) SELECT key, 99, 5 FROM member WHERE id = 'ann'"],
+        ),
+        (
+            "orphans",
+            &["INSERT INTO notice_reads (notice, day, reads) VALUES ('6560c1a2ffeeddccbbaa0009', 20000, 5)"],
+        ),
     ] {
         change(&service, statements);
         assert_repairable(name, &statements);
@@ -159,6 +168,141 @@ fn wrong_derived_rows_are_reported_and_repaired() {
         let falsify = move |tx: &mut dyn Tx| index::falsify(tx, PostKey::new(key), word);
         service.store().write(Isolation::Alone, falsify).unwrap();
         assert_repairable("search_index", &(key, word));
+    }
+}
+
+/// Changes the schema or rows of singletons with a connection of its own, without the checks of references.
+fn batch(service: &Service, sql: &str) {
+    let database = &service.database;
+    match Engine::chosen() {
+        Engine::Sqlite => {
+            let connection = rusqlite::Connection::open(database.path()).unwrap();
+            connection.pragma_update(None, "foreign_keys", false).unwrap();
+            connection.execute_batch(sql).unwrap();
+        }
+        Engine::Postgres => drop(Connection::open(&database.location()).unwrap().query(sql, &[])),
+    }
+}
+
+#[test]
+fn rows_of_posts_that_do_not_exist_are_deleted_by_a_repair() {
+    let service = lively();
+    let location = service.location();
+    batch(
+        &service,
+        "INSERT INTO label (name, post, topic) VALUES ('sea', 99, 1), ('land', 99, 1);
+         INSERT INTO post_stats (post, view, fav) VALUES (98, 7, 7)",
+    );
+    let found = look_at(&location);
+    let check = |name| found.checks.iter().find(|check| check.name == name).unwrap();
+    assert_eq!(check("foreign_keys").remedy, Some(Remedy::Repair), "{found:#?}");
+    let detail = &check("orphans").detail;
+    assert!(
+        detail.contains("2 rows of label without a post, 1 rows of post_stats without a post"),
+        "{detail}"
+    );
+    mend(&location);
+    assert_eq!(wrong(&location), [] as [&str; 0]);
+}
+
+/// Parts that a repair creates again: the statements that remove or change them, and the description of the fault.
+fn repairable_parts() -> Vec<(&'static str, &'static str)> {
+    let mut parts = vec![
+        ("DROP INDEX feedback_open", "the index feedback_open of feedback is missing"),
+        ("DROP INDEX label_post", "the index label_post of label is missing"),
+        ("DROP VIEW liked", "the view liked is missing"),
+        ("DELETE FROM main_info", "the row of main_info is missing"),
+        ("DELETE FROM audit_chain", "the row of audit_chain is missing"),
+        ("DELETE FROM path_key", "the row of path_key is missing"),
+        ("DELETE FROM post_change", "the row of post_change is missing"),
+        (
+            "DROP INDEX term_date; CREATE INDEX term_date ON term (date, term)",
+            "the index term_date of term has `",
+        ),
+        (
+            "DROP VIEW liked; CREATE VIEW liked (member, post, date) AS SELECT member, post, date FROM settled_like",
+            "the view liked ",
+        ),
+    ];
+    match Engine::chosen() {
+        Engine::Sqlite => parts.extend([
+            ("DELETE FROM revision", "the row of revision is missing"),
+            ("DROP TABLE label", "the table label is missing, the index label_post of label is missing"),
+            ("DROP TABLE post_index", "the table post_index is missing"),
+        ]),
+        Engine::Postgres => parts.extend([
+            (
+                "DROP TRIGGER delete_rows_of_post ON post",
+                "the trigger delete_rows_of_post of post is missing",
+            ),
+            ("DROP FUNCTION delete_rows_of_post CASCADE", "the function delete_rows_of_post is missing"),
+            (
+                "ALTER TABLE post DISABLE TRIGGER delete_rows_of_post",
+                "the trigger delete_rows_of_post of post has `but not enabled` in addition",
+            ),
+            (
+                "ALTER TABLE notice DROP CONSTRAINT notice_id_key",
+                "the constraint notice_id_key of notice is missing",
+            ),
+            ("ALTER TABLE post DROP CONSTRAINT post_url", "the constraint post_url of post is missing"),
+            ("DROP INDEX log_member", "the index log_member of log is missing"),
+            ("DELETE FROM post_index_size", "the row of post_index_size is missing"),
+            ("DELETE FROM revision_base", "the row of revision_base is missing"),
+        ]),
+    }
+    parts
+}
+
+#[test]
+fn missing_parts_of_the_schema_are_reported_and_created_again() {
+    let service = lively();
+    let location = service.location();
+    let before = kept(&service);
+    for (sql, fault) in repairable_parts() {
+        batch(&service, sql);
+        let found = look_at(&location);
+        let schema = found.checks.iter().find(|check| check.name == "schema").unwrap();
+        assert!(!schema.ok && schema.remedy == Some(Remedy::Repair), "{sql}: {found:#?}");
+        assert!(schema.detail.contains(fault), "{sql}: {}", schema.detail);
+        mend(&location);
+        assert_eq!(wrong(&location), [] as [&str; 0], "{sql}: {:#?}", look_at(&location));
+    }
+    let service = service.reopened();
+    assert_eq!(kept(&service), before);
+    assert_eq!(search::run(&service, "crabs", 10).unwrap().search_result.len(), 5);
+}
+
+#[test]
+fn lost_tables_columns_and_constraints_need_a_backup() {
+    let engine = match Engine::chosen() {
+        Engine::Sqlite => [
+            ("ALTER TABLE notice DROP COLUMN topic", "the table notice lacks `"),
+            ("ALTER TABLE post ADD COLUMN more TEXT NOT NULL DEFAULT ''", "the table post has `"),
+        ],
+        Engine::Postgres => [
+            ("ALTER TABLE notice DROP COLUMN topic", "the column topic of notice is missing"),
+            (
+                "ALTER TABLE post ALTER COLUMN title DROP NOT NULL",
+                "the column title of post lacks `NOT NULL`",
+            ),
+        ],
+    };
+    let both = [
+        ("DROP TABLE hidden", "the table hidden is missing"),
+        ("CREATE UNIQUE INDEX more ON post (title)", "the index more of post does not belong there"),
+    ];
+    for (sql, fault) in both.into_iter().chain(engine) {
+        let service = lively();
+        batch(&service, sql);
+        let found = look_at(&service.location());
+        let schema = found.checks.iter().find(|check| check.name == "schema").unwrap();
+        assert!(!schema.ok && schema.detail.contains(fault), "{sql}: {found:#?}");
+        assert!(schema.remedy != Some(Remedy::Repair), "{sql}");
+        // The other faults are corrected.
+        batch(&service, "DROP INDEX feedback_open; UPDATE category SET posts = 9 WHERE name = 'sea'");
+        mend(&service.location());
+        let found = look_at(&service.location());
+        assert!(!found.repairable(), "{sql}: {found:#?}");
     }
 }
 

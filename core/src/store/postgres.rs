@@ -17,6 +17,7 @@ mod partition;
 mod password_file;
 mod reactor;
 mod revision;
+mod schema;
 mod server;
 mod session;
 mod socket;

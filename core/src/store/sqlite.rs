@@ -21,6 +21,7 @@ pub(crate) mod inspect;
 mod open;
 mod readers;
 mod running;
+mod schema;
 mod tx;
 mod watch;
 

@@ -105,6 +105,32 @@ fn faults_are_found_and_repaired_on_request() {
 }
 
 #[test]
+fn lost_parts_of_the_schema_are_named_and_created_again() {
+    let directory = closed_database();
+    let schema = |output: &Output| {
+        let checks = output.json()["checks"].as_array().unwrap().clone();
+        checks.into_iter().find(|check| check["name"] == "schema").unwrap()["detail"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    change(directory.path(), "DROP INDEX feedback_open; DROP VIEW liked; DELETE FROM main_info;");
+    let found = tidings(directory.path(), &["check", "--json"], "");
+    let detail = schema(&found);
+    assert_eq!(found.status, 1);
+    let lost = "but the index feedback_open of feedback is missing, the view liked is missing, the row of main_info is missing";
+    assert!(detail.contains(lost), "{detail}");
+    let repaired = tidings(directory.path(), &["check", "--repair", "--yes", "--json"], "");
+    assert_eq!((repaired.status, failed_checks(&repaired)), (0, Vec::new()), "{repaired:?}");
+    // What has data of its own needs a backup.
+    change(directory.path(), "DROP TABLE hidden;");
+    let found = tidings(directory.path(), &["check", "--repair", "--yes", "--json"], "");
+    assert_eq!((found.status, failed_checks(&found).contains(&"schema".to_owned())), (1, true), "{found:?}");
+    let detail = schema(&found);
+    assert!(detail.contains("but the table hidden is missing; restore a backup"), "{detail}");
+}
+
+#[test]
 fn a_server_is_checked_and_nothing_is_created_in_a_database_without_tables() {
     if !is_installed("the check of a PostgreSQL server") {
         return;

@@ -47,7 +47,7 @@ const STEPS: [Step; 17] = [
 
 /// The schema version of this program: the number of its steps.
 #[expect(clippy::cast_possible_wrap, reason = "a handful of steps")]
-const VERSION: i64 = STEPS.len() as i64;
+pub(super) const VERSION: i64 = STEPS.len() as i64;
 
 /// The key of the lock that a program holds while it updates the schema: "tdngsche" as a number.
 const LOCK: i64 = 0x7464_6e67_7363_6865;
@@ -73,6 +73,11 @@ pub(super) fn migrate(session: &mut Session) -> Result<(), StoreError> {
 pub(super) fn migrate_incomplete(session: &mut Session) -> Result<(), StoreError> {
     apply(session, &STEPS)?;
     raise_base(session)
+}
+
+/// Creates the schema in the transaction of the session, whose search path begins with an empty schema.
+pub(super) fn create_schema(session: &mut Session) -> Result<(), StoreError> {
+    STEPS.iter().try_for_each(|step| session.control(step.sql).map(drop))
 }
 
 /// Refuses a schema of a newer program that this one may not use any more.

@@ -5,9 +5,12 @@ use std::time::{Duration, Instant};
 use tidings_cluster::{Cluster, Database, is_installed};
 
 use super::super::connect::Connector;
+use super::super::inspect::InspectedServer;
 use super::super::server::Server;
 use super::*;
+use crate::cancel::CancelFlag;
 use crate::location::Location;
+use crate::store::inspect::{Comparison, Inspected as _};
 use crate::store::{Isolation, Store};
 
 /// Applies steps to a database.
@@ -141,6 +144,13 @@ fn a_database_of_each_earlier_version_is_updated_and_keeps_its_rows() {
         }
         assert_eq!(text("SELECT version FROM schema_version"), VERSION.to_string());
         // As in a new database.
+        let Location::Postgres(url) = Location::from(database.url()) else { panic!("a path") };
+        let inspected = InspectedServer::open(&url, &CancelFlag::default()).unwrap();
+        let compared = inspected.compare_schema().unwrap();
+        assert!(
+            matches!(&compared, Comparison::Compared(faults) if faults.is_empty()),
+            "{version}: {compared:?}"
+        );
         let sql = "SELECT string_agg(conname, ' ') FROM pg_constraint
                    WHERE conrelid = CAST('day_key' AS regclass) AND contype <> 'n'";
         assert_eq!(text(sql), "day_key_slot");
