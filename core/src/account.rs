@@ -181,6 +181,9 @@ impl Caller {
     /// Returns the identity of the caller of a finished request, without reading the database.
     pub(crate) fn resolved(&self, tidings: &Tidings) -> ResolvedCaller {
         let Self::Token(token) = self else { return ResolvedCaller::Guest };
+        if let Some(key) = token.0.key {
+            return ResolvedCaller::Key(key);
+        }
         token.note_use(tidings);
         match (token.claims(tidings), token.0.member.get()) {
             (_, Some(Some(key))) => ResolvedCaller::Member(*key),
@@ -200,6 +203,8 @@ pub(crate) enum ResolvedCaller {
     Guest,
     /// The member with this key.
     Member(MemberKey),
+    /// The bearer of the API key with this hash if there is one, otherwise a guest.
+    Key(KeyHash),
     /// The bearer of a signed token that the operation did not look up: the member with this id if their generation is
     /// still `generation` and they still have the session, otherwise a guest.
     Named { folded: Box<str>, generation: i64, session: Option<Box<str>> },

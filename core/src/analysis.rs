@@ -154,7 +154,8 @@ pub fn record(tidings: &Tidings, communication: &Communication<'_>) {
     let analysis = tidings.analysis();
     let at = tidings.now();
     let seen = caller.resolved(tidings);
-    let is_of_crawler = matches!(seen, ResolvedCaller::Guest) && crawler::is_declared(user_agent);
+    let is_no_member = matches!(seen, ResolvedCaller::Guest | ResolvedCaller::Key(_));
+    let is_of_crawler = is_no_member && crawler::is_declared(user_agent);
     let unlogged = UnloggedCounts::of_one(at, operation, is_of_crawler);
     let record = || {
         let guest = match seen {
@@ -207,7 +208,8 @@ pub fn zone(tidings: &Tidings) -> &str {
 pub struct LogEntry {
     #[serde(skip)]
     pub(crate) key: i64,
-    /// The member's id, `guest` if the caller was not signed in, or `removed` if the member has been removed.
+    /// The member's id, `key:` and the name of an API key, `guest` if the caller was not signed in, or `removed` if the member
+    /// has been removed.
     pub user_id: String,
     /// The time of the answer.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]

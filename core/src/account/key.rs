@@ -24,11 +24,13 @@ use crate::text;
 use crate::trail::{Action, Entry, hex};
 
 mod sql;
+
 #[cfg(test)]
 mod tests;
 
 pub use crate::scope::{Scope, UnknownScope};
 pub(crate) use sql::find;
+pub(crate) use sql::{logged, logged_name};
 
 /// The beginning of every key, by which secret scanners recognise it: a key matches `tidings_[0-9a-f]{48}`.
 pub const PREFIX: &str = "tidings_";

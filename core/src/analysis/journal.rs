@@ -48,7 +48,7 @@ pub(super) struct Record {
 impl Record {
     /// Returns whether the request came from a declared crawler, which is not a visitor.
     fn is_of_crawler(&self) -> bool {
-        matches!(self.seen, ResolvedCaller::Guest) && self.guest.is_crawler()
+        matches!(self.seen, ResolvedCaller::Guest | ResolvedCaller::Key(_)) && self.guest.is_crawler()
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) use request::{LoggedAnswer, LoggedRequest};
 pub(super) use scope::{LogAccess, LogScope};
 pub(crate) use sql::disown;
 
+/// What begins the name of an API key where a line has the id of a member: ids have no colon.
+const KEY_PREFIX: &str = "key:";
 /// The number of low bits of a line's key that number the lines of a millisecond.
 pub(super) const NUMBER_BITS: u32 = 14;
 /// The approximate number of partitions, if the engine has any …
@@ -34,6 +36,8 @@ pub(super) enum LogMember {
     Guest,
     /// A member who has been removed.
     Removed,
+    /// The API key with this number, above 0.
+    Key(i64),
     /// The member with this key. Lines of a removed member keep it until [`disown`] changes them.
     Member(MemberKey),
 }
@@ -50,6 +54,7 @@ impl From<LogMember> for Arg<'_> {
         match member {
             LogMember::Guest => LogMember::GUEST.into(),
             LogMember::Removed => LogMember::REMOVED.into(),
+            LogMember::Key(number) => (LogMember::REMOVED - number).into(),
             LogMember::Member(key) => key.into(),
         }
     }
@@ -60,6 +65,7 @@ impl FromValue for LogMember {
         match i64::from_value(value)? {
             Self::GUEST => Some(Self::Guest),
             Self::REMOVED => Some(Self::Removed),
+            below if below < Self::REMOVED => Some(Self::Key(Self::REMOVED - below)),
             _ => MemberKey::from_value(value).map(Self::Member),
         }
     }
@@ -285,6 +291,10 @@ fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
     let key: i64 = row.take(0)?;
     let id = match row.take(1)? {
         LogMember::Guest => account::GUEST.to_owned(),
+        LogMember::Key(number) => {
+            let name = row.take::<Option<String>>(7)?.unwrap_or_else(|| number.to_string());
+            format!("{KEY_PREFIX}{name}")
+        }
         _ => row.take::<Option<String>>(2)?.unwrap_or_else(|| account::REMOVED.to_owned()),
     };
     Ok(LogEntry {
@@ -325,9 +335,9 @@ mod sql {
 
     /// The path of a request `r`, with the current id of the member it names.
     const PATH: &str = "CASE WHEN r.named_member IS NULL THEN r.path ELSE replace(r.path, ' ', coalesce(n.id, 'removed')) END";
-    /// The request of a line `l`, its member, and the member that the path names.
+    /// The request of a line `l`, its member or its API key, and the member that the path names.
     const JOINED: &str = "JOIN request r ON r.key = l.request LEFT JOIN member m ON m.key = l.member
-                          LEFT JOIN member n ON n.key = r.named_member";
+                          LEFT JOIN member n ON n.key = r.named_member LEFT JOIN logged_key k ON k.number = -1 - l.member";
 
     pub(super) fn lines(
         tx: &mut dyn Tx,
@@ -338,7 +348,7 @@ mod sql {
         // Two statements, so that each uses its own index.
         let by_member = if member.is_some() { "l.member = $3 AND" } else { "" };
         let sql = format!(
-            "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status, r.result
+            "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status, r.result, k.name
              FROM log l {JOINED} WHERE {by_member} l.key >= $1 ORDER BY l.key DESC LIMIT $2"
         );
         let args: [Arg<'_>; 3] = [super::first_key(since).into(), limit.into(), member.into()];
@@ -354,7 +364,7 @@ mod sql {
         limit: i64,
     ) -> Result<Vec<LogEntry>, StoreError> {
         let sql = format!(
-            "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status, r.result
+            "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status, r.result, k.name
              FROM log l {JOINED} WHERE l.member = $1 AND l.key > $2 ORDER BY l.key LIMIT $3"
         );
         tx.rows(&sql, &[member.key.into(), after.into(), limit.into()])?.into_iter().map(entry).collect()
@@ -371,7 +381,7 @@ mod sql {
         let by_member = if member.is_some() { "member = $9 AND" } else { "" };
         let position = tx.dialect().position();
         let sql = format!(
-            "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status, r.result
+            "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status, r.result, k.name
              FROM (SELECT key, member, request FROM log WHERE {by_member} key >= $1 AND key < $2
                    ORDER BY key DESC LIMIT $3) l {JOINED}
              WHERE ($4 = '' OR {position}({PATH}, $4) > 0) AND ($5 = '' OR replace(lower(r.result), ' ', '_') = replace(lower($5), ' ', '_'))

@@ -16,7 +16,7 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 60] = [
+const TABLES: [(&str, Treatment); 61] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
@@ -28,6 +28,7 @@ const TABLES: [(&str, Treatment); 60] = [
     ("audit", Treatment::Rows),
     ("audit_chain", Treatment::Settings),
     ("api_key", Treatment::Rows),
+    ("logged_key", Treatment::Rows),
     ("notice", Treatment::Rows),
     ("notice_draft", Treatment::Rows),
     ("notice_reads", Treatment::Rows),

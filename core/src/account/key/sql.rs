@@ -50,7 +50,23 @@ pub(super) fn insert(
     let sql = "INSERT INTO api_key (id, name, hash, scopes, date, expires) VALUES ($1, $2, $3, $4, $5, $6)";
     let hash = hash.digits();
     tx.run(sql, &[id.into(), name.into(), (&hash).into(), scopes.into(), now.into(), expires.into()])?;
+    // A later key with the name has the same number.
+    let sql = "INSERT INTO logged_key (number, name) SELECT coalesce(max(number), 0) + 1, $1 FROM logged_key WHERE true
+               ON CONFLICT (name) DO NOTHING";
+    tx.run(sql, &[name.into()])?;
     Ok(())
+}
+
+/// Returns the number by which the access log knows the key with this hash.
+pub(crate) fn logged(tx: &mut dyn Tx, key: KeyHash) -> Result<Option<i64>, StoreError> {
+    let sql = "SELECT k.number FROM api_key a JOIN logged_key k ON k.name = a.name WHERE a.hash = $1";
+    tx.row(sql, &[(&key.digits()).into()])?.map(|mut row| row.take(0)).transpose()
+}
+
+/// Returns the number by which the access log knows the key with this name, compared as ids are.
+pub(crate) fn logged_name(tx: &mut dyn Tx, folded: &str) -> Result<Option<i64>, StoreError> {
+    let sql = "SELECT number FROM logged_key WHERE lower(name) = $1 ORDER BY number LIMIT 1";
+    tx.row(sql, &[folded.into()])?.map(|mut row| row.take(0)).transpose()
 }
 
 pub(super) fn list(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<Vec<Key>, StoreError> {

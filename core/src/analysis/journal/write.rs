@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Record;
+use crate::account::key::{self, KeyHash};
 use crate::account::{ResolvedCaller, sessions};
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
@@ -91,6 +92,8 @@ fn logged(record: &Record) -> LoggedRequest<'_> {
 struct MemberCache {
     /// By key: whether the member still exists.
     members: OwnMap<MemberKey, bool>,
+    /// The numbers of API keys in the log, by their hashes.
+    keys: HashMap<KeyHash, Option<i64>>,
     /// By id, which members choose themselves: key and generation.
     ids: HashMap<Box<str>, Option<(MemberKey, i64)>>,
 }
@@ -120,6 +123,14 @@ impl MemberCache {
         let guest = LogIdentity { key: None, shown: LogMember::Guest };
         match seen {
             ResolvedCaller::Guest => Ok(guest),
+            ResolvedCaller::Key(key) => {
+                let number = match self.keys.get(key) {
+                    Some(number) => *number,
+                    None => *self.keys.entry(*key).or_insert(key::logged(tx, *key)?),
+                };
+                // A program is counted as the guest at its address.
+                Ok(LogIdentity { key: None, shown: number.map_or(LogMember::Guest, LogMember::Key) })
+            }
             ResolvedCaller::Member(key) => {
                 let exists = self.members.get(key).is_some_and(|exists| *exists);
                 Ok(LogIdentity {

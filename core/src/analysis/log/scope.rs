@@ -1,8 +1,8 @@
 //! Access control of the access log.
 
-use super::LogMember;
+use super::{KEY_PREFIX, LogMember};
 use crate::Tidings;
-use crate::account::{self, Identity, fold};
+use crate::account::{self, Identity, fold, key};
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::store::Tx;
@@ -42,7 +42,10 @@ impl<'a> LogAccess<'a> {
             None => None,
             Some(account::GUEST) => Some(LogMember::Guest),
             Some(account::REMOVED) => Some(LogMember::Removed),
-            Some(id) => Some(LogMember::Member(account::find(tx, id)?.ok_or(Error::NotFound)?.key)),
+            Some(id) => Some(match id.strip_prefix(KEY_PREFIX) {
+                Some(name) => LogMember::Key(key::logged_name(tx, name)?.ok_or(Error::NotFound)?),
+                None => LogMember::Member(account::find(tx, id)?.ok_or(Error::NotFound)?.key),
+            }),
         };
         Ok(LogScope { member })
     }
@@ -55,7 +58,7 @@ pub(in crate::analysis) struct LogScope {
 }
 
 impl LogScope {
-    /// Returns the owner of the lines: a member, the guests or the removed members; `None` for all lines.
+    /// Returns the owner of the lines: a member, an API key, the guests or the removed members; `None` for all lines.
     pub(super) const fn member(self) -> Option<LogMember> {
         self.member
     }

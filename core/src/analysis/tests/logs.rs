@@ -341,7 +341,7 @@ fn queries_of_the_log_use_their_indexes() {
         let sql = format!(
             "EXPLAIN QUERY PLAN SELECT l.key, l.member, m.id, r.method, coalesce(n.id, r.path), r.status
              FROM log l JOIN request r ON r.key = l.request LEFT JOIN member m ON m.key = l.member
-             LEFT JOIN member n ON n.key = r.named_member
+             LEFT JOIN member n ON n.key = r.named_member LEFT JOIN logged_key k ON k.number = -1 - l.member
              WHERE {whose} l.key >= 5 ORDER BY l.key DESC LIMIT 10"
         );
         let rows = service.store().read(|tx| tx.rows(&sql, &[])).unwrap();
@@ -376,4 +376,38 @@ fn a_failed_commit_neither_loses_nor_mixes_up_lines() {
     assert_eq!(all(&service), expected.map(|name| format!("guest GET /get_newsfeed_of_topic/{name} 200")));
     assert_eq!(service.figures().communication_avg, 8);
     assert_eq!(crate::stats::Stats::of(&service).records_waiting, 0);
+}
+
+#[test]
+fn the_log_shows_api_keys_by_their_names_even_after_they_are_revoked() {
+    use crate::account::key::{self, Draft, Scope};
+    let service = service();
+    let add = |name: &str| {
+        let draft = Draft { name: name.into(), scopes: vec![Scope::Posts], expires: None };
+        Caller::token(key::add(&service, &Caller::Operator, &draft).unwrap().key.as_str())
+    };
+    let asks = |caller: &Caller| {
+        service.communicate_as(caller, 1, AGENT, ("GET", "/get_popularity_newsfeed", "/x", 200));
+        service.clock().advance(1);
+    };
+    let (importer, backup) = (add("Importer"), add("nightly backup"));
+    asks(&importer);
+    asks(&backup);
+    service.settle();
+    key::revoke(&service, &Caller::Operator, "nightly backup").unwrap();
+    // A key that was revoked is no caller.
+    asks(&backup);
+    asks(&Caller::Guest);
+    let feed = |who: &str| format!("{who} GET /get_popularity_newsfeed 200");
+    let expected = ["guest", "guest", "key:nightly backup", "key:Importer"];
+    assert_eq!(all(&service), expected.map(feed));
+    let of = |who: &str| lines(log_user(&service, &Caller::Operator, who, 10));
+    assert_eq!(of("key:importer"), [feed("key:Importer")]);
+    assert_eq!(of("guest").len(), 2);
+    assert!(log_user(&service, &Caller::Operator, "key:nobody", 10).is_err());
+    // A new key with the name continues its lines, and its programs are counted as guests.
+    asks(&add("nightly backup"));
+    service.settle();
+    assert_eq!(of("key:nightly backup").len(), 2);
+    assert_eq!(service.figures().total_visitor, 1);
 }
