@@ -20,6 +20,7 @@ use url::{Host, Url};
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Refusal, Result};
+use crate::requests::Requests;
 
 /// The time limit of connecting.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -125,6 +126,8 @@ pub struct Server {
     member: Option<Arc<str>>,
     /// Set once the server has accepted the token.
     pub(crate) is_accepted: Arc<OnceLock<()>>,
+    /// The requests of this program.
+    pub(crate) requests: Arc<Requests>,
 }
 
 /// The parameters of a request after the path.
@@ -175,6 +178,7 @@ impl Server {
             token: token.map(Arc::new),
             member: member.map(Arc::from),
             is_accepted: Arc::default(),
+            requests: Arc::default(),
         }
     }
 
@@ -304,6 +308,7 @@ impl Server {
         read: Duration,
     ) -> Result<Response<Body>> {
         self.require_accepted(path)?;
+        let _running = self.requests.begin();
         let mut url = self.address.0.clone();
         for segment in path {
             url.push('/');

@@ -37,6 +37,7 @@ mod notice;
 mod password;
 mod post;
 mod ready;
+mod requests;
 mod search;
 mod sign_in;
 mod watch;

@@ -86,10 +86,10 @@ impl Service {
     /// Returns the notices that the caller sees, with all fields.
     ///
     /// # Errors
-    /// Those of [`notice::list_full`].
+    /// Those of [`notice::list_full_with_views`].
     pub fn all_full_notices(&self, query: &ListQuery<'_>) -> Result<FullList> {
         self.run(
-            |tidings, caller| notice::list_full(tidings, caller, query),
+            |tidings, caller| notice::list_full_with_views(tidings, caller, query),
             |server| server.get(&["get_notices"], &parameters(query)),
         )
     }

@@ -20,9 +20,14 @@ use crate::{Place, Service};
 
 /// The interval at which data is read again without events.
 const POLL_EVERY: Duration = Duration::from_secs(10);
-/// The minimum time between two changes of the counters of a server. Each request is counted, also those that read the
-/// counters because they have changed.
+/// The minimum time between two changes of the counters of a server.
 const COUNTS_EVERY: Duration = Duration::from_secs(10);
+/// The interval of changes while nobody uses the program, and when that begins.
+const SELDOM: Duration = Duration::from_secs(60);
+const UNUSED_AFTER: Duration = Duration::from_secs(120);
+/// The interval of changes of the counters that the requests of this program have made. Each request is counted, also those
+/// that read the counters because they have changed.
+const OWN_EVERY: Duration = Duration::from_secs(600);
 /// The first and the longest pause before a lost server is tried again.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
@@ -35,9 +40,24 @@ enum Source {
         heard: Arc<Mutex<Heard>>,
         /// The versions that the last look returned, and in which round.
         seen: (Changes, u64),
-        /// When the counters changed last.
-        counted: Instant,
+        counted: Counted,
     },
+}
+
+/// The last change of the counters of a server.
+struct Counted {
+    at: Instant,
+    /// [`Heard::news`] at that time.
+    news: u64,
+    /// When the counters change next if only requests of this program have changed them: at first soon, because those of others
+    /// at the same time are not told apart.
+    own_after: Duration,
+}
+
+impl Counted {
+    fn now(news: u64) -> Self {
+        Self { at: Instant::now(), news, own_after: COUNTS_EVERY }
+    }
 }
 
 /// The state of a service at a moment.
@@ -79,6 +99,10 @@ pub enum Link {
 /// What the thread has heard from the server.
 struct Heard {
     changes: Changes,
+    /// How often the counters changed by requests of others.
+    news: u64,
+    /// When somebody used the program last.
+    used: Instant,
     /// How often all versions were raised at once.
     rounds: u64,
     link: Link,
@@ -100,6 +124,8 @@ impl Service {
         };
         let heard = Arc::new(Mutex::new(Heard {
             changes: Changes::default(),
+            news: 0,
+            used: Instant::now(),
             rounds: 0,
             link: Link::Connecting,
             zone: None,
@@ -109,12 +135,19 @@ impl Service {
         let follower =
             Follower { server, heard: Arc::downgrade(&heard), last: None, is_introduced: false, tries: 0 };
         thread::Builder::new().name("tidings-follow".into()).spawn(move || follower.run())?;
-        let (seen, counted) = ((Changes::default(), 0), Instant::now());
+        let (seen, counted) = ((Changes::default(), 0), Counted::now(0));
         Ok(Watch(Source::Server { heard, seen, counted }))
     }
 }
 
 impl Watch {
+    /// Tells that somebody uses the program. A server is asked less often while nobody does, because it logs every request.
+    pub fn is_used(&self) {
+        if let Source::Server { heard, .. } = &self.0 {
+            lock(heard).used = Instant::now();
+        }
+    }
+
     /// Returns the current state, without waiting for the service.
     pub fn look(&mut self) -> Look {
         match &mut self.0 {
@@ -128,10 +161,16 @@ impl Watch {
             Source::Server { heard, seen, counted } => {
                 let heard = lock(heard);
                 let (before, round) = std::mem::replace(seen, (heard.changes, heard.rounds));
-                if round != heard.rounds || counted.elapsed() >= COUNTS_EVERY {
-                    *counted = Instant::now();
+                let is_changed = seen.0.counts != before.counts || seen.0.notice_views != before.notice_views;
+                let has_news = heard.news != counted.news || seen.0.notice_views != before.notice_views;
+                let after = if has_news { heard.every(COUNTS_EVERY) } else { counted.own_after };
+                if round != heard.rounds {
+                    *counted = Counted::now(heard.news);
+                } else if is_changed && counted.at.elapsed() >= after {
+                    let own_after = if has_news { COUNTS_EVERY } else { OWN_EVERY };
+                    *counted = Counted { own_after, ..Counted::now(heard.news) };
                 } else {
-                    seen.0.counts = before.counts;
+                    (seen.0.counts, seen.0.notice_views) = (before.counts, before.notice_views);
                 }
                 Look {
                     now: heard.now(),
@@ -152,6 +191,11 @@ fn lock(heard: &Mutex<Heard>) -> MutexGuard<'_, Heard> {
 impl Heard {
     fn now(&self) -> Timestamp {
         Clock::system().now() + self.ahead_ms
+    }
+
+    /// Returns this interval, or a longer one while nobody uses the program.
+    fn every(&self, interval: Duration) -> Duration {
+        if self.used.elapsed() < UNUSED_AFTER { interval } else { SELDOM }
     }
 }
 
@@ -183,7 +227,8 @@ impl Follower {
                     if let Err(error) = self.poll(if is_known { Link::Polling } else { Link::SignedOut }) {
                         self.lose(&error);
                     }
-                    POLL_EVERY
+                    self.wait_to_poll();
+                    continue;
                 }
                 Err(error) => {
                     self.lose(&error);
@@ -210,15 +255,27 @@ impl Follower {
             }
             let changes = self.server.decode(event.data.as_bytes())?;
             let last = self.last.replace(changes);
+            let is_own = self.server.requests.may_have_changed();
             let heard = self.with(|heard| {
                 heard.link = Link::Live;
                 heard.raise(last.as_ref(), &changes);
+                let are_counted = last.is_some_and(|last| last.counts != changes.counts);
+                heard.news += u64::from(are_counted && !is_own);
             });
             if heard.is_none() {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Waits until it is time to have all data read again.
+    fn wait_to_poll(&self) {
+        const STEP: Duration = Duration::from_secs(1);
+        let since = Instant::now();
+        while self.with(|heard| heard.every(POLL_EVERY)).is_some_and(|wait| since.elapsed() < wait) {
+            thread::sleep(STEP);
+        }
     }
 
     /// Has all data read again, if the server can be reached.
@@ -288,9 +345,11 @@ impl Heard {
         let raise = |version: &mut i64, number: fn(&Changes) -> i64| {
             *version += i64::from(last.is_none_or(|last| number(last) != number(new)));
         };
-        let Changes { posts, notices, feedback, members, counts, terms, audit } = &mut self.changes;
+        let Changes { posts, notices, notice_views, feedback, members, counts, terms, audit } =
+            &mut self.changes;
         raise(posts, |changes| changes.posts);
         raise(notices, |changes| changes.notices);
+        raise(notice_views, |changes| changes.notice_views);
         raise(feedback, |changes| changes.feedback);
         raise(members, |changes| changes.members);
         raise(counts, |changes| changes.counts);

@@ -16,6 +16,10 @@ pub struct Changes {
     pub posts: i64,
     /// Notices.
     pub notices: i64,
+    /// The views of notices; servers of earlier versions do not tell.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = true))]
+    pub notice_views: i64,
     /// Feedback.
     pub feedback: i64,
     /// Members and the data that administrators see and set.
@@ -35,6 +39,7 @@ impl Changes {
         Self {
             posts: changes(Topic::Posts),
             notices: changes(Topic::Notices),
+            notice_views: changes(Topic::NoticeViews),
             feedback: changes(Topic::Feedback),
             members: changes(Topic::Members),
             counts: changes(Topic::Counts),
@@ -60,6 +65,7 @@ mod tests {
             let parts = [
                 ("posts", now.posts > before.posts),
                 ("notices", now.notices > before.notices),
+                ("notice_views", now.notice_views > before.notice_views),
                 ("feedback", now.feedback > before.feedback),
                 ("members", now.members > before.members),
                 ("counts", now.counts > before.counts),

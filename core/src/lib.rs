@@ -423,6 +423,10 @@ impl Tidings {
         &*self.0.verifier
     }
 
+    pub(crate) fn other_views(&self) -> &notice::OtherViews {
+        &self.0.other_views
+    }
+
     pub(crate) fn notice_cache(&self) -> &notice::NoticeCache {
         &self.0.notice_cache
     }

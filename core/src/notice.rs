@@ -46,7 +46,7 @@ use draft::{Change, Content};
 pub use drafts::{DRAFTS_MAX, DraftList, SavedDraft, drafts, publish_draft, remove_draft, save_draft};
 pub use follow::NoticeChange;
 pub(crate) use follow::SeenNotices;
-pub use full::{FullList, FullNotice, ListQuery, list_full, try_list_full};
+pub use full::{FullList, FullNotice, ListQuery, list_full, list_full_with_views, try_list_full};
 pub(crate) use others::OtherViews;
 pub use placement::{Audience, Pin, Placement, State};
 use reader::{Reader, read_as};

@@ -89,8 +89,9 @@ fn changes_are_seen_as_they_happen_but_counters_every_ten_seconds() {
     let mut stream = played.streams.recv_timeout(WAIT_MAX).unwrap();
     changes(&mut stream, 70, 900);
     let first = waits(&mut watch, |look| look.link == Link::Live).changes;
-    let Changes { posts, notices, feedback, members, counts, terms, audit } = first;
-    assert_eq!([posts, notices, feedback, members, counts, terms, audit], [1; 7], "all is read again");
+    let Changes { posts, notices, notice_views, feedback, members, counts, terms, audit } = first;
+    let all = [posts, notices, notice_views, feedback, members, counts, terms, audit];
+    assert_eq!(all, [1; 8], "all is read again");
     assert_eq!(watch.look().caller.as_deref(), Some("API key"));
     changes(&mut stream, 70, 901);
     changes(&mut stream, 75, 901);
@@ -99,10 +100,51 @@ fn changes_are_seen_as_they_happen_but_counters_every_ten_seconds() {
     // Numbers that shrink are those of another process.
     changes(&mut stream, 5, 1);
     waits(&mut watch, |look| look.changes.posts > second.posts);
-    if let Source::Server { counted, .. } = &mut watch.0 {
-        *counted = Instant::now().checked_sub(COUNTS_EVERY).unwrap();
-    }
+    pass(&mut watch, COUNTS_EVERY);
     assert!(watch.look().changes.counts > counts);
+}
+
+/// Lets time pass since the counters changed.
+fn pass(watch: &mut Watch, time: Duration) {
+    if let Source::Server { counted, .. } = &mut watch.0 {
+        counted.at = counted.at.checked_sub(time).unwrap();
+    }
+}
+
+#[test]
+fn looking_at_the_counters_is_no_news() {
+    let played = play(listener(), 2, "");
+    let requests = Arc::clone(&played.server.requests);
+    let mut watch = Service::on_server(played.server.clone()).watch().unwrap();
+    let mut stream = played.streams.recv_timeout(WAIT_MAX).unwrap();
+    changes(&mut stream, 1, 900);
+    let mut counts = waits(&mut watch, |look| look.link == Link::Live).changes.counts;
+    let mut posts = 1;
+    // Posts change together with the counters, so that the test knows when the change has arrived.
+    let mut is_looked_at = |watch: &mut Watch, after: Duration| {
+        pass(watch, after);
+        posts += 1;
+        changes(&mut stream, posts, 900 + posts);
+        let look = waits(watch, |look| look.changes.posts == posts).changes;
+        std::mem::replace(&mut counts, look.counts) != look.counts
+    };
+    // The figures are read again once, because they may have had requests of others, too.
+    let looking = requests.begin();
+    assert!(is_looked_at(&mut watch, COUNTS_EVERY));
+    assert!(!is_looked_at(&mut watch, COUNTS_EVERY));
+    assert!(!is_looked_at(&mut watch, SELDOM));
+    assert!(is_looked_at(&mut watch, OWN_EVERY));
+    drop(looking);
+    requests.forget();
+    assert!(!is_looked_at(&mut watch, Duration::ZERO));
+    assert!(is_looked_at(&mut watch, COUNTS_EVERY));
+    // While nobody uses the program, the counters are read once a minute.
+    let Source::Server { heard, .. } = &watch.0 else { panic!() };
+    let heard = Arc::clone(heard);
+    lock(&heard).used = Instant::now().checked_sub(UNUSED_AFTER).unwrap();
+    assert!(!is_looked_at(&mut watch, COUNTS_EVERY));
+    watch.is_used();
+    assert!(is_looked_at(&mut watch, Duration::ZERO));
 }
 
 #[test]

@@ -3090,6 +3090,12 @@ export interface components {
             readonly notices: number;
             /**
              * Format: int64
+             * @description The views of notices; servers of earlier versions do not tell.
+             * @example 42
+             */
+            readonly notice_views: number;
+            /**
+             * Format: int64
              * @description Feedback.
              * @example 42
              */
@@ -4584,7 +4590,8 @@ export interface components {
         /** @description A line of the access log. */
         readonly LogEntry: {
             /**
-             * @description The member's id, `guest` if the caller was not signed in, or `removed` if the member has been removed.
+             * @description The member's id, `key:` and the name of an API key, `guest` if the caller was not signed in, or `removed` if the member
+             *     has been removed.
              * @example ann
              */
             readonly user_id: string;

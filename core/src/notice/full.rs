@@ -109,6 +109,17 @@ pub fn list_full(tidings: &Tidings, caller: &Caller, query: &ListQuery<'_>) -> R
     read_as(tidings, caller, |reader| snapshot.full_list(reader, query, tidings.now()))
 }
 
+/// Does the same as [`list_full`] with the views that other processes have counted, in a program that runs no service.
+///
+/// # Errors
+/// An error of the store.
+pub fn list_full_with_views(tidings: &Tidings, caller: &Caller, query: &ListQuery<'_>) -> Result<FullList> {
+    // The views are those of the notices in memory.
+    super::snapshot(tidings)?;
+    tidings.other_views().refresh()?;
+    list_full(tidings, caller, query)
+}
+
 /// Returns the answer of [`list_full`] for a guest, or `None` if it is not in memory or is out of date. Never blocks.
 pub fn try_list_full(tidings: &Tidings, query: &ListQuery<'_>) -> Option<FullList> {
     let snapshot = tidings.notice_cache().snapshot_in_memory(tidings.store())?;

@@ -1,6 +1,7 @@
 //! Shows the views of notices that other processes have counted: a thread of the service reads their numbers after each change.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use super::cache::NoticeCache;
@@ -23,6 +24,8 @@ struct Shared {
     store: Arc<Store>,
     views: Arc<ViewCounter>,
     stop: Stop,
+    /// The version of the views that were read last.
+    known: AtomicI64,
 }
 
 impl OtherViews {
@@ -30,8 +33,17 @@ impl OtherViews {
     pub(crate) fn new(store: Arc<Store>, notices: &NoticeCache) -> Self {
         let stop = Stop::default();
         let thread = Background::new(Arc::clone(&store), stop.clone());
-        let shared = Arc::new(Shared { store, views: Arc::clone(notices.views()), stop });
+        let shared =
+            Arc::new(Shared { store, views: Arc::clone(notices.views()), stop, known: AtomicI64::new(0) });
         Self { shared, thread }
+    }
+
+    /// Reads the views if they have changed, for a program without the thread.
+    pub(crate) fn refresh(&self) -> Result<()> {
+        if self.shared.known.load(Ordering::Relaxed) < self.shared.store.version(Topic::NoticeViews) {
+            self.shared.read()?;
+        }
+        Ok(())
     }
 
     /// Starts the thread, unless it is running.
@@ -45,13 +57,11 @@ impl Shared {
     fn run(&self) {
         let versions = self.store.versions();
         let is_stopped = || self.stop.is_set();
-        let mut known = 0;
         loop {
+            let known = self.known.load(Ordering::Relaxed);
             versions.wait_for(Topic::NoticeViews, known, Duration::MAX, is_stopped);
-            match self.read() {
-                Ok(Some(version)) => known = version,
-                Ok(None) => {}
-                Err(error) => tracing::debug!(%error, "the views of other processes cannot be read"),
+            if let Err(error) = self.read() {
+                tracing::debug!(%error, "the views of other processes cannot be read");
             }
             if !versions.sleep(PAUSE, is_stopped) {
                 return;
@@ -59,8 +69,8 @@ impl Shared {
         }
     }
 
-    /// Reads the views of all notices. Returns their version, unless a flush made that impossible.
-    fn read(&self) -> Result<Option<i64>, StoreError> {
+    /// Reads the views of all notices, unless a flush makes that impossible.
+    fn read(&self) -> Result<(), StoreError> {
         let mut version = 0;
         let is_shown = self.views.others(|| {
             self.store.read(|tx| {
@@ -68,6 +78,9 @@ impl Shared {
                 sql::views(tx)
             })
         })?;
-        Ok(is_shown.then_some(version))
+        if is_shown {
+            self.known.store(version, Ordering::Relaxed);
+        }
+        Ok(())
     }
 }
