@@ -1,6 +1,7 @@
 //! The terminal UI in a real terminal while a server runs on the same database.
 
 mod remote;
+mod terminal;
 
 use std::fs;
 
@@ -122,7 +123,7 @@ fn space_after_saving_publishes_no_other_notice_and_showing_one_asks() {
     terminal.press(&["Space"]);
     terminal.waits_for("Show the notice “Lost and found”?");
     terminal.press(&["y"]);
-    terminal.waits_for("is shown to everybody.");
+    terminal.waits_for("“Lost and found” is shown to everybody.");
     wait_until("the server shows it", || !notices(&server.anyone()).is_empty());
     let seen = notices(&server.anyone());
     assert_eq!((seen.len(), &seen[0]["title"]), (1, &json!("Lost and found")));

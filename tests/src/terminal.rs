@@ -2,11 +2,13 @@
 
 use std::io::{Read as _, Write as _};
 use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use pty_process::Size;
 use pty_process::blocking::{self, Pty};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::wait::wait_until;
 
@@ -16,6 +18,8 @@ pub struct Terminal {
     pty: Arc<Pty>,
     shown: Arc<Mutex<Vec<u8>>>,
     reader: JoinHandle<()>,
+    /// Whether the reader ends although the command has not.
+    stop: Arc<AtomicBool>,
 }
 
 impl Terminal {
@@ -30,14 +34,21 @@ impl Terminal {
         let child = blocking::Command::from(command).env("TERM", "xterm").spawn(side).unwrap();
         let shown = Arc::<Mutex<Vec<u8>>>::default();
         let (all, screen) = (Arc::clone(&shown), Arc::clone(&pty));
+        let stop = Arc::<AtomicBool>::default();
+        let stopped = Arc::clone(&stop);
         // Reading fails once the command has ended.
         let reader = std::thread::spawn(move || {
+            let pause = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
             let mut buffer = [0; 4096];
-            while let Ok(count @ 1..) = (&*screen).read(&mut buffer) {
+            while !stopped.load(Ordering::Relaxed) {
+                if poll(&mut [PollFd::new(&*screen, PollFlags::IN)], Some(&pause)) == Ok(0) {
+                    continue;
+                }
+                let Ok(count @ 1..) = (&*screen).read(&mut buffer) else { break };
                 all.lock().unwrap().extend_from_slice(&buffer[..count]);
             }
         });
-        Self { child, pty, shown, reader }
+        Self { child, pty, shown, reader, stop }
     }
 
     /// Waits until `question` is shown, then types a line.
@@ -70,6 +81,18 @@ impl Terminal {
         let group = format!("-{}", terminal.child.id());
         assert!(Command::new("kill").args(["-INT", "--", &group]).status().unwrap().success());
         terminal
+    }
+
+    /// Waits until `question` is shown, then closes the terminal. Returns the exit status of the command (-1 after a signal).
+    ///
+    /// # Panics
+    /// When the question is not shown in time.
+    pub fn hang_up(self, question: &str) -> i32 {
+        let Self { mut child, pty, reader, stop, .. } = self.press(question, "");
+        stop.store(true, Ordering::Relaxed);
+        reader.join().unwrap();
+        drop(pty);
+        child.wait().unwrap().code().unwrap_or(-1)
     }
 
     /// Waits for the command to exit, and returns its exit status (-1 after a signal) and everything it displayed.

@@ -51,13 +51,28 @@ pub(crate) enum Query {
     Notices,
     Feedback,
     Popular,
+    /// The newest posts: of all topics, or of the topic or tag that a text names.
+    Newest(Option<String>),
     FindPosts(String),
     Post(String),
-    Period { first: String, last: String },
-    Log { filter: LogFilter, place: Option<LogPlace> },
-    Members { search: String, only: Option<MemberFilter>, after: Option<String>, limit: usize },
+    Period {
+        first: String,
+        last: String,
+    },
+    Log {
+        filter: LogFilter,
+        place: Option<LogPlace>,
+    },
+    Members {
+        search: String,
+        only: Option<MemberFilter>,
+        after: Option<String>,
+        limit: usize,
+    },
     Member(String),
-    Audit { before: Option<i64> },
+    Audit {
+        before: Option<i64>,
+    },
     VerifyAudit,
 }
 
@@ -114,9 +129,9 @@ pub(crate) struct PostRow {
     pub(crate) end_date: Option<Timestamp>,
     pub(crate) view: i64,
     pub(crate) fav: i64,
-    /// The post's rank in the popular feed, from 1, or its similarity to the search in percent.
+    /// The post's rank in the popular feed or among the newest, from 1, or its similarity to the search in percent.
     pub(crate) place: usize,
-    /// The reason why the post is in the popular feed; empty for a search.
+    /// The reason why the post is in the popular feed; empty in other lists.
     pub(crate) why: String,
 }
 

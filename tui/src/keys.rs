@@ -4,7 +4,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 mod action;
-mod keymap;
+pub(crate) mod keymap;
 
 pub(crate) use action::Action;
 pub(crate) use keymap::Keymap;
@@ -202,10 +202,15 @@ pub(crate) static EDITOR: Table = Table {
     keys: &[
         binding(&[ctrl('s')], Action::Save, "save", "save"),
         binding(&[key(KeyCode::Esc)], Action::Back, "close (asks, and can save a draft)", "close"),
-        binding(&[key(KeyCode::Tab), key(KeyCode::BackTab)], Action::NextField, "title, text", "field"),
+        binding(
+            &[ctrl('o')],
+            Action::Placing,
+            "schedule: dates, topic, pinned, members only, and back",
+            "schedule",
+        ),
         binding(&[ctrl('p')], Action::Preview, "preview, and back", "preview"),
-        binding(&[ctrl('t')], Action::Toggle, "shown or hidden once saved", "shown/hidden"),
-        binding(&[ctrl('o')], Action::Placing, "dates, topic, pinned, members only, and back", "when/where"),
+        binding(&[ctrl('t')], Action::Toggle, "shown or hidden once saved", "show/hide"),
+        binding(&[key(KeyCode::Tab), key(KeyCode::BackTab)], Action::NextField, "title, text", "field"),
         binding(&[ctrl('c')], Action::CopyText, "copy what is selected", ""),
         binding(&[ctrl('x')], Action::CutText, "cut what is selected", ""),
         binding(&[ctrl('v')], Action::PasteText, "paste", ""),
@@ -255,7 +260,9 @@ pub(crate) static POSTS: Table = Table {
         binding(&[ch('n')], Action::New, "add a post", "new"),
         binding(&[ch('e')], Action::Edit, "edit", "edit"),
         binding(&[ch('x'), key(KeyCode::Delete)], Action::Remove, "remove (asks)", "remove"),
-        binding(&[ch('r')], Action::Refresh, "reload the feed", "refresh"),
+        binding(&[ch('f')], Action::Kind, "popular posts, or the newest", "feed"),
+        binding(&[ch('t')], Action::GoTo, "the newest of a topic or tag (type its name)", "topic"),
+        binding(&[ch('r')], Action::Refresh, "reload the list", ""),
     ],
 };
 

@@ -93,7 +93,7 @@ pub(crate) fn footer(area: Rect, tables: &[&'static Table], keymap: &Keymap) -> 
     let mut room = area.width.saturating_sub(last.iter().map(wide).sum());
     for hint in first {
         if wide(&hint) > room {
-            break;
+            continue;
         }
         room -= wide(&hint);
         shown.push(hint);
@@ -127,4 +127,23 @@ pub(crate) fn help(tables: &[&'static Table], keymap: &Keymap) -> Vec<(String, b
 /// Returns the number of help lines that a terminal with `rows` rows shows.
 pub(crate) fn help_lines(rows: u16) -> usize {
     usize::from(rows.saturating_sub(4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::keymap::TOGETHER;
+
+    #[test]
+    fn at_80_columns_the_footer_has_every_key_of_the_screen() {
+        let keymap = Keymap::default();
+        let foot = areas(Rect::new(0, 0, 80, 24)).foot;
+        for tables in TOGETHER {
+            let shown: Vec<_> = footer(foot, tables, &keymap).iter().map(|hint| hint.word).collect();
+            let own = tables[0].keys.iter().map(|binding| binding.short).filter(|word| !word.is_empty());
+            let hidden: Vec<_> = own.filter(|word| !shown.contains(word)).collect();
+            // Enter leads from the title to the text, too.
+            assert!(hidden.is_empty() || hidden == ["field"], "{}: {hidden:?}", tables[0].title);
+        }
+    }
 }

@@ -35,6 +35,7 @@ mod pending;
 mod placing;
 mod preferences;
 mod problem;
+mod reach;
 mod screen;
 mod sheet;
 mod state;
@@ -86,6 +87,7 @@ pub fn run(service: &Service, options: &Options) -> io::Result<()> {
     let mut guard = TerminalGuard::enter(options.mouse)?;
     let _signals = forward_signals(&send)?;
     let keys = KeyReader::start(&send)?;
+    watch_terminal(&send, &keys.stop)?;
     let size = guard.terminal.size()?;
     let mut watch = service.watch()?;
     let title = match service.server() {
@@ -100,7 +102,11 @@ pub fn run(service: &Service, options: &Options) -> io::Result<()> {
     if ended.is_err() {
         app.save_drafts();
     }
-    drop(keys);
+    if terminal::is_gone(false) {
+        // Nobody sees a message, and the thread that reads keys never ends.
+        return Ok(());
+    }
+    keys.end();
     ended
 }
 
@@ -147,7 +153,8 @@ impl App {
                     return Ok(());
                 }
             }
-            if std::mem::take(&mut self.stale) {
+            // A terminal that is gone cannot be drawn on.
+            if std::mem::take(&mut self.stale) && self.stop.is_none() {
                 guard.terminal.draw(|frame| view::draw(&self.state, frame))?;
             }
         }
@@ -155,6 +162,9 @@ impl App {
 
     /// Handles an event. Returns whether the program ends.
     fn handle(&mut self, event: Event, guard: &mut TerminalGuard) -> io::Result<bool> {
+        if let Event::Key(_) | Event::Paste(_) | Event::Mouse(_) = event {
+            self.watch.is_used();
+        }
         match event {
             Event::Stop => self.stop = Some(Instant::now() + STOP_MAX),
             Event::Resize(..) => guard.terminal.autoresize()?,
@@ -275,12 +285,27 @@ impl KeyReader {
     }
 }
 
-impl Drop for KeyReader {
-    /// Waits briefly for the thread: reading from a terminal that is gone may never return.
-    fn drop(&mut self) {
+impl KeyReader {
+    /// Waits until the thread has ended, so that the keys that follow are those of the shell.
+    fn end(self) {
         self.stop.store(true, Ordering::Relaxed);
         let _ = self.ended.recv_timeout(KEYS_WAIT * 2);
     }
+}
+
+/// Stops the program when the terminal has disappeared. Reading keys does not notice it: crossterm reads the end of the input
+/// again and again.
+fn watch_terminal(send: &Sender<Event>, stop: &Arc<AtomicBool>) -> io::Result<()> {
+    let (send, stop) = (send.clone(), Arc::clone(stop));
+    let watch = move || {
+        if terminal::is_gone(true) {
+            stop.store(true, Ordering::Relaxed);
+            // Sending fails when the program has ended.
+            let _ = send.send(Event::Stop);
+        }
+    };
+    thread::Builder::new().name("tidings-terminal".into()).spawn(watch)?;
+    Ok(())
 }
 
 /// Turns signals into events until the returned value is dropped.

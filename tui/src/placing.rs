@@ -58,15 +58,15 @@ impl Placing {
     /// Sets the fields of a draft that differ from those in `before`.
     ///
     /// # Errors
-    /// [`NO_TIME`] for a time that cannot be read.
+    /// The name of the field with a time that cannot be read.
     pub(crate) fn set(&self, before: &Self, draft: &mut Draft, ctx: &Ctx) -> Result<(), &'static str> {
-        let time = |text: &str, before: &str| match text.trim() {
+        let time = |name: &'static str, text: &str, before: &str| match text.trim() {
             text if text == before => Ok(None),
             "" => Ok(Some(String::new())),
-            text => parse(text, ctx).map(|at| Some(at.to_string())).ok_or(NO_TIME),
+            text => parse(text, ctx).map(|at| Some(at.to_string())).ok_or(name),
         };
-        draft.visible_from = time(&self.from, &before.from)?;
-        draft.visible_until = time(&self.until, &before.until)?;
+        draft.visible_from = time("visible_from", &self.from, &before.from)?;
+        draft.visible_until = time("visible_until", &self.until, &before.until)?;
         draft.topic = Some(self.topic.trim()).filter(|topic| *topic != before.topic).map(str::to_owned);
         draft.pinned = (self.pinned != before.pinned).then(|| i64::from(self.pinned));
         draft.members_only = (self.members_only != before.members_only).then(|| i64::from(self.members_only));
@@ -117,6 +117,7 @@ mod tests {
             size: (80, 24),
             theme: Preferences::default().theme,
             keymap: Keymap::default(),
+            is_remote: false,
             password: None,
         }
     }
@@ -137,7 +138,7 @@ mod tests {
         assert_eq!(of("2026-12-01T09:30+02:00"), Ok(Some("2026-12-01T07:30:00.000Z".into())));
         assert_eq!(of(""), Ok(None));
         for wrong in ["tomorrow", "12-01", "2026-13-01", "2026-12-01 25:00"] {
-            assert_eq!(of(wrong), Err(NO_TIME), "{wrong}");
+            assert_eq!(of(wrong), Err("visible_from"), "{wrong}");
         }
     }
 

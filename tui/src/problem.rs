@@ -20,6 +20,21 @@ impl Problem {
         Self { text: text.into(), field: None, exists: false }
     }
 
+    /// Returns the problem with the label of its field instead of the name that programs use.
+    pub(crate) fn at(&self, label: Option<&str>) -> Self {
+        let Some(label) = label else { return self.clone() };
+        let name = self.field.as_deref().unwrap_or_default();
+        let starts =
+            |text: &str| self.text.get(..text.len()).is_some_and(|start| start.eq_ignore_ascii_case(text));
+        let text = if !name.is_empty() && starts(name) {
+            format!("{label}{}", &self.text[name.len()..])
+        } else {
+            format!("{label}: {}", self.text)
+        };
+        // Names of other fields in the rule.
+        Self { text: text.replace('_', " "), ..self.clone() }
+    }
+
     /// Returns the problem of a failure in the program itself, such as a panic of an effect.
     pub(crate) fn internal(message: &str) -> Self {
         Self::new(format!("The program failed: {message}. Please report it; saved data is safe."))

@@ -39,6 +39,8 @@ pub(crate) struct Ctx {
     pub(crate) size: (u16, u16),
     pub(crate) theme: Theme,
     pub(crate) keymap: Keymap,
+    /// Whether the service is a server, which logs every request.
+    pub(crate) is_remote: bool,
     /// The length of a password; `None` if it is that of a server.
     pub(crate) password: Option<Bounds>,
 }
@@ -123,7 +125,12 @@ impl Out {
     }
 
     pub(crate) fn complain(&mut self, problem: &Problem) {
-        self.message = Some(Message { text: problem.text.clone(), tone: Tone::Failed });
+        let label = problem.field.as_deref().map(|field| {
+            let mut chars = field.chars();
+            chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect::<String>()
+        });
+        let text = problem.at(label.map(|label| label.replace('_', " ")).as_deref()).text;
+        self.message = Some(Message { text, tone: Tone::Failed });
     }
 
     /// Copies a text to the clipboard and confirms it.

@@ -111,6 +111,7 @@ impl State {
                 size,
                 theme: preferences.theme,
                 keymap: preferences.keymap.clone(),
+                is_remote: title.link.is_some(),
                 password: None,
             },
             current: 0,

@@ -10,7 +10,11 @@ use crossterm::execute;
 use crossterm::style::Print;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Size;
+
+mod painter;
+
+use painter::Painter;
 
 /// Whether the program controls the terminal now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -21,7 +25,7 @@ const MOUSE_OFF: &str = "\u{1b}[?1006l\u{1b}[?1000l";
 
 /// Controls the terminal until it is dropped.
 pub(crate) struct TerminalGuard {
-    pub(crate) terminal: Terminal<CrosstermBackend<Stdout>>,
+    pub(crate) terminal: Terminal<Painter<Stdout>>,
     mouse: bool,
 }
 
@@ -33,7 +37,9 @@ impl TerminalGuard {
     pub(crate) fn enter(mouse: bool) -> io::Result<Self> {
         give_back_on_panic();
         take(mouse)?;
-        match Terminal::new(CrosstermBackend::new(stdout())) {
+        let opened = crossterm::terminal::size()
+            .and_then(|(width, height)| Terminal::new(Painter::new(stdout(), Size::new(width, height))));
+        match opened {
             Ok(terminal) => Ok(Self { terminal, mouse }),
             Err(error) => {
                 give_back();
@@ -104,4 +110,29 @@ fn give_back_on_panic() {
             before(panic);
         }
     }));
+}
+
+/// Returns whether the terminal of standard input has disappeared. If it `waits`, only after that has happened, or when the
+/// system cannot tell.
+#[cfg(unix)]
+pub(crate) fn is_gone(waits: bool) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    let stdin = io::stdin();
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    // The end is always reported.
+    let mut input = [PollFd::new(&stdin, PollFlags::empty())];
+    loop {
+        match poll(&mut input, Some(&at_once).filter(|_| !waits)) {
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return false,
+            Ok(_) => return input[0].revents().intersects(PollFlags::HUP | PollFlags::ERR),
+        }
+    }
+}
+
+/// Returns false: here, a key that cannot be read tells that the terminal has disappeared.
+#[cfg(not(unix))]
+pub(crate) fn is_gone(_: bool) -> bool {
+    false
 }

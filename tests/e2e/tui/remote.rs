@@ -97,6 +97,42 @@ fn changes_on_the_server_are_made_and_seen() {
 }
 
 #[test]
+fn views_of_notices_follow_on_a_server_and_looking_is_no_news() {
+    let Remote { terminal, server } = Remote::open(Server::start(), ALL);
+    terminal.waits_for("● live");
+    let admin = server.admin();
+    let _ = admin.post("/insert_notice", sample::notice("Library")).succeeded();
+    let id = notices(&admin)[0]["_id"].as_str().unwrap().to_owned();
+    terminal.press(&["2"]);
+    terminal.waits_for("0 ● shown");
+    let lines = || {
+        let log = admin.get("/get_log_date/0/1/0/1000").succeeded();
+        log.body["log"].as_array().unwrap().iter().filter(|line| line["path"] == "/get_notices").count()
+    };
+    let before = lines();
+    for _ in 0..3 {
+        let _ = server.anyone().get(&format!("/get_notice/{id}")).succeeded();
+    }
+    terminal.waits_for("3 ● shown");
+    let looks = lines() - before;
+    assert!((1..=2).contains(&looks), "{looks} looks for three views");
+}
+
+#[test]
+fn a_server_that_went_away_is_not_empty() {
+    let Remote { terminal, mut server } = Remote::open(Server::start(), ALL);
+    terminal.waits_for("● live");
+    server.kill();
+    terminal.waits_for("✗ not reachable since");
+    for key in ["2", "4", "5", "8"] {
+        terminal.press(&[key]);
+        terminal.waits_for("The server cannot be reached");
+        let shown = terminal.screen();
+        assert!(!shown.contains("There are no") && !shown.contains("There is no"), "{shown}");
+    }
+}
+
+#[test]
 fn the_screens_recover_when_the_server_is_back() {
     let Remote { terminal, mut server } = Remote::open(Server::start(), ALL);
     terminal.waits_for("● live");

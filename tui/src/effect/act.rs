@@ -13,6 +13,7 @@ use tidings_core::post;
 use super::{Sources, panicked};
 use crate::draft::SavedDraft;
 use crate::problem::Problem;
+use crate::reach::Reach;
 use crate::sheet::{self, Sheet};
 
 /// The id of the notice, the draft or the post that a change saved; `None` for other changes.
@@ -29,6 +30,8 @@ pub(crate) enum Act {
         /// The draft on this machine, which is removed.
         draft: String,
         fields: Box<Draft>,
+        /// Who sees the notice then.
+        reach: Reach,
         at: Timestamp,
     },
     /// Saves a draft on the server; the fields are those of `SaveNotice`.
@@ -42,6 +45,7 @@ pub(crate) enum Act {
     PublishShared {
         id: String,
         title: String,
+        reach: Reach,
     },
     RemoveShared {
         id: String,
@@ -51,6 +55,7 @@ pub(crate) enum Act {
         id: String,
         title: String,
         shown: bool,
+        reach: Reach,
     },
     RemoveNotice {
         id: String,
@@ -146,19 +151,17 @@ impl Act {
     /// Returns the message for a successful change; `None` when the screen itself shows the result.
     pub(crate) fn done(&self) -> Option<String> {
         Some(match self {
-            Self::SaveNotice { target, fields, .. } => {
+            Self::SaveNotice { target, fields, reach, .. } => {
                 let title = fields.title.as_deref().unwrap_or_default();
-                match (target, fields.activation) {
-                    (Some(_), _) => format!("Saved “{title}”."),
-                    (None, Some(0)) => format!("Saved “{title}”, hidden."),
-                    (None, _) => format!("Published “{title}”."),
+                match target {
+                    Some(_) => format!("Saved “{title}”."),
+                    None => reach.published(title),
                 }
             }
             Self::ShareDraft { .. } => "Saved as a draft of all administrators.".to_owned(),
-            Self::PublishShared { title, .. } => format!("Published “{title}”."),
+            Self::PublishShared { title, reach, .. } => reach.published(title),
             Self::RemoveShared { title, .. } => format!("Removed the draft “{title}”."),
-            Self::ShowNotice { title, shown: true, .. } => format!("“{title}” is shown to everybody."),
-            Self::ShowNotice { title, .. } => format!("“{title}” is hidden."),
+            Self::ShowNotice { title, reach, .. } => reach.toggled(title),
             Self::RemoveNotice { title, .. } | Self::RemovePost { title, .. } => {
                 format!("Removed “{title}”.")
             }
@@ -195,7 +198,7 @@ impl Act {
     fn change(&self, sources: &Sources) -> Result<Saved, Problem> {
         let Sources { service, drafts } = sources;
         match self {
-            Self::SaveNotice { target, shared, draft, fields, at } => {
+            Self::SaveNotice { target, shared, draft, fields, at, .. } => {
                 let id = match (shared, target) {
                     (Some(shared), target) => {
                         service.save_draft(Some(shared), target.as_deref(), fields)?;

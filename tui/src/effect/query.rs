@@ -8,7 +8,8 @@ use tidings_core::analysis::LogFilter;
 use tidings_core::audit::AuditQuery;
 use tidings_core::error::Code;
 use tidings_core::newsfeed::Why;
-use tidings_core::notice::{FullNotice, ListQuery};
+use tidings_core::notice::{self, FullNotice};
+use tidings_core::post::ListQuery;
 use tidings_core::{post, search};
 
 use super::{
@@ -37,6 +38,7 @@ impl Query {
             Self::Notices => Answer::Notices(board(sources).map(Box::new)),
             Self::Feedback => Answer::Feedback(feedback(sources)),
             Self::Popular => Answer::Posts(popular(service).map_err(Problem::from)),
+            Self::Newest(topic) => Answer::Posts(newest(service, topic.as_deref()).map_err(Problem::from)),
             Self::FindPosts(text) => Answer::Posts(find(service, &text).map_err(Problem::from)),
             Self::Post(id) => Answer::Post(whole_post(service, &id).map_err(Problem::from)),
             Self::Period { first, last } => {
@@ -66,7 +68,7 @@ impl Query {
             Self::Overview => Answer::Overview(Err(problem)),
             Self::Notices => Answer::Notices(Err(problem)),
             Self::Feedback => Answer::Feedback(Err(problem)),
-            Self::Popular | Self::FindPosts(_) => Answer::Posts(Err(problem)),
+            Self::Popular | Self::Newest(_) | Self::FindPosts(_) => Answer::Posts(Err(problem)),
             Self::Post(_) => Answer::Post(Err(problem)),
             Self::Period { .. } => Answer::Figures(Err(problem)),
             Self::Log { .. } => Answer::Log(Err(problem)),
@@ -128,46 +130,62 @@ fn feedback(sources: &Sources) -> Result<FeedbackData, Problem> {
 }
 
 fn notices(service: &Service) -> Result<Vec<FullNotice>, Error> {
-    Ok(service.all_full_notices(&ListQuery::default())?.notices().to_vec())
+    Ok(service.all_full_notices(&notice::ListQuery::default())?.notices().to_vec())
 }
 
 /// Returns the popular feed as guests see it.
 fn popular(service: &Service) -> Result<Vec<PostRow>, Error> {
     let page = service.feed(Feed::Popular, Some(POSTS), None, true)?;
-    let row = |(place, (post, why)): (usize, (post::Post, Option<Why>))| PostRow {
-        id: post.id,
-        title: post.title,
-        url: post.url,
-        date: post.date,
-        end_date: post.end_date,
-        view: post.view,
-        fav: post.fav_cnt,
-        place,
-        why: why.map(|why| why.text).unwrap_or_default(),
+    let row = |(place, (post, why)): (usize, (post::Post, Option<Why>))| {
+        PostRow::of(post, place, why.map(|why| why.text).unwrap_or_default())
     };
     Ok((1..).zip(page.posts).map(row).collect())
 }
 
+/// Returns the newest posts. A name that is not that of a topic or tag stands for the topic with the most posts among those
+/// that begin with it.
+fn newest(service: &Service, name: Option<&str>) -> Result<Vec<PostRow>, Error> {
+    let list = |topic: Option<&str>| {
+        let page = service.posts(&ListQuery { topic, limit: Some(POSTS), next: None })?;
+        Ok((1..).zip(page.posts).map(|(place, post)| PostRow::of(post, place, String::new())).collect())
+    };
+    let exact: Vec<PostRow> = list(name)?;
+    let Some(name) = name.filter(|_| exact.is_empty()) else { return Ok(exact) };
+    let folded = name.to_lowercase();
+    let topics = service.categories()?.categories.into_iter().map(|found| found.category_name);
+    let topic = topics.into_iter().find(|topic| topic.to_lowercase().starts_with(&folded));
+    topic.map_or(Ok(exact), |topic| list(Some(&topic)))
+}
+
 fn find(service: &Service, text: &str) -> Result<Vec<PostRow>, Error> {
     let found = service.search(text, None, POSTS, false)?.search_result;
-    let row = |hit: search::PostHit| PostRow {
+    let row = |hit: search::PostHit| {
         // A similarity is between 0 and 1.
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "the value is from 0 to 100"
         )]
-        place: (hit.similarity * 100.0).round() as usize,
-        why: String::new(),
-        id: hit.post.id,
-        title: hit.post.title,
-        url: hit.post.url,
-        date: hit.post.date,
-        end_date: hit.post.end_date,
-        view: hit.post.view,
-        fav: hit.post.fav_cnt,
+        let percent = (hit.similarity * 100.0).round() as usize;
+        PostRow::of(hit.post, percent, String::new())
     };
     Ok(found.into_iter().map(row).collect())
+}
+
+impl PostRow {
+    fn of(post: post::Post, place: usize, why: String) -> Self {
+        Self {
+            id: post.id,
+            title: post.title,
+            url: post.url,
+            date: post.date,
+            end_date: post.end_date,
+            view: post.view,
+            fav: post.fav_cnt,
+            place,
+            why,
+        }
+    }
 }
 
 fn whole_post(service: &Service, id: &str) -> Result<PostText, Error> {

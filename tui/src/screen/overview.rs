@@ -19,13 +19,14 @@ pub(crate) struct Overview {
     data: Option<Box<Data>>,
     /// The state of the database at the previous reading, for the rate of its changes.
     before: Option<Health>,
-    /// The versions and the minute of the requested data.
+    /// The versions and the minute, or the hour of a server, of the requested data.
     seen: Option<(Changes, i64)>,
     /// The number of lines by which the log is scrolled.
     scroll: usize,
 }
 
 const MINUTE_MS: i64 = 60_000;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 impl Overview {
     /// Returns the transactions per second that changed shown data, between the last two readings.
@@ -48,8 +49,9 @@ impl Screen for Overview {
     }
 
     fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
-        // The comparison with yesterday changes every minute.
-        let seen = Some((*changes, ctx.now.as_millis() / MINUTE_MS));
+        // The comparison with yesterday changes every minute, but a look at a server is a line of its log.
+        let span = if ctx.is_remote { HOUR_MS } else { MINUTE_MS };
+        let seen = Some((*changes, ctx.now.as_millis() / span));
         if self.seen != seen && !self.pending.is_waiting() {
             self.seen = seen;
             self.load(ctx, out);

@@ -1,4 +1,4 @@
-//! Posts: the popular feed, search results, the figures of a post, and removing one.
+//! Posts: the popular feed, the newest posts, those of a topic, search results, the figures of a post, and removing one.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -17,6 +17,8 @@ use crate::screen::{Ctx, Out, Question, reading};
 use crate::sheet::Sheet;
 use crate::theme::Theme;
 use crate::widget::browser::{Appearance, Browser, Item};
+use crate::widget::cycle::Cycle;
+use crate::widget::input::Input;
 use crate::widget::table::{Cell, Column};
 
 mod editor;
@@ -34,13 +36,15 @@ impl Item for PostRow {
     }
 }
 
-/// The popular feed, or the results of a search.
+/// A list of posts. The filter chooses it if there is one: `#` and the name of a topic, or the words of a search.
 #[derive(Debug, Default)]
 pub(crate) struct Posts {
     pending: Pending,
     list: Browser<PostRow>,
-    /// The search of the list; empty for the popular feed.
-    listed: String,
+    /// The list without a filter.
+    feed: Feed,
+    /// The listed feed and the filter.
+    listed: (Feed, String),
     post_pending: Pending,
     post: Option<PostText>,
     /// Whether the shown post may have changed. The old text stays visible until the new text is loaded.
@@ -58,6 +62,59 @@ pub(crate) struct Posts {
     read_at: Timestamp,
 }
 
+/// The posts that are listed without a filter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Feed {
+    #[default]
+    Popular,
+    Newest,
+}
+
+impl Cycle for Feed {
+    const ALL: &'static [Self] = &[Self::Popular, Self::Newest];
+}
+
+/// What is listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Listed<'l> {
+    Popular,
+    Newest,
+    Topic(&'l str),
+    Found(&'l str),
+}
+
+impl<'l> Listed<'l> {
+    fn of(feed: Feed, filter: &'l str) -> Self {
+        match (filter.strip_prefix(TOPIC), feed) {
+            (Some(topic), _) if !topic.trim().is_empty() => Self::Topic(topic.trim()),
+            (None, _) if !filter.is_empty() => Self::Found(filter),
+            (_, Feed::Popular) => Self::Popular,
+            (_, Feed::Newest) => Self::Newest,
+        }
+    }
+
+    fn query(self) -> Query {
+        match self {
+            Self::Popular => Query::Popular,
+            Self::Newest => Query::Newest(None),
+            Self::Topic(topic) => Query::Newest(Some(topic.to_owned())),
+            Self::Found(text) => Query::FindPosts(text.to_owned()),
+        }
+    }
+
+    /// Returns the columns: only the popular feed and a search have an order that the dates do not tell.
+    const fn columns(self) -> &'static [Column] {
+        match self {
+            Self::Popular => &FEED,
+            Self::Newest | Self::Topic(_) => &NEWEST,
+            Self::Found(_) => &FOUND,
+        }
+    }
+}
+
+/// What a filter begins with that names a topic.
+const TOPIC: char = '#';
+
 const FEED: [Column; 6] = [
     Column::new("Rank", 4).right(),
     Column::new("Title", 0),
@@ -66,21 +123,40 @@ const FEED: [Column; 6] = [
     Column::new("Date", 10).from(64),
     Column::new("State", 7).from(76),
 ];
+const NEWEST: [Column; 5] = [FEED[1], FEED[2], FEED[3], FEED[4], FEED[5]];
 const FOUND: [Column; 6] = [Column::new("Fit", 4).right(), FEED[1], FEED[2], FEED[3], FEED[4], FEED[5]];
 /// The minimum time between two requests for the list, because every like changes the posts.
 const READ_EVERY_MS: i64 = 900;
+/// The same on a server, whose log has every request.
+const READ_REMOTE_EVERY_MS: i64 = 10_000;
 /// The time after which the feed shows a saved post.
 const FEED_FOLLOWS_MS: i64 = 1_500;
 
 impl Posts {
     fn load(&mut self, ctx: &Ctx, out: &mut Out) {
         self.read_at = ctx.now;
-        self.listed = self.list.filter.text().trim().to_owned();
-        let query = match self.listed.as_str() {
-            "" => Query::Popular,
-            text => Query::FindPosts(text.to_owned()),
-        };
+        self.listed = self.chosen();
+        let query = self.what().query();
         out.effect(self.pending.request(ctx.now, query));
+    }
+
+    /// Returns the chosen feed and the filter.
+    fn chosen(&self) -> (Feed, String) {
+        (self.feed, self.list.filter.text().trim().to_owned())
+    }
+
+    fn what(&self) -> Listed<'_> {
+        Listed::of(self.listed.0, &self.listed.1)
+    }
+
+    /// Lists the other feed, without a filter.
+    fn next_feed(&mut self, ctx: &Ctx, out: &mut Out) {
+        if self.list.filter.is_empty() {
+            self.feed = self.feed.next();
+        }
+        self.list.filter = Input::default();
+        self.list.select_first();
+        self.load(ctx, out);
     }
 
     /// Requests the text of the selected post if it is visible and is missing or stale.
@@ -170,12 +246,12 @@ impl Browse for Posts {
     }
 
     fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
-        if self.saved_at.is_some_and(|at| ctx.now - at >= FEED_FOLLOWS_MS) {
-            self.saved_at = None;
-            self.seen = None;
-        }
-        let asked = self.list.filter.text().trim() == self.listed;
-        let due = self.seen != Some(changes.posts) && ctx.now - self.read_at >= READ_EVERY_MS;
+        let follows = self.saved_at.take_if(|at| ctx.now - *at >= FEED_FOLLOWS_MS).is_some();
+        let asked = self.chosen() == self.listed;
+        let every = if ctx.is_remote { READ_REMOTE_EVERY_MS } else { READ_EVERY_MS };
+        let is_first = self.seen.is_none();
+        let due =
+            follows || is_first || (self.seen != Some(changes.posts) && ctx.now - self.read_at >= every);
         if (due || !asked) && !self.pending.is_waiting() {
             self.seen = Some(changes.posts);
             self.stale = true;
@@ -208,6 +284,12 @@ impl Browse for Posts {
             Action::Remove => self.remove(out),
             Action::New => self.editor = Some(PostEditor::of(None, ctx)),
             Action::Edit => self.edit(ctx, out),
+            Action::Kind => self.next_feed(ctx, out),
+            Action::GoTo => {
+                self.list.filter = Input::new(&TOPIC.to_string());
+                self.list.type_filter();
+                self.load(ctx, out);
+            }
             _ => return false,
         }
         true
@@ -225,18 +307,14 @@ impl Browse for Posts {
                 row.fav.into(),
             ]
         };
-        let popular = self.listed.is_empty();
+        let (name, place) = match self.what() {
+            Listed::Popular => ("popular", "rank"),
+            Listed::Newest | Listed::Topic(_) => ("posts", "number"),
+            Listed::Found(_) => ("posts", "fit"),
+        };
         Sheet {
-            name: format!("{}-{}", if popular { "popular" } else { "posts" }, ctx.day(ctx.now)),
-            head: vec![
-                if popular { "rank" } else { "fit" },
-                "_id",
-                "title",
-                "url",
-                "date",
-                "view",
-                "fav_cnt",
-            ],
+            name: format!("{name}-{}", ctx.day(ctx.now)),
+            head: vec![place, "_id", "title", "url", "date", "view", "fav_cnt"],
             rows: self.list.listed().map(row).collect(),
         }
     }
@@ -309,35 +387,43 @@ impl Browse for Posts {
     }
 
     fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
-        let popular = self.listed.is_empty();
+        let what = self.what();
         let row = |row: &PostRow, _: Option<&PostRow>| {
-            let place = if popular { row.place.to_string() } else { format!("{}%", row.place) };
-            vec![
-                Cell::styled(place, Theme::faint()),
+            let place = match what {
+                Listed::Popular => Some(row.place.to_string()),
+                Listed::Found(_) => Some(format!("{}%", row.place)),
+                Listed::Newest | Listed::Topic(_) => None,
+            };
+            let place = place.map(|place| Cell::styled(place, Theme::faint()));
+            let cells = [
                 row.title.as_str().into(),
                 number(row.view).into(),
                 number(row.fav).into(),
                 Cell::styled(ctx.day(row.date), Theme::faint()),
                 Cell::styled(state(row, ctx), ctx.theme.attention()),
-            ]
+            ];
+            place.into_iter().chain(cells).collect()
         };
         let n = self.list.listed().count();
-        let head = match (popular, self.pending.is_waiting() && n == 0) {
-            (_, true) => "Loading …".to_owned(),
-            (true, _) => format!("The popular feed · the first {n}"),
-            (false, _) => format!("{n} found, best first"),
+        let head = match what {
+            _ if self.pending.is_waiting() && n == 0 => "Loading …".to_owned(),
+            Listed::Popular => format!("The popular feed · the first {n}"),
+            Listed::Newest => format!("All posts, newest first · the first {n}"),
+            Listed::Topic(_) => format!("{n} of the topic or tag, newest first"),
+            Listed::Found(_) => format!("{n} found, best first"),
         };
-        let empty = match (self.pending.is_waiting(), popular) {
-            (true, _) => "",
-            (_, true) => "There are no posts. tidings post import FILE imports some.",
-            (_, false) => "No post has these words. Esc goes back to the popular feed.",
+        let empty = match what {
+            _ if self.pending.is_waiting() => "",
+            Listed::Popular | Listed::Newest => "There are no posts. tidings post import FILE imports some.",
+            Listed::Topic(_) => "No post has this topic or tag. Esc clears the filter.",
+            Listed::Found(_) => "No post has these words. Esc clears the filter.",
         };
         let look = Appearance {
             theme: ctx.theme,
             head,
             problem: self.pending.problem().map(|problem| problem.text.clone()),
             empty,
-            columns: if popular { &FEED } else { &FOUND },
+            columns: what.columns(),
             row: &row,
             text: &|row, columns| self.text(row, columns, ctx),
         };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
 use super::{Overlay, State};
@@ -36,6 +36,9 @@ impl State {
             }
             return;
         }
+        if (self.overlay.is_some() || self.screen().typing()) && self.redraws(&key) {
+            return out.effect(Effect::Redraw);
+        }
         match self.overlay.take() {
             Some(Overlay::Help { scroll }) => self.key_in_help(scroll, key, out),
             Some(Overlay::Question(question)) => self.key_in_question(question, key, out),
@@ -49,6 +52,13 @@ impl State {
                 None => {}
             },
         }
+    }
+
+    /// Returns whether a key that is no text reloads and redraws. Where something is typed or asked, it only redraws.
+    fn redraws(&self, key: &KeyEvent) -> bool {
+        let held = KeyModifiers::CONTROL | KeyModifiers::ALT;
+        let is_text = matches!(key.code, KeyCode::Char(_)) && !key.modifiers.intersects(held);
+        !is_text && self.ctx.keymap.find(&[&keys::GLOBAL], key) == Some(Action::Refresh)
     }
 
     fn act(&mut self, action: Action, out: &mut Out) {
@@ -73,8 +83,7 @@ impl State {
             Action::PreviousScreen => {
                 self.open((self.current + layout::TITLES.len() - 1) % layout::TITLES.len(), out);
             }
-            // On the overview, there is nothing to go back to.
-            Action::Back if self.current != 0 => self.open(0, out),
+            // With nothing open, there is nothing to go back from.
             _ => {}
         }
     }

@@ -53,6 +53,8 @@ pub(crate) struct Browser<T> {
     typing: bool,
     reading: bool,
     scroll: usize,
+    /// Whether the items were set, so that no items means that there are none.
+    is_loaded: bool,
     /// Returns the width of the list beside the text, within a given width.
     list_width: fn(u16) -> u16,
 }
@@ -75,6 +77,7 @@ impl<T> Default for Browser<T> {
             typing: false,
             reading: false,
             scroll: 0,
+            is_loaded: false,
             list_width: |width| width * 9 / 20,
         }
     }
@@ -95,6 +98,7 @@ impl<T: Item> Browser<T> {
     ) {
         let selected = self.selected().map(|item| item.id().to_owned());
         self.items = items;
+        self.is_loaded = true;
         self.list(selected.as_deref(), keeps, order);
     }
 
@@ -281,7 +285,10 @@ impl<T: Item> Browser<T> {
         self.draw_head(areas.head, buf, look);
         if self.listed.is_empty() {
             let below = Rect { y: areas.head.bottom() + 1, height: area.height.saturating_sub(2), ..area };
-            for (y, line) in (below.y..below.bottom()).zip(text::wrap(look.empty, area.width.into())) {
+            // What could not be loaded may be there.
+            let is_known = self.is_loaded && look.problem.is_none();
+            let empty = if is_known { look.empty } else { "" };
+            for (y, line) in (below.y..below.bottom()).zip(text::wrap(empty, area.width.into())) {
                 buf.set_string(below.x, y, line, Theme::faint());
             }
             return;

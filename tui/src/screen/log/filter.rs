@@ -128,6 +128,7 @@ mod tests {
                 size: (80, 24),
                 theme: Preferences::default().theme,
                 keymap: Keymap::default(),
+                is_remote: false,
                 password: None,
             },
         )

@@ -13,8 +13,9 @@ use crate::draft::SavedDraft;
 use crate::effect::{Act, Effect};
 use crate::keys::{self, Action, Chord, Table};
 use crate::pending::is_slow;
-use crate::placing::Placing;
+use crate::placing::{NO_TIME, Placing};
 use crate::problem::Problem;
+use crate::reach::Reach;
 use crate::screen::{Choice, Ctx, Out, Question, Then};
 use crate::theme::Theme;
 use crate::widget::input::{CLEAR, clear};
@@ -24,7 +25,7 @@ mod text;
 
 use draw::Areas;
 pub(super) use draw::put;
-use text::Text;
+pub(super) use text::Text;
 
 /// The notice in the editor.
 #[derive(Debug)]
@@ -40,6 +41,8 @@ pub(super) struct Editor {
     before: Text,
     /// When and where the notice is visible before the change.
     placed: Placing,
+    /// The date of the notice; `None` for a new notice.
+    date: Option<Timestamp>,
     title: TextArea<'static>,
     post: TextArea<'static>,
     form: Form,
@@ -104,6 +107,7 @@ impl Editor {
             shared: shared.map(|shared| shared.id.to_string()),
             before,
             placed: base.map(|notice| Placing::of(&notice.placement, ctx)).unwrap_or_default(),
+            date: base.map(|notice| notice.date),
             title: area_of(&text.title, WrapMode::None),
             post: area_of(&text.post, WrapMode::WordOrGlyph),
             form: Form::new(&text.placing),
@@ -118,6 +122,11 @@ impl Editor {
             saving: None,
             problem: None,
         }
+    }
+
+    /// Returns who sees the notice once it is saved.
+    fn reach(&self, ctx: &Ctx) -> Reach {
+        Reach::of_typed(self.shown, &self.form.placing(), ctx)
     }
 
     fn text(&self) -> Text {
@@ -173,7 +182,7 @@ impl Editor {
                 }
                 return true;
             }
-            Action::Back => out.question = Some(self.leaving()),
+            Action::Back => out.question = Some(self.leaving(ctx)),
             Action::SaveDraft => {
                 self.to_keep = true;
                 if let Some(draft) = self.take_draft(ctx.now) {
@@ -226,15 +235,10 @@ impl Editor {
         false
     }
 
-    fn leaving(&self) -> Question {
+    fn leaving(&self, ctx: &Ctx) -> Question {
         let choice = |key, label, action| Choice { key, label, then: Then::Action(action) };
-        let Text { title, shown, .. } = self.text();
-        let save = match (&self.notice, shown) {
-            (None, true) => "publish it now",
-            (None, false) => "save it, hidden",
-            (Some(_), true) => "save the changes, to be seen now",
-            (Some(_), false) => "save the changes, hidden",
-        };
+        let Text { title, .. } = self.text();
+        let save = self.reach(ctx).save(self.notice.is_none());
         let discard =
             if self.notice.is_some() { "discard the changes" } else { "discard it, with its draft" };
         Question {
@@ -265,7 +269,8 @@ impl Editor {
         let Some(fields) = self.fields(ctx) else { return };
         self.saving = Some(ctx.now);
         let (target, shared, draft) = (self.notice.clone(), self.shared.clone(), self.key.clone());
-        out.act(Act::SaveNotice { target, shared, draft, fields: Box::new(fields), at: ctx.now });
+        let (fields, reach) = (Box::new(fields), self.reach(ctx));
+        out.act(Act::SaveNotice { target, shared, draft, fields, reach, at: ctx.now });
     }
 
     /// Saves a draft on the server, where every administrator can continue it.
@@ -291,13 +296,32 @@ impl Editor {
             activation: Some(Visibility::shown_if(shown).activation()),
             ..Draft::default()
         };
-        self.problem = placing.set(&self.placed, &mut fields, ctx).err().map(Problem::new);
-        if self.problem.is_some() {
-            self.pane = Pane::Form;
-            self.to_keep = true;
+        if let Err(field) = placing.set(&self.placed, &mut fields, ctx) {
+            self.refuse(&Problem { field: Some(field.to_owned()), ..Problem::new(NO_TIME) });
             return None;
         }
+        self.problem = None;
         Some(fields)
+    }
+
+    /// Shows the problem of a field and moves the focus there.
+    fn refuse(&mut self, problem: &Problem) {
+        let field = problem.field.as_deref();
+        let label = match field {
+            Some("title" | "post") => {
+                self.pane = Pane::Text;
+                self.in_title = field == Some("title");
+                Some(if self.in_title { "Title" } else { "Text" })
+            }
+            Some(field) => {
+                let label = self.form.focus_on(field);
+                self.pane = if label.is_some() { Pane::Form } else { self.pane };
+                label
+            }
+            None => None,
+        };
+        self.problem = Some(problem.at(label));
+        self.to_keep = true;
     }
 
     /// Handles the result of saving the notice. Returns whether the editor closes.
@@ -308,8 +332,7 @@ impl Editor {
         match result {
             Ok(_) => true,
             Err(problem) => {
-                self.problem = Some(problem.clone());
-                self.to_keep = true;
+                self.refuse(problem);
                 false
             }
         }

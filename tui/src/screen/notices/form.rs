@@ -11,8 +11,14 @@ use crate::text::wrap;
 use crate::theme::Theme;
 use crate::widget::input::Input;
 
-/// The labels of the fields, in their order.
-const LABELS: [&str; 5] = ["Visible from", "Visible until", "Topic", "Pinned", "Members only"];
+/// The labels of the fields, in their order, and their names in an answer that refuses one.
+const FIELDS: [(&str, &str); 5] = [
+    ("Visible from", "visible_from"),
+    ("Visible until", "visible_until"),
+    ("Topic", "topic"),
+    ("Pinned", "pinned"),
+    ("Members only", "members_only"),
+];
 /// The number of the fields that are texts, which come first.
 const TEXTS: usize = 3;
 /// The column of the values.
@@ -40,15 +46,22 @@ impl Form {
         Placing { from, until, topic, pinned: self.pinned, members_only: self.members_only }
     }
 
+    /// Moves the focus to the field with this name. Returns its label.
+    pub(super) fn focus_on(&mut self, name: &str) -> Option<&'static str> {
+        let field = FIELDS.iter().position(|(_, field)| *field == name)?;
+        self.focus = field;
+        Some(FIELDS[field].0)
+    }
+
     /// Moves the focus to the next field.
     pub(super) const fn next(&mut self) {
-        self.focus = (self.focus + 1) % LABELS.len();
+        self.focus = (self.focus + 1) % FIELDS.len();
     }
 
     /// Handles a key. Returns whether it changed a field.
     pub(super) fn key(&mut self, key: KeyEvent) -> bool {
         match key.code {
-            KeyCode::Up => self.focus = self.focus.checked_sub(1).unwrap_or(LABELS.len() - 1),
+            KeyCode::Up => self.focus = self.focus.checked_sub(1).unwrap_or(FIELDS.len() - 1),
             KeyCode::Down | KeyCode::Enter => self.next(),
             KeyCode::Char(' ') | KeyCode::Left | KeyCode::Right if self.focus >= TEXTS => {
                 let value = if self.focus == TEXTS { &mut self.pinned } else { &mut self.members_only };
@@ -68,7 +81,7 @@ impl Form {
     /// Focuses the clicked field.
     pub(super) fn click(&mut self, at: Position, area: Rect) {
         let row = usize::from(at.y.saturating_sub(area.y));
-        if area.contains(at) && row < LABELS.len() {
+        if area.contains(at) && row < FIELDS.len() {
             self.focus = row;
         }
     }
@@ -79,10 +92,10 @@ impl Form {
             ctx.zone.iana_name().unwrap_or("UTC")
         );
         let hint = wrap(&hint, area.width.into());
-        for (y, field) in (area.y..area.bottom()).zip(0..LABELS.len()) {
+        for (y, field) in (area.y..area.bottom()).zip(0..FIELDS.len()) {
             let is_focused = field == self.focus;
             let style = if is_focused { Theme::strong() } else { Theme::faint() };
-            put(Rect { y, height: 1, ..area }, buf, LABELS[field], style);
+            put(Rect { y, height: 1, ..area }, buf, FIELDS[field].0, style);
             let wide = area.width.saturating_sub(VALUES);
             let value = Rect { x: area.right() - wide, y, width: wide, height: 1 };
             if let Some(text) = self.texts.get(field) {
@@ -94,7 +107,7 @@ impl Form {
                 put(Rect { width, ..value }, buf, if is_set { "yes" } else { "no" }, style);
             }
         }
-        for (y, line) in (area.y..area.bottom()).skip(LABELS.len() + 1).zip(hint) {
+        for (y, line) in (area.y..area.bottom()).skip(FIELDS.len() + 1).zip(hint) {
             put(Rect { y, height: 1, ..area }, buf, &line, Theme::faint());
         }
     }

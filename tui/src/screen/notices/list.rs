@@ -6,6 +6,7 @@ use ratatui::text::Line;
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
+use super::editor::Text;
 use super::row::{self, Row, Sort};
 use crate::effect::{Act, Answer, Query};
 use crate::keys::{self, Action, Table};
@@ -13,6 +14,7 @@ use crate::number::{self, number};
 use crate::pending::Pending;
 use crate::placing::Placing;
 use crate::problem::Problem;
+use crate::reach::Reach;
 use crate::screen::browse::Browse;
 use crate::screen::{Ctx, Out, Question, reading};
 use crate::sheet::Sheet;
@@ -28,8 +30,8 @@ pub(super) struct NoticeList {
     pending: Pending,
     list: Browser<Row>,
     sort: Sort,
-    /// The versions of the notices and of the audit trail, which tells of drafts, that were requested last.
-    seen: Option<(i64, i64)>,
+    /// The versions of the notices, of their views, and of the audit trail, which tells of drafts, that were requested last.
+    seen: Option<[i64; 3]>,
     /// The notice to open when the notices have been loaded.
     to_open: Option<String>,
     /// What was saved, to be selected when the notices have been loaded.
@@ -134,12 +136,13 @@ impl NoticeList {
             return out.say(format!("A draft is published from the editor: {edit}, then {save}."));
         }
         let title = row.title().to_owned();
-        let act = Act::ShowNotice { id: row.id.clone(), title: title.clone(), shown: !row.shown() };
-        if row.shown() {
+        let (shown, reach) = (!row.shown(), row.reach(!row.shown(), ctx));
+        let act = Act::ShowNotice { id: row.id.clone(), title: title.clone(), shown, reach: reach.clone() };
+        if !shown {
             return out.act(act);
         }
         let text = format!("Show the notice “{title}”?");
-        out.question = Some(Question::yes_or_no(text, row.readers(|at| ctx.stamp(at)), "show it", act));
+        out.question = Some(Question::yes_or_no(text, reach.forecast(), "show it", act));
     }
 
     fn publish(&self, ctx: &Ctx, out: &mut Out) {
@@ -153,13 +156,16 @@ impl NoticeList {
             (None, _) => return out.say("This publishes a draft of all administrators."),
         }
         let title = row.title().to_owned();
-        let detail = match &row.base {
+        let text = format!("Publish the draft “{title}”?");
+        let text_of_row = Text::of(row, ctx);
+        let reach = Reach::of_typed(text_of_row.shown, &text_of_row.placing, ctx);
+        let becomes = match &row.base {
             Some(notice) => format!("It changes the notice “{}”.", notice.title),
             None => "It becomes a new notice.".to_owned(),
         };
-        let text = format!("Publish the draft “{title}”?");
-        let act = Act::PublishShared { id: row.id.clone(), title };
-        out.question = Some(Question::yes_or_no(text, detail, "publish it", act));
+        let detail = format!("{becomes} {}", reach.forecast());
+        let act = Act::PublishShared { id: row.id.clone(), title, reach };
+        out.question = Some(Question::yes_or_no(text, detail.trim_end(), "publish it", act));
     }
 }
 
@@ -197,7 +203,7 @@ impl Browse for NoticeList {
 
     fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
         let is_outdated = self.list.items().iter().any(|row| row.is_outdated(ctx.now));
-        let seen = Some((changes.notices, changes.audit));
+        let seen = Some([changes.notices, changes.notice_views, changes.audit]);
         if (self.seen != seen || is_outdated) && !self.pending.is_waiting() {
             self.seen = seen;
             self.load(ctx, out);

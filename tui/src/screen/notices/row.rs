@@ -7,6 +7,8 @@ use tidings_core::notice::{Audience, FullNotice, Pin, SavedDraft as SharedDraft,
 
 use crate::draft::SavedDraft;
 use crate::effect::Notices;
+use crate::reach::Reach;
+use crate::screen::Ctx;
 use crate::widget::browser::{Item, any_holds};
 use crate::widget::cycle::Cycle;
 
@@ -109,17 +111,11 @@ impl Row {
         }
     }
 
-    /// Returns a sentence about who will be able to read the notice, and when, once it is shown.
-    pub(super) fn readers(&self, stamp: impl Fn(Timestamp) -> String) -> String {
-        let Some(FullNotice { placement, .. }) = &self.notice else { return String::new() };
-        let readers = if placement.members_only == Audience::Members { "Members" } else { "All readers" };
-        match (placement.visible_from, placement.visible_until) {
-            (_, Some(until)) if until <= self.at => {
-                format!("It ended at {}, so nobody sees it before that is changed.", stamp(until))
-            }
-            (Some(from), _) if from > self.at => format!("{readers} will see it from {} on.", stamp(from)),
-            _ => format!("{readers} will see it at once."),
-        }
+    /// Returns who sees the notice if it is shown or hidden.
+    pub(super) fn reach(&self, shown: bool, ctx: &Ctx) -> Reach {
+        let placement = self.notice.as_ref().map(|notice| notice.placement.clone()).unwrap_or_default();
+        let times = (placement.visible_from, placement.visible_until);
+        Reach::of(shown, times, placement.members_only == Audience::Members, ctx)
     }
 
     /// Returns whether the notice has begun or ended since the time of which the row shows the state.

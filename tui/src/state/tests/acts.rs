@@ -48,7 +48,7 @@ fn an_invalid_notice_is_not_saved_and_the_editor_says_why() {
     assert_eq!(notices(&stage), []);
     stage.sees("✗ Post has 1 to 20,000 characters");
     stage.sees("A new notice");
-    stage.keys(&["Tab", "now with a text", "Ctrl-S"]);
+    stage.keys(&["now with a text", "Ctrl-S"]);
     assert_eq!(notices(&stage), [("A title".to_owned(), 1)]);
 }
 

@@ -133,3 +133,36 @@ fn the_help_the_footer_and_the_texts_name_the_keys_in_force() {
     stage.happens(Event::Key(KeyEvent::from(KeyCode::Insert)));
     stage.sees("A new notice");
 }
+
+#[test]
+fn posts_are_the_popular_ones_the_newest_those_of_a_topic_or_of_a_search() {
+    let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
+    stage.keys(&["5"]);
+    stage.sees("The popular feed · the first 4");
+    stage.sees("Rank");
+    stage.keys(&["f"]);
+    stage.sees("All posts, newest first · the first 4");
+    stage.sees_not("Rank");
+    let titles = |stage: &Stage| -> Vec<String> {
+        let seen = stage.seen();
+        let lines = seen.lines().skip(4).map(str::trim).take_while(|line| !line.is_empty());
+        lines.map(|line| line.split("  ").next().unwrap().to_owned()).collect()
+    };
+    let newest =
+        ["Robotics club wins the cup", "Cafeteria: the new menu", "Scholarships for spring", "Old timetable"];
+    assert_eq!(titles(&stage), newest);
+    // The beginning of a name is enough, whatever its case.
+    stage.keys(&["t", "cam"]);
+    stage.sees("/ #cam");
+    stage.sees("4 of the topic or tag, newest first");
+    stage.keys(&["Enter", "Esc"]);
+    stage.sees("All posts, newest first");
+    stage.keys(&["/", "#nothing", "Enter"]);
+    stage.sees("No post has this topic or tag. Esc clears the filter.");
+    stage.keys(&["f"]);
+    stage.sees("All posts, newest first");
+    stage.keys(&["/", "scholarships", "Enter"]);
+    stage.sees("1 found, best first");
+    stage.keys(&["Esc", "f"]);
+    stage.sees("The popular feed");
+}

@@ -44,8 +44,9 @@ fn a_notice_gets_dates_a_topic_a_pin_and_its_readers() {
     stage.keys(&["2026-12-01", "Down", "2026-12-24 18:00", "Tab", "Sea", "Enter", " ", "Down", " "]);
     stage.sees("from 2026-12-01 · until 2026-12-24 18:00");
     stage.keys(&["Ctrl-P"]);
-    stage.sees("● will be shown · 2026-11-20 08:36 · from 2026-12-01 · until 2026-12-24 18:00");
+    stage.sees("○ will be shown later · 2026-11-20 08:36 · from 2026-12-01 · until 2026-12-24 18:00");
     stage.keys(&["Ctrl-S"]);
+    stage.sees("✓ Scheduled “Exams” for 2026-12-01 00:00, for members.");
     stage.sees("○ later");
     let placement = &full(&stage)[0].placement;
     let [from, until] = [placement.visible_from, placement.visible_until].map(|at| at.unwrap().to_string());
@@ -70,7 +71,7 @@ fn a_time_that_cannot_be_read_is_not_saved_and_the_form_says_why() {
     stage.keys(&["2", "n", "Exams", "Enter", "In hall 1.", "Ctrl-O", "soon", "Esc"]);
     stage.sees("In hall 1.");
     stage.keys(&["Ctrl-S"]);
-    stage.sees("✗ A time looks like 2026-12-01 or 2026-12-01 09:00.");
+    stage.sees("✗ Visible from: A time looks like 2026-12-01 or 2026-12-01 09:00.");
     stage.sees("Visible from   soon");
     assert_eq!(full(&stage).len(), 0);
     stage.keys(&["Backspace", "Backspace", "Backspace", "Backspace", "Ctrl-S"]);
@@ -175,4 +176,64 @@ fn the_local_changes_of_a_draft_that_is_gone_become_those_of_its_notice() {
     stage.tick(500);
     stage.keys(&["Esc", "e", "Ctrl-S"]);
     assert_eq!(&*full(&stage)[0].post, "Open until eleven. Really.");
+}
+
+#[test]
+fn messages_tell_who_sees_a_notice_and_when() {
+    let mut stage = Stage::new();
+    stage.keys(&["2", "n", "Exams", "Enter", "In hall 1.", "Ctrl-O", "2026-12-01"]);
+    stage.sees("○ will be shown later");
+    stage.keys(&["Ctrl-S"]);
+    stage.sees("✓ Scheduled “Exams” for 2026-12-01 00:00.");
+    stage.keys(&[" ", " "]);
+    stage.sees("All readers will see it from 2026-12-01 00:00 on.");
+    stage.keys(&["y"]);
+    stage.sees("✓ “Exams” is shown to everybody from 2026-12-01 00:00 on.");
+    // The question when the editor is left says the same.
+    stage.keys(&["e", "!", "Esc"]);
+    stage.sees("save the changes, to be seen later");
+    stage.keys(&["d", "n", "Party", "Enter", "At nine.", "Ctrl-O", "2026-12-01", "Esc", "Esc"]);
+    stage.sees("s  schedule it");
+    stage.keys(&["d", "n", "Members", "Enter", "Only you.", "Ctrl-O", "Down", "Down", "Down", "Down", " "]);
+    stage.keys(&["Ctrl-S"]);
+    stage.sees("✓ Published “Members” for members.");
+    stage.keys(&[" ", " ", "y"]);
+    stage.sees("✓ “Members” is shown to members.");
+    save(&stage, None, &Draft { visible_until: Some("2026-11-01".into()), ..draft("Fair") });
+    stage.tick(500);
+    stage.keys(&["/", "Fair", "Enter", "p"]);
+    stage.sees("It ended at 2026-11-01 00:00");
+    stage.keys(&["y"]);
+    stage.sees("✓ Saved “Fair”; it ended at 2026-11-01 00:00.");
+}
+
+#[test]
+fn a_refused_field_is_named_and_gets_the_cursor() {
+    let mut stage = Stage::new();
+    stage.keys(&["2", "n", "Tab", "A text.", "Ctrl-S"]);
+    stage.sees("✗ Title is one line of 1 to 200 characters.");
+    stage.keys(&["Exams", "Ctrl-S"]);
+    stage.sees("✓ Published “Exams”.");
+    stage.keys(&["n", "Empty", "Ctrl-S"]);
+    stage.sees("✗ Text has 1 to 20,000 characters");
+    stage.keys(&["no more", "Ctrl-O", "2026-12-02", "Down", "2026-12-01", "Up", "Esc", "Ctrl-S"]);
+    stage.sees("✗ Visible until is after visible from.");
+    // The cursor is in the field of the end.
+    stage.keys(&["Backspace", "3", "Ctrl-S"]);
+    stage.sees("✓ Scheduled “Empty” for 2026-12-02 00:00.");
+    assert_eq!(&*full(&stage)[0].post, "no more");
+}
+
+#[test]
+fn the_preview_of_a_notice_has_its_own_date() {
+    let mut stage = Stage::at(Clock::fixed(NOW), |tidings, clock| {
+        data::notice(tidings, "Library hours", "Open until ten.", true);
+        clock.advance(2 * 86_400_000);
+    });
+    stage.keys(&["2", "e", "!", "Ctrl-P"]);
+    stage.sees("● will be shown · 2026-11-20 08:36");
+    stage.keys(&["Ctrl-P", "Ctrl-S"]);
+    stage.sees("2026-11-20 08:36");
+    stage.keys(&["n", "New", "Ctrl-P"]);
+    stage.sees("● will be shown · 2026-11-22 08:36");
 }

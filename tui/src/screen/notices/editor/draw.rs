@@ -10,6 +10,7 @@ use tidings_core::notice;
 use super::{Editor, Pane, Text};
 use crate::number::number;
 use crate::placing::Placing;
+use crate::reach::Reach;
 use crate::screen::{Ctx, reading};
 use crate::text::{cut, width};
 use crate::theme::Theme;
@@ -38,8 +39,9 @@ impl Areas {
 impl Editor {
     pub(in crate::screen::notices) fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
         let areas = Areas::of(area);
-        let Text { title, post, shown, placing } = self.text();
-        let state = if shown { "● will be shown" } else { "○ will be hidden" };
+        let Text { title, post, placing, .. } = self.text();
+        let reach = self.reach(ctx);
+        let state = reach.state();
         let what = match (&self.notice, self.resumed) {
             _ if self.saving.is_some() => "Saving …".to_owned(),
             _ if self.pane == Pane::Form => "When, where and to whom".to_owned(),
@@ -51,7 +53,8 @@ impl Editor {
         put(areas.head, buf, &what, Theme::strong());
         let right = u16::try_from(width(state)).unwrap_or_default();
         if areas.head.width > right + u16::try_from(width(&what)).unwrap_or_default() {
-            let style = if shown { ctx.theme.good() } else { Theme::faint() };
+            let is_seen = matches!(reach, Reach::Now(_));
+            let style = if is_seen { ctx.theme.good() } else { Theme::faint() };
             buf.set_string(areas.head.right() - right, areas.head.y, state, style);
         }
         if self.pane == Pane::Form {
@@ -61,7 +64,7 @@ impl Editor {
         if self.pane == Pane::Preview {
             let rest = Rect { y: area.y + 2, height: area.height.saturating_sub(2), ..area };
             let rest = rest.intersection(area);
-            let mut facts = vec![state.to_owned(), ctx.stamp(ctx.now)];
+            let mut facts = vec![state.to_owned(), ctx.stamp(self.date.unwrap_or(ctx.now))];
             facts.extend(placing.facts());
             let lines = reading(&title, &facts.join(" · "), &post, rest.width.into());
             let most = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_sub(rest.height);

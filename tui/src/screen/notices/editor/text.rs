@@ -8,16 +8,16 @@ use crate::screen::notices::row::Row;
 
 /// The texts of a notice, and when, where and to whom it is visible.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Text {
-    pub(super) title: String,
-    pub(super) post: String,
-    pub(super) shown: bool,
-    pub(super) placing: Placing,
+pub(in crate::screen::notices) struct Text {
+    pub(in crate::screen::notices) title: String,
+    pub(in crate::screen::notices) post: String,
+    pub(in crate::screen::notices) shown: bool,
+    pub(in crate::screen::notices) placing: Placing,
 }
 
 impl Text {
     /// Returns what is written in a row: its notice, with the changes of its draft on the server.
-    pub(super) fn of(row: &Row, ctx: &Ctx) -> Self {
+    pub(in crate::screen::notices) fn of(row: &Row, ctx: &Ctx) -> Self {
         let base = row.notice.as_ref().or(row.base.as_ref());
         let base = base.map_or_else(Self::new, |notice| Self {
             title: notice.title.to_string(),
@@ -36,7 +36,7 @@ impl Text {
     }
 
     /// Returns the texts of a new notice.
-    pub(super) fn new() -> Self {
+    pub(in crate::screen::notices) fn new() -> Self {
         Self { title: String::new(), post: String::new(), shown: true, placing: Placing::default() }
     }
 }

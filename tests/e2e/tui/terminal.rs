@@ -1,0 +1,87 @@
+//! What terminals do differently: widths of characters, answers that never come, and an end without a goodbye.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use tidings_tests::Terminal;
+
+use super::*;
+
+/// Opens the terminal UI on the database of a server in a terminal that answers no questions.
+fn silent(server: &Server) -> Command {
+    let mut screens = command();
+    screens.arg("--db").arg(location(server.database())).arg("tui");
+    screens
+}
+
+#[test]
+fn no_part_of_a_cluster_stays_on_the_screen() {
+    let server = Server::start();
+    let admin = server.admin();
+    let titles = ["🇰🇷 Korea trip", "ไทย กำลัง ปี้ น้ำ", "कि क्षि हिन्दी", "👩‍👩‍👧 👍🏽 1️⃣ ❤️", "e\u{301}te\u{301}"];
+    for title in titles {
+        let _ = admin.post("/insert_notice", sample::notice(title)).succeeded();
+    }
+    let Screens { terminal, .. } = Screens::open_with(server, "");
+    terminal.press(&["2"]);
+    terminal.waits_for("Korea trip");
+    for (key, text) in [("7", "/insert_notice"), ("2", "Korea trip"), ("4", "★ admin")] {
+        terminal.press(&[key]);
+        terminal.waits_for(text);
+        if key != "2" {
+            let screen = terminal.screen();
+            let is_left = |c: char| matches!(c, '\u{1F1E6}'..='\u{1F1FF}' | '\u{E00}'..='\u{E7F}' | '\u{900}'..='\u{97F}' | '\u{1F300}'..='\u{1FAFF}' | '\u{200D}' | '\u{20E3}' | '\u{FE0F}' | '\u{301}');
+            assert!(!screen.contains(is_left), "{screen}");
+        }
+    }
+    // The rows themselves are not torn, and the columns beside them are in their places.
+    terminal.press(&["2"]);
+    terminal.waits_for("Korea trip");
+    terminal.press(&["Down", "Down", "Up"]);
+    let shown = terminal.screen();
+    assert_eq!(shown.matches("● shown").count(), titles.len(), "{shown}");
+}
+
+#[test]
+fn redrawing_asks_the_terminal_nothing() {
+    let server = Server::start();
+    let terminal = Terminal::start(silent(&server), 100);
+    let terminal = terminal.press("Visitors by the hour", "\u{c}5");
+    // The form of a post is open.
+    let terminal = terminal.press("There are no posts.", "n").press("A new post", "\u{c}\u{1b}\u{1b}");
+    let (status, shown) = terminal.press("There are no posts.", "q").end();
+    assert_eq!(status, 0, "{shown}");
+    assert!(!shown.contains("\u{1b}[6n"), "the position of the cursor is asked for");
+}
+
+/// The maximum time until the program has ended.
+const AT_ONCE: Duration = Duration::from_secs(6);
+
+#[test]
+fn the_screens_end_with_the_input_even_if_no_signal_tells() {
+    let server = Server::start();
+    let mut ignoring = Command::new("sh");
+    ignoring.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(command().get_program());
+    ignoring.arg("--db").arg(location(server.database())).arg("tui");
+    for screens in [silent(&server), ignoring] {
+        let terminal = Terminal::start(screens, 100);
+        let terminal = terminal.press("Visitors by the hour", "2");
+        let begin = Instant::now();
+        assert_eq!(terminal.hang_up("There are no notices."), 0);
+        assert!(begin.elapsed() < AT_ONCE, "{:?}", begin.elapsed());
+    }
+}
+
+#[test]
+fn views_of_a_shown_notice_are_counted_on_the_screen() {
+    let Screens { terminal, server } = Screens::open();
+    let admin = server.admin();
+    let _ = admin.post("/insert_notice", sample::notice("Library")).succeeded();
+    let id = notices(&admin)[0]["_id"].as_str().unwrap().to_owned();
+    terminal.press(&["2"]);
+    terminal.waits_for("0 ● shown");
+    for views in 1..=3 {
+        let _ = server.anyone().get(&format!("/get_notice/{id}")).succeeded();
+        terminal.waits_for(&format!("{views} ● shown"));
+    }
+}
