@@ -6,7 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
-use clap::{Args, Command, CommandFactory as _};
+use clap::{Args, Command, CommandFactory as _, ValueEnum};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 
 use crate::args::Cli;
@@ -85,9 +85,23 @@ const ARGUMENTS: &[(&str, &str, Kind)] = &[
     ("search run", "category", Kind::Topic),
 ];
 
+/// How a shell passes the words of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Words {
+    /// As they are typed, and separated at some characters.
+    Bash,
+    /// Without their quotes, except the word to complete.
+    Zsh,
+    /// As zsh.
+    Fish,
+}
+
 /// The arguments of `__complete`.
 #[derive(Debug, Args)]
 pub(crate) struct Complete {
+    /// The shell, which decides how words are quoted and separated
+    #[arg(long, default_value = "bash")]
+    shell: Words,
     /// The place of the word to complete, from 0
     index: usize,
     /// The words of the command line, the program first
@@ -96,8 +110,11 @@ pub(crate) struct Complete {
 }
 
 /// Prints the completions of a word, each with its description after a tab.
-pub(crate) fn run(Complete { index, words }: &Complete) -> Result<ExitCode, Failure> {
-    let (words, index, cut) = joined(words, *index);
+pub(crate) fn run(Complete { shell, index, words }: &Complete) -> Result<ExitCode, Failure> {
+    let (words, index, cut) = match shell {
+        Words::Bash => joined(words, *index),
+        Words::Zsh | Words::Fish => (last_unquoted(words, *index), *index, 0),
+    };
     // The word itself says nothing about where the command works.
     let mut command = with_completers(Cli::command(), words.get(..index).unwrap_or_default());
     let here = std::env::current_dir().ok();
@@ -118,26 +135,56 @@ fn line(candidate: &CompletionCandidate, cut: usize) -> Option<String> {
     (!value.contains(['\n', '\t'])).then(|| format!("{value}\t{help}"))
 }
 
-/// Joins the words that bash separates at `=`. Returns them with the place of the word to complete, and how much of its
-/// beginning bash does not replace.
+/// The characters at which bash separates a word that the shell itself takes as one.
+const SEPARATORS: [char; 3] = ['=', ':', '@'];
+
+/// Joins the words that bash separates, without their quotes. Returns them with the place of the word to complete, and how much
+/// of its beginning bash does not replace.
 fn joined(words: &[OsString], index: usize) -> (Vec<OsString>, usize, usize) {
-    let (mut joined, mut place, mut cut): (Vec<OsString>, _, _) = (Vec::new(), 0, 0);
+    let is_separator = |word: &OsString| {
+        word.to_str().is_some_and(|word| !word.is_empty() && word.chars().all(|c| SEPARATORS.contains(&c)))
+    };
+    let (mut joined, mut cut): (Vec<OsString>, _) = (Vec::new(), 0);
     let mut rest = words.iter().take(index + 1).peekable();
     while let Some(word) = rest.next() {
-        place = joined.len();
+        let mut whole = word.clone();
         cut = 0;
-        let is_option = word.to_str().is_some_and(|word| word.starts_with("--") && word.len() > 2);
-        if is_option && rest.next_if(|next| *next == OsStr::new("=")).is_some() {
-            let mut whole = word.clone();
-            whole.push("=");
-            cut = whole.len();
+        while let Some(separator) = rest.next_if(|next| !joined.is_empty() && is_separator(next)) {
+            whole.push(separator);
+            cut = unquoted(&whole).len();
             whole.push(rest.next().map_or(OsStr::new(""), OsString::as_os_str));
-            joined.push(whole);
-        } else {
-            joined.push(word.clone());
+        }
+        joined.push(unquoted(&whole));
+    }
+    let place = joined.len().saturating_sub(1);
+    (joined, place, cut)
+}
+
+/// Returns the words up to the one to complete, which alone has quotes.
+fn last_unquoted(words: &[OsString], index: usize) -> Vec<OsString> {
+    let unquote =
+        |(place, word): (usize, &OsString)| if place == index { unquoted(word) } else { word.clone() };
+    words.iter().take(index + 1).enumerate().map(unquote).collect()
+}
+
+/// Returns a word without its quotes, of which the last may be open.
+fn unquoted(word: &OsStr) -> OsString {
+    let Some(text) = word.to_str() else { return word.to_owned() };
+    let (mut plain, mut quote) = (String::with_capacity(text.len()), None);
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match (c, quote) {
+            ('\'' | '"', None) => quote = Some(c),
+            (c, Some(open)) if c == open => quote = None,
+            ('\\', None) => plain.extend(rest.next()),
+            ('\\', Some('"')) => {
+                let escaped = rest.next_if(|next| ['$', '`', '"', '\\'].contains(next));
+                plain.push(escaped.unwrap_or('\\'));
+            }
+            (c, _) => plain.push(c),
         }
     }
-    (joined, place, cut)
+    plain.into()
 }
 
 /// Adds what finds ids and names to the arguments in [`ARGUMENTS`].
@@ -176,6 +223,31 @@ mod tests {
         let expected = words(&["tidings", "--db=a.db", "post", "list", "--topic="]);
         assert_eq!(joined(&given, 7), (expected, 4, 8));
         assert_eq!(joined(&given, 0), (words(&["tidings"]), 0, 0));
+        let given = words(&["tidings", "feed", "topic", "news", ":", "a", ":", "l"]);
+        assert_eq!(joined(&given, 7), (words(&["tidings", "feed", "topic", "news:a:l"]), 3, 7));
+        assert_eq!(joined(&given, 6), (words(&["tidings", "feed", "topic", "news:a:"]), 3, 7));
+        assert_eq!(joined(&given, 3), (words(&["tidings", "feed", "topic", "news"]), 3, 0));
+        let given = words(&["tidings", "--profile", "ann", "@", "ti"]);
+        assert_eq!(joined(&given, 4), (words(&["tidings", "--profile", "ann@ti"]), 2, 4));
+    }
+
+    #[test]
+    fn quotes_are_not_part_of_a_word() {
+        for (typed, word) in [
+            ("\"two w", "two w"),
+            ("'two w", "two w"),
+            ("two\\ w", "two w"),
+            ("\"two words\"", "two words"),
+            ("'it'\\''s", "it's"),
+            ("\"a \\\"b\\\" \\c $", "a \"b\" \\c $"),
+            ("\"news:l", "news:l"),
+            ("한글", "한글"),
+            ("\\", ""),
+        ] {
+            assert_eq!(unquoted(OsStr::new(typed)), OsStr::new(word), "{typed}");
+        }
+        let given = words(&["tidings", "it's", "\"two w"]);
+        assert_eq!(last_unquoted(&given, 2), words(&["tidings", "it's", "two w"]));
     }
 
     #[test]

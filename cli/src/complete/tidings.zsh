@@ -3,7 +3,7 @@
 _tidings() {
     local -a lines described
     local line value
-    lines=("${(@f)$("${(Q)words[1]}" __complete $((CURRENT - 1)) -- "${(@Q)words}" 2>/dev/null)}")
+    lines=("${(@f)$("${(Q)words[1]}" __complete --shell zsh $((CURRENT - 1)) -- "${(@Q)words[1,CURRENT-1]}" "$words[CURRENT]" 2>/dev/null)}")
     for line in $lines; do
         value=${line%%$'\t'*}
         described+=("${value//:/\\:}:${line#*$'\t'}")

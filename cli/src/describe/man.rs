@@ -7,6 +7,7 @@ use std::path::Path;
 use clap::{Arg, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, roman};
+use tidings_core::clock::Clock;
 
 use crate::failure::EXIT_STATUSES;
 use crate::settings::{ENTRIES, Own};
@@ -49,8 +50,18 @@ fn shown(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|command| !command.is_hide_set())
 }
 
+/// Returns the date of the pages: that of `SOURCE_DATE_EPOCH`, which reproducible builds of packages set, or today.
+fn date() -> String {
+    let given = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|seconds| seconds.parse().ok());
+    let given = given.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    let now = || jiff::Timestamp::from_millisecond(Clock::system().now().as_millis()).unwrap_or_default();
+    given.unwrap_or_else(now).strftime("%Y-%m-%d").to_string()
+}
+
 fn page(command: &Command, parent: Option<&str>) -> io::Result<Vec<u8>> {
-    let man = Man::new(command.clone()).manual("Manual of tidings");
+    let date = date();
+    let source = concat!("tidings ", env!("CARGO_PKG_VERSION"));
+    let man = Man::new(command.clone()).manual("Manual of tidings").source(source).date(&date);
     let mut page = Vec::new();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;

@@ -58,6 +58,21 @@ fn each_command_has_a_manual_page() {
         pages.map(|page| page.unwrap().file_name().into_string().unwrap()).collect();
     assert!(pages.is_superset(&expected), "{:?}", expected.difference(&pages));
     assert!(expected.contains("tidings-words-train.1"), "{expected:?}");
+    for name in &pages {
+        let page = fs::read_to_string(directory.path().join("share/man1").join(name)).unwrap();
+        let title = page.lines().find(|line| line.starts_with(".TH ")).unwrap();
+        let words: Vec<&str> = title.splitn(5, ' ').collect();
+        let is_date = words[3].parse::<jiff::civil::Date>().is_ok();
+        let version = env!("CARGO_PKG_VERSION");
+        let rest = format!("\"tidings {version}\" \"Manual of tidings\"");
+        assert!(is_date && words[1] == name.trim_end_matches(".1") && words[4] == rest, "{title}");
+    }
+    // A reproducible build of a package sets its date.
+    let mut man = tidings_tests::command_in(directory.path());
+    man.args(["man", "dated"]).env("SOURCE_DATE_EPOCH", "1795163760");
+    let _ = run(man, "").succeeded();
+    let page = fs::read_to_string(directory.path().join("dated/tidings-post-list.1")).unwrap();
+    assert!(page.contains(".TH tidings-post-list 1 2026-11-20 "), "{page}");
     let page = fs::read_to_string(directory.path().join("share/man1/tidings-backup.1")).unwrap();
     assert!(page.contains(".TH tidings-backup 1") && page.contains("Example"), "{page}");
     for title in ["ENVIRONMENT", "FILES", "EXIT STATUS", "SEE ALSO"] {
