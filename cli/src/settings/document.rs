@@ -42,7 +42,8 @@ fn row(entry: &Entry) -> String {
     let default = default.map_or_else(|| about.unset.to_owned(), |text| format!("`{text}`"));
     let bounds = about.form.bounds();
     let values = if bounds.is_empty() { about.placeholder } else { &bounds };
-    format!("| {name} | {default} | {values} | {} |\n", about.help().replace('|', "\\|"))
+    let cells = [name, default, values.to_owned(), about.help()].map(|cell| cell.replace('|', "\\|"));
+    format!("| {} |\n", cells.join(" | "))
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
-use tidings_tests::{Tmux, command};
+use tidings_tests::{Tmux, command, wait_until};
 
 use super::page::Page;
 use crate::programs::static_binary;
@@ -37,20 +37,30 @@ fn the_tour_runs_with_a_static_binary_that_sees_no_other_file() {
 fn runs(install: impl FnOnce(&Path)) {
     let tour = Page::named("README.md").tour();
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let terminal = Tmux::open(150, 100);
+    let terminal = Tmux::open(150, 140);
     let bin = terminal.directory().join("target/release");
     fs::create_dir_all(&bin).unwrap();
     install(&bin.join("tidings"));
     // The server ends even if a step fails.
-    let script = format!("trap 'kill $(jobs -p)' EXIT\n{}\n", tour.replace(ADDRESS, &free.to_string()));
+    let tour = tour.replace(ADDRESS, &free.to_string());
+    let script = format!("trap 'kill $(jobs -p)' EXIT\n{tour}\necho the first tour ends\n{tour}\n");
     fs::write(terminal.directory().join("tour.sh"), script).unwrap();
     terminal.runs("bash tour.sh; echo ended: $?");
-    terminal.waits_for("Visitors by the hour");
-    terminal.types("2");
-    terminal.waits_for("Library");
-    terminal.types("q");
+    // It is pasted twice, the second time while the server runs.
+    for notices in [1, 2] {
+        terminal.waits_for("Visitors by the hour");
+        terminal.types("2");
+        terminal.waits_for("Open until ten.");
+        wait_until("each tour publishes a notice", || terminal.screen().matches("Library").count() > notices);
+        terminal.types("q");
+        terminal.waits_until_gone("2 Notices");
+    }
     terminal.waits_for("ended: 0");
     let shown = terminal.screen();
+    let (first, second) = shown.split_once("the first tour ends").unwrap();
+    assert!(second.contains("because you liked “") && second.contains("event: notice"), "{second}");
+    assert!(!second.contains("error:") && !second.contains("null"), "{second}");
+    let shown = first;
     let has = |text: &str| assert!(shown.contains(text), "{text:?} is missing:\n{shown}");
     // The feed before the like, and after it.
     has("new in ");
