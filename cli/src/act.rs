@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Subcommand;
+use tidings_core::import::MoveReport;
+
 use crate::failure::Failure;
+use crate::imported::{Imported, Strictness};
 use crate::progress::Watch;
 use crate::session::Session;
-use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Act {
@@ -20,16 +23,18 @@ pub(crate) enum Act {
     Import {
         /// The file with one JSON object per line or one JSON array, or - for standard input
         file: PathBuf,
+        #[command(flatten)]
+        strictness: Strictness,
     },
 }
 
 pub(crate) fn run(session: &Session, command: &Act) -> Result<ExitCode, Failure> {
-    let Act::Import { file } = command;
+    let Act::Import { file, strictness } = command;
     let watch = Watch::start("acts");
     let input = watch.open(file)?;
     let report = session.service.import_acts(input, &mut |done| watch.told(done));
     let report = watch.imported(report)?;
-    watch.answer(&session.out, &report, |page| {
-        page.imported(report.inserted, None, report.skipped, &report.errors, &report.about);
-    })
+    let MoveReport { inserted, skipped, errors, about } = &report;
+    let imported = Imported { inserted: *inserted, updated: None, skipped: *skipped, errors, about };
+    imported.answer(&watch, &session.out, &report, *strictness)
 }

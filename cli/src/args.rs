@@ -3,6 +3,7 @@
 use clap::error::ErrorKind;
 use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use crate::given::Given;
 use crate::global::{Color, Global, color};
 use crate::{
     act, admin, analysis, audit, backup, bench, blacklist, check, complete, demo, describe, feed, feedback,
@@ -20,11 +21,11 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// Parses the arguments.
+/// Parses the arguments, and returns them also as they were given.
 ///
 /// # Errors
 /// When the arguments are invalid, or when they ask for help or the version.
-pub(crate) fn parse() -> Result<Cli, clap::Error> {
+pub(crate) fn parse() -> Result<(Cli, Given), clap::Error> {
     let choice = match color() {
         Color::Auto => ColorChoice::Auto,
         Color::Always => ColorChoice::Always,
@@ -37,7 +38,7 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
         let message = format!("{one} names a database, and {other} a server: leave one of them out");
         command.error(ErrorKind::ArgumentConflict, message)
     })?;
-    Ok(cli)
+    Ok((cli, Given::of(&command, &matches)))
 }
 
 #[derive(Debug, Subcommand)]

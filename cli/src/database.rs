@@ -38,7 +38,7 @@ fn builder(location: &Location, settings: &Settings) -> Result<Builder, Failure>
     if let Some(key) = Tidings::key_without_database(location) {
         let key = key.display();
         output::note(&format!(
-            "tidings: there is no database {location}, but its key {key}: a new, empty database is created. If a \
+            "note: there is no database {location}, but its key {key}: a new, empty database is created. If a \
              database was there before, stop this and restore a backup: tidings restore FILE"
         ));
     }

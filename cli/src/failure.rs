@@ -9,6 +9,8 @@ use tidings_core::{Error, Location, StoreError, answer};
 use tidings_tui::advice::{advice, of_core};
 use tidings_tui::escape;
 
+use crate::given::{self, Given};
+
 /// A failed command: the message for people, and the exit status.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -18,6 +20,8 @@ pub(crate) struct Failure {
     json: Vec<u8>,
     /// The condition of a refused operation, if it is known.
     code: Option<Code>,
+    /// The field of the operation that was refused, if it is one.
+    field: Option<String>,
 }
 
 /// The operation was refused.
@@ -32,7 +36,7 @@ pub(crate) const INTERRUPTED: u8 = 130;
 /// The exit statuses and what they mean, as the documentation lists them.
 pub(crate) const EXIT_STATUSES: [(u8, &str); 5] = [
     (0, "success"),
-    (REFUSED, "the operation was refused; standard error has `tidings: `, its `result`, and what to do"),
+    (REFUSED, "the operation was refused; standard error has `error: `, its `result`, and why"),
     (USAGE, "the command line or a setting is wrong"),
     (SYSTEM, "the database or the system failed, or the database cannot be opened"),
     (INTERRUPTED, "interrupted by Ctrl-C"),
@@ -52,7 +56,13 @@ impl Failure {
     /// Returns the failure of a refused operation; `message` says what to do about it.
     pub(crate) fn refused(error: &AccessError, message: impl Into<String>) -> Self {
         let message = format!("{error}: {}", message.into());
-        Self { message, status: status(error), json: json(error), code: error.code() }
+        Self { message, status: status(error), json: json(error), code: error.code(), field: None }
+    }
+
+    /// Returns the failure of a value that breaks a rule: `place` names the argument, the variable or the line of a file that it
+    /// comes from.
+    pub(crate) fn invalid(value: &str, place: impl fmt::Display, rule: impl fmt::Display) -> Self {
+        Self::usage(format!("invalid value {} for {place}: {rule}", given::shown(value)))
     }
 
     /// Returns the failure of work stopped by Ctrl-C; `message` says what has been done so far.
@@ -88,6 +98,26 @@ impl Failure {
         Self { message: format!("{result}: {advice}"), ..self }
     }
 
+    /// Returns the failure with the name and the value of the argument at fault, if the command was given it.
+    pub(crate) fn about(self, given: &Given) -> Self {
+        let verb = match self.code {
+            Some(Code::InvalidValue) => "invalid value",
+            Some(Code::UrlTaken | Code::IdTaken | Code::NameTaken) => "cannot use",
+            _ => return self,
+        };
+        let found = match &self.field {
+            Some(field) => given.argument(field).into_iter().collect(),
+            None => given.only_arguments(),
+        };
+        let named: Vec<_> =
+            found.into_iter().map(|(argument, value)| format!("{value} for '{argument}'")).collect();
+        let Some((result, rule)) = self.message.split_once(": ").filter(|_| !named.is_empty()) else {
+            return self;
+        };
+        let message = format!("{result}: {verb} {}: {rule}", named.join(", "));
+        Self { message, ..self }
+    }
+
     /// The exit status.
     pub(crate) const fn status(&self) -> u8 {
         self.status
@@ -100,7 +130,7 @@ impl Failure {
     }
 
     fn plain(status: u8, json: impl FnOnce(&str) -> Vec<u8>, message: String) -> Self {
-        Self { json: json(&message), message, status, code: None }
+        Self { json: json(&message), message, status, code: None, field: None }
     }
 }
 
@@ -119,7 +149,8 @@ impl From<AccessError> for Failure {
             SYSTEM if !is_overloaded => advice,
             _ => format!("{error}: {advice}"),
         };
-        Self { message, status: status(&error), json: json(&error), code: error.code() }
+        let field = error.field().map(str::to_owned);
+        Self { message, status: status(&error), json: json(&error), code: error.code(), field }
     }
 }
 

@@ -9,10 +9,10 @@ use serde::Serialize;
 use tidings_access::Feed as Newsfeed;
 use tidings_core::newsfeed::{LIMIT_MAX, Why};
 use tidings_core::post::Post;
-use tidings_tui::number::number;
+use tidings_tui::number::{count, number};
 
 use crate::failure::Failure;
-use crate::output::{Style, local, stream_pages};
+use crate::output::{Page, Style, local, stream_pages};
 use crate::post;
 use crate::session::Session;
 
@@ -82,22 +82,38 @@ fn answer(session: &Session, paging: &Paging, feed: Newsfeed<'_>) -> Result<Exit
     }
     let page = service.feed(feed, paging.limit, paging.next.as_deref(), paging.why)?;
     out.encoded(&page.json, |screen| {
-        let mut table = post::table();
-        for (post, _) in &page.posts {
-            let (views, likes) = (number(post.view), number(post.fav_cnt));
-            let (id, title, url) = (post.id.clone(), post.title.clone(), post.url.clone());
-            table.row([id, title, views, likes, local(post.date), url]);
-        }
-        screen.table(&table, "There are no posts.");
-        for (post, why) in &page.posts {
-            if let Some(Why { text, .. }) = why {
-                screen.line("");
-                screen.styled(Style::Strong, &post.title);
-                screen.indented(text);
+        if paging.why {
+            explained(screen, &page.posts);
+        } else {
+            let mut table = post::table();
+            for (post, _) in &page.posts {
+                let (views, likes) = (number(post.view), number(post.fav_cnt));
+                let (id, title, url) = (post.id.clone(), post.title.clone(), post.url.clone());
+                table.row([id, title, views, likes, local(post.date), url]);
             }
+            screen.table(&table, "There are no posts.");
         }
         if let Some(next) = &page.next {
             screen.note(&format!("There are more: --next {next}"));
         }
     })
+}
+
+/// Prints each post with the reason why it is in the feed.
+fn explained(screen: &mut Page, posts: &[(Post, Option<Why>)]) {
+    if posts.is_empty() {
+        screen.note("There are no posts.");
+    }
+    for (i, (post, why)) in posts.iter().enumerate() {
+        if i > 0 {
+            screen.line("");
+        }
+        screen.styled(Style::Strong, &post.title);
+        let (views, likes) = (count(post.view, "view"), count(post.fav_cnt, "like"));
+        screen.indented(&format!("{}  {views}, {likes}, {}", post.id, local(post.date)));
+        screen.indented(&post.url);
+        if let Some(Why { text, .. }) = why {
+            screen.indented(text);
+        }
+    }
 }

@@ -43,7 +43,7 @@ pub(crate) fn run(session: &Session, command: &Front) -> Result<ExitCode, Failur
             })
         }
         Front::Set { first: None, second: None } => {
-            Err(Failure::usage("say which line to change: --first TEXT, --second TEXT or both"))
+            Err(Failure::usage("--first or --second is missing: say which line to change"))
         }
         Front::Set { first, second } => {
             service.update_front(&Draft { new_info_1: first.clone(), new_info_2: second.clone() })?;

@@ -10,6 +10,7 @@ use tidings_access::{Address, Error, Server, Service, SignedIn, expiry};
 use tidings_core::account::SignIn;
 use tidings_core::clock::Timestamp;
 use tidings_core::error::Code;
+use tidings_core::location::masked;
 use zeroize::Zeroizing;
 
 use crate::failure::Failure;
@@ -85,9 +86,11 @@ pub(crate) fn run(global: &Global, args: &Login) -> Result<ExitCode, Failure> {
     let address = match (&global.server, earlier) {
         (Some(address), _) => address.clone(),
         (None, Some((_, profile))) => profile.server.clone(),
-        (None, None) => asked(&out, "Server: ", "name the server: tidings login --server URL ID")?
-            .parse::<Address>()
-            .map_err(|error| Failure::usage(error.to_string()))?,
+        (None, None) => {
+            let typed = asked(&out, "Server: ", "--server is missing: name the server with --server URL")?;
+            let address = typed.parse::<Address>();
+            address.map_err(|error| Failure::invalid(&masked(&typed), "the server", error))?
+        }
     };
     let is_key = args.key_stdin || args.key_file.is_some();
     let id = match (is_key, &args.id, earlier.and_then(|(_, profile)| profile.member.clone())) {

@@ -26,9 +26,11 @@ mod failure;
 mod feed;
 mod feedback;
 mod front;
+mod given;
 mod global;
 mod help;
 mod ids;
+mod imported;
 mod init;
 mod input;
 mod interrupt;
@@ -74,12 +76,12 @@ fn main() -> ExitCode {
     #[cfg(feature = "count-allocations")]
     allocations::register();
     match args::parse() {
-        Ok(Cli { global, command }) => {
+        Ok((Cli { global, command }, given)) => {
             let output = Output::new(&global);
             let signs_in = matches!(command, Command::Login(_) | Command::Logout(_) | Command::Profile(_));
             let explained =
                 |failure| if signs_in { failure } else { credentials::explained(&global, failure) };
-            run(&global, command).unwrap_or_else(|failure| output.failed(&explained(failure)))
+            run(&global, command).unwrap_or_else(|failure| output.failed(&explained(failure).about(&given)))
         }
         Err(refused) => misuse::report(refused),
     }

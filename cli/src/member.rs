@@ -5,11 +5,13 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use tidings_core::account::{SignIn, SignUp};
+use tidings_core::import::MoveReport;
 use tidings_tui::number::number;
 
 use crate::export;
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::imported::{Imported, Strictness};
 use crate::password::{self, Password};
 use crate::progress::Watch;
 use crate::session::{Session, unknown};
@@ -23,13 +25,18 @@ mod show;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Member {
     /// Sign a member up
-    #[command(after_help = "Example: tidings member sign-up ann --nickname Ann")]
+    #[command(
+        after_help = "Examples:\n  tidings member sign-up ann --nickname Ann\n  token=$(tidings member sign-up ann --nickname Ann --password-file pw.txt --token)"
+    )]
     SignUp {
         /// The id: letters, digits, _ - and ., a letter or digit first
         id: String,
         /// The displayed name
         #[arg(long, value_name = "N", allow_hyphen_values = true)]
         nickname: String,
+        /// Print the member's access token
+        #[arg(long)]
+        token: bool,
         #[command(flatten)]
         password: Password,
     },
@@ -138,6 +145,8 @@ pub(crate) enum Member {
     Import {
         /// The file with one JSON object per line or one JSON array, or - for standard input
         file: PathBuf,
+        #[command(flatten)]
+        strictness: Strictness,
     },
 }
 
@@ -170,11 +179,17 @@ pub(crate) struct Credentials {
 pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
     match command {
-        Member::SignUp { id, nickname, password } => {
+        Member::SignUp { id, nickname, token: prints_token, password } => {
             let pw = password::new(password, || service.password_rule())?.to_string();
             let form = SignUp { id: id.clone(), pw_check: pw.clone(), pw, nickname: nickname.clone() };
             let token = service.sign_up(&form)?;
-            out.answer(&token, |page| page.line(&token.access_token))
+            out.answer(&token, |page| {
+                if *prints_token {
+                    page.line(&token.access_token);
+                } else {
+                    page.line(format!("{id} is signed up."));
+                }
+            })
         }
         Member::SignIn(args) => {
             let token = service.sign_in(&args.form()?)?;
@@ -212,18 +227,18 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
         }
         Member::Export { id, file } => export_data(session, id, file),
         Member::Remove { id, yes } => remove(session, id, *yes),
-        Member::Import { file } => import(session, file),
+        Member::Import { file, strictness } => import(session, file, *strictness),
     }
 }
 
-fn import(session: &Session, file: &Path) -> Result<ExitCode, Failure> {
+fn import(session: &Session, file: &Path, strictness: Strictness) -> Result<ExitCode, Failure> {
     let watch = Watch::start("members");
     let input = watch.open(file)?;
     let report = session.service.import_members(input, &mut |done| watch.told(done));
     let report = watch.imported(report)?;
-    watch.answer(&session.out, &report, |page| {
-        page.imported(report.inserted, None, report.skipped, &report.errors, &report.about);
-    })
+    let MoveReport { inserted, skipped, errors, about } = &report;
+    let imported = Imported { inserted: *inserted, updated: None, skipped: *skipped, errors, about };
+    imported.answer(&watch, &session.out, &report, strictness)
 }
 
 fn export_data(session: &Session, id: &str, file: &Path) -> Result<ExitCode, Failure> {

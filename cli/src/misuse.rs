@@ -3,20 +3,20 @@
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use tidings_core::location::masked;
 use tidings_tui::escape;
 
 use crate::failure::{USAGE, misused};
 use crate::global;
-use crate::output::{self, Style};
+use crate::output;
 use crate::raw_args;
 use crate::settings::wrong_variable;
 
 /// The similarity above which a name is suggested in place of an unknown one.
 const SIMILAR: f64 = 0.5;
-/// The word that begins a message.
-const NAME: &str = "error:";
+/// The word with which clap begins a message, and the one with which it begins a suggestion.
+const NAMES: [&str; 2] = ["error: ", "tip: "];
 
 /// Prints the help or the error of a command line. Returns the exit status.
 pub(crate) fn report(mut refused: clap::Error) -> ExitCode {
@@ -26,38 +26,50 @@ pub(crate) fn report(mut refused: clap::Error) -> ExitCode {
         let _ = refused.print();
         return ExitCode::SUCCESS;
     }
-    let for_programs = || raw_args::options().any(|argument| argument == "--json" || argument == "--ndjson");
-    let print_object = |message: &str| {
-        if for_programs() {
-            // When the object cannot be written, the message still can.
-            let _ = output::print(&misused(message));
-        }
-    };
-    let colour = output::colours(global::color(), std::io::stderr().is_terminal());
-    if let Some(message) = wrong_variable(&refused) {
-        print_object(&message);
-        let name = output::paint("tidings:", Style::Bad, colour);
-        output::note(&format!("{name} {}", escape::block(&message)));
+    if refused.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !is_for_programs() {
+        // A command without its subcommand: the help says more than an error.
+        let _ = refused.print();
         return ExitCode::from(status);
     }
-    only_near(&mut refused);
-    on_lines(&mut refused);
-    let text = refused.render().to_string();
-    let text = masked(text.trim_end());
-    print_object(&first_paragraph(&text));
-    output::note(&with_name(&escape::block(&text), colour));
+    let message = wrong_variable(&refused).unwrap_or_else(|| {
+        only_near(&mut refused);
+        on_lines(&mut refused);
+        masked(&in_lines(&refused.render().to_string()))
+    });
+    if is_for_programs() {
+        // When the object cannot be written, the message still can.
+        let _ = output::print(&misused(message.lines().next().unwrap_or_default()));
+    }
+    let colour = output::colours(global::color(), std::io::stderr().is_terminal());
+    output::note_error(&message, colour);
     ExitCode::from(status)
 }
 
-/// Returns what an error says before the usage and the hints, as one line.
-fn first_paragraph(error: &str) -> String {
-    match error.strip_prefix(NAME) {
-        Some(said) => {
-            let lines = said.lines().map(str::trim).take_while(|line| !line.is_empty());
-            lines.collect::<Vec<_>>().join(" ")
+/// Returns whether the output is for programs, even if clap cannot parse the command line.
+fn is_for_programs() -> bool {
+    raw_args::options().any(|argument| argument == "--json" || argument == "--ndjson")
+}
+
+/// Returns what an error of clap says, in the form of all errors: the message in one line, and hints in lines of their own.
+fn in_lines(error: &str) -> String {
+    let mut paragraphs = error.trim_end().split("\n\n").map(|paragraph| {
+        paragraph.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+    });
+    let first = paragraphs.next().unwrap_or_default();
+    let Some(message) = first.strip_prefix(NAMES[0]) else {
+        return "a command is missing\nhint: tidings --help lists the commands".to_owned();
+    };
+    let mut lines = vec![message.to_owned()];
+    for paragraph in paragraphs {
+        if let Some(tip) = paragraph.strip_prefix(NAMES[1]) {
+            lines.push(format!("hint: {tip}"));
+        } else if let Some(usage) = paragraph.strip_prefix("Usage: ") {
+            lines.push(format!("hint: the usage is: {usage}"));
+        } else if !paragraph.starts_with("For more information") {
+            lines.extend(Some(format!("hint: {paragraph}")).filter(|_| !paragraph.is_empty()));
         }
-        None => "a command is missing: see --help".to_owned(),
     }
+    lines.join("\n")
 }
 
 /// Removes the suggestion of an option that has little in common with what was typed.
@@ -91,14 +103,5 @@ fn on_lines(refused: &mut clap::Error) {
     let fitted: Vec<_> = refused.context().filter_map(|(kind, value)| Some((kind, fit(value)?))).collect();
     for (kind, value) in fitted {
         refused.insert(kind, value);
-    }
-}
-
-/// Highlights the word that begins the message.
-fn with_name(message: &str, colour: bool) -> String {
-    match message.strip_prefix(NAME) {
-        Some(rest) => output::paint(NAME, Style::Bad, colour) + rest,
-        // A missing command prints the help.
-        None => message.to_owned(),
     }
 }

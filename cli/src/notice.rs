@@ -121,10 +121,10 @@ impl Add {
             return editor::write(session, draft);
         }
         if draft.title.is_none() {
-            return Err(Failure::usage("a notice has a title: give it with --title"));
+            return Err(Failure::usage("--title is missing: a notice needs a title"));
         }
         if draft.post.is_none() {
-            return Err(Failure::usage("a notice has a text: give it with --post or --post-file"));
+            return Err(Failure::usage("--post or --post-file is missing: a notice needs a text"));
         }
         let inserted = service.insert_notice(&draft)?;
         out.answer(&inserted, |page| page.line(inserted.id.to_string()))

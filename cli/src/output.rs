@@ -159,9 +159,13 @@ impl Output {
     pub(crate) fn failed(&self, failure: &Failure) -> ExitCode {
         // When the object cannot be written, the message still can.
         let _ = self.object(failure.json());
-        let name = paint("tidings:", Style::Bad, self.colour_errors);
-        note(&format!("{name} {}", escape::block(failure.message())));
+        note_error(failure.message(), self.colour_errors);
         ExitCode::from(failure.status())
+    }
+
+    /// Prints the message of an error after an answer that has been printed.
+    pub(crate) fn complain(&self, message: &str) {
+        note_error(message, self.colour_errors);
     }
 
     fn page(&self, people: impl FnOnce(&mut Page)) -> Result<ExitCode, Failure> {
@@ -247,6 +251,11 @@ pub(crate) fn print(line: &[u8]) -> Result<(), Failure> {
 pub(crate) fn note(text: &str) {
     // An error on standard error cannot be reported anywhere.
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Prints the message of an error on standard error, with hints in lines of their own.
+pub(crate) fn note_error(message: &str, colour: bool) {
+    note(&format!("{} {}", paint("error:", Style::Bad, colour), escape::block(message)));
 }
 
 /// Returns `text` with its style if `colour` is set.

@@ -10,6 +10,7 @@ use tidings_tui::number::number;
 use crate::export;
 use crate::failure::Failure;
 use crate::ids;
+use crate::imported::Strictness;
 use crate::session::{Session, unknown};
 use crate::whole_file::Readers;
 
@@ -47,6 +48,8 @@ pub(crate) enum Post {
         /// The format of the file [default: detected from its name or its beginning]
         #[arg(long, value_name = "FORMAT")]
         format: Option<import::Format>,
+        #[command(flatten)]
+        strictness: Strictness,
     },
     /// Export every post as a line of JSON, which import can read
     #[command(after_help = "Example: tidings post export posts.jsonl")]
@@ -123,7 +126,7 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
             service.update_post(id, &fields.draft()?).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is changed."))
         }
-        Post::Import { file, format } => import::run(session, file, *format),
+        Post::Import { file, format, strictness } => import::run(session, file, *format, *strictness),
         Post::Export { file } => export::run(
             session,
             file,

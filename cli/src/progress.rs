@@ -67,7 +67,7 @@ impl Watch {
         let interrupted = Arc::<AtomicBool>::default();
         let (asked, shown) = (Arc::clone(&interrupted), bar.clone());
         let end = move || {
-            note(&format!("tidings: interrupted: {then}"));
+            note(&format!("error: interrupted: {then}"));
             std::process::exit(INTERRUPTED.into());
         };
         let handled = ctrlc::set_handler(move || {
@@ -77,7 +77,7 @@ impl Watch {
             let bar = shown.clone();
             std::thread::spawn(move || {
                 std::thread::sleep(NOTE_AFTER);
-                bar.suspend(|| note("tidings: stopping; Ctrl-C again ends it at once"));
+                bar.suspend(|| note("note: stopping; Ctrl-C again ends it at once"));
                 std::thread::sleep(STOP_TIMEOUT);
                 end();
             });
@@ -145,7 +145,7 @@ impl Watch {
         } else {
             out.answer(body, people)?;
         }
-        note(&format!("tidings: interrupted: {}", self.then));
+        note(&format!("error: interrupted: {}", self.then));
         Ok(ExitCode::from(INTERRUPTED))
     }
 

@@ -5,8 +5,10 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use tidings_core::account::Roster as Listed;
+use tidings_core::roster_import::RosterReport;
 
 use crate::failure::Failure;
+use crate::imported::{Imported, Strictness};
 use crate::output::{Column, Table, stream_pages};
 use crate::progress::Watch;
 use crate::session::Session;
@@ -18,6 +20,8 @@ pub(crate) enum Roster {
     Import {
         /// The file, or - for standard input
         file: PathBuf,
+        #[command(flatten)]
+        strictness: Strictness,
     },
     /// List the members on the roster by id
     #[command(after_help = "Example: tidings roster list --ndjson")]
@@ -29,15 +33,15 @@ const PAGE: i64 = 1_000;
 
 pub(crate) fn run(session: &Session, command: &Roster) -> Result<ExitCode, Failure> {
     match command {
-        Roster::Import { file } => {
+        Roster::Import { file, strictness } => {
             let watch = Watch::start("members");
             let told = &mut |done| watch.told(done);
             let report = session.service.import_roster(watch.open(file)?, told);
             let report = watch.imported(report)?;
-            watch.answer(&session.out, &report, |page| {
-                let updated = Some(report.updated);
-                page.imported(report.inserted, updated, report.skipped, &report.errors, &report.about);
-            })
+            let RosterReport { inserted, updated, skipped, errors, about } = &report;
+            let imported =
+                Imported { inserted: *inserted, updated: Some(*updated), skipped: *skipped, errors, about };
+            imported.answer(&watch, &session.out, &report, *strictness)
         }
         Roster::List => list(session),
     }

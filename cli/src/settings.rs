@@ -218,24 +218,25 @@ impl Settings {
 
     /// Returns the failure of a setting that breaks a rule, with the source of the first setting in the rule that is set.
     pub(crate) fn refuse(&self, invalid: &Invalid) -> Failure {
-        let place = invalid.settings.iter().find_map(|name| {
-            Some(match self.given(name)?.source {
-                Source::Flag => format!("--{name}"),
-                Source::Environment => variable(name),
-                Source::File(line) => format!("{}, line {line}, {name}", self.file.display()),
-            })
+        let rule = &invalid.rule;
+        let found = invalid.settings.iter().find_map(|name| {
+            let entry = ENTRIES.iter().find(|entry| entry.about.name == *name)?;
+            Some((entry.about, self.given(name)?))
         });
-        let place = place.unwrap_or_else(|| invalid.settings[0].to_owned());
-        Failure::usage(format!("{place}: {}", invalid.rule))
+        let Some((about, given)) = found else {
+            return Failure::usage(format!("{}: {rule}", invalid.settings[0]));
+        };
+        let name = about.name;
+        let place = match given.source {
+            Source::Flag => format!("--{name}"),
+            Source::Environment => about.variable(),
+            Source::File(line) => file::place(&self.file, line, name),
+        };
+        match given.value {
+            Value::Secret(_) => Failure::usage(format!("{place}: {rule}")),
+            _ => Failure::invalid(&about.form.text(&given.value), place, rule),
+        }
     }
-}
-
-fn variable(name: &str) -> String {
-    ENTRIES
-        .iter()
-        .find(|entry| entry.about.name == name)
-        .map(|entry| entry.about.variable())
-        .unwrap_or_default()
 }
 
 /// Checks that tokens can be signed with the key in a file.
@@ -274,7 +275,7 @@ mod tests {
         let settings = Settings { given, ..Settings::default() };
         assert_eq!(
             settings.core().unwrap_err().message(),
-            "TIDINGS_PW_MAX: must be at most pw-max, which is 7"
+            "invalid value '7' for TIDINGS_PW_MAX: must be at most pw-max, which is 7"
         );
     }
 }

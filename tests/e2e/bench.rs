@@ -150,7 +150,7 @@ fn the_table_for_people_writes_nothing_to_the_database() {
 fn an_evaluation_date_without_later_acts_is_refused_and_so_is_a_member() {
     let server = server_with_posts_and_acts();
     let refused = server.cli(["bench", "feed", "--at", "2025-03-12"]);
-    insta::assert_snapshot!(refused.stderr, @"tidings: bad request: no member liked or viewed an earlier post after that time");
+    insta::assert_snapshot!(refused.stderr, @"error: bad request: no member liked or viewed an earlier post after that time");
     assert_eq!(refused.status, 1);
     let refused = server.cli(["bench", "feed", "--at", "soon", "--json"]);
     assert_eq!((refused.status, &refused.json()["result"]), (1, &json!("bad request")));

@@ -29,6 +29,7 @@ mod prefix;
 mod ready;
 mod screen;
 mod store;
+mod values;
 
 /// Runs a command in this directory, on the database in it.
 fn tidings(directory: &Path, args: &[&str], input: &str) -> Output {

@@ -84,7 +84,7 @@ fn a_database_in_use_is_left_alone_unless_it_holds_only_administrators() {
     let before = server.dump();
     let again = demo(server.database(), &["--json"]);
     assert_eq!((again.status, &again.json()["result"]), (1, &json!("bad request")));
-    insta::assert_snapshot!(again.stderr, @"tidings: bad request: the database has posts, or members other than administrators; name a new database with --db");
+    insta::assert_snapshot!(again.stderr, @"error: bad request: the database has posts, or members other than administrators; name a new database with --db");
     assert_eq!(server.dump(), before);
     let [zero, many] =
         [["--days", "0"], ["--members", "10001"]].map(|args| server.cli(["demo"].iter().chain(&args)));

@@ -81,12 +81,15 @@ fn a_wrong_certificate_is_a_usage_error_that_names_the_setting() {
         serve.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments);
         let output = run(serve, "");
         assert_eq!(output.status, 2);
-        output.stderr.lines().find(|line| line.starts_with("tidings: ")).unwrap().to_owned()
+        output.stderr.lines().find(|line| line.starts_with("error: ")).unwrap().to_owned()
     };
-    assert_eq!(message(&["--tls-cert", "x.pem"]), "tidings: --tls-cert: needs tls-key too");
+    assert_eq!(
+        message(&["--tls-cert", "x.pem"]),
+        "error: invalid value 'x.pem' for --tls-cert: needs tls-key too"
+    );
     assert_eq!(
         message(&["--tls-cert", "x.pem", "--tls-key", "y.pem"]),
-        "tidings: --tls-cert: x.pem cannot be read: No such file or directory (os error 2)"
+        "error: invalid value 'x.pem' for --tls-cert: x.pem cannot be read: No such file or directory (os error 2)"
     );
 }
 

@@ -41,7 +41,7 @@ impl Days {
             let number = self.number.unwrap_or(DAYS);
             if !(1..=DAYS_MAX + 1).contains(&number) {
                 return Err(Failure::declined(format!(
-                    "bad request: the number of days is 1 to {}",
+                    "bad request: invalid value '{number}' for '[N]': it is 1 to {}",
                     DAYS_MAX + 1
                 )));
             }
@@ -64,20 +64,21 @@ impl Days {
         };
         let from = self.from.unwrap_or_else(|| to.saturating_sub((DAYS - 1).days()));
         if from > to {
-            return Err(Failure::usage(format!(
-                "{from} is after {to}: a period ends on or after its first day"
-            )));
+            let rule = format!("it is after the last day, {to}");
+            return Err(Failure::invalid(&from.to_string(), FROM, rule));
         }
         let days = i64::from(from.until(to).map_or(i32::MAX - 1, |span| span.get_days())) + 1;
         if days > PERIOD_MAX {
             let (days, most) = (number(days), number(PERIOD_MAX));
-            return Err(Failure::usage(format!(
-                "{from} to {to} are {days} days: a period has at most {most}"
-            )));
+            let rule = format!("{from} to {to} are {days} days, and a period has at most {most}");
+            return Err(Failure::invalid(&from.to_string(), FROM, rule));
         }
         Ok([from, to])
     }
 }
+
+/// The argument of the first day.
+const FROM: &str = "'--from <YYYY-MM-DD>'";
 
 /// Returns the current day where the service is.
 fn today(session: &Session) -> Result<Date, Failure> {

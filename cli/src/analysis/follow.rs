@@ -71,7 +71,7 @@ pub(super) fn run(
             }
             Err(error) if is_passing(&error) => {
                 if !is_failing {
-                    output::note(&escape::block(&format!("tidings: {error}; trying again")));
+                    output::note(&escape::block(&format!("note: {error}; trying again")));
                 }
                 is_failing = true;
                 PAUSE_AFTER_FAILURE

@@ -19,7 +19,8 @@ pub(super) fn check(name: &str) -> Result<&str, Failure> {
     {
         return Ok(name);
     }
-    Err(Failure::usage("the name of a profile is letters, digits, - _ . : and @, and does not begin with -"))
+    let rule = "a name has letters, digits, - _ . : and @, and does not begin with -";
+    Err(Failure::invalid(name, "'--profile <NAME>'", rule))
 }
 
 fn is_allowed(character: char) -> bool {

@@ -3,11 +3,8 @@
 use std::fmt::Write as _;
 
 use jiff::tz::TimeZone;
-use tidings_core::answer::LineError;
 use tidings_core::clock::Timestamp;
-use tidings_core::import::About;
 use tidings_tui::escape;
-use tidings_tui::number::number;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::table::Table;
@@ -79,31 +76,6 @@ impl Page {
             return self.note(empty);
         }
         self.text.push_str(&table.render(self.width, self.colour));
-    }
-
-    /// Adds the counts of an import and, as notes, the refused lines and the unknown columns. `updated` is `None` for
-    /// an import that never updates.
-    pub(crate) fn imported(
-        &mut self,
-        inserted: u64,
-        updated: Option<u64>,
-        skipped: u64,
-        errors: &[LineError],
-        about: &About,
-    ) {
-        let updated = updated.map(|updated| format!("{} updated, ", number(updated))).unwrap_or_default();
-        let (inserted, skipped) = (number(inserted), number(skipped));
-        self.line(format!(
-            "{inserted} inserted, {updated}{skipped} already the same, {} left out",
-            number(about.left_out)
-        ));
-        let what = if about.are_entries { "entry" } else { "line" };
-        for LineError { line, reason } in errors {
-            self.note(&format!("{what} {line}: {reason}"));
-        }
-        for column in &about.unknown_columns {
-            self.note(&format!("the column {column:?} is not known and is not read"));
-        }
     }
 
     /// Adds a note, which goes to standard error.

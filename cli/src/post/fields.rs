@@ -40,8 +40,12 @@ impl Fields {
     /// # Errors
     /// A usage failure if the title or the address is missing; when the file with the text cannot be read.
     pub(super) fn whole_draft(&self) -> Result<Draft, Failure> {
-        if self.title.is_none() || self.url.is_none() {
-            return Err(Failure::usage("a post has a title and an address: give --title and --url"));
+        let missing =
+            [("--title", &self.title), ("--url", &self.url)].into_iter().find(|(_, text)| text.is_none());
+        if let Some((argument, _)) = missing {
+            return Err(Failure::usage(format!(
+                "{argument} is missing: a post needs a title and an address"
+            )));
         }
         self.draft()
     }

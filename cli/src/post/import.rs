@@ -5,9 +5,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use tidings_core::post;
+use tidings_core::post::{self, ImportReport};
 
 use crate::failure::Failure;
+use crate::imported::{Imported, Strictness};
 use crate::input;
 use crate::progress::Watch;
 use crate::session::Session;
@@ -33,7 +34,12 @@ impl From<Format> for post::Format {
     }
 }
 
-pub(crate) fn run(session: &Session, file: &Path, format: Option<Format>) -> Result<ExitCode, Failure> {
+pub(crate) fn run(
+    session: &Session,
+    file: &Path,
+    format: Option<Format>,
+    strictness: Strictness,
+) -> Result<ExitCode, Failure> {
     let watch = Watch::start("posts");
     let mut input = watch.open(file)?;
     let format = if let Some(format) = format {
@@ -49,7 +55,8 @@ pub(crate) fn run(session: &Session, file: &Path, format: Option<Format>) -> Res
     let told = &mut |done| watch.told(done);
     let report = session.service.import_posts(format, input, told);
     let report = watch.imported(report)?;
-    watch.answer(&session.out, &report, |page| {
-        page.imported(report.inserted, Some(report.updated), report.skipped, &report.errors, &report.about);
-    })
+    let ImportReport { inserted, updated, skipped, errors, about } = &report;
+    let imported =
+        Imported { inserted: *inserted, updated: Some(*updated), skipped: *skipped, errors, about };
+    imported.answer(&watch, &session.out, &report, strictness)
 }

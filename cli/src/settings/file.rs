@@ -49,6 +49,11 @@ pub(super) fn malformed(path: &Path, error: &toml::de::Error) -> Failure {
     Failure::usage(format!("{}: {}", path.display(), masked(&error.to_string())))
 }
 
+/// Returns the name of a key with its place, for messages.
+pub(super) fn place(path: &Path, line: usize, key: &str) -> String {
+    format!("{key} in {}, line {line}", path.display())
+}
+
 /// Returns the line of a position in a text, from 1.
 pub(super) fn line_at(text: &str, at: usize) -> usize {
     1 + text[..at].matches('\n').count()
@@ -78,8 +83,8 @@ fn from_text(text: &str, path: &Path) -> Result<InFile, Failure> {
     for (line, key) in lines {
         let (Some(entry), Some(json)) = (known(&key), values.get(&key)) else { continue };
         let value = value(entry.about.form, json).map_err(|rule| {
-            let json = masked(&json.to_string());
-            Failure::usage(format!("{}, line {line}, {key}: {json}: {rule}", path.display()))
+            let text = json.as_str().map_or_else(|| json.to_string(), str::to_owned);
+            Failure::invalid(&masked(&text), place(path, line, &key), rule)
         })?;
         given.push((entry.about.name, Given { value, source: Source::File(line) }));
     }
@@ -192,7 +197,7 @@ mod tests {
             let (text, path) = (lines.concat(), Path::new("here.toml"));
             match from_text(&text, path) {
                 Err(failure) => {
-                    prop_assert!(failure.message().starts_with("here.toml"), "{}", failure.message());
+                    prop_assert!(failure.message().contains("here.toml"), "{}", failure.message());
                 }
                 Ok(given) => {
                     let lines = given.iter().map(|(name, given)| format!("{name} = {}\n", toml(name, &given.value)));

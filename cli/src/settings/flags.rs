@@ -10,9 +10,11 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use tidings_core::Location;
 use tidings_core::config::Secret;
 use tidings_core::config::setting::{Form, Value};
+use tidings_core::location::masked;
 
 use super::{DB, ENTRIES, Entry, Given, Settings, Source};
 use crate::failure::Failure;
+use crate::given;
 use crate::raw_args;
 
 impl Args for Settings {
@@ -141,5 +143,6 @@ fn as_variable(refused: &clap::Error) -> Option<(String, String)> {
         (Some(ContextValue::Strings(valid)), None) => format!("it is one of {}", valid.join(", ")),
         _ => return None,
     };
-    Some((flag.to_owned(), format!("{}: {value:?}: {why}", entry.about.variable())))
+    let place = entry.about.variable();
+    Some((flag.to_owned(), format!("invalid value {} for {place}: {why}", given::shown(&masked(value)))))
 }

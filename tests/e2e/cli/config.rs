@@ -242,7 +242,7 @@ fn an_unknown_key_is_reported_with_a_suggestion() {
     ] {
         std::fs::write(directory.path().join("tidings.toml"), text).unwrap();
         let output = without_database(directory.path(), &["config"]);
-        assert_eq!((output.status, output.stderr.trim_end()), (2, &*format!("tidings: {message}")));
+        assert_eq!((output.status, output.stderr.trim_end()), (2, &*format!("error: {message}")));
     }
 }
 
@@ -256,8 +256,16 @@ fn a_bad_variable_is_named() {
     };
     for args in [&["config"][..], &["init"], &["serve", "--listen", "127.0.0.1:0"]] {
         for (variable, value, message) in [
-            ("TIDINGS_PW_MIN", "many", "TIDINGS_PW_MIN: \"many\": invalid digit found in string"),
-            ("TIDINGS_VERIFIER", "oracle", "TIDINGS_VERIFIER: \"oracle\": it is one of none, roster, http"),
+            (
+                "TIDINGS_PW_MIN",
+                "many",
+                "invalid value 'many' for TIDINGS_PW_MIN: invalid digit found in string",
+            ),
+            (
+                "TIDINGS_VERIFIER",
+                "oracle",
+                "invalid value 'oracle' for TIDINGS_VERIFIER: it is one of none, roster, http",
+            ),
             ("TIDINGS_TOKEN_KEY", "short", "TIDINGS_TOKEN_KEY: the key has fewer than 32 bytes"),
             (
                 "TIDINGS_TOKEN_KEY_PREVIOUS",
@@ -268,7 +276,7 @@ fn a_bad_variable_is_named() {
             let output = with(variable, value, args);
             assert_eq!(
                 (output.status, output.stderr.trim_end()),
-                (2, &*format!("tidings: {message}")),
+                (2, &*format!("error: {message}")),
                 "{args:?}"
             );
         }

@@ -50,6 +50,6 @@ fn an_export_without_a_model_leaves_the_existing_file() {
     let file = server.database().with_file_name("vectors.txt");
     fs::write(&file, "before").unwrap();
     let refused = server.cli(["words", "export", "vectors.txt"]);
-    insta::assert_snapshot!(refused.stderr, @"tidings: Not found: there are no words yet: tidings words train");
+    insta::assert_snapshot!(refused.stderr, @"error: Not found: there are no words yet: tidings words train");
     assert_eq!(fs::read_to_string(&file).unwrap(), "before");
 }

@@ -46,7 +46,7 @@ fn an_unreachable_server_is_named_with_the_reason() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let message = refused(&format!("postgres://ann:{SECRET}@{closed}/campus"));
     let expected = format!(
-        "tidings: cannot open the database postgres://ann:***@{closed}/campus: no server answers ({closed}: Connection \
+        "error: cannot open the database postgres://ann:***@{closed}/campus: no server answers ({closed}: Connection \
          refused"
     );
     assert!(message.starts_with(&expected), "{message}");

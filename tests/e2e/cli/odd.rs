@@ -139,7 +139,7 @@ fn commands_on_the_database_itself_refuse_administrators_named_by_as() {
         &["config"],
     ] {
         let output = fixture.with_input(&[&["--as", "boss"], args].concat(), PASSWORD);
-        let explained = output.stderr.starts_with("tidings: Not admin: only the operator")
+        let explained = output.stderr.starts_with("error: Not admin: only the operator")
             && output.stderr.contains("leave --as out");
         assert!(output.status == 1 && explained, "{args:?}: {output:?}");
     }
@@ -157,7 +157,7 @@ fn commands_of_administrators_refuse_members_named_by_as() {
         &["admin", "revoke", "s2026001"],
     ] {
         let output = fixture.with_input(&[&["--as", "ann"], args].concat(), "");
-        let explained = output.stderr.starts_with("tidings: Not admin: only an administrator")
+        let explained = output.stderr.starts_with("error: Not admin: only an administrator")
             && output.stderr.contains("leave --as out");
         assert!(output.status == 1 && explained, "{args:?}: {output:?}");
         let output = fixture.with_input(&[&["--as", "boss"], args].concat(), "");

@@ -77,7 +77,7 @@ fn destructive_commands_name_the_loss_and_ask() {
     assert!(fixture.stdout(&["notice", "list"]).contains("Library"));
     let asking = Terminal::start(fixture.command(&["notice", "remove", &fixture.notice]), 80);
     let (_, text) = asking.press("[y/N] ", "\u{4}").end();
-    assert!(text.contains("[y/N] \ntidings: ") && text.contains("nothing was changed"), "{text:?}");
+    assert!(text.contains("[y/N] \nerror: ") && text.contains("nothing was changed"), "{text:?}");
     assert_eq!(ask("YES").0, 0);
     assert!(!fixture.stdout(&["notice", "list"]).contains("Library"));
     // With `--json` the command asks no question.

@@ -54,7 +54,7 @@ fn csv_and_feeds_are_recognised_by_name_or_content() {
     assert_eq!(import("5.db", &["-"], RSS), of_rss);
     let wrong = post(&file("6.db"), &["import", "-", "--json", "--format", "feed"], CSV);
     assert_eq!((wrong.status, &wrong.json()["result"]), (1, &json!("bad request")));
-    insta::assert_snapshot!(wrong.stderr, @"tidings: bad request: it is no RSS, Atom or JSON feed that can be read");
+    insta::assert_snapshot!(wrong.stderr, @"error: bad request: it is no RSS, Atom or JSON feed that can be read");
     let printed = post(&file("7.db"), &["import", &csv], "").succeeded();
     insta::assert_snapshot!(printed.stdout, @"2 inserted, 0 updated, 0 already the same, 1 left out");
     insta::assert_snapshot!(printed.stderr, @"line 3: title is missing, and there is no post with this url yet");
