@@ -61,6 +61,8 @@ pub struct Config {
     pub http_verifier: HttpVerifier,
     /// Whether webhooks may be at private addresses, and at addresses that begin with `http://`.
     pub webhook_private: bool,
+    /// A PEM file with further certificates that webhooks trust.
+    pub webhook_ca: Option<PathBuf>,
     /// The ranking of the feeds.
     pub feed: Feed,
     /// The settings of analytics.
@@ -89,6 +91,7 @@ impl Default for Config {
             verifier: Verifier::Roster,
             http_verifier: HttpVerifier::default(),
             webhook_private: false,
+            webhook_ca: None,
             feed: Feed::default(),
             analysis: Analysis::default(),
             words: WordModel::default(),

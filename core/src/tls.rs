@@ -19,6 +19,9 @@ use rustls::{
     SignatureScheme,
 };
 
+use crate::config::Invalid;
+use ureq::unversioned::transport::Connector;
+
 mod chain;
 mod connector;
 
@@ -39,6 +42,11 @@ pub fn client_config(verifier: Arc<dyn ServerCertVerifier>) -> ClientConfig {
         .with_no_client_auth()
 }
 
+/// Returns the authorities that web browsers trust.
+fn public_roots() -> RootCertStore {
+    webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect()
+}
+
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
@@ -53,6 +61,18 @@ fn algorithms() -> WebPkiSupportedAlgorithms {
 pub struct InvalidAuthorities {
     file: PathBuf,
     why: String,
+}
+
+impl InvalidAuthorities {
+    /// Returns the error of the setting that names the file.
+    pub(crate) fn of_setting(&self, setting: &'static str) -> Invalid {
+        Invalid::new(&[setting], self.to_string())
+    }
+}
+
+/// Returns what connects HTTP clients to servers that these authorities vouch for.
+pub fn connector(authorities: Authorities) -> impl Connector {
+    TlsConnector::chain(client_config(Arc::new(authorities)))
 }
 
 /// Accepts any certificate. The server must have its key, so the connection is encrypted to whoever shows the certificate.
@@ -114,26 +134,39 @@ impl Authorities {
     /// # Errors
     /// When the file cannot be read, or does not contain valid certificates.
     pub fn in_file(file: &Path) -> Result<Self, InvalidAuthorities> {
+        Self::beside(RootCertStore::empty(), file)
+    }
+
+    /// Trusts the certificates in a PEM file, and the authorities that web browsers trust.
+    ///
+    /// # Errors
+    /// The errors of [`Authorities::in_file`].
+    pub fn public_and_in_file(file: &Path) -> Result<Self, InvalidAuthorities> {
+        Self::beside(public_roots(), file)
+    }
+
+    /// Trusts the authorities that web browsers trust.
+    pub fn public() -> Self {
+        Self::of(public_roots())
+    }
+
+    /// Trusts the certificates in a PEM file beside others.
+    fn beside(mut roots: RootCertStore, file: &Path) -> Result<Self, InvalidAuthorities> {
         let fault = |why: String| InvalidAuthorities { file: file.to_owned(), why };
         let trusted: Vec<_> = CertificateDer::pem_file_iter(file)
             .and_then(Iterator::collect)
             .map_err(|error| fault(format!("cannot be read: {error}")))?;
-        let mut roots = RootCertStore::empty();
         for certificate in &trusted {
             let added = roots.add(certificate.clone());
             added.map_err(|error| fault(format!("has an invalid certificate: {error}")))?;
         }
-        if roots.is_empty() {
+        if trusted.is_empty() {
             return Err(fault("has no certificate".to_owned()));
         }
         Ok(Self { trusted, ..Self::of(roots) })
     }
 
-    /// Trusts these authorities.
-    ///
-    /// # Panics
-    /// When there are none.
-    pub fn of(roots: RootCertStore) -> Self {
+    fn of(roots: RootCertStore) -> Self {
         let webpki = WebPkiServerVerifier::builder_with_provider(roots.into(), provider()).build();
         let webpki = webpki.expect("there are authorities and no revocation lists");
         Self { webpki, trusted: Vec::new(), checks_name: true }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tidings_tests::receiver::Receiver;
-use tidings_tests::{Caller, Server, wait_until};
+use tidings_tests::{Caller, Server, TlsProxy, wait_until};
 
 /// Starts a server that may send to this machine.
 fn server() -> Server {
@@ -148,4 +148,27 @@ fn private_addresses_need_the_setting() {
         });
     }
     assert!(receiver.deliveries().is_empty());
+}
+
+#[test]
+fn a_receiver_with_a_private_certificate_needs_the_file_of_its_authority() {
+    let receiver = Receiver::start(200);
+    let address = receiver.url().trim_start_matches("http://").trim_end_matches("/hook").parse().unwrap();
+    let proxy = TlsProxy::before(address);
+    let url = format!("{}/hook", proxy.url());
+    let untrusting = server();
+    let boss = untrusting.admin();
+    add(&boss, "chat", &url);
+    publish(&boss, "Library");
+    wait_until("the delivery has failed", || {
+        boss.get("/get_webhook_deliveries").succeeded().body.to_string().contains("UnknownIssuer")
+    });
+    let authority = proxy.authority();
+    let trusting = Server::with(move |serve| {
+        serve.arg("--webhook-private").arg("--webhook-ca").arg(&authority);
+    });
+    let boss = trusting.admin();
+    add(&boss, "chat", &url);
+    publish(&boss, "Library");
+    wait_until("the delivery has arrived", || receiver.deliveries().len() == 1 && waiting(&boss) == 0);
 }

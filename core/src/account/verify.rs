@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization as _;
 use ureq::http::Uri;
+use ureq::unversioned::resolver::DefaultResolver;
 
 use super::password::{Check, Purpose, Turn};
 use super::roster::table;
@@ -12,6 +13,7 @@ use super::{RESERVED_IDS, fold, shown};
 use crate::client::Client;
 use crate::config::{Bounds, Config, HttpVerifier};
 use crate::error::{Error, Result};
+use crate::tls::{self, Authorities};
 use crate::{Tidings, config};
 
 /// The maximum length of a university's id, in characters.
@@ -100,12 +102,15 @@ pub trait Verifier: Send + Sync {
 }
 
 /// Returns the verifier that the settings name.
-pub(crate) fn from_config(config: &Config) -> Box<dyn Verifier> {
-    match config.verifier {
+///
+/// # Errors
+/// [`Error::InvalidSetting`] when the file of certificates cannot be used.
+pub(crate) fn from_config(config: &Config) -> Result<Box<dyn Verifier>> {
+    Ok(match config.verifier {
         config::Verifier::None => Box::new(Disabled),
         config::Verifier::Roster => Box::new(Roster),
-        config::Verifier::Http => Box::new(Http::new(config.http_verifier.clone())),
-    }
+        config::Verifier::Http => Box::new(Http::new(config.http_verifier.clone())?),
+    })
 }
 
 /// No verifier: every verification fails with `api error`.
@@ -181,12 +186,21 @@ struct Reply {
 const REPLY_MAX: u64 = 64 << 10;
 
 impl Http {
-    fn new(config: HttpVerifier) -> Self {
+    fn new(config: HttpVerifier) -> Result<Self> {
         let mut agent = ureq::Agent::config_builder().timeout_global(Some(config.timeout)).max_redirects(0);
         if !config.url.parse().is_ok_and(|url: Uri| config::allows_proxy(&url)) {
             agent = agent.proxy(None);
         }
-        Self { agent: agent.build().into(), config }
+        let agent = agent.build();
+        let agent = match &config.ca {
+            None => agent.into(),
+            Some(file) => {
+                let authorities =
+                    Authorities::in_file(file).map_err(|error| error.of_setting("verifier-ca"))?;
+                ureq::Agent::with_parts(agent, tls::connector(authorities), DefaultResolver::default())
+            }
+        };
+        Ok(Self { agent, config })
     }
 
     fn ask(&self, id: &str, pw: &str) -> std::result::Result<Reply, Box<ureq::Error>> {

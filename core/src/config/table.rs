@@ -44,6 +44,14 @@ const GENERAL: &[Setting<Config>] = &[
         field!(Config, webhook_private),
         "Send webhooks to private addresses too, also without encryption, to addresses that begin with http://",
     ),
+    Setting::new(
+        "webhook-ca",
+        Form::Text,
+        field!(Config, webhook_ca),
+        "A PEM file with certificates of authorities, or of receivers themselves, that webhooks trust too",
+    )
+    .takes("FILE")
+    .unset("none"),
 ];
 
 const ACCOUNTS: &[Setting<Config>] = &[
@@ -149,6 +157,14 @@ const ACCOUNTS: &[Setting<Config>] = &[
         "The address that the http verifier asks",
     )
     .takes("URL"),
+    Setting::new(
+        "verifier-ca",
+        Form::Text,
+        field!(Config, http_verifier.ca),
+        "A PEM file with the certificates of authorities, or of the http verifier itself, that are trusted",
+    )
+    .takes("FILE")
+    .unset("those of browsers"),
     Setting::new(
         "verifier-allow-plain-http",
         Form::Flag,

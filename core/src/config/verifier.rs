@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -47,6 +48,8 @@ impl FieldType for Verifier {
 pub struct HttpVerifier {
     /// The address, http or https; empty if it is not set.
     pub url: String,
+    /// A PEM file with the certificates that are trusted instead of the public authorities.
+    pub ca: Option<PathBuf>,
     /// Whether passwords may be sent unencrypted to another machine.
     pub allow_plain_http: bool,
     /// The timeout of an answer.
@@ -59,6 +62,7 @@ impl Default for HttpVerifier {
     fn default() -> Self {
         Self {
             url: String::new(),
+            ca: None,
             allow_plain_http: false,
             timeout: Duration::from_secs(5),
             school_ids: None,

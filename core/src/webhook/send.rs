@@ -1,15 +1,18 @@
 //! Sends a delivery over HTTP.
 
 use std::io::Read as _;
+use std::path::Path;
 use std::time::Duration;
 
 use ureq::http::Uri;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use ureq::unversioned::transport::NextTimeout;
 use zeroize::Zeroizing;
 
 use super::{address, sign};
 use crate::clock::Timestamp;
+use crate::error::Result;
+use crate::tls::{self, Authorities};
 
 /// The time limit of connecting, and of each step after that.
 const STEP: Duration = Duration::from_secs(5);
@@ -35,14 +38,18 @@ pub(super) trait Transport: Send + Sync {
     ///
     /// # Errors
     /// Why it failed, in a few words without the URL, which may contain a secret.
-    fn send(&self, outgoing: &Outgoing) -> Result<(), String>;
+    fn send(&self, outgoing: &Outgoing) -> std::result::Result<(), String>;
 }
 
 /// Sends over HTTP.
 pub(super) struct Http(ureq::Agent);
 
 impl Http {
-    pub(super) fn new(allows_private: bool) -> Self {
+    /// `ca` is a file with further certificates that are trusted.
+    ///
+    /// # Errors
+    /// [`Error::InvalidSetting`](crate::Error::InvalidSetting) when the file cannot be used.
+    pub(super) fn new(allows_private: bool, ca: Option<&Path>) -> Result<Self> {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .https_only(!allows_private)
@@ -61,12 +68,14 @@ impl Http {
             .user_agent(concat!("tidings/", env!("CARGO_PKG_VERSION")))
             .build();
         let resolver = CheckedResolver { allows_private, resolver: DefaultResolver::default() };
-        Self(ureq::Agent::with_parts(config, DefaultConnector::new(), resolver))
+        let authorities = ca.map_or_else(|| Ok(Authorities::public()), Authorities::public_and_in_file);
+        let authorities = authorities.map_err(|error| error.of_setting("webhook-ca"))?;
+        Ok(Self(ureq::Agent::with_parts(config, tls::connector(authorities), resolver)))
     }
 }
 
 impl Transport for Http {
-    fn send(&self, outgoing: &Outgoing) -> Result<(), String> {
+    fn send(&self, outgoing: &Outgoing) -> std::result::Result<(), String> {
         let Outgoing { id, url, secrets, body, at } = outgoing;
         let seconds = sign::seconds(*at);
         let request = self
@@ -116,7 +125,7 @@ impl Resolver for CheckedResolver {
         uri: &Uri,
         config: &ureq::config::Config,
         timeout: NextTimeout,
-    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+    ) -> std::result::Result<ResolvedSocketAddrs, ureq::Error> {
         let found = self.resolver.resolve(uri, config, timeout)?;
         if self.allows_private || found.iter().all(|found| address::is_public(found.ip())) {
             Ok(found)
@@ -162,7 +171,7 @@ mod tests {
     fn a_delivery_is_a_signed_post_and_succeeds_with_a_status_2xx_only() {
         let (url, receiver) = answering("HTTP/1.1 204 No Content\r\n\r\n");
         let sent = outgoing(&url);
-        assert_eq!(Http::new(true).send(&sent), Ok(()));
+        assert_eq!(Http::new(true, None).unwrap().send(&sent), Ok(()));
         let request = receiver.join().unwrap();
         assert!(request.starts_with("POST /hook?key=1 HTTP/1.1\r\n"), "{request}");
         let signature = sign::signatures(&sent.secrets, &sent.id, 1_795_163_760, "{}");
@@ -183,7 +192,7 @@ mod tests {
             ("nonsense\r\n\r\n", "the request failed"),
         ] {
             let (url, receiver) = answering(answer);
-            assert_eq!(Http::new(true).send(&outgoing(&url)), Err(expected.into()));
+            assert_eq!(Http::new(true, None).unwrap().send(&outgoing(&url)), Err(expected.into()));
             receiver.join().unwrap();
         }
     }
@@ -194,10 +203,10 @@ mod tests {
         listener.set_nonblocking(true).unwrap();
         let port = listener.local_addr().unwrap().port();
         for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"] {
-            let refused = Http::new(false).send(&outgoing(&format!("https://{host}:{port}/")));
+            let refused = Http::new(false, None).unwrap().send(&outgoing(&format!("https://{host}:{port}/")));
             assert_eq!(refused, Err("the host has a private address".into()), "{host}");
         }
-        let plain = Http::new(false).send(&outgoing(&format!("http://127.0.0.1:{port}/")));
+        let plain = Http::new(false, None).unwrap().send(&outgoing(&format!("http://127.0.0.1:{port}/")));
         assert_eq!(plain, Err("http:// is not allowed".into()));
         assert!(listener.accept().is_err(), "nothing has connected");
     }

@@ -1,5 +1,6 @@
 //! The handle of the thread that sends deliveries, and the numbers of what it has sent.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -7,6 +8,7 @@ use super::send::Http;
 use super::worker::Worker;
 use crate::background::{Background, Stop};
 use crate::clock::Clock;
+use crate::config::Config;
 use crate::error::Result;
 use crate::store::Store;
 
@@ -37,6 +39,7 @@ pub(crate) struct Sender {
     store: Arc<Store>,
     clock: Clock,
     allows_private: bool,
+    ca: Option<PathBuf>,
     counters: Arc<Counters>,
     stop: Stop,
     thread: Background,
@@ -44,13 +47,14 @@ pub(crate) struct Sender {
 
 impl Sender {
     /// Returns a sender without a thread.
-    pub(crate) fn new(store: &Arc<Store>, clock: &Clock, allows_private: bool) -> Self {
+    pub(crate) fn new(store: &Arc<Store>, clock: &Clock, config: &Config) -> Self {
         let stop = Stop::default();
         Self {
             thread: Background::new(Arc::clone(store), stop.clone()),
             store: Arc::clone(store),
             clock: clock.clone(),
-            allows_private,
+            allows_private: config.webhook_private,
+            ca: config.webhook_ca.clone(),
             counters: Arc::default(),
             stop,
         }
@@ -59,7 +63,7 @@ impl Sender {
     /// Starts the thread, unless it is running.
     pub(crate) fn start(&self) -> Result<()> {
         self.thread.start("tidings-hooks", || {
-            let transport = Arc::new(Http::new(self.allows_private));
+            let transport = Arc::new(Http::new(self.allows_private, self.ca.as_deref())?);
             let worker = Worker::new(&self.store, &self.clock, transport, Arc::clone(&self.counters));
             let stop = self.stop.clone();
             Ok(move || worker.run(&stop))

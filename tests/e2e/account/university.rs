@@ -2,11 +2,12 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tidings_tests::{Answer, Caller, PASSWORD, Server, wait_until};
+use tidings_tests::{Answer, Caller, PASSWORD, Server, TlsProxy, wait_until};
 
 use super::{sign_in, sign_up};
 
@@ -392,4 +393,37 @@ fn while_the_university_is_silent_the_service_serves_others() {
             assert_eq!(waiting.join().unwrap(), "200 api error");
         }
     });
+}
+
+#[test]
+fn a_verifier_with_a_private_certificate_needs_the_file_of_its_authority() {
+    let reply = json!({ "verified": true, "known": true, "name": "Ann", "major": "" });
+    let university = University::new(move |_, _| Behaviour::Json(reply.clone()));
+    let address = university.url.trim_start_matches("http://").trim_end_matches("/verify").parse().unwrap();
+    let (proxy, other) = (TlsProxy::before(address), TlsProxy::before(address));
+    let with = |file: Option<PathBuf>| {
+        let url = format!("{}/verify", proxy.url());
+        Server::with(move |serve| {
+            serve.args(["--verifier", "http", "--verifier-url", &url, "--verifier-timeout", "20"]);
+            file.iter().for_each(|file| drop(serve.arg("--verifier-ca").arg(file)));
+        })
+    };
+    for (file, outcome) in [
+        (None, "200 api error"),
+        (Some(other.authority()), "200 api error"),
+        (Some(proxy.authority()), "200 success"),
+    ] {
+        assert_eq!(sign_in_up(&with(file.clone()), "ann", "secret").outcome(), outcome, "{file:?}");
+    }
+    let server = Server::start();
+    let missing = server.cli([
+        "serve",
+        "--verifier",
+        "http",
+        "--verifier-url",
+        &proxy.url(),
+        "--verifier-ca",
+        "none.pem",
+    ]);
+    assert!(missing.status != 0 && missing.stderr.contains("none.pem cannot be read"), "{missing:?}");
 }

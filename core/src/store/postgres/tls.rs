@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use rustls::RootCertStore;
 use rustls::client::danger::ServerCertVerifier;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -25,10 +24,7 @@ pub(super) fn connector(tls: &Tls) -> Result<MakeRustlsConnect, ServerError> {
 
 /// Returns the trusted authorities.
 fn authorities(roots: &Roots) -> Result<Authorities, ServerError> {
-    let Roots::File(file) = roots else {
-        let roots = webpki_roots::TLS_SERVER_ROOTS.iter().cloned();
-        return Ok(Authorities::of(roots.collect::<RootCertStore>()));
-    };
+    let Roots::File(file) = roots else { return Ok(Authorities::public()) };
     Authorities::in_file(file).map_err(|error| ServerError::Tls {
         host: "the server".to_owned(),
         cause: format!("{error} (the parameter sslrootcert)"),
