@@ -14,6 +14,27 @@ fn the_suite_passes_on_postgresql() {
 }
 
 #[test]
+fn a_search_path_without_a_schema_is_named_by_every_command() {
+    if !tidings_cluster::is_installed("search_path") {
+        return;
+    }
+    let cluster = tidings_cluster::Cluster::shared().expect("it is installed");
+    for path in ["pg_catalog", "nowhere"] {
+        let database = cluster.database();
+        database.query(&format!("ALTER DATABASE {} SET search_path = {path}", database.name()), &[]);
+        let directory = tempfile::tempdir().unwrap();
+        for args in [&["post", "list"][..], &["check"], &["serve", "--listen", "127.0.0.1:0"]] {
+            let mut command = tidings_tests::command();
+            command.current_dir(directory.path()).args(["--db", database.url()]).args(args);
+            let refused = tidings_tests::run(command, "");
+            let says = format!("search_path is \"{path}\"");
+            assert!(refused.status == 3 && refused.stderr.contains(&says), "{args:?}: {refused:?}");
+            assert!(!refused.stderr.contains("its disk"), "{refused:?}");
+        }
+    }
+}
+
+#[test]
 fn a_service_on_postgresql_is_filled_used_and_restarted() {
     if !tidings_cluster::is_installed("the story on PostgreSQL") {
         return;
