@@ -5,6 +5,7 @@
 
 use std::sync::LazyLock;
 
+use aho_corasick::AhoCorasick;
 use regex::bytes::Regex;
 
 /// What crawlers of all kinds have in their user agents, in any case. `\b` is the boundary of a word of ASCII.
@@ -47,28 +48,29 @@ const TOKENS: &[&str] = &[
     "tidings-access",
 ];
 
-/// Further crawlers, as patterns that begin at the beginning of a word.
+/// Further crawlers.
 const LIST: &str = include_str!("crawler/list.txt");
 
 /// Returns whether a user agent declares a crawler.
 pub(super) fn is_declared(user_agent: &[u8]) -> bool {
-    static DECLARED: LazyLock<Regex> = LazyLock::new(|| {
-        let general = GENERAL.join("|");
-        let tokens = TOKENS.join("|");
-        let listed = listed().map(|pattern| {
-            let is_word = pattern.starts_with(|c: char| c.is_ascii_alphanumeric());
-            if is_word { format!(r"\b{pattern}") } else { pattern.to_owned() }
-        });
-        let listed = listed.collect::<Vec<_>>().join("|");
-        let pattern = format!(r"(?-u)(?i:{general}|\b(?:{tokens})\b)|{listed}");
+    static GENERALLY: LazyLock<Regex> = LazyLock::new(|| {
+        let pattern = format!(r"(?i-u){}|\b(?:{})\b", GENERAL.join("|"), TOKENS.join("|"));
         Regex::new(&pattern).expect("the patterns are valid")
     });
-    DECLARED.is_match(user_agent)
+    GENERALLY.is_match(user_agent) || is_listed(user_agent)
 }
 
-/// Returns the patterns of the list.
-fn listed() -> impl Iterator<Item = &'static str> {
-    LIST.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
+/// Returns whether a user agent has a text of the list at the beginning of a word.
+fn is_listed(user_agent: &[u8]) -> bool {
+    // An automaton: a regular expression of so many texts would be slow, because its states do not fit into its cache.
+    static LISTED: LazyLock<AhoCorasick> = LazyLock::new(|| {
+        let texts = LIST.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let automaton = AhoCorasick::builder().ascii_case_insensitive(true).build(texts);
+        automaton.expect("the list is short")
+    });
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let begins = |at: usize| at == 0 || !is_word(&user_agent[at]) || !is_word(&user_agent[at - 1]);
+    LISTED.find_overlapping_iter(user_agent).any(|found| begins(found.start()))
 }
 
 #[cfg(test)]
