@@ -168,3 +168,6 @@ impl Engine for PgEngine {
         partition::arrange(&mut self.server.connect_if_reachable()?, expiry)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -62,11 +62,9 @@ fn a_self_signed_certificate_is_accepted_and_can_be_its_own_root() {
     let Some(cluster) = cluster() else { return };
     let folder = cluster.working_folder();
     let key = |kind: &str| format!("genpkey {kind} -out server.key\n");
-    let keys = [
-        key("-algorithm RSA -pkeyopt rsa_keygen_bits:2048"),
-        key("-algorithm EC -pkeyopt ec_paramgen_curve:P-256"),
-        key("-algorithm ED25519"),
-    ];
+    let rsa = key("-algorithm RSA -pkeyopt rsa_keygen_bits:2048");
+    let ecdsa = key("-algorithm EC -pkeyopt ec_paramgen_curve:P-256");
+    let ed25519 = key("-algorithm ED25519");
     // The first has X.509 version 1, the second may issue certificates.
     let version_1 = "req -new -key server.key -subj /CN=localhost -out server.csr
                      x509 -req -in server.csr -signkey server.key -days 30 -out server.crt";
@@ -77,26 +75,28 @@ fn a_self_signed_certificate_is_accepted_and_can_be_its_own_root() {
         "req -x509 -newkey ed25519 -nodes -keyout other.key -subj /CN=localhost -days 30 -out other.crt",
     );
     let other = folder.join("other.crt");
-    for (n, key) in keys.iter().enumerate() {
-        for (certificate, version) in [(version_1, "TLSv1.2"), (version_1, "TLSv1.3"), (authority, "TLSv1.3")]
-        {
-            openssl(&folder, &format!("{key}{certificate}"));
-            serve(&cluster, &folder, version);
-            for mode in ["prefer", "require"] {
-                let connected = connect(&cluster, "localhost", &format!("sslmode={mode}"));
-                assert_eq!(connected, Ok(true), "{n} {certificate} {version} {mode}");
-            }
-            let with = |mode: &str, host: &str, root: &Path| {
-                connect(&cluster, host, &format!("sslmode={mode}&sslrootcert={}", root.display()))
-            };
-            assert_eq!(with("verify-full", "localhost", &root), Ok(true), "{n} {certificate} {version}");
-            assert_eq!(with("verify-ca", "127.0.0.1", &root), Ok(true));
-            let refused = with("verify-full", "127.0.0.1", &root).unwrap_err();
-            assert!(refused.contains("not valid for name"), "{refused}");
-            for mode in ["require", "verify-ca", "verify-full"] {
-                let refused = with(mode, "localhost", &other).unwrap_err();
-                assert!(refused.contains("no secure connection"), "{refused}");
-            }
+    for (key, certificate, version) in [
+        (&rsa, version_1, "TLSv1.2"),
+        (&ed25519, version_1, "TLSv1.2"),
+        (&ecdsa, version_1, "TLSv1.3"),
+        (&rsa, authority, "TLSv1.3"),
+    ] {
+        openssl(&folder, &format!("{key}{certificate}"));
+        serve(&cluster, &folder, version);
+        for mode in ["prefer", "require"] {
+            let connected = connect(&cluster, "localhost", &format!("sslmode={mode}"));
+            assert_eq!(connected, Ok(true), "{key} {certificate} {version} {mode}");
+        }
+        let with = |mode: &str, host: &str, root: &Path| {
+            connect(&cluster, host, &format!("sslmode={mode}&sslrootcert={}", root.display()))
+        };
+        assert_eq!(with("verify-full", "localhost", &root), Ok(true), "{key} {certificate} {version}");
+        assert_eq!(with("verify-ca", "127.0.0.1", &root), Ok(true));
+        let refused = with("verify-full", "127.0.0.1", &root).unwrap_err();
+        assert!(refused.contains("not valid for name"), "{refused}");
+        for mode in ["require", "verify-ca", "verify-full"] {
+            let refused = with(mode, "localhost", &other).unwrap_err();
+            assert!(refused.contains("no secure connection"), "{refused}");
         }
     }
 }

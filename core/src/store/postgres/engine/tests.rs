@@ -1,0 +1,31 @@
+//! Tests of reads on a server with few connections.
+
+use std::thread;
+
+use tidings_cluster::{Cluster, is_installed};
+
+use crate::location::Location;
+use crate::store::{Store, StoreError};
+
+#[test]
+fn reads_wait_for_a_connection_of_a_server_that_has_none_free() {
+    if !is_installed("reads on a server with few connections") {
+        return;
+    }
+    // Three of them are for the writer, the watching thread and the test.
+    let cluster = Cluster::builder().fast().set("max_connections", "6").start().expect("it is installed");
+    let database = cluster.database();
+    let store = Store::open_with(&Location::from(database.url()), 16).unwrap();
+    let read = || {
+        let slow = "SELECT CAST(pg_sleep(0.05) AS text) || '1'";
+        store.read(|tx| Ok::<_, StoreError>(tx.one(slow, &[])?.take::<String>(0)?))
+    };
+    thread::scope(|scope| {
+        let reads: Vec<_> = (0..16).map(|_| scope.spawn(read)).collect();
+        for result in reads {
+            assert_eq!(result.join().unwrap().unwrap(), "1");
+        }
+    });
+    let gauges = store.server_gauges().expect("it is on a server");
+    assert!(gauges.reads_waited > 0 && gauges.readers < 6, "{gauges:?}");
+}
