@@ -142,10 +142,10 @@ impl Caller {
     }
 
     /// Returns whether this is a token that was signed with one of our keys and has not expired, or an API key that was used
-    /// recently. It may have been revoked: only an operation checks that.
+    /// recently. It may have been revoked, unless an operation has found that before: only an operation checks it.
     pub fn has_signed_token(&self, tidings: &Tidings) -> bool {
-        matches!(self, Self::Token(token) if token.claims(tidings).is_some())
-            || self.known_key(tidings).is_some()
+        let is_signed = |token: &Token| token.claims(tidings).is_some_and(|claims| !claims.is_revoked());
+        matches!(self, Self::Token(token) if is_signed(token)) || self.known_key(tidings).is_some()
     }
 
     /// Returns the identity that the caller claims, after the checks that need no database: a token's signature and

@@ -186,6 +186,14 @@ pub fn flush(tidings: &Tidings) -> Result<()> {
 /// # Errors
 /// `bad request` for any other text; `overloaded`.
 pub fn insert_device(tidings: &Tidings, device: &str) -> Pending<()> {
+    insert_device_from(tidings, &Caller::Guest, device)
+}
+
+/// Counts a device like [`insert_device`], and looks the caller up: [`Caller::is_signed`] then knows whether a token was revoked.
+///
+/// # Errors
+/// Those of [`insert_device`].
+pub fn insert_device_from(tidings: &Tidings, caller: &Caller, device: &str) -> Pending<()> {
     let counter = match device.strip_prefix("device_").unwrap_or(device) {
         "pc" => Counter::Pc,
         "tablet" => Counter::Tablet,
@@ -193,8 +201,14 @@ pub fn insert_device(tidings: &Tidings, device: &str) -> Pending<()> {
         _ => return Pending::given(Err(Error::BadRequest(DEVICE_RULE))),
     };
     let (calendar, now) = (Arc::clone(&tidings.analysis().calendar), tidings.now());
+    let identity = caller.identify(tidings);
     // This only counts.
-    tidings.store().submit(Isolation::Concurrent, move |tx| Ok(calendar.count(tx, counter, now)?))
+    tidings.store().submit(Isolation::Concurrent, move |tx| {
+        if identity.is_named() {
+            let _ = identity.visitor(tx)?;
+        }
+        Ok(calendar.count(tx, counter, now)?)
+    })
 }
 
 /// Returns the name of the time zone in which days and hours are counted, for example `Asia/Seoul`.
@@ -315,6 +329,9 @@ fn read_log(
 ) -> Result<Log> {
     let (identity, user_id) = (caller.identify(tidings), user_id.map(fold));
     let analysis = tidings.analysis();
+    if limit > log::READING {
+        log::record_reading(tidings, &identity)?;
+    }
     let current = |tx: &mut dyn Tx| {
         let access = LogAccess::check(tx, tidings, &identity, user_id.as_deref())?;
         let since = window

@@ -16,16 +16,16 @@ use crate::account::{Caller, Identity, Member, REMOVED, find, fold};
 use crate::clock::Timestamp;
 use crate::error::{Error, Problem, Result};
 use crate::scope::Scope;
-use crate::store::{StoreError, Tx};
-use crate::trail::{self, Record};
+use crate::store::{Isolation, StoreError, Tx};
+use crate::trail::{self, Action, Entry, Record};
 
 mod chain;
 mod sql;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use chain::prune;
 pub use chain::{Fault, Head, InvalidHead, Verification};
+pub(crate) use chain::{prune, verify as verify_chain};
 
 /// The maximum number of records of a page.
 pub const RECORDS_MAX: i64 = 1_000;
@@ -214,7 +214,7 @@ pub struct ExportedAudit {
     pub records: u64,
 }
 
-/// Exports the whole trail, earliest first, as one JSON object per record. `take` receives one or more complete lines, and the
+/// Exports the whole trail, earliest first, as one JSON object per record. The export is recorded, after the last exported record. `take` receives one or more complete lines, and the
 /// number of records so far including these; it can cancel the export.
 ///
 /// A line has what [`AuditRecord`] has, and the stored fields that the hash covers: the operations guide describes how to
@@ -240,13 +240,26 @@ pub fn export(
 pub struct AuditExport {
     identity: Identity,
     after: i64,
+    /// The number of the last record, once the export is recorded.
+    until: Option<i64>,
     records: u64,
 }
 
 impl AuditExport {
     /// Returns an export from the earliest record on.
     pub fn new(tidings: &Tidings, caller: &Caller) -> Self {
-        Self { identity: caller.identify(tidings), after: 0, records: 0 }
+        Self { identity: caller.identify(tidings), after: 0, until: None, records: 0 }
+    }
+
+    /// Records the export, and returns the number of the record before.
+    fn begin(&self, tidings: &Tidings) -> Result<i64> {
+        let identity = self.identity.clone();
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::AuditRead)?;
+            let (seq, _) = trail::sql::chain(tx)?.head;
+            admin.record(tx, Entry::new(Action::AuditExport))?;
+            Ok(seq)
+        })
     }
 
     /// Returns the next lines; `None` after the last one. After an error, another call reads the same lines.
@@ -254,9 +267,13 @@ impl AuditExport {
     /// # Errors
     /// Those of [`export`].
     pub fn next(&mut self, tidings: &Tidings) -> Result<Option<Vec<u8>>> {
+        let until = match self.until {
+            Some(until) => until,
+            None => *self.until.insert(self.begin(tidings)?),
+        };
         let page = tidings.store().read(|tx| {
-            let admin = self.identity.admin(tx, Scope::AuditRead)?;
-            Ok::<_, Error>(sql::after(tx, &admin, self.after, PAGE)?)
+            let _admin = self.identity.admin(tx, Scope::AuditRead)?;
+            Ok::<_, Error>(sql::after(tx, self.after, PAGE.min(until - self.after))?)
         })?;
         let Some(last) = page.last() else { return Ok(None) };
         let (after, records) = (last.record.seq, page.len() as u64);
@@ -312,14 +329,15 @@ impl From<Read> for Line {
 }
 
 /// Verifies the chain of hashes from the earliest record to the latest. With a `head` that an earlier verification returned,
-/// also that the record with its number still has its hash.
+/// also that the record with its number still has its hash. A head whose record has expired is a fault, because it proves nothing
+/// about the records that are left.
 ///
 /// # Errors
 /// `bad token`, `Not admin`.
 pub fn verify(tidings: &Tidings, caller: &Caller, head: Option<&Head>) -> Result<Verification> {
     let identity = caller.identify(tidings);
     tidings.store().read(|tx| {
-        let admin = identity.admin(tx, Scope::AuditRead)?;
-        chain::verify(tx, &admin, head)
+        let _admin = identity.admin(tx, Scope::AuditRead)?;
+        Ok(chain::verify(tx, head)?)
     })
 }

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::account::Operator;
 use crate::analysis::recount as figures;
+use crate::audit::{self, Fault};
 pub use crate::cancel::CancelFlag;
 use crate::clock::Clock;
 use crate::config;
@@ -99,6 +100,7 @@ impl Check {
 
 const INTEGRITY: &str = "integrity";
 const FOREIGN_KEYS: &str = "foreign_keys";
+const AUDIT: &str = "audit";
 
 /// The inputs of a check besides the database.
 #[derive(Clone, Debug)]
@@ -316,10 +318,29 @@ impl Run<'_> {
             let check = (derived.wrong)(database, self.context).map(|wrong| derived.result(&wrong));
             self.add_read(derived.name, check)?;
         }
+        if found == known {
+            self.begin(AUDIT);
+            self.add_read(AUDIT, audit_trail(database))?;
+        }
         self.begin(schema::SCHEMA);
         let check = schema::check(database, found, known, other);
         self.add_read(schema::SCHEMA, check)
     }
+}
+
+/// Checks the chain of the audit trail. Nothing repairs it: a fault tells of what somebody has done.
+fn audit_trail(database: &dyn Inspected) -> Result<Check> {
+    let verified = database.read(|tx| audit::verify_chain(tx, None))?;
+    Ok(match verified.fault {
+        None => Check::new(AUDIT, true, format!("{} records are intact", verified.records)),
+        Some(Fault { seq, reason }) => {
+            let what = format!(
+                "record {seq}: {reason}; compare the trail with an earlier backup or export, and look for who could write the \
+                 database"
+            );
+            Check::new(AUDIT, false, what)
+        }
+    })
 }
 
 /// Returns the first three texts of a list, and an ellipsis when there are more.

@@ -13,7 +13,9 @@ use std::time::Instant;
 /// Milliseconds in a second.
 pub(crate) const SECOND_MS: i64 = 1_000;
 /// Milliseconds in a day of 24 hours.
-pub const DAY_MS: i64 = 24 * 60 * 60 * SECOND_MS;
+pub const DAY_MS: i64 = 24 * HOUR_MS;
+/// The number of milliseconds in an hour.
+pub const HOUR_MS: i64 = 60 * 60 * SECOND_MS;
 
 /// A point in time: milliseconds since 1970, UTC. The default is 1970-01-01T00:00:00Z.
 ///

@@ -63,6 +63,8 @@ pub struct Config {
     pub webhook_private: bool,
     /// A PEM file with further certificates that webhooks trust.
     pub webhook_ca: Option<PathBuf>,
+    /// The bounds of feedback.
+    pub feedback: Feedback,
     /// The ranking of the feeds.
     pub feed: Feed,
     /// The settings of analytics.
@@ -92,6 +94,7 @@ impl Default for Config {
             http_verifier: HttpVerifier::default(),
             webhook_private: false,
             webhook_ca: None,
+            feedback: Feedback::default(),
             feed: Feed::default(),
             analysis: Analysis::default(),
             words: WordModel::default(),
@@ -181,6 +184,23 @@ impl FieldType for Zone {
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[secret]")
+    }
+}
+
+/// The bounds of feedback.
+#[derive(Clone, Copy, Debug)]
+pub struct Feedback {
+    /// Feedback that a member may send in an hour; 0 means any number.
+    pub hourly: u32,
+    /// Feedback that may be open; 0 means any number. That of one member may be a fiftieth of it.
+    pub open: u32,
+    /// Days until feedback that is done is removed.
+    pub days: u32,
+}
+
+impl Default for Feedback {
+    fn default() -> Self {
+        Self { hourly: 60, open: 10_000, days: 365 }
     }
 }
 

@@ -17,8 +17,10 @@ use crate::store::Isolation;
 use crate::text;
 use crate::trail::{Action, Entry};
 
+pub(crate) use limit::prune;
 pub(crate) use sql::{get, insert, of_member};
 
+mod limit;
 #[cfg(test)]
 mod tests;
 
@@ -28,7 +30,7 @@ pub const KIND: Bounds = Bounds { min: 1, max: 50 };
 const GENERAL: &str = "general";
 /// The length of a text in characters.
 pub const POST: Bounds = Bounds { min: 1, max: 5_000 };
-/// The maximum number of entries of a list, because members may send any amount of feedback.
+/// The maximum number of entries of a list.
 pub const LIST_MAX: i64 = 1_000;
 /// The default number of entries of a page.
 const LIST: i64 = 100;
@@ -62,10 +64,11 @@ pub struct Draft {
 ///
 /// # Errors
 /// `bad request` if the token is invalid. `fail` if the member cannot see such a notice, the text is missing, the text
-/// or the type breaks its rule, or the store fails; checked in this order.
+/// or the type breaks its rule, or the store fails; checked in this order. `too many requests` if the member has sent too much,
+/// or too much feedback is open.
 pub fn send(tidings: &Tidings, caller: &Caller, notice: Option<&str>, draft: &Draft) -> Result<()> {
     let (identity, notice) = (caller.identify(tidings), notice.map(str::to_owned));
-    let (id, now) = (ObjectId::new(tidings.clock()), tidings.now());
+    let (id, now, config) = (ObjectId::new(tidings.clock()), tidings.now(), tidings.config().feedback);
     let kind = text::line(draft.kind.as_deref().unwrap_or(GENERAL), KIND);
     let post = draft.post.as_ref().and_then(|post| text::block(post, POST));
     let written = tidings.store().write(Isolation::Alone, move |tx| {
@@ -78,6 +81,7 @@ pub fn send(tidings: &Tidings, caller: &Caller, notice: Option<&str>, draft: &Dr
         };
         let kind = kind.as_ref().ok_or(Outcome::Fail.because(KIND_RULE))?;
         let post = post.as_ref().ok_or(Outcome::Fail.because(POST_RULE))?;
+        limit::check(tx, config, &member, now)?;
         insert(tx, &member, id, (kind, post), &notice, now)?;
         // The body is made when it is sent: until then the author may have been removed.
         Ok(outbox::enqueue(tx, Event::FeedbackCreated, &id.to_string(), None, now)?)
@@ -204,13 +208,13 @@ pub(crate) fn with_ids(tidings: &Tidings, caller: &Caller, range: &IdRange) -> R
 /// # Errors
 /// `bad token`, `Not admin`; `bad request` for any other number; `Not found` if no feedback has this id.
 pub fn set_activation(tidings: &Tidings, caller: &Caller, id: &str, activation: i64) -> Result<()> {
-    let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
+    let (identity, id, now) = (caller.identify(tidings), ObjectId::parse(id), tidings.now());
     tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx, Scope::Feedback)?;
         let state = FeedbackState::from_activation(activation);
         let state = state.ok_or(Error::BadRequest(crate::activation::RULE))?;
         let id = id.ok_or(Error::NotFound)?;
-        if !sql::set_state(tx, &admin, id, state)? {
+        if !sql::set_state(tx, &admin, id, state, now)? {
             return Err(Error::NotFound);
         }
         let (subject, state) = (id.to_string(), if state == FeedbackState::Done { "done" } else { "open" });
@@ -304,7 +308,7 @@ mod sql {
 
     /// Returns the statement of [`list`].
     pub(super) fn page(all: bool) -> String {
-        // Keys increase with each insertion, and feedback is never deleted. Only a statement that names the state can
+        // Keys increase with each insertion. Only a statement that names the state can
         // use the index of open feedback.
         let state = if all { "" } else { "f.activation = 1 AND" };
         format!("{SELECT} WHERE {state} f.key < $1 ORDER BY f.key DESC LIMIT $2")
@@ -322,10 +326,13 @@ mod sql {
         _: &Admin<'_>,
         id: ObjectId,
         state: FeedbackState,
+        now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let sql = "UPDATE feedback SET activation = $2 WHERE id = $1";
-        let id = id.to_string();
+        let sql =
+            "UPDATE feedback SET activation = $2, done = CASE WHEN activation = $2 THEN done ELSE $3 END
+                   WHERE id = $1";
+        let (id, done) = (id.to_string(), (state == FeedbackState::Done).then_some(now));
         tx.touch(Topic::Feedback);
-        Ok(tx.run(sql, &[(&id).into(), state.into()])? > 0)
+        Ok(tx.run(sql, &[(&id).into(), state.into(), done.into()])? > 0)
     }
 }

@@ -14,7 +14,7 @@ use crate::clock::{Clock, DAY_MS, Timestamp};
 use crate::error::Result;
 use crate::lease::Lease;
 use crate::store::{Isolation, Leftover, Store, StoreError, Tx};
-use crate::{audit, outbox, removal};
+use crate::{audit, feedback, outbox, removal};
 
 /// The interval between two runs.
 const INTERVAL: Duration = Duration::from_secs(10 * 60);
@@ -50,6 +50,7 @@ struct Janitor {
     keys: Arc<DayKeys>,
     log_days: u32,
     audit_days: u32,
+    feedback_days: u32,
     clock: Clock,
     stop: Stop,
     /// The right to delete expired data for all servers of the database.
@@ -95,6 +96,7 @@ impl Janitor {
             keys: Arc::clone(&analysis.keys),
             log_days: config.log_days,
             audit_days: config.audit_days,
+            feedback_days: tidings.config().feedback.days,
             clock: clock.clone(),
             stop,
             lease: Lease::new(Arc::clone(store), clock.clone(), "retention"),
@@ -168,6 +170,7 @@ impl Janitor {
         let now = self.clock.now();
         let log_from = now - i64::from(self.log_days) * DAY_MS;
         let audit_from = now - i64::from(self.audit_days) * DAY_MS;
+        let feedback_from = now - i64::from(self.feedback_days) * DAY_MS;
         let first_day = self.calendar.local_hour(log_from).day;
         let past = self.calendar.local_hour(now - LATE_MS).day;
         [
@@ -177,6 +180,7 @@ impl Janitor {
             self.in_batches(u64::MAX, move |tx, limit| sessions::prune(tx, now, limit)),
             self.delete_lines(log_from),
             self.in_batches(u64::MAX, move |tx, limit| audit::prune(tx, now, audit_from, limit)),
+            self.in_batches(u64::MAX, move |tx, limit| feedback::prune(tx, now, feedback_from, limit)),
             self.in_batches(u64::MAX, move |tx, limit| log::prune_requests(tx, first_day, limit)),
             self.in_batches(u64::MAX, move |tx, limit| outbox::prune(tx, now, limit)),
         ]

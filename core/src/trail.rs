@@ -22,6 +22,8 @@ use crate::text::shortened;
 pub(crate) const HASH: usize = 64;
 /// The greatest number of characters of a text before and after a change.
 const CHANGE_MAX: usize = 200;
+/// The name of the service itself as one who acted.
+pub(crate) const SERVICE: &str = "service";
 /// The text with which each hash begins, so that it is no hash of anything else.
 const DOMAIN: &[u8] = b"tidings audit record 1\0";
 
@@ -73,6 +75,19 @@ pub(crate) enum Actor {
     Key(Arc<str>),
     /// The service itself.
     Service,
+}
+
+impl Actor {
+    /// Returns how a record names the actor: the kind, the name, and the member.
+    fn stored<'a>(&'a self, origin: &'a Origin) -> (&'static str, Option<&'a str>, Option<MemberKey>) {
+        match self {
+            Self::Operator => ("operator", origin.operator.as_deref(), None),
+            Self::OperatorAs(member) => ("operator", origin.operator.as_deref(), Some(*member)),
+            Self::Member(member) => ("member", None, Some(*member)),
+            Self::Key(name) => ("key", Some(&**name), None),
+            Self::Service => (SERVICE, None, None),
+        }
+    }
 }
 
 /// What an operation appends to the trail.
@@ -139,10 +154,14 @@ actions! {
     AdminRevoke = "admin.revoke",
     /// Acts of members were imported.
     ActImport = "act.import",
+    /// The trail was exported.
+    AuditExport = "audit.export",
     /// Expired records of the trail were removed.
     AuditRetention = "audit.retention",
     /// Feedback was marked as done or open.
     FeedbackUpdate = "feedback.update",
+    /// The weights of the recommended feed were learned at the request of an administrator.
+    FeedLearn = "feed.learn",
     /// The weights of the recommended feed were pinned.
     FeedPin = "feed.pin",
     /// The pinned weights were removed.
@@ -153,6 +172,8 @@ actions! {
     KeyAdd = "key.add",
     /// An API key was revoked.
     KeyRevoke = "key.revoke",
+    /// Many lines of the access log were read.
+    LogRead = "log.read",
     /// A member was blacklisted.
     MemberBlacklist = "member.blacklist",
     /// The automatic sign-in of a member was set by an administrator.
@@ -161,6 +182,8 @@ actions! {
     MemberExport = "member.export",
     /// Members were imported.
     MemberImport = "member.import",
+    /// Many members were listed.
+    MemberList = "member.list",
     /// A member got another nickname from an administrator.
     MemberNickname = "member.nickname",
     /// The second factor of a member was disabled, who had lost it.
@@ -195,6 +218,8 @@ actions! {
     PostUpdate = "post.update",
     /// University members were imported.
     RosterImport = "roster.import",
+    /// Many entries of the roster were listed.
+    RosterList = "roster.list",
     /// A backup became the database.
     StoreRestore = "store.restore",
     /// A webhook was added.
@@ -299,13 +324,7 @@ pub(crate) fn append(
     entry: Entry<'_>,
 ) -> Result<(), StoreError> {
     let Chain { head, .. } = sql::chain(tx)?;
-    let (kind, name, acting) = match actor {
-        Actor::Operator => ("operator", origin.operator.as_deref(), None),
-        Actor::OperatorAs(member) => ("operator", origin.operator.as_deref(), Some(*member)),
-        Actor::Member(member) => ("member", None, Some(*member)),
-        Actor::Key(name) => ("key", Some(&**name), None),
-        Actor::Service => ("service", None, None),
-    };
+    let (kind, name, acting) = actor.stored(origin);
     let short = |text: &str| shortened(text.to_owned(), CHANGE_MAX);
     let mut record = Record {
         seq: head.0 + 1,
@@ -323,6 +342,23 @@ pub(crate) fn append(
     };
     record.hash = record.digest(&head.1);
     sql::insert(tx, &record)
+}
+
+/// Returns whether the trail tells, since a time, that the actor did this.
+pub(crate) fn is_recorded(
+    tx: &mut dyn Tx,
+    actor: &Actor,
+    origin: &Origin,
+    action: Action,
+    since: Timestamp,
+) -> Result<bool, StoreError> {
+    let (kind, name, acting) = actor.stored(origin);
+    let sql = "SELECT 1 FROM audit WHERE date > $1 AND action = $2 AND actor = $3
+               AND coalesce(actor_name, '') = $4 AND coalesce(actor_member, 0) = $5 LIMIT 1";
+    let (name, member) = (name.unwrap_or_default(), acting.map_or(0, MemberKey::as_i64));
+    let found =
+        tx.row(sql, &[since.into(), action.name().into(), kind.into(), name.into(), member.into()])?;
+    Ok(found.is_some())
 }
 
 /// Returns how a record names this member, and makes the member's salt if they have none.

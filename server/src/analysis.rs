@@ -273,7 +273,7 @@ pub(crate) async fn specific_days(mut call: Call) -> Answer {
 )]
 pub(crate) async fn insert_device(mut call: Call) -> Answer {
     let [device] = call.segments()?;
-    Reply::written(analysis::insert_device(call.tidings(), &device)).await
+    Reply::written(analysis::insert_device_from(call.tidings(), call.caller(), &device)).await
 }
 
 /// Returns the number of counted devices of each type

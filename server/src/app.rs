@@ -143,9 +143,15 @@ impl App {
         if let Some(key) = call.caller().known_key(&self.tidings) {
             policy.limits.check_key(key)?;
         }
-        let is_signed = || call.caller().is_signed(&self.tidings);
-        policy.limits.check(route.counted, || call.address().into(), is_signed)?;
+        let (caller, address) = (call.caller().clone(), call.address());
+        let is_signed = || caller.is_signed(&self.tidings);
+        policy.limits.check(route.counted, || address.into(), is_signed)?;
+        let was_signed = route.counted.is_write() && is_signed();
         let handled = AssertUnwindSafe(async { route.handle(call).await }).catch_unwind().await;
+        if was_signed && !is_signed() {
+            // The operation found that the token was revoked. The next request with it is one of a guest from the beginning.
+            drop(policy.limits.check(route.counted, || address.into(), || false));
+        }
         handled.unwrap_or_else(|_| Err(Error::Internal("the handler panicked".into()).into()))
     }
 }

@@ -25,6 +25,8 @@ const SIGN_UP_BURST: NonZeroU32 = NonZeroU32::new(500).expect("not zero");
 /// their similar words, sites and search records, or a device and 35 views of posts.
 const SEARCHES: NonZeroU32 = NonZeroU32::new(12_000).expect("not zero");
 const GUEST_WRITES: NonZeroU32 = NonZeroU32::new(12_000).expect("not zero");
+/// Feedback of a full lecture hall behind one address.
+const FEEDBACK: NonZeroU32 = NonZeroU32::new(600).expect("not zero");
 /// Requests per second with one API key by default: enough for a script that sends one after another.
 const KEY_REQUESTS: NonZeroU32 = NonZeroU32::new(200).expect("not zero");
 /// Half of the connections. The other half is for requests.
@@ -57,6 +59,9 @@ pub struct Config {
     /// Maximum number of writes per minute and client without a member's token, which is also the burst; `None` means any
     /// number.
     pub guest_write_limit: Option<NonZeroU32>,
+    /// Maximum number of feedback per minute and client; `None` means any number. A client is an IPv4 address or the first
+    /// 64 bits of an IPv6 address.
+    pub feedback_limit: Option<NonZeroU32>,
     /// Requests per second with one API key; `None` means any number.
     pub key_limit: Option<NonZeroU32>,
     /// Whether the server logs each failed sign-in with the client's address.
@@ -113,6 +118,7 @@ impl Default for Config {
             sign_up_burst: SIGN_UP_BURST,
             search_limit: Some(SEARCHES),
             guest_write_limit: Some(GUEST_WRITES),
+            feedback_limit: Some(FEEDBACK),
             key_limit: Some(KEY_REQUESTS),
             log_auth_failures: false,
             analytics: true,

@@ -15,8 +15,8 @@ use crate::route::Route;
 pub(crate) fn routes() -> Vec<Route> {
     vec![
         // Removing a notice and sending feedback on it have the same path; only the method differs.
-        Route::post("/remove_notice/{notice_obi}", notice_feedback).counts_as(Counted::Write),
-        Route::post("/send_feedback", send_feedback).counts_as(Counted::Write),
+        Route::post("/remove_notice/{notice_obi}", notice_feedback).counts_as(Counted::Feedback),
+        Route::post("/send_feedback", send_feedback).counts_as(Counted::Feedback),
         Route::get("/get_all_feedback", get_all_feedback).reads(),
         Route::get("/get_feedback", get_feedback).reads(),
         Route::get("/update_feedback/{feedback_obi}/{activation}", update_feedback).counts_as(Counted::Write),

@@ -32,6 +32,15 @@ pub(crate) enum Counted {
     Search,
     /// A write, which is limited for callers who are not signed in.
     Write,
+    /// Feedback: a write that is limited for all callers.
+    Feedback,
+}
+
+impl Counted {
+    /// Returns whether it is limited for callers who are not signed in.
+    pub(crate) const fn is_write(self) -> bool {
+        matches!(self, Self::Write | Self::Feedback)
+    }
 }
 
 /// The limits of clients and of API keys.
@@ -41,6 +50,7 @@ pub(crate) struct Limits {
     sign_ups: Option<Arc<RateLimit>>,
     searches: Option<Arc<RateLimit>>,
     guest_writes: Option<Arc<RateLimit>>,
+    feedback: Option<Arc<RateLimit>>,
     keys: Option<Arc<RateLimit<KeyHash>>>,
 }
 
@@ -53,6 +63,7 @@ impl Limits {
             sign_ups: config.sign_up_limit.map(sign_ups),
             searches: config.search_limit.map(minutely),
             guest_writes: config.guest_write_limit.map(minutely),
+            feedback: config.feedback_limit.map(minutely),
             keys: config.key_limit.map(|limit| Arc::new(RateLimit::per_second(limit))),
         }
     }
@@ -70,6 +81,7 @@ impl Limits {
                 new.guest_writes,
                 from.guest_write_limit == to.guest_write_limit,
             ),
+            feedback: kept(self.feedback.as_ref(), new.feedback, from.feedback_limit == to.feedback_limit),
             keys: kept(self.keys.as_ref(), new.keys, from.key_limit == to.key_limit),
         }
     }
@@ -85,15 +97,16 @@ impl Limits {
         is_signed: impl FnOnce() -> bool,
     ) -> Result<()> {
         let limit = match counted {
-            Counted::Nothing => &None,
+            Counted::Nothing => return Ok(()),
             Counted::SignUp => &self.sign_ups,
             Counted::Search => &self.searches,
-            Counted::Write => &self.guest_writes,
+            Counted::Write | Counted::Feedback => match (is_signed(), counted) {
+                (false, _) => &self.guest_writes,
+                (true, Counted::Feedback) => &self.feedback,
+                (true, _) => return Ok(()),
+            },
         };
-        match limit {
-            Some(limit) if counted != Counted::Write || !is_signed() => limit.check(client()),
-            _ => Ok(()),
-        }
+        limit.as_ref().map_or(Ok(()), |limit| limit.check(client()))
     }
 
     /// Counts a request with an API key.
@@ -106,11 +119,11 @@ impl Limits {
 
     /// Calls [`RateLimit::sweep`] for all limits.
     pub(crate) fn sweep(&self) {
-        let Self { general, sign_ups, searches, guest_writes, keys } = self;
+        let Self { general, sign_ups, searches, guest_writes, feedback, keys } = self;
         if let Some(keys) = keys {
             keys.sweep();
         }
-        for limit in [general, sign_ups, searches, guest_writes].into_iter().flatten() {
+        for limit in [general, sign_ups, searches, guest_writes, feedback].into_iter().flatten() {
             limit.sweep();
         }
     }
@@ -355,6 +368,7 @@ mod tests {
     fn only_writes_of_guests_are_limited_and_a_limit_that_is_off_refuses_nothing() {
         let config = Config {
             guest_write_limit: Some(number(1)),
+            feedback_limit: Some(number(2)),
             search_limit: None,
             sign_up_limit: Some(number(1)),
             sign_up_burst: number(2),
@@ -364,6 +378,8 @@ mod tests {
         let check = |counted, is_signed| limits.check(counted, || client("192.0.2.1"), || is_signed).is_ok();
         assert_eq!([(); 3].map(|()| check(Counted::Write, true)), [true; 3]);
         assert_eq!([(); 3].map(|()| check(Counted::Write, false)), [true, false, false]);
+        assert_eq!([(); 3].map(|()| check(Counted::Feedback, true)), [true, true, false]);
+        assert!(!check(Counted::Feedback, false), "it counts as a write of a guest");
         assert_eq!([(); 3].map(|()| check(Counted::Search, false)), [true; 3]);
         assert_eq!([(); 3].map(|()| check(Counted::SignUp, true)), [true, true, false]);
         assert_eq!([(); 3].map(|()| check(Counted::Nothing, false)), [true; 3]);

@@ -13,13 +13,14 @@ pub struct Handle(Arc<App>);
 
 impl Handle {
     /// The names of the settings that [`Handle::reload`] applies.
-    pub const SETTINGS: [&str; 9] = [
+    pub const SETTINGS: [&str; 10] = [
         "cors-origin",
         "rate-limit",
         "sign-up-limit",
         "sign-up-burst",
         "search-limit",
         "guest-write-limit",
+        "feedback-limit-per-address",
         "key-limit",
         "tls-cert",
         "tls-key",

@@ -127,6 +127,51 @@ fn the_guest_write_limit_counts_only_requests_without_a_token() {
 }
 
 #[test]
+fn a_revoked_token_counts_as_none_for_the_guest_write_limit() {
+    let server = Server::behind_a_proxy(&["--guest-write-limit", "3"]);
+    for (number, ask) in [
+        |caller: &Caller| caller.get("/insert_device/pc"),
+        |caller: &Caller| caller.get("/post_view/0123456789abcdef01234567"),
+        |caller: &Caller| caller.post("/search_logging", json!({ "search": "rust" })),
+        |caller: &Caller| caller.get("/post_like/0123456789abcdef01234567"),
+        |caller: &Caller| caller.post("/send_feedback", json!({ "post": "text" })),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let address = format!("203.0.113.{number}");
+        let ann = server.member(&format!("ann{number}")).with_header("X-Forwarded-For", &address);
+        for _ in 0..5 {
+            assert_ne!(ask(&ann).status, 429, "a member is not limited");
+        }
+        assert_eq!(ann.get("/sign_out_all").outcome(), "200 success");
+        for _ in 0..3 {
+            assert_ne!(ask(&ann).status, 429);
+        }
+        assert_too_many(&ask(&ann));
+        assert_too_many(&server.caller_at(&address).get("/insert_device/pc"));
+    }
+}
+
+#[test]
+fn feedback_is_limited_for_each_member_and_each_address() {
+    let server = Server::behind_a_proxy(&["--feedback-limit", "3", "--feedback-limit-per-address", "5"]);
+    let member = |id: &str, address: &str| server.member(id).with_header("X-Forwarded-For", address);
+    let send = |caller: &Caller| caller.post("/send_feedback", json!({ "post": "text" }));
+    let (ann, ben) = (member("ann", "203.0.113.7"), member("ben", "203.0.113.7"));
+    for _ in 0..3 {
+        assert_eq!(send(&ann).outcome(), "200 success");
+    }
+    let refused = send(&ann);
+    assert_eq!(refused.outcome(), "429 too many requests");
+    assert!((3_000..=3_601).contains(&refused.header("retry-after").parse::<u64>().unwrap()));
+    assert_eq!(send(&ben).outcome(), "200 success");
+    assert_too_many(&send(&ben));
+    assert_eq!(send(&member("cid", "203.0.113.8")).outcome(), "200 success");
+    assert_eq!(ann.get("/get_userinfo").outcome(), "200 success", "other requests go on");
+}
+
+#[test]
 fn unknown_paths_and_wrong_methods_are_rate_limited() {
     let server = Server::behind_a_proxy(&["--rate-limit", "1"]);
     let refused = |caller: &Caller, method: &str, path: &str| {

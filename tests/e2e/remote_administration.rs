@@ -71,6 +71,42 @@ impl World {
 }
 
 #[test]
+fn a_key_that_is_not_valid_is_answered_as_no_token() {
+    let World { server, boss, .. } = World::new();
+    let made = boss.post("/add_key", json!({ "name": "gone", "scopes": ["posts"] })).succeeded();
+    assert_eq!(boss.get("/remove_key/gone").outcome(), "200 success");
+    let revoked = made.text("/key");
+    let malformed = format!("{}0", &revoked[..revoked.len() - 1]);
+    let keys = [revoked, malformed, "tidings_".to_owned(), format!("tidings_{}", "0".repeat(48))];
+    let keys = keys.map(|key| server.anyone().with_token("key", key));
+    for (number, operation) in (0..).zip(tidings_tests::OPERATIONS) {
+        let path = operation.path_with(|_| "1".into());
+        let ask = |caller: &Caller| {
+            let request = caller.request(operation.method, &path);
+            let answer = match operation.body_with(number) {
+                Some(body) if operation.is_import() => {
+                    request.body("application/json", body.to_string()).send()
+                }
+                Some(body) => request.json(&body).send(),
+                None => request.send(),
+            };
+            (answer.outcome(), answer.body["code"].clone())
+        };
+        // What has an effect only once is not compared.
+        if operation.path.starts_with("/sign_") && operation.method == "POST" {
+            continue;
+        }
+        let expected = ask(&server.anyone());
+        for key in &keys {
+            assert_eq!(ask(key), expected, "{}", operation.name());
+        }
+    }
+    for path in ["/grant_admin/ann", "/revoke_admin/ann", "/get_keys", "/reset_member_otp/ann"] {
+        assert_eq!(keys[0].get(path).outcome(), "401 bad token", "{path}");
+    }
+}
+
+#[test]
 fn members_are_listed_and_read_as_on_the_command_line() {
     let world = World::new();
     let World { server, boss, key, .. } = &world;

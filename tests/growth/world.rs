@@ -32,6 +32,8 @@ impl World {
         let mut config = Config::default();
         // The word model must not be trained during a measurement.
         config.words.retrain_after = 0.0;
+        // A measurement sends the same again and again.
+        (config.feedback.hourly, config.feedback.open) = (0, 0);
         let world = Self { directory, config };
         sign_up(&world.open()?, ANN)?;
         Ok(world)

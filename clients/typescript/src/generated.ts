@@ -3963,7 +3963,7 @@ export interface components {
         readonly Fault: {
             /**
              * Format: int64
-             * @description The number of the record.
+             * @description The number of the record, from 1.
              * @example 7
              */
             readonly seq: number;

@@ -11,15 +11,15 @@
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use super::key::{self, KeyHash, Scope};
+use super::key::{self, KeyHash, KeyRecord, Scope};
 use super::otp;
 use super::{Caller, Token, fold};
 use crate::Tidings;
-use crate::clock::Timestamp;
+use crate::clock::{HOUR_MS, Timestamp};
 use crate::error::{Error, Result};
 use crate::id::MemberKey;
-use crate::store::{Asked, Row, StoreError, Tx, ask_row_each};
-use crate::trail::{self, Actor, Entry, Origin};
+use crate::store::{Asked, Isolation, Row, StoreError, Tx, ask_row_each};
+use crate::trail::{self, Action, Actor, Entry, Origin};
 
 #[cfg(test)]
 mod tests;
@@ -130,6 +130,9 @@ impl Identity {
             found = found.filter(|(record, last_seen)| {
                 *generation == record.generation && !record.blacklisted && is_open(*last_seen)
             });
+            if let Some(claims) = token.0.claims.get().and_then(Option::as_ref) {
+                claims.note_revoked(found.is_none());
+            }
             token.0.member.get_or_init(|| found.as_ref().map(|(record, _)| record.key));
             token.0.last_seen.get_or_init(|| found.as_ref().and_then(|(_, last_seen)| *last_seen));
         }
@@ -152,9 +155,7 @@ impl Identity {
     /// a key without the scope.
     pub(crate) fn admin<'tx>(&self, tx: &mut (dyn Tx + 'tx), scope: Scope) -> Result<Admin<'tx>> {
         let Claim::Key { key, token } = &self.claim else { return self.administrator(tx) };
-        let found = key::find(tx, *key)?.filter(|found| found.lasts(self.origin.at));
-        let found = token.0.found_key.get_or_init(|| found.clone()).as_ref().and(found);
-        let found = found.ok_or(Error::BadToken)?;
+        let found = self.valid_key(tx, *key, token)?;
         if found.allows(scope) {
             Ok(self.proof(Actor::Key(found.name)))
         } else {
@@ -162,14 +163,24 @@ impl Identity {
         }
     }
 
+    fn valid_key(&self, tx: &mut dyn Tx, key: KeyHash, token: &Token) -> Result<KeyRecord> {
+        let found = key::find(tx, key)?.filter(|found| found.lasts(self.origin.at));
+        let found = token.0.found_key.get_or_init(|| found.clone()).as_ref().and(found);
+        found.ok_or(Error::BadToken)
+    }
+
     /// Checks that an administrator is acting, or the operator. An API key is neither.
     ///
     /// # Errors
-    /// `bad token` if the caller is not a member; `Not admin` if they are a member without that right, or a key.
+    /// `bad token` if the caller is neither a member nor a valid key; `Not admin` if they are a member without that right, or a
+    /// key.
     pub(crate) fn administrator<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Admin<'tx>> {
         let actor = match &self.claim {
             Claim::Operator => Actor::Operator,
-            Claim::Key { .. } => return Err(Error::Forbidden),
+            Claim::Key { key, token } => {
+                self.valid_key(tx, *key, token)?;
+                return Err(Error::Forbidden);
+            }
             Claim::Guest | Claim::Named { .. } => {
                 let member = self.member(tx)?;
                 let has_token = matches!(self.claim, Claim::Named { token: Some(_), .. });
@@ -184,6 +195,32 @@ impl Identity {
             }
         };
         Ok(self.proof(actor))
+    }
+
+    /// Records that the caller, who acts as an administrator, reads data of many members: once an hour for each kind of reading,
+    /// so that a list of many pages is one record.
+    ///
+    /// # Errors
+    /// Those of [`Identity::admin`]; when the record cannot be written.
+    pub(crate) fn record_reading(&self, tidings: &Tidings, scope: Scope, action: Action) -> Result<()> {
+        let (identity, since) = (self.clone(), self.origin.at - HOUR_MS);
+        let is_recorded = move |tx: &mut dyn Tx, admin: &Admin<'_>| {
+            trail::is_recorded(tx, &admin.actor, &admin.origin, action, since)
+        };
+        let is_done = tidings.store().read(|tx| {
+            let admin = self.admin(tx, scope)?;
+            Ok::<_, Error>(is_recorded(tx, &admin)?)
+        })?;
+        if is_done {
+            return Ok(());
+        }
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, scope)?;
+            if !is_recorded(tx, &admin)? {
+                admin.record(tx, Entry::new(action))?;
+            }
+            Ok(())
+        })
     }
 
     fn proof<'tx>(&self, actor: Actor) -> Admin<'tx> {

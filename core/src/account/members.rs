@@ -18,6 +18,8 @@ mod tests;
 pub const MEMBERS_MAX: i64 = 1_000;
 /// The default number of members on a page of the list.
 const MEMBERS: i64 = 100;
+/// The greatest number of members that is no mass reading: what a screen shows at first.
+pub(super) const READING: i64 = 200;
 
 impl Caller {
     /// Returns the caller that acts as the member `id`, with exactly that member's rights. The program that embeds the
@@ -129,7 +131,8 @@ pub struct MemberEntry {
 /// Returns a page of members. A member who signs up between two pages is on a later page if their id is after the last
 /// listed id.
 ///
-/// A page is read along the index of ids; a search also reads the members that it skips.
+/// A page is read along the index of ids; a search also reads the members that it skips. More than the first page, of up to 200
+/// members, is recorded in the audit trail.
 ///
 /// # Errors
 /// `bad token`, `Not admin`; `bad request` if the limit is out of bounds.
@@ -137,6 +140,9 @@ pub fn list(tidings: &Tidings, caller: &Caller, query: &MemberQuery) -> Result<M
     let identity = caller.identify(tidings);
     let limit = query.limit.unwrap_or(MEMBERS);
     let after = query.after.as_deref().map(fold).unwrap_or_default();
+    if query.after.is_some() || (READING + 1..=MEMBERS_MAX).contains(&limit) {
+        identity.record_reading(tidings, Scope::MembersRead, Action::MemberList)?;
+    }
     tidings.store().read(|tx| {
         let admin = identity.admin(tx, Scope::MembersRead)?;
         if !(1..=MEMBERS_MAX).contains(&limit) {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -45,9 +45,22 @@ pub(crate) struct Claims {
     /// The id of the session; `None` in a token that is older than sessions, or whose session could not be stored.
     #[serde(rename = "sid", default, skip_serializing_if = "Option::is_none")]
     pub(crate) session: Option<String>,
+    /// Whether the last operation that looked found the token revoked.
+    #[serde(skip)]
+    is_revoked: AtomicBool,
 }
 
 impl Claims {
+    /// Returns whether the token was found revoked.
+    pub(crate) fn is_revoked(&self) -> bool {
+        self.is_revoked.load(Ordering::Relaxed)
+    }
+
+    /// Notes whether the token is revoked.
+    pub(crate) fn note_revoked(&self, is_revoked: bool) {
+        self.is_revoked.store(is_revoked, Ordering::Relaxed);
+    }
+
     /// Returns whether the token has not expired.
     pub(crate) fn lasts(&self, now: Timestamp) -> bool {
         now < Timestamp::from_millis(self.exp.saturating_mul(1_000))
@@ -249,7 +262,14 @@ impl Keys {
         self.required()?;
         self.follow();
         let iat = now.as_millis().div_euclid(1_000);
-        let claims = Claims { sub: id.to_owned(), iat, exp: iat + self.lifetime_s, generation, session };
+        let claims = Claims {
+            sub: id.to_owned(),
+            iat,
+            exp: iat + self.lifetime_s,
+            generation,
+            session,
+            is_revoked: AtomicBool::default(),
+        };
         let token = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.set.load().signs);
         token.map_err(|e| Error::Internal(e.into()))
     }

@@ -115,7 +115,8 @@ pub struct LogPage {
     pub looked_to: Option<Timestamp>,
 }
 
-/// Returns the newest matching lines, or those after `place`: at most `limit` and never more than 1,000.
+/// Returns the newest matching lines, or those after `place`: at most `limit` and never more than 1,000. When an administrator
+/// reads more than the first page, of up to 200 lines, the audit trail tells.
 ///
 /// # Errors
 /// `bad token`; `Not admin` unless the lines are the member's own; `Not found` if the member does not exist.
@@ -128,6 +129,9 @@ pub fn browse(
 ) -> Result<LogPage> {
     let (identity, analysis) = (caller.identify(tidings), tidings.analysis());
     let limit = limit.clamp(1, PAGE_MAX);
+    if place.is_some() || limit > log::READING {
+        log::record_reading(tidings, &identity)?;
+    }
     let current = |tx: &mut dyn Tx| {
         let member = filter.member.as_deref().map(fold);
         LogAccess::check(tx, tidings, &identity, member.as_deref())?.scope(tx)

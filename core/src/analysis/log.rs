@@ -16,7 +16,7 @@ pub use request::Operation;
 pub(crate) use request::RequestKeys;
 pub(crate) use request::prune as prune_requests;
 pub(super) use request::{LoggedAnswer, LoggedRequest};
-pub(super) use scope::{LogAccess, LogScope};
+pub(super) use scope::{LogAccess, LogScope, READING, record_reading};
 pub(crate) use sql::disown;
 
 /// What begins the name of an API key where a line has the id of a member: ids have no colon.

@@ -7,11 +7,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{PAGE, Read, sql};
-use crate::account::Admin;
 use crate::clock::Timestamp;
-use crate::error::Result;
 use crate::store::{StoreError, Tx};
-use crate::trail::{self, Action, Actor, Chain, Entry, HASH, Named, Origin, Surface};
+use crate::trail::{self, Action, Actor, Chain, Entry, HASH, Named, Origin, Record, SERVICE, Surface};
 
 /// The number of a record, and its hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,10 +61,17 @@ pub struct Verification {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Fault {
-    /// The number of the record.
+    /// The number of the record, from 1.
     pub seq: i64,
     /// What is wrong with it.
     pub reason: Cow<'static, str>,
+}
+
+impl Fault {
+    fn new(seq: i64, reason: &'static str) -> Self {
+        // Somebody who can write the database can write any number.
+        Self { seq: seq.max(1), reason: reason.into() }
+    }
 }
 
 const MISSING: &str = "the record is missing";
@@ -74,23 +79,35 @@ const CHANGED: &str = "the record was changed, or the one before was replaced";
 const RENAMED: &str = "the member has another id than the one who was recorded";
 const ENDS_EARLY: &str = "the latest records are missing";
 const BEGINS_LATE: &str = "the earlier records are missing, and no record says that they expired";
+const BEGINS_WRONG: &str = "the trail does not begin with its first record";
+const INSERTED: &str = "the record was inserted before the beginning of the trail";
+const NOT_EXPIRED: &str = "the record tells of a removal of records that the trail does not show";
 const NOT_THE_HEAD: &str = "the record has another hash than the given one";
 const HEAD_GONE: &str = "the record of the given head does not exist";
+const HEAD_EXPIRED: &str = "the record of the given head was removed, so that the head proves nothing about the others: give a later one";
 
-/// Verifies the chain.
-pub(super) fn verify(tx: &mut dyn Tx, admin: &Admin<'_>, head: Option<&Head>) -> Result<Verification> {
+/// Verifies the chain, also against a head that was kept elsewhere.
+///
+/// Only hashes bind the records: without a head, the chain shows that nobody changed it who could not compute it again. The
+/// head proves all records up to its own, as long as its own is there, or is the last removed one.
+pub(crate) fn verify(tx: &mut dyn Tx, head: Option<&Head>) -> Result<Verification, StoreError> {
     let Chain { removed, head: (seq, hash) } = trail::sql::chain(tx)?;
     let mut walk = Walk { at: removed.clone(), records: 0, expired: removed.0 == 0, head_seen: false, head };
-    let fault = walk.all(tx, admin, &removed)?;
-    let fault = fault.or_else(|| {
-        let fault = |seq, reason: &'static str| Some(Fault { seq, reason: reason.into() });
-        match head {
-            _ if walk.at != (seq, hash.clone()) => fault(walk.at.0 + 1, ENDS_EARLY),
-            _ if !walk.expired => fault(removed.0 + 1, BEGINS_LATE),
-            Some(head) if !walk.head_seen && head.seq > removed.0 => fault(head.seq, HEAD_GONE),
-            Some(head) if head.seq == removed.0 && head.hash != removed.1 => fault(head.seq, NOT_THE_HEAD),
-            _ => None,
+    let fault = match walk.beginning() {
+        Some(fault) => Some(fault),
+        None => walk.all(tx, &removed)?,
+    };
+    let inserted = sql::first_until(tx, removed.0)?;
+    let fault = fault.or_else(|| match head {
+        _ if walk.at != (seq, hash.clone()) => Some(Fault::new(walk.at.0 + 1, ENDS_EARLY)),
+        _ if !walk.expired => Some(Fault::new(removed.0 + 1, BEGINS_LATE)),
+        _ if inserted.is_some() => inserted.map(|seq| Fault::new(seq, INSERTED)),
+        Some(head) if head.seq < removed.0 => Some(Fault::new(head.seq, HEAD_EXPIRED)),
+        Some(head) if head.seq == removed.0 && head.hash != removed.1 => {
+            Some(Fault::new(head.seq, NOT_THE_HEAD))
         }
+        Some(head) if head.seq > removed.0 && !walk.head_seen => Some(Fault::new(head.seq, HEAD_GONE)),
+        _ => None,
     });
     let (intact, records) = (fault.is_none(), walk.records);
     Ok(Verification { intact, records, seq, hash, fault })
@@ -108,18 +125,29 @@ struct Walk<'h> {
 }
 
 impl Walk<'_> {
-    fn all(&mut self, tx: &mut dyn Tx, admin: &Admin<'_>, removed: &(i64, String)) -> Result<Option<Fault>> {
+    /// Returns what is wrong before the first record: each chain begins with zeros.
+    fn beginning(&self) -> Option<Fault> {
+        let (seq, hash) = &self.at;
+        let is_wrong = *seq < 0 || (*seq == 0 && hash.bytes().any(|digit| digit != b'0'));
+        is_wrong.then(|| Fault::new(1, BEGINS_WRONG))
+    }
+
+    fn all(&mut self, tx: &mut dyn Tx, removed: &(i64, String)) -> Result<Option<Fault>, StoreError> {
         let expiry = expiry(removed);
         loop {
-            let page = sql::after(tx, admin, self.at.0, PAGE)?;
+            let page = sql::after(tx, self.at.0, PAGE)?;
             if page.is_empty() {
                 return Ok(None);
             }
             for read in page {
-                self.expired |= read.record.action == Action::AuditRetention.name()
-                    && read.record.after.as_deref() == Some(&expiry);
                 if let Some(reason) = self.step(&read) {
-                    return Ok(Some(Fault { seq: self.at.0 + 1, reason: reason.into() }));
+                    return Ok(Some(Fault::new(self.at.0 + 1, reason)));
+                }
+                if let Some(told) = told_expiry(&read.record) {
+                    self.expired |= told == expiry;
+                    if seq_of(told).is_none_or(|seq| seq > removed.0) {
+                        return Ok(Some(Fault::new(read.record.seq, NOT_EXPIRED)));
+                    }
                 }
                 self.at = (read.record.seq, read.record.hash);
                 self.records += 1;
@@ -158,6 +186,16 @@ fn is_of(named: &Named, member: Option<&(String, Option<String>)>) -> bool {
 /// Returns what the record of a removal says about the last removed record.
 fn expiry((seq, hash): &(i64, String)) -> String {
     format!("{seq}:{hash}")
+}
+
+/// Returns what a record of a removal says.
+fn told_expiry(record: &Record) -> Option<&str> {
+    let is_removal = record.action == Action::AuditRetention.name() && record.actor == SERVICE;
+    record.after.as_deref().filter(|_| is_removal)
+}
+
+fn seq_of(expiry: &str) -> Option<i64> {
+    expiry.split_once(':')?.0.parse().ok()
 }
 
 /// Removes up to `limit` records from the beginning that are older than `before`, and appends a record of it. Returns

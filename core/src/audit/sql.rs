@@ -62,9 +62,14 @@ pub(super) fn latest(
 }
 
 /// Returns the records after the one with this number, earliest first.
-pub(super) fn after(tx: &mut dyn Tx, _: &Admin<'_>, seq: i64, limit: i64) -> Result<Vec<Read>, StoreError> {
+pub(super) fn after(tx: &mut dyn Tx, seq: i64, limit: i64) -> Result<Vec<Read>, StoreError> {
     let sql = select("a.seq > $1 ORDER BY a.seq LIMIT $2");
     tx.rows(&sql, &[seq.into(), limit.into()])?.into_iter().map(read).collect()
+}
+
+/// Returns the number of the first record up to this one.
+pub(super) fn first_until(tx: &mut dyn Tx, seq: i64) -> Result<Option<i64>, StoreError> {
+    tx.one("SELECT min(seq) FROM audit WHERE seq <= $1", &[seq.into()])?.take(0)
 }
 
 /// Returns the records after the one with this number that name the member, earliest first.

@@ -144,8 +144,8 @@ fn a_removed_member_is_shown_as_removed_and_the_chain_stays_intact() {
     assert!(!String::from_utf8(exported).unwrap().contains("ben"));
     // A new member with the id is not the one who was recorded.
     service.member("ben");
-    assert_eq!(lines(&service).join("\n"), shown);
-    assert_eq!((fault(&service), all(&service)[1].hash.clone()), (None, before[0].hash.clone()));
+    assert_eq!(lines(&service).join("\n"), format!("{shown}\noperator library audit.export"));
+    assert_eq!((fault(&service), all(&service)[2].hash.clone()), (None, before[0].hash.clone()));
 }
 
 #[test]
@@ -227,8 +227,137 @@ fn expired_records_are_removed_from_the_beginning_and_the_rest_stays_verifiable(
     assert_eq!(shown.len(), 4, "{shown:?}");
     assert!(shown[2].starts_with("service library audit.retention 1-3 3:"), "{shown:?}");
     assert!(shown[3].starts_with("service library audit.retention 4-4 4:"), "{shown:?}");
-    let verified = verify(&service, &Caller::Operator, Some(&noted)).unwrap();
+    let kept: Head = format!("4:{}", shown[3].rsplit(':').next().unwrap()).parse().unwrap();
+    let verified = verify(&service, &Caller::Operator, Some(&kept)).unwrap();
     assert_eq!((verified.fault, verified.records, verified.seq), (None, 4, 8));
+    // A head whose record is gone proves nothing.
+    let fault = verify(&service, &Caller::Operator, Some(&noted)).unwrap().fault.unwrap();
+    assert_eq!(fault.seq, 2);
+    assert!(fault.reason.starts_with("the record of the given head was removed"), "{}", fault.reason);
+}
+
+/// Replaces the whole trail with a new one that begins after a record with this number and hash, as somebody who can write the
+/// database can.
+fn forge(service: &Service, seq: i64, hash: &str) {
+    let (removed, now) = (format!("{seq}:{hash}"), service.now());
+    let written = service.store().write(crate::store::Isolation::Alone, move |tx| {
+        let (seq, hash) = removed.split_once(':').unwrap();
+        tx.run("DELETE FROM audit", &[])?;
+        let sql = "UPDATE audit_chain SET removed_seq = $1, removed_hash = $2, head_seq = $1, head_hash = $2";
+        tx.run(sql, &[seq.parse::<i64>().unwrap().into(), hash.into()])?;
+        let origin = trail::Origin { at: now, surface: Surface::Library, operator: None };
+        let entry = Entry::new(Action::AuditRetention).on("1").after(&removed);
+        trail::append(tx, &trail::Actor::Service, &origin, entry)
+    });
+    written.unwrap();
+}
+
+#[test]
+fn a_chain_that_was_made_anew_is_no_continuation_of_a_kept_head() {
+    let service = service();
+    notices(&service, 6);
+    let hash = |seq: i64| all(&service).into_iter().find(|record| record.seq == seq).unwrap().hash;
+    let (third, fourth, other) = (hash(3), hash(4), "ab".repeat(32));
+    let head: Head = format!("4:{fourth}").parse().unwrap();
+    // Before the head, the next record must be known; after it, nothing is proved.
+    for (seq, hash, found) in [
+        (2, &other, Some(4)),
+        (3, &third, Some(4)),
+        (4, &other, Some(4)),
+        (4, &fourth, None),
+        (5, &other, Some(4)),
+        (900, &other, Some(4)),
+    ] {
+        forge(&service, seq, hash);
+        assert_eq!(fault(&service), None, "nothing shows without a head");
+        let verified = verify(&service, &Caller::Operator, Some(&head)).unwrap();
+        assert_eq!(verified.fault.map(|fault| fault.seq), found, "{seq}:{hash}");
+    }
+}
+
+#[test]
+fn a_beginning_that_no_trail_has_is_a_fault_with_a_number() {
+    let service = service();
+    notices(&service, 3);
+    for (edit, undo, seq) in [
+        (
+            "UPDATE audit_chain SET removed_hash = replace(removed_hash, '0', '1')",
+            "UPDATE audit_chain SET removed_hash = replace(removed_hash, '1', '0')",
+            1,
+        ),
+        ("UPDATE audit_chain SET removed_seq = -1", "UPDATE audit_chain SET removed_seq = 0", 1),
+        (
+            "INSERT INTO audit SELECT -5, date, surface, actor, actor_name, actor_member, actor_proof, action, subject,
+             subject_member, subject_proof, old_value, new_value, hash FROM audit WHERE seq = 1",
+            "DELETE FROM audit WHERE seq = -5",
+            1,
+        ),
+        ("UPDATE audit_chain SET removed_seq = 2", "UPDATE audit_chain SET removed_seq = 0", 3),
+    ] {
+        tamper(&service, edit);
+        assert_eq!(fault(&service).map(|fault| fault.seq), Some(seq), "{edit}");
+        tamper(&service, undo);
+        assert_eq!(fault(&service), None, "{undo}");
+    }
+    // Of an empty trail too.
+    tamper(&service, "DELETE FROM audit");
+    tamper(&service, "UPDATE audit_chain SET head_seq = 0, head_hash = removed_hash");
+    let verified = |head: &str| {
+        let head = head.parse().unwrap();
+        verify(&service, &Caller::Operator, Some(&head)).unwrap().fault.map(|fault| fault.seq)
+    };
+    assert_eq!(verified(&format!("0:{}", "0".repeat(64))), None);
+    assert_eq!(verified(&format!("0:{}", "a".repeat(64))), Some(1));
+    assert_eq!(verified(&format!("3:{}", "a".repeat(64))), Some(3));
+}
+
+#[test]
+fn reading_about_many_members_is_recorded_once_an_hour() {
+    let service = service();
+    let (ann, _) = (service.admin("ann"), service.member("ben"));
+    let scopes = vec![Scope::MembersRead, Scope::AnalyticsRead];
+    let made = key::add(&service, &ann, &Draft { name: "sync".into(), scopes, expires: None }).unwrap();
+    let key = Caller::token(made.key.as_str());
+    let list = |caller: &Caller, after: Option<&str>, limit: i64| {
+        let query = account::MemberQuery {
+            limit: Some(limit),
+            after: after.map(str::to_owned),
+            ..account::MemberQuery::default()
+        };
+        account::list(&service, caller, &query).unwrap();
+        account::roster(&service, caller, after.unwrap_or_default(), limit).unwrap();
+        let filter = crate::analysis::LogFilter::default();
+        crate::analysis::browse(&service, caller, &filter, None, limit).unwrap();
+    };
+    let before = lines(&service).len();
+    list(&ann, None, 100);
+    assert_eq!(lines(&service).len(), before, "a page is no mass reading");
+    list(&ann, Some("a"), 1);
+    list(&key, None, 1_000);
+    list(&key, None, 1_000);
+    let expected = [
+        "member ann library member.list",
+        "member ann library roster.list",
+        "key sync library member.list",
+        "key sync library roster.list",
+        "key sync library log.read",
+    ];
+    assert_eq!(lines(&service)[before..], expected);
+    service.clock().advance(61 * 60 * 1_000);
+    list(&key, None, 1_000);
+    assert_eq!(lines(&service).len(), before + 8);
+    // Nobody learns weights or copies the trail without a trace, also if they do not wait for the end.
+    crate::newsfeed::learn_weights(&service, &ann).unwrap();
+    AuditExport::new(&service, &key).next(&service).unwrap_err();
+    assert!(AuditExport::new(&service, &ann).next(&service).unwrap().is_some());
+    assert_eq!(
+        lines(&service)[before + 8..],
+        ["member ann library feed.learn too few acts", "member ann library audit.export"]
+    );
+    // Members read their own lines.
+    let own = crate::analysis::LogFilter { member: Some("ben".into()), ..Default::default() };
+    crate::analysis::browse(&service, &Caller::Member("ben".into()), &own, None, 1_000).unwrap();
+    assert_eq!(lines(&service).len(), before + 10);
 }
 
 #[test]

@@ -97,6 +97,18 @@ fn a_sound_database_passes_all_checks_while_it_is_used() {
 }
 
 #[test]
+fn a_forged_record_of_the_audit_trail_is_found() {
+    let service = lively();
+    assert!(wrong(&service.location()).is_empty());
+    change(&service, &["UPDATE audit SET new_value = 'Other' WHERE seq = 2"]);
+    assert_eq!(wrong(&service.location()), ["audit"]);
+    let checks = look_at(&service.location());
+    assert!(!checks.repairable());
+    let audit = checks.checks.iter().find(|check| check.name == "audit").unwrap();
+    assert!(audit.detail.starts_with("record 2: the record was changed"), "{}", audit.detail);
+}
+
+#[test]
 fn all_checks_of_a_file_are_listed() {
     only_on_sqlite!("it is about parts of the file");
     let service = lively();
@@ -115,6 +127,7 @@ fn all_checks_of_a_file_are_listed() {
         "search_index",
         "visitors",
         "totals",
+        "audit",
         "schema",
         "journal",
         "sqlite",

@@ -52,6 +52,24 @@ const GENERAL: &[Setting<Config>] = &[
     )
     .takes("FILE")
     .unset("none"),
+    Setting::new(
+        "feedback-limit",
+        Form::Whole(0, ANY),
+        field!(Config, feedback.hourly),
+        "Feedback that one member may send in an hour; 0 for any number",
+    ),
+    Setting::new(
+        "feedback-open-max",
+        Form::Whole(0, ANY),
+        field!(Config, feedback.open),
+        "Feedback that may be open, a fiftieth of it by one member; 0 for any number",
+    ),
+    Setting::new(
+        "feedback-days",
+        Form::Whole(1, ANY),
+        field!(Config, feedback.days),
+        "Days that feedback is kept after it was marked as done",
+    ),
 ];
 
 const ACCOUNTS: &[Setting<Config>] = &[

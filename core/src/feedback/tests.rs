@@ -224,3 +224,72 @@ fn a_page_of_open_feedback_reads_only_open_feedback() {
     assert!(all.starts_with("SEARCH f USING INTEGER PRIMARY KEY (rowid<?)"), "{all}");
     assert!(![open, all].iter().any(|plan| plan.contains("TEMP B-TREE")));
 }
+
+#[test]
+fn a_member_sends_so_much_in_an_hour_and_so_much_may_be_open() {
+    let config = crate::Config {
+        feedback: crate::config::Feedback { hourly: 2, open: 150, days: 1 },
+        ..crate::Config::default()
+    };
+    let service = crate::testing::service_with(config);
+    let (ann, ben) = (service.member("ann"), service.member("ben"));
+    let wait = |member: &Caller| match send(&service, member, None, &draft(None, "text")) {
+        Ok(()) => 0,
+        Err(Error::TooManyRequests { retry_after_s }) => retry_after_s,
+        Err(error) => panic!("{error:?}"),
+    };
+    assert_eq!((wait(&ann), wait(&ann)), (0, 0));
+    service.clock().advance(1_000);
+    assert_eq!(wait(&ann), 3_600, "the second that has begun counts");
+    assert_eq!(wait(&ben), 0);
+    let text = send(&service, &ann, None, &draft(None, "")).unwrap_err();
+    assert_eq!(text.to_string(), "fail", "a text that breaks its rule is told first");
+    service.clock().advance(3_600_000);
+    assert_eq!(wait(&ann), 0);
+    assert_eq!(wait(&ann), 3_600, "a fiftieth of all that is open is this member's");
+    let open = all(&service).into_iter().find(|feedback| feedback.author == "ann").unwrap();
+    set_activation(&service, &Caller::Operator, &open.id, 0).unwrap();
+    assert_eq!(wait(&ann), 0);
+    let work = |tx: &mut dyn Tx| {
+        tx.run(
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150)
+             INSERT INTO feedback (id, type, post, member, notice, activation, date)
+             SELECT 'copy ' || i, 'general', 'text', NULL, '', 1, 0 FROM n",
+            &[],
+        )
+    };
+    service.store().write::<_, StoreError>(Isolation::Alone, work).unwrap();
+    assert_eq!(wait(&service.member("cid")), 3_600);
+}
+
+#[test]
+fn feedback_is_removed_some_days_after_it_was_done() {
+    let config = crate::Config {
+        feedback: crate::config::Feedback { days: 10, ..Default::default() },
+        ..crate::Config::default()
+    };
+    let service = crate::testing::service_with(config);
+    let ann = service.member("ann");
+    for text in ["open", "done", "reopened", "earlier"] {
+        send(&service, &ann, None, &draft(None, text)).unwrap();
+    }
+    let texts = || all(&service).into_iter().map(|feedback| feedback.post).rev().collect::<Vec<_>>();
+    let mark = |text: &str, activation| {
+        let found = all(&service).into_iter().find(|feedback| feedback.post == text).unwrap();
+        set_activation(&service, &Caller::Operator, &found.id, activation).unwrap();
+    };
+    service.clock().advance(100 * crate::clock::DAY_MS);
+    mark("done", 0);
+    mark("reopened", 0);
+    mark("reopened", 1);
+    // As an earlier version has marked it.
+    let earlier = |tx: &mut dyn Tx| tx.run("UPDATE feedback SET activation = 0 WHERE post = 'earlier'", &[]);
+    service.store().write::<_, StoreError>(Isolation::Alone, earlier).unwrap();
+    crate::retention::delete_expired(&service);
+    assert_eq!(texts(), ["open", "done", "reopened", "earlier"]);
+    service.clock().advance(5 * crate::clock::DAY_MS);
+    mark("done", 0);
+    service.clock().advance(5 * crate::clock::DAY_MS + 1);
+    crate::retention::delete_expired(&service);
+    assert_eq!(texts(), ["open", "reopened"], "marking again does not keep it longer");
+}

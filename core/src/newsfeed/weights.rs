@@ -161,12 +161,25 @@ pub fn unpin_weights(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> 
 pub fn learn_weights(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
     // Learning is slow.
     weights(tidings, caller)?;
+    let identity = caller.identify(tidings);
     let index = tidings.feeds().index()?;
     let (store, config) = (tidings.store(), &tidings.config().feed);
     let acts = recent::acts(store, config.posts)?;
-    if let Some(learned) = learning::learn(store, &index, &acts, config, tidings.now(), &|| false)? {
-        store_learned(store, &learned)?;
-    }
+    let learned = learning::learn(store, &index, &acts, config, tidings.now(), &|| false)?;
+    let content = learned.as_ref().map(json);
+    let is_better = learned.as_ref().map(|learned| learned.is_better);
+    store.write(Isolation::Alone, move |tx| {
+        let admin = identity.admin(tx, Scope::Posts)?;
+        if let Some(content) = &content {
+            insert(tx, LEARNED, content)?;
+        }
+        let result = match is_better {
+            Some(true) => "better than the settings",
+            Some(false) => "not better than the settings",
+            None => "too few acts",
+        };
+        Ok::<_, Error>(admin.record(tx, Entry::new(Action::FeedLearn).after(result))?)
+    })?;
     changed(tidings, caller)
 }
 

@@ -122,6 +122,12 @@ const GENERAL: &[Setting<Config>] = &[
          signed in, or off",
     ),
     Setting::new(
+        "feedback-limit-per-address",
+        Form::WholeOrOff(ANY),
+        limit!(feedback_limit),
+        "Feedback a minute that members at one address may send, or off",
+    ),
+    Setting::new(
         "key-limit",
         Form::WholeOrOff(ANY),
         limit!(key_limit),

@@ -6,6 +6,7 @@ use crate::account::{self, Identity, fold, key};
 use crate::error::{Error, Result};
 use crate::scope::Scope;
 use crate::store::Tx;
+use crate::trail::Action;
 
 /// The permission to read the log: all of it, or the lines of one id.
 pub(in crate::analysis) struct LogAccess<'a>(Option<&'a str>);
@@ -48,6 +49,23 @@ impl<'a> LogAccess<'a> {
             }),
         };
         Ok(LogScope { member })
+    }
+}
+
+/// The greatest number of lines of the log that are no mass reading: what a screen shows at first.
+pub(in crate::analysis) const READING: i64 = 200;
+
+/// Records that an administrator reads many lines of the log. Members read their own lines, and public ones, unrecorded.
+///
+/// # Errors
+/// `bad token`; when the record cannot be written.
+pub(in crate::analysis) fn record_reading(tidings: &Tidings, identity: &Identity) -> Result<()> {
+    if tidings.config().analysis.public_logs {
+        return Ok(());
+    }
+    match identity.record_reading(tidings, Scope::AnalyticsRead, Action::LogRead) {
+        Err(Error::Forbidden) => Ok(()),
+        recorded => recorded,
     }
 }
 
