@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use indicatif::HumanBytes;
-use tidings_core::backup::{self, BackupError, By, Report, Retention};
+use tidings_core::backup::{self, BackupError, By, Report, Retention, RevokedAgain};
 use tidings_core::clock::Clock;
 use tidings_core::{Location, StoreError, Surface};
 use tidings_tui::number::number;
@@ -16,7 +16,7 @@ use crate::database;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::interrupt;
-use crate::output::Output;
+use crate::output::{Output, Page};
 use crate::session::{confirm, operator};
 use crate::steps::StepBar;
 use crate::store;
@@ -107,7 +107,29 @@ pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Resul
             (None, Some(_)) => page.line("All members have to sign in again."),
             (None, None) => page.line("There was no database before. All members have to sign in again."),
         }
+        match &restored.revoked {
+            Some(revoked) => revoked_again(page, revoked),
+            None => page.note(
+                "API keys, administrators and webhooks that were revoked after the backup was made are valid again: see tidings \
+                 key list, tidings admin list and tidings webhook list.",
+            ),
+        }
     })
+}
+
+/// Tells what was revoked since the backup.
+fn revoked_again(page: &mut Page, revoked: &RevokedAgain) {
+    let RevokedAgain { keys, administrators, blacklisted, webhooks } = revoked;
+    for (what, names) in [
+        ("API keys, revoked since the backup and again now", keys),
+        ("Administrators, whose right was revoked since the backup and again now", administrators),
+        ("Members, blacklisted since the backup and again now", blacklisted),
+        ("Webhooks, removed since the backup and again now", webhooks),
+    ] {
+        if !names.is_empty() {
+            page.line(format!("{what}: {}.", names.join(", ")));
+        }
+    }
 }
 
 /// Returns a description of what the restore will do, for the confirmation question.

@@ -33,6 +33,7 @@ use crate::trail::{Action, Entry, Origin};
 mod dated;
 mod draft;
 mod retention;
+mod revoked;
 mod swap;
 #[cfg(test)]
 mod tests;
@@ -40,6 +41,7 @@ mod tests;
 pub use dated::{Dated, backup_dated};
 use draft::{Draft, draft};
 pub use retention::{InvalidRetention, Retention};
+pub use revoked::RevokedAgain;
 
 /// The size of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -62,6 +64,15 @@ pub struct Restored {
     /// What restoring to a server reported; `None` for a file.
     #[serde(skip)]
     pub copied: Option<copy::Report>,
+    /// What the old database had revoked since the backup, and what is therefore revoked again; `None` when there was no old
+    /// database that could be read. Part of the JSON only if something was.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub revoked: Option<RevokedAgain>,
+}
+
+#[expect(clippy::ref_option, reason = "serde passes it so")]
+fn is_nothing(revoked: &Option<RevokedAgain>) -> bool {
+    revoked.as_ref().is_none_or(RevokedAgain::is_empty)
 }
 
 /// The error of a failed backup or restore, which has changed nothing.
@@ -242,7 +253,8 @@ pub struct By<'a> {
 /// the time; a database on a server must have no rows.
 ///
 /// The copy is checked first; the backup itself does not change. The schema of an older backup is updated; it
-/// cannot be restored to a server. The audit trail of the database tells of the restore, and `by` whom it was made. `progress`
+/// cannot be restored to a server. What the old database file had revoked since the backup is revoked again: API keys, rights of
+/// administrators, and webhooks; and members whom it had blacklisted are blacklisted. The audit trail of the database tells of the restore, and `by` whom it was made. `progress`
 /// is called with the progress.
 ///
 /// # Errors
@@ -271,7 +283,7 @@ pub fn restore(
             drop(source);
             let last: copy::Last<'_> = &|tx| finish(tx, operator, by);
             let copied = copy::restore(from, database, last, progress, stop)?;
-            return Ok(Restored { report, previous: None, copied: Some(copied) });
+            return Ok(Restored { report, previous: None, copied: Some(copied), revoked: None });
         }
     };
     if files_of(database).iter().any(|file| same(file, from)) {
@@ -284,20 +296,19 @@ pub fn restore(
     drop(swap::lock_out(database)?);
     let draft = draft(database, source, from, Form::AsStored, progress, stop)?;
     let report = draft.finished()?;
-    let previous = swap::replace(operator, database, draft, by)?;
-    Ok(Restored { report, previous, copied: None })
+    let (previous, revoked) = swap::replace(operator, database, draft, by)?;
+    Ok(Restored { report, previous, copied: None, revoked })
 }
 
 /// Revokes all tokens of a restored database, because tokens that were revoked after the backup would otherwise be valid
 /// again, and records the restore.
-fn finish(
-    tx: &mut dyn Tx,
-    operator: Operator,
-    By { clock, surface, account }: By<'_>,
-) -> Result<(), StoreError> {
+fn finish(tx: &mut dyn Tx, operator: Operator, by: By<'_>) -> Result<(), StoreError> {
     account::revoke_everybodys_tokens(tx, operator)?;
-    let origin = Origin { at: clock.now(), surface, operator: account.map(Into::into) };
-    operator.record(tx, &origin, Entry::new(Action::StoreRestore))
+    operator.record(tx, &origin(by), Entry::new(Action::StoreRestore))
+}
+
+fn origin(By { clock, surface, account }: By<'_>) -> Origin {
+    Origin { at: clock.now(), surface, operator: account.map(Into::into) }
 }
 
 fn resolved(path: &Path) -> Result<PathBuf> {

@@ -5,14 +5,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::draft::Draft;
-use super::{BackupError, By, Result};
+use super::revoked::{RevokedAgain, revoke_again};
+use super::{BackupError, By, CancelFlag, Result};
 use crate::account::Operator;
 use crate::clock::Clock;
 use crate::files::{self, beside, directory, files_of};
-use crate::store::StoreError;
 use crate::store::copy::{Copied, settle};
+use crate::store::inspect::InspectedFile;
+use crate::store::{SCHEMA_VERSION, StoreError};
 
-/// Replaces the database with a draft, and returns the new path of the old database.
+/// Replaces the database with a draft, and returns the new path of the old database, and what it had revoked since the draft.
 ///
 /// At every point, even after a crash, there is a complete database at the path, old or new, and never together with
 /// the key or the log of the other.
@@ -21,11 +23,24 @@ pub(super) fn replace(
     database: &Path,
     draft: Draft,
     by: By<'_>,
-) -> Result<Option<PathBuf>> {
+) -> Result<(Option<PathBuf>, Option<RevokedAgain>)> {
     let failed = BackupError::store(database);
     let mut copy = Copied::open(&draft.path).map_err(&failed)?;
     copy.migrate().map_err(&failed)?;
     // Needed if the key comes from the settings: a restore cannot change it, and revoked tokens would be valid again.
+    let mut revoked = None;
+    // An old database that cannot be read, perhaps the reason of the restore, tells nothing.
+    let old = InspectedFile::open(database, &CancelFlag::default()).ok();
+    let old = old.filter(|old| old.schema_version().is_ok_and(|version| version == SCHEMA_VERSION));
+    if let Some(old) = old {
+        let again = copy.write(|tx| {
+            revoked = Some(revoke_again(tx, &old, operator, &super::origin(by))?);
+            Ok::<_, StoreError>(())
+        });
+        if again.is_err() {
+            revoked = None;
+        }
+    }
     copy.write(|tx| super::finish(tx, operator, by)).map_err(&failed)?;
     copy.ready().map_err(&failed)?;
     draft.finished()?;
@@ -41,7 +56,7 @@ pub(super) fn replace(
     }
     draft.becomes(database)?;
     drop(lock);
-    Ok(kept)
+    Ok((kept, revoked))
 }
 
 /// Locks the database exclusively, and copies its log into the file. Returns `None` if there is no database.

@@ -1,4 +1,5 @@
 use std::fs;
+use std::ops::ControlFlow;
 #[cfg(unix)]
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
@@ -8,12 +9,14 @@ use std::time::{Duration, SystemTime};
 use tidings_cluster::{Scratch, only_on_sqlite};
 
 use super::*;
+use crate::account::key::{self, Scope};
 use crate::account::{self, Caller};
 use crate::files::{key_file, previous_key_file};
 use crate::notice::{self, Draft};
 use crate::post;
 use crate::testing::{NOW, Service, operator, service};
 use crate::{Surface, Tidings};
+use crate::{admin, webhook};
 
 fn nothing(_: Step) {}
 
@@ -250,6 +253,69 @@ fn an_open_database_is_not_replaced() {
     drop(open);
     put(&database, &file).unwrap();
     assert_eq!(titles(&database), ["one"]);
+}
+
+#[test]
+fn what_was_revoked_since_the_backup_stays_revoked() {
+    only_on_sqlite!("backups are copies of the file");
+    let service = service();
+    let operator = &Caller::Operator;
+    for id in ["ann", "ben", "cid", "dan"] {
+        service.admin(id);
+    }
+    service.member("eve");
+    let add = |name: &str| {
+        let draft = key::Draft { name: name.into(), scopes: vec![Scope::Posts], expires: None };
+        key::add(&service, operator, &draft).unwrap().key
+    };
+    let (kept, lost) = (add("kept"), add("lost"));
+    let hook = |name: &str| {
+        let events = vec![webhook::Event::NoticePublished];
+        let draft = webhook::Draft { name: name.into(), url: "https://a.example/".into(), events };
+        webhook::add(&service, operator, &draft).unwrap();
+    };
+    hook("kept hook");
+    hook("lost hook");
+    let database = service.path();
+    let [file, second] = ["copy.db", "second.db"].map(|name| service.database.folder().join(name));
+    copy(&database, &file).unwrap();
+    let between = add("between");
+    copy(&database, &second).unwrap();
+    key::revoke(&service, operator, "lost").unwrap();
+    webhook::remove(&service, operator, "lost hook").unwrap();
+    admin::revoke(&service, operator, "ben").unwrap();
+    admin::remove_user(&service, operator, "cid").unwrap();
+    admin::push_blacklist(&service, operator, "eve").unwrap();
+    let Service { tidings, database: _dir } = service;
+    drop(tidings);
+    let expected = RevokedAgain {
+        keys: vec!["lost".into()],
+        administrators: vec!["ben".into(), "cid".into()],
+        blacklisted: vec!["eve".into()],
+        webhooks: vec!["lost hook".into()],
+    };
+    let first = put(&database, &file).unwrap();
+    assert_eq!(first.revoked.as_ref(), Some(&expected));
+    let works = |key: &str| {
+        let tidings = Tidings::open(&database).unwrap();
+        post::export(&tidings, &Caller::token(key), &mut |_, _| ControlFlow::Continue(())).is_ok()
+    };
+    assert_eq!([&kept, &lost, &between].map(|key| works(key)), [true, false, false]);
+    let tidings = Tidings::open(&database).unwrap();
+    let admins = admin::list(&tidings, operator).unwrap().admins;
+    assert_eq!(admins.into_iter().map(|admin| admin.user_id).collect::<Vec<_>>(), ["ann", "dan"]);
+    assert!(crate::audit::verify(&tidings, operator, None).unwrap().intact);
+    drop(tidings);
+    // That the replaced database lacks a key does not mean that it was revoked: the later backup was made before.
+    assert_eq!(put(&database, &second).unwrap().revoked, Some(expected));
+    assert_eq!([&kept, &lost, &between].map(|key| works(key)), [true, false, true]);
+    let back = put(&database, first.previous.as_ref().unwrap()).unwrap();
+    assert_eq!(back.revoked, Some(RevokedAgain::default()));
+    // A database that cannot be read tells nothing.
+    let bytes = fs::read(&database).unwrap();
+    fs::write(&database, &bytes[..5_000]).unwrap();
+    assert_eq!(put(&database, &file).unwrap().revoked, None);
+    assert!(works(&lost));
 }
 
 #[cfg(unix)]
