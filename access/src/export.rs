@@ -20,6 +20,10 @@ pub type Take<'t> = &'t mut dyn FnMut(&[u8], u64) -> ControlFlow<()>;
 
 /// The number of bytes that are read at once.
 const CHUNK: usize = 64 << 10;
+/// The maximum length of a line in bytes. The longest text of a post has 100,000 characters.
+const LINE_MAX: usize = 16 << 20;
+/// The maximum length of the name of a list in bytes.
+const NAME_MAX: usize = 1 << 20;
 /// What the answer of a server begins with, and the stored object does not have.
 const RESULT: &[u8] = br#""result":"success","#;
 
@@ -77,15 +81,25 @@ impl Service {
 impl Server {
     /// Passes on lines as they arrive, and returns their number.
     fn export_lines(&self, operation: &str, take: Take<'_>) -> Result<u64> {
-        let mut body = self.stream(&[operation], &[])?;
+        self.pass_lines(self.stream(&[operation], &[])?, take)
+    }
+
+    fn pass_lines(&self, mut body: impl Read, take: Take<'_>) -> Result<u64> {
         let (mut waiting, mut chunk, mut lines) = (Vec::new(), vec![0; CHUNK], 0);
         loop {
             let length = body.read(&mut chunk).map_err(|error| self.unreachable(&error))?;
             if length == 0 {
                 return if waiting.is_empty() { Ok(lines) } else { Err(self.unexpected("a part of a line")) };
             }
+            let end = chunk[..length].iter().rposition(|byte| *byte == b'\n');
+            let end = end.map(|end| waiting.len() + end);
             waiting.extend_from_slice(&chunk[..length]);
-            let Some(end) = waiting.iter().rposition(|byte| *byte == b'\n') else { continue };
+            let Some(end) = end else {
+                if waiting.len() > LINE_MAX {
+                    return Err(self.unexpected("a line that is too long"));
+                }
+                continue;
+            };
             let complete: Vec<u8> = waiting.drain(..=end).collect();
             lines += line_ends(&complete);
             if take(&complete, lines).is_break() {
@@ -96,13 +110,16 @@ impl Server {
 
     /// Passes on one object as it arrives, without its `result`, and returns the number of elements of its lists.
     fn export_object(&self, body: impl Read, take: Take<'_>) -> Result<u64> {
-        let state = RefCell::new(Passed { take, entries: 0, is_stopped: false });
+        let state = RefCell::new(Passed { take, entries: 0, is_stopped: false, name: None });
         let body = Passing { body, state: &state, skipped: 0 };
         let mut reader = serde_json::Deserializer::from_reader(io::BufReader::with_capacity(CHUNK, body));
         let read = reader.deserialize_map(Lists(&state)).and_then(|()| reader.end());
         drop(reader);
-        let Passed { entries, is_stopped, .. } = state.into_inner();
+        let Passed { entries, is_stopped, name, .. } = state.into_inner();
         match read {
+            Err(_) if name.is_some_and(|bytes| bytes > NAME_MAX) => {
+                Err(self.unexpected("a name that is too long"))
+            }
             Err(error) if !is_stopped => Err(self.unreachable(&error)),
             _ => Ok(entries),
         }
@@ -114,6 +131,8 @@ struct Passed<'t> {
     take: Take<'t>,
     entries: u64,
     is_stopped: bool,
+    /// The number of bytes that were read since a name began, while one is read. Only names are kept as a whole.
+    name: Option<usize>,
 }
 
 impl Passed<'_> {
@@ -138,6 +157,12 @@ impl<R: Read> Read for Passing<'_, '_, R> {
         let length = self.body.read(into)?;
         let mut bytes = &into[..length];
         let mut state = self.state.borrow_mut();
+        if let Some(read) = &mut state.name {
+            *read += length;
+            if *read > NAME_MAX {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+        }
         if self.skipped == 0 && !bytes.is_empty() {
             // The brace.
             state.pass(&bytes[..1]);
@@ -162,7 +187,10 @@ impl<'de> Visitor<'de> for Lists<'_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
         let mut is_first = true;
+        let begin = || self.0.borrow_mut().name = Some(0);
+        begin();
         while let Some(key) = object.next_key::<String>()? {
+            self.0.borrow_mut().name = None;
             match key.as_str() {
                 "result" if is_first => object.next_value::<IgnoredAny>().map(|_| ())?,
                 "account" if !is_first => object.next_value::<IgnoredAny>().map(|_| ())?,
@@ -170,7 +198,9 @@ impl<'de> Visitor<'de> for Lists<'_, '_> {
                 _ => object.next_value_seed(Elements(self.0))?,
             }
             is_first = false;
+            begin();
         }
+        self.0.borrow_mut().name = None;
         Ok(())
     }
 }
@@ -235,6 +265,30 @@ mod tests {
             let (entries, text) = passed(&body, part, usize::MAX);
             assert_eq!((entries.unwrap(), text.as_str()), (3, object), "{part}");
         }
+    }
+
+    #[test]
+    fn a_server_cannot_fill_the_memory() {
+        let server = Server::new("http://localhost".parse().unwrap(), None, None);
+        let mut left = 0;
+        let lines = io::Cursor::new(b"{}\n{}\n").chain(io::repeat(b'x'));
+        let endless = server.pass_lines(lines, &mut |_, lines| {
+            left = lines;
+            ControlFlow::Continue(())
+        });
+        assert!(endless.unwrap_err().to_string().contains("a line that is too long"));
+        assert_eq!(left, 2);
+        let name = io::Cursor::new(br#"{"result":"success",""#).chain(io::repeat(b'x'));
+        let endless = server.export_object(name, &mut |_, _| ControlFlow::Continue(()));
+        assert!(endless.unwrap_err().to_string().contains("a name that is too long"));
+        // Values of any length only pass.
+        let text = io::Cursor::new(br#"{"result":"success","account":{},"likes":["#)
+            .chain(io::Cursor::new(b"1,".repeat(2 * NAME_MAX)))
+            .chain(io::Cursor::new(b"1]}"));
+        assert_eq!(
+            server.export_object(text, &mut |_, _| ControlFlow::Continue(())).unwrap(),
+            1 + 2 * NAME_MAX as u64
+        );
     }
 
     #[test]

@@ -88,7 +88,7 @@ pub(crate) fn run(session: &Session, command: &Audit) -> Result<ExitCode, Failur
         Audit::Export { file } => export::run(
             session,
             file,
-            ("records", Readers::Umask),
+            ("records", Readers::Owner),
             |take| service.export_audit(take),
             |page, exported| page.line(format!("{} records exported", number(exported.records))),
         ),

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use tidings_access::{Result as AccessResult, Take};
+use tidings_tui::escape;
 
 use crate::failure::Failure;
 use crate::output::{self, Page};
@@ -57,7 +58,19 @@ fn to_stdout<T>(
     let mut out = std::io::stdout().lock();
     // Stop when the reader has closed the pipe.
     let go_on = |read| if read { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-    pass_on(export, |lines, _| output::has_reader(out.write_all(lines)).map(go_on))?;
+    // The begin of a character whose rest comes with the next bytes.
+    let mut begun = Vec::new();
+    pass_on(export, |bytes, _| {
+        begun.extend_from_slice(bytes);
+        let whole = match std::str::from_utf8(&begun) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            _ => begun.len(),
+        };
+        let written = out.write_all(&escape::json(&begun[..whole]));
+        begun.drain(..whole);
+        output::has_reader(written).map(go_on)
+    })?;
+    output::has_reader(out.write_all(&begun))?;
     output::has_reader(out.flush())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -150,7 +150,7 @@ impl Output {
     /// When it cannot be written.
     pub(crate) fn object(&self, json: &[u8]) -> Result<ExitCode, Failure> {
         if self.is_for_programs() {
-            print(json)?;
+            print(&escape::json(json))?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -233,7 +233,8 @@ impl Lines {
     /// # Errors
     /// When it cannot be written.
     pub(crate) fn item<T: Serialize>(&mut self, item: &T) -> Result<bool, Failure> {
-        let written = serde_json::to_writer(&mut self.out, item).map_err(std::io::Error::from);
+        let written = serde_json::to_vec(item).map_err(std::io::Error::from);
+        let written = written.and_then(|json| self.out.write_all(&escape::json(&json)));
         has_reader(written.and_then(|()| self.out.write_all(b"\n")))
     }
 }

@@ -172,3 +172,26 @@ fn a_receiver_with_a_private_certificate_needs_the_file_of_its_authority() {
     publish(&boss, "Library");
     wait_until("the delivery has arrived", || receiver.deliveries().len() == 1 && waiting(&boss) == 0);
 }
+
+#[test]
+fn the_log_has_no_secret_at_any_level() {
+    let receiver = Receiver::start(200);
+    let server = Server::with(|serve| {
+        serve.args(["--webhook-private", "--log-level", "trace"]).env("RUST_LOG", "trace");
+    });
+    let boss = server.admin();
+    let secret = add(&boss, "chat", &format!("{}/hooks/path-that-is-secret?key=hidden", receiver.url()));
+    let key =
+        boss.post("/add_key", json!({ "name": "script", "scopes": ["front"] })).succeeded().text("/key");
+    let _ = server.anyone().with_token("key", &*key).get("/get_members");
+    let _ = publish(&boss, "Library");
+    wait_until("it has arrived", || receiver.deliveries().len() == 1);
+    let form = json!({ "id": "admin", "pw": "a wrong password of mine" });
+    assert_eq!(server.anyone().post("/sign_in", form).outcome(), "200 incorrect pw");
+    let log = server.log();
+    for secret in
+        [&*secret, "path-that-is-secret", "key=hidden", &key, "a wrong password of mine", boss.token()]
+    {
+        assert!(!log.contains(secret), "{secret}: {log}");
+    }
+}

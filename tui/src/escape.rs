@@ -20,6 +20,33 @@ pub fn block(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c != '\n' && is_unsafe(c))
 }
 
+/// Returns JSON with every character that [`line()`] would escape as an escape of JSON, such as `\u009b`. The values are the same:
+/// such a character is always part of a text. Bytes that are no UTF-8 stay.
+///
+/// ```
+/// assert_eq!(&*tidings_tui::escape::json("{\"a\":\"\u{9b}\"}".as_bytes()), br#"{"a":"\u009b"}"#);
+/// ```
+pub fn json(json: &[u8]) -> Cow<'_, [u8]> {
+    // A control character of ASCII is between values; in a text, JSON has an escape for it already.
+    let is_escaped = |c: char| c == '\u{7f}' || (!c.is_ascii() && is_unsafe(c));
+    let is_safe = |text: &str| !text.contains(is_escaped);
+    if json.utf8_chunks().all(|chunk| is_safe(chunk.valid())) {
+        return Cow::Borrowed(json);
+    }
+    let mut safe = Vec::with_capacity(json.len() + 8);
+    for chunk in json.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if is_escaped(c) {
+                safe.extend(format!("\\u{:04x}", u32::from(c)).bytes());
+            } else {
+                safe.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+        }
+        safe.extend_from_slice(chunk.invalid());
+    }
+    Cow::Owned(safe)
+}
+
 /// Returns whether a character is a control character, a line separator, a mark that changes the direction of text
 /// (Unicode's `Bidi_Control` property), or a byte order mark, which is invisible.
 fn is_unsafe(c: char) -> bool {
@@ -75,6 +102,24 @@ mod tests {
             "\\u{61c}\\u{200e}\\u{200f}\\u{2028}\\u{2029}\\u{202a}\\u{202e}\\u{2066}\\u{2069}\\u{feff}";
         assert_eq!(line(marks), escapes);
         assert_eq!(block(marks), escapes);
+    }
+
+    #[test]
+    fn json_keeps_its_value_without_unsafe_characters() {
+        let text =
+            "a\u{1b}\u{7f}\u{80}\u{9b}31m\u{9f}\u{61c}\u{200e}\u{2028}\u{202e}\u{2066}\u{feff}\n\"\\도서관👍";
+        let value = serde_json::json!({ text: [text], "n": 1 });
+        for written in [serde_json::to_vec(&value).unwrap(), serde_json::to_vec_pretty(&value).unwrap()] {
+            let safe = json(&written).into_owned();
+            assert_eq!(serde_json::from_slice::<serde_json::Value>(&safe).unwrap(), value);
+            let safe = String::from_utf8(safe).unwrap();
+            assert!(!safe.contains(|c| c != '\n' && is_unsafe(c)), "{safe:?}");
+            assert!(safe.contains("도서관👍") && safe.contains("\\u007f\\u0080\\u009b31m"), "{safe}");
+        }
+        for same in [&b"{\"a\":\"\\u001b\"}\n"[..], "[\"한국어\"]".as_bytes(), b"\xff\xe2\x80", b""] {
+            assert!(matches!(json(same), Cow::Borrowed(_)), "{same:?}");
+        }
+        assert_eq!(&*json(b"\xff\x7f"), b"\xff\\u007f");
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(crate) struct Sheet {
     pub(crate) rows: Vec<Vec<Value>>,
 }
 
-/// Writes a table. Overwrites an existing file only if `replace` is set.
+/// Writes a table, for its owner only: most tables name members. Overwrites an existing file only if `replace` is set.
 ///
 /// # Errors
 /// When the file exists, or cannot be written.
@@ -32,7 +32,14 @@ pub(crate) fn write(path: &Path, sheet: &Sheet, replace: bool) -> Result<(), Pro
     let bytes = if json { json_text(sheet) } else { csv_text(sheet) }.map_err(failed)?;
     let mut options = OpenOptions::new();
     options.write(true).create(replace).truncate(replace).create_new(!replace);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path).map_err(failed)?;
+    // The mode of a file that exists already stays until it is changed.
+    #[cfg(unix)]
+    if replace && file.metadata().is_ok_and(|about| about.is_file()) {
+        file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600)).map_err(failed)?;
+    }
     file.write_all(&bytes).map_err(failed)
 }
 
@@ -122,7 +129,13 @@ mod tests {
         let refused = write(&path, &sheet(), false).unwrap_err();
         assert!(refused.exists, "{refused:?}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+        #[cfg(unix)]
+        let mode = || std::os::unix::fs::MetadataExt::mode(&path.metadata().unwrap()) & 0o777;
+        #[cfg(unix)]
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
         write(&path, &sheet(), true).unwrap();
+        #[cfg(unix)]
+        assert_eq!(mode(), 0o600, "only the owner reads it");
         assert!(std::fs::read_to_string(&path).unwrap().starts_with("title,view\n"));
         assert!(!write(&dir.path().join("no/where.csv"), &sheet(), false).unwrap_err().exists);
     }

@@ -2,6 +2,8 @@
 
 use std::io::stderr;
 
+use tracing::Level;
+use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _, Registry, fmt, registry, reload};
@@ -33,6 +35,9 @@ pub(super) fn start(own: &Own, colour: bool) -> LogControl {
         LogFormat::Text => lines.boxed(),
         LogFormat::Json => lines.json().boxed(),
     };
-    registry().with(filter).with(lines).init();
+    // The details of libraries contain secrets: the addresses of webhooks, the values of statements.
+    let no_secrets =
+        filter_fn(|about| *about.level() <= Level::INFO || about.target().starts_with("tidings"));
+    registry().with(filter).with(no_secrets).with(lines).init();
     LogControl(follows_settings.then_some(control))
 }

@@ -1,6 +1,6 @@
 //! The addresses of receivers: which URLs and which IP addresses are allowed.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 use url::{Host, Url};
 
@@ -17,6 +17,10 @@ pub const URL_RULE: Problem = Problem::invalid(
 const PRIVATE: Problem = Problem::invalid(
     "url",
     "url is a private address, or begins with http://: only the setting webhook-private allows that",
+);
+const OWN: Problem = Problem::invalid(
+    "url",
+    "url is an address of this server, but a webhook tells other systems: only the setting webhook-private allows that",
 );
 
 /// Returns the normalised form of a URL.
@@ -45,12 +49,49 @@ pub(super) fn parse(text: &str, allows_private: bool) -> Result<String, Problem>
         Some(Host::Domain(name)) => name != "localhost" && !name.ends_with(".localhost"),
         None => false,
     };
-    if allows_private || (url.scheme() == "https" && is_public_host) { Ok(url.into()) } else { Err(PRIVATE) }
+    if allows_private {
+        return Ok(url.into());
+    }
+    if url.scheme() != "https" || !is_public_host {
+        return Err(PRIVATE);
+    }
+    let is_own = match url.host() {
+        Some(Host::Ipv4(ip)) => is_own(ip.into()),
+        Some(Host::Ipv6(ip)) => is_own(ip.into()),
+        _ => false,
+    };
+    if is_own { Err(OWN) } else { Ok(url.into()) }
 }
 
 /// Returns the scheme, the host and the port of a URL. Its path may contain a secret.
 pub(super) fn origin(url: &str) -> String {
     Url::parse(url).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
+}
+
+/// Checks that a webhook may be at an address: a public one of another machine.
+pub(super) fn check(ip: IpAddr) -> Result<(), Refused> {
+    if !is_public(ip) {
+        Err(Refused("the host has a private address"))
+    } else if is_own(ip.to_canonical()) {
+        Err(Refused("the host has an address of this server"))
+    } else {
+        Ok(())
+    }
+}
+
+/// Why a webhook may not be at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct Refused(pub(super) &'static str);
+
+/// Returns whether an address is one of this machine: the system sends from it what is sent to it. Nothing is sent.
+fn is_own(ip: IpAddr) -> bool {
+    let any: IpAddr = if ip.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let sender = UdpSocket::bind((any, 0)).and_then(|socket| {
+        socket.connect((ip, 9))?;
+        socket.local_addr()
+    });
+    sender.is_ok_and(|sender| sender.ip() == ip)
 }
 
 /// Returns whether an address is one of the public Internet: global unicast, and not of a range with another purpose.
@@ -159,6 +200,21 @@ mod tests {
             "3fff:1000::1",
         ] {
             assert!(is_public(public.parse().unwrap()), "{public}");
+        }
+    }
+
+    #[test]
+    fn the_addresses_of_this_machine_are_its_own() {
+        let own = |ip: &str| is_own(ip.parse().unwrap());
+        assert!(own("127.0.0.1"));
+        for other in ["192.0.2.1", "8.8.8.8", "2001:db8::1", "2606:4700::1111"] {
+            assert!(!own(other), "{other}");
+        }
+        // The address from which this machine sends to others, if there is a network.
+        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+        if socket.connect("192.0.2.1:9").is_ok() {
+            let address = socket.local_addr().unwrap().ip();
+            assert!(is_own(address), "{address}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Sends a delivery over HTTP.
 
 use std::io::Read as _;
+use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,7 +10,8 @@ use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver
 use ureq::unversioned::transport::NextTimeout;
 use zeroize::Zeroizing;
 
-use super::{address, sign};
+use super::address::{self, Refused};
+use super::sign;
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::tls::{self, Authorities};
@@ -67,10 +69,15 @@ impl Http {
             .timeout_recv_body(Some(STEP))
             .user_agent(concat!("tidings/", env!("CARGO_PKG_VERSION")))
             .build();
-        let resolver = CheckedResolver { allows_private, resolver: DefaultResolver::default() };
         let authorities = ca.map_or_else(|| Ok(Authorities::public()), Authorities::public_and_in_file);
         let authorities = authorities.map_err(|error| error.of_setting("webhook-ca"))?;
-        Ok(Self(ureq::Agent::with_parts(config, tls::connector(authorities), resolver)))
+        Ok(Self::with(config, authorities, if allows_private { |_| Ok(()) } else { address::check }))
+    }
+
+    /// Sends to the addresses that `check` allows.
+    fn with(config: ureq::config::Config, authorities: Authorities, check: Check) -> Self {
+        let resolver = CheckedResolver { check, resolver: DefaultResolver::default() };
+        Self(ureq::Agent::with_parts(config, tls::connector(authorities), resolver))
     }
 }
 
@@ -102,20 +109,19 @@ fn reason(error: &ureq::Error) -> String {
         ureq::Error::ConnectionFailed => "the connection failed".to_owned(),
         ureq::Error::Tls(_) | ureq::Error::Rustls(_) => format!("TLS failed: {error}"),
         ureq::Error::Io(error) => error.to_string(),
-        ureq::Error::Other(error) if error.is::<PrivateAddress>() => error.to_string(),
+        ureq::Error::Other(error) if error.is::<Refused>() => error.to_string(),
         _ => "the request failed".to_owned(),
     }
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("the host has a private address")]
-struct PrivateAddress;
+/// Checks an address of a receiver.
+type Check = fn(IpAddr) -> std::result::Result<(), Refused>;
 
 /// Resolves a host and checks its addresses. The connection goes to one of these addresses: it is not resolved again, so that
 /// a name server cannot answer the second time with another address.
 #[derive(Debug)]
 struct CheckedResolver {
-    allows_private: bool,
+    check: Check,
     resolver: DefaultResolver,
 }
 
@@ -127,11 +133,8 @@ impl Resolver for CheckedResolver {
         timeout: NextTimeout,
     ) -> std::result::Result<ResolvedSocketAddrs, ureq::Error> {
         let found = self.resolver.resolve(uri, config, timeout)?;
-        if self.allows_private || found.iter().all(|found| address::is_public(found.ip())) {
-            Ok(found)
-        } else {
-            Err(ureq::Error::Other(PrivateAddress.into()))
-        }
+        let refused = found.iter().find_map(|found| (self.check)(found.ip()).err());
+        refused.map_or(Ok(found), |refused| Err(ureq::Error::Other(refused.into())))
     }
 }
 
@@ -206,6 +209,13 @@ mod tests {
             let refused = Http::new(false, None).unwrap().send(&outgoing(&format!("https://{host}:{port}/")));
             assert_eq!(refused, Err("the host has a private address".into()), "{host}");
         }
+        // A public address may be one of this machine.
+        let config = ureq::Agent::config_builder().proxy(None).build();
+        let own = Http::with(config, Authorities::public(), |_| {
+            Err(Refused("the host has an address of this server"))
+        });
+        let refused = own.send(&outgoing(&format!("https://127.0.0.1:{port}/")));
+        assert_eq!(refused, Err("the host has an address of this server".into()));
         let plain = Http::new(false, None).unwrap().send(&outgoing(&format!("http://127.0.0.1:{port}/")));
         assert_eq!(plain, Err("http:// is not allowed".into()));
         assert!(listener.accept().is_err(), "nothing has connected");

@@ -53,3 +53,44 @@ fn an_export_without_a_model_leaves_the_existing_file() {
     insta::assert_snapshot!(refused.stderr, @"error: Not found: there are no words yet: tidings words train");
     assert_eq!(fs::read_to_string(&file).unwrap(), "before");
 }
+
+#[test]
+#[cfg(unix)]
+fn only_the_owner_reads_an_export_of_personal_data() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let server = Server::start();
+    let _ = (server.admin(), server.member("ann"));
+    let path = |file: &str| server.database().with_file_name(file);
+    // An earlier file that others could read becomes one of the owner.
+    fs::write(path("trail"), "").unwrap();
+    fs::set_permissions(path("trail"), fs::Permissions::from_mode(0o644)).unwrap();
+    for args in [["audit", "export", "trail"].as_slice(), &["member", "export", "ann", "data"]] {
+        let _ = server.cli(args).succeeded();
+        let file = args[args.len() - 1];
+        assert_eq!(fs::metadata(path(file)).unwrap().permissions().mode() & 0o777, 0o600, "{file}");
+    }
+}
+
+#[test]
+fn json_has_escapes_for_what_could_control_a_terminal() {
+    let server = Server::start();
+    let title = "a\u{7f}b\u{9b}31m\u{85}\u{202e}c\u{2066}\u{feff}";
+    let _ = server.cli_with_input(["post", "import", "-"], r#"{"title": "T", "url": "https://a.example/1"}"#);
+    let sql = "UPDATE post SET title = $1";
+    server.sql().execute(sql, &[tidings_tests::Value::Text(title)]);
+    let raw = ['\u{7f}', '\u{9b}', '\u{85}', '\u{202e}', '\u{2066}', '\u{feff}'];
+    for args in [
+        ["post", "list", "--json"].as_slice(),
+        &["post", "list", "--ndjson"],
+        &["--json", "feed", "popular"],
+        &["post", "export", "-"],
+    ] {
+        let printed = server.cli(args).succeeded().stdout;
+        assert!(!printed.contains(raw) && printed.contains("\\u009b31m"), "{args:?}: {printed}");
+        let line: serde_json::Value = serde_json::from_str(printed.lines().next().unwrap()).unwrap();
+        let found = [&line["title"], &line["posts"][0]["title"], &line["newsfeed"][0]["title"]];
+        assert!(found.iter().any(|found| **found == title), "{args:?}: {line}");
+    }
+    assert!(!server.cli(["post", "list"]).succeeded().stdout.contains(raw));
+}
