@@ -181,10 +181,10 @@ impl Caller {
     /// Returns the identity of the caller of a finished request, without reading the database.
     pub(crate) fn resolved(&self, tidings: &Tidings) -> ResolvedCaller {
         let Self::Token(token) = self else { return ResolvedCaller::Guest };
+        token.note_use(tidings);
         if let Some(key) = token.0.key {
             return ResolvedCaller::Key(key);
         }
-        token.note_use(tidings);
         match (token.claims(tidings), token.0.member.get()) {
             (_, Some(Some(key))) => ResolvedCaller::Member(*key),
             (None, _) | (_, Some(None)) => ResolvedCaller::Guest,
