@@ -250,8 +250,9 @@ impl Browse for Posts {
         let asked = self.chosen() == self.listed;
         let every = if ctx.is_remote { READ_REMOTE_EVERY_MS } else { READ_EVERY_MS };
         let is_first = self.seen.is_none();
-        let due =
-            follows || is_first || (self.seen != Some(changes.posts) && ctx.now - self.read_at >= every);
+        let has_failed = self.pending.problem().is_some();
+        let is_time = has_failed || ctx.now - self.read_at >= every;
+        let due = follows || is_first || (self.seen != Some(changes.posts) && is_time);
         if (due || !asked) && !self.pending.is_waiting() {
             self.seen = Some(changes.posts);
             self.stale = true;

@@ -44,7 +44,7 @@ fn a_notice_gets_dates_a_topic_a_pin_and_its_readers() {
     stage.keys(&["2026-12-01", "Down", "2026-12-24 18:00", "Tab", "Sea", "Enter", " ", "Down", " "]);
     stage.sees("from 2026-12-01 · until 2026-12-24 18:00");
     stage.keys(&["Ctrl-P"]);
-    stage.sees("○ will be shown later · 2026-11-20 08:36 · from 2026-12-01 · until 2026-12-24 18:00");
+    stage.sees("○ will be shown later · 2026-11-20 08:36 · from 2026-12-01 · until 2026-12-24");
     stage.keys(&["Ctrl-S"]);
     stage.sees("✓ Scheduled “Exams” for 2026-12-01 00:00, for members.");
     stage.sees("○ later");
