@@ -92,7 +92,7 @@ fn one_day(session: &Session, date: Option<&str>) -> Result<OneDay, Failure> {
 
 /// Returns the year, the month and the day of a date.
 fn numbers(date: &str) -> Result<[i64; 3], Failure> {
-    let wrong = || Failure::invalid(date, "'[DATE]'", "write YYYY-MM-DD");
+    let wrong = || Failure::invalid(date, "'[YYYY-MM-DD]'", "write YYYY-MM-DD");
     let numbers = date.split('-').map(str::parse).collect::<Result<Vec<i64>, _>>().map_err(|_| wrong())?;
     numbers.try_into().map_err(|_| wrong())
 }
