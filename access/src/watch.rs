@@ -161,8 +161,8 @@ impl Watch {
             Source::Server { heard, seen, counted } => {
                 let heard = lock(heard);
                 let (before, round) = std::mem::replace(seen, (heard.changes, heard.rounds));
-                let is_changed = seen.0.counts != before.counts || seen.0.notice_views != before.notice_views;
-                let has_news = heard.news != counted.news || seen.0.notice_views != before.notice_views;
+                let is_changed = seen.0.counts != before.counts;
+                let has_news = heard.news != counted.news;
                 let after = if has_news { heard.every(COUNTS_EVERY) } else { counted.own_after };
                 if round != heard.rounds {
                     *counted = Counted::now(heard.news);
@@ -170,8 +170,10 @@ impl Watch {
                     let own_after = if has_news { COUNTS_EVERY } else { OWN_EVERY };
                     *counted = Counted { own_after, ..Counted::now(heard.news) };
                 } else {
-                    (seen.0.counts, seen.0.notice_views) = (before.counts, before.notice_views);
+                    seen.0.counts = before.counts;
                 }
+                // A view of a notice is a request, which is counted.
+                seen.0.notice_views = seen.0.counts;
                 Look {
                     now: heard.now(),
                     changes: seen.0,
@@ -345,11 +347,9 @@ impl Heard {
         let raise = |version: &mut i64, number: fn(&Changes) -> i64| {
             *version += i64::from(last.is_none_or(|last| number(last) != number(new)));
         };
-        let Changes { posts, notices, notice_views, feedback, members, counts, terms, audit } =
-            &mut self.changes;
+        let Changes { posts, notices, feedback, members, counts, terms, audit, .. } = &mut self.changes;
         raise(posts, |changes| changes.posts);
         raise(notices, |changes| changes.notices);
-        raise(notice_views, |changes| changes.notice_views);
         raise(feedback, |changes| changes.feedback);
         raise(members, |changes| changes.members);
         raise(counts, |changes| changes.counts);

@@ -87,7 +87,7 @@ pub(crate) fn run(global: &Global, args: &Login) -> Result<ExitCode, Failure> {
         (Some(address), _) => address.clone(),
         (None, Some((_, profile))) => profile.server.clone(),
         (None, None) => {
-            let typed = asked(&out, "Server: ", "--server is missing: name the server with --server URL")?;
+            let typed = asked(&out, "Server: ", "name the server: tidings login --server URL ID")?;
             let address = typed.parse::<Address>();
             address.map_err(|error| Failure::invalid(&masked(&typed), "the server", error))?
         }

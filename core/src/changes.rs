@@ -16,9 +16,9 @@ pub struct Changes {
     pub posts: i64,
     /// Notices.
     pub notices: i64,
-    /// The views of notices; servers of earlier versions do not tell.
-    #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(required = true))]
+    /// The views of notices. A server does not tell: they are counted together with the requests.
+    #[serde(skip)]
+    #[cfg_attr(feature = "openapi", schema(ignore))]
     pub notice_views: i64,
     /// Feedback.
     pub feedback: i64,

@@ -19,7 +19,7 @@ pub(super) fn check(name: &str) -> Result<&str, Failure> {
     {
         return Ok(name);
     }
-    let rule = "a name has letters, digits, - _ . : and @, and does not begin with -";
+    let rule = "the name of a profile is letters, digits, - _ . : and @, and does not begin with -";
     Err(Failure::invalid(name, "'--profile <NAME>'", rule))
 }
 

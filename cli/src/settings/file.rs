@@ -51,7 +51,7 @@ pub(super) fn malformed(path: &Path, error: &toml::de::Error) -> Failure {
 
 /// Returns the name of a key with its place, for messages.
 pub(super) fn place(path: &Path, line: usize, key: &str) -> String {
-    format!("{key} in {}, line {line}", path.display())
+    format!("{}, line {line}, {key}", path.display())
 }
 
 /// Returns the line of a position in a text, from 1.

@@ -3090,12 +3090,6 @@ export interface components {
             readonly notices: number;
             /**
              * Format: int64
-             * @description The views of notices; servers of earlier versions do not tell.
-             * @example 42
-             */
-            readonly notice_views: number;
-            /**
-             * Format: int64
              * @description Feedback.
              * @example 42
              */

@@ -87,13 +87,13 @@ fn a_setting_is_named_with_its_place_and_its_value() {
     fs::write(directory.path().join("tidings.toml"), "id-min = 3\npw-min = 0\n").unwrap();
     let file = without_database(directory.path(), &["config"]);
     assert!(
-        file.stderr.starts_with("error: invalid value '0' for pw-min in tidings.toml, line 2: "),
+        file.stderr.starts_with("error: invalid value '0' for tidings.toml, line 2, pw-min: "),
         "{file:?}"
     );
     fs::write(directory.path().join("tidings.toml"), "pw-max = 4\n").unwrap();
     let file = without_database(directory.path(), &["config"]);
     assert!(
-        file.stderr.starts_with("error: invalid value '4' for pw-max in tidings.toml, line 1: "),
+        file.stderr.starts_with("error: invalid value '4' for tidings.toml, line 1, pw-max: "),
         "{file:?}"
     );
     fs::write(directory.path().join("tidings.toml"), "").unwrap();
