@@ -27,6 +27,7 @@ pub mod key;
 mod members;
 pub(crate) mod otp;
 pub(crate) mod password;
+pub(crate) mod places;
 pub(crate) mod roster;
 mod session;
 pub(crate) mod sessions;
@@ -41,8 +42,8 @@ pub(crate) use authority::{Admin, AdminReader, Claim, Identity, Member, MemberRe
 pub use device::{Device, SignInClient};
 pub use members::{MEMBERS_MAX, MemberEntry, MemberFilter, MemberQuery, Members, list, set_password};
 pub use otp::{
-    OtpSecret, OtpStatus, RecoveryCodes, begin_otp, disable_otp, enable_otp, otp_status,
-    renew_recovery_codes, reset_otp,
+    BeginOtp, EnrolmentCode, OtpSecret, OtpStatus, RecoveryCodes, begin_otp, disable_otp, enable_otp,
+    issue_otp, otp_status, renew_recovery_codes, reset_otp,
 };
 pub use roster::{ROSTER_MAX, Roster, RosterMember, RosterPage, roster, roster_page};
 pub(crate) use session::sign_up_admin;
@@ -114,6 +115,11 @@ impl Token {
     /// Returns the id of the session, once the claims are known.
     fn session(&self) -> Option<&str> {
         self.0.claims.get()?.as_ref()?.session.as_deref()
+    }
+
+    /// Returns the start of the second in which the token was signed, once the claims are known.
+    fn signed(&self) -> Option<Timestamp> {
+        Some(self.0.claims.get()?.as_ref()?.signed())
     }
 }
 
@@ -321,6 +327,8 @@ pub(crate) fn revoke_everybodys_tokens(tx: &mut dyn Tx, _: Operator) -> Result<(
         let args: Vec<_> = generations.iter().map(|generation| generation.map(Arg::from)).collect();
         send_each(tx, "UPDATE member SET generation = $2 WHERE key = $1", &args)?;
     }
+    // A code that was used after the backup would work again.
+    otp::remove_everybodys(tx)?;
     sessions::remove_everybodys(tx)
 }
 

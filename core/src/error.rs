@@ -180,7 +180,8 @@ const BAD_TOKEN: Problem = Problem::new(
 const NOT_ADMIN: Problem = Problem::new(Code::NotAdmin, "only an administrator may do this");
 const SECOND_FACTOR_NEEDED: Problem = Problem::new(
     Code::SecondFactorNeeded,
-    "administrators need a second factor here: set it up with begin_otp and enable_otp",
+    "administrators need a session that gave a code of their second factor here: sign in with one, or set a second factor up \
+     with begin_otp and enable_otp",
 );
 const NOT_FOUND: Problem = Problem::new(Code::NotFound, "it does not exist, or was removed in the meantime");
 const OVERLOADED: Problem =
@@ -204,7 +205,7 @@ pub enum Error {
     Forbidden,
     /// The caller is an API key without this scope.
     MissingScope(Scope),
-    /// The caller is an administrator without a second factor, which the settings require.
+    /// The caller is an administrator whose session gave no code of a second factor, which the settings require.
     SecondFactorNeeded,
     /// The record that the operation names does not exist.
     NotFound,

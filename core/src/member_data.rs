@@ -11,6 +11,8 @@
 //! | `member` | `account`, without the hash of the password and the generation of the tokens, which are secrets |
 //! | `second_factor`, `recovery_code` | since when it is enabled, and the number of codes left; not the secrets |
 //! | `session` | `sessions` |
+//! | `sign_in_place` | the number of places from which the member signed in lately; not the keyed hashes |
+//! | `enrolment_code` | nothing: the hash of a code that is used within an hour |
 //! | `settled_like`, `recent_like` | `likes` |
 //! | `viewed`, `hidden` | `views`, `hidden_posts` |
 //! | `searched`, `opened` | `searches`, `newsfeeds` |
@@ -113,6 +115,8 @@ pub struct AccountData {
     pub second_factor: Option<Timestamp>,
     /// The number of unused recovery codes.
     pub recovery_codes: i64,
+    /// The number of places from which the member signed in during the last 30 days, stored as keyed hashes.
+    pub sign_in_places: i64,
 }
 
 /// A like, a view or a hidden post.

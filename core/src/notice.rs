@@ -365,7 +365,7 @@ pub(crate) fn visible(
 ) -> Result<Option<String>> {
     let Some(id) = ObjectId::parse(id) else { return Ok(None) };
     let Some(Content { activation, placement, .. }) = sql::content(tx, id)? else { return Ok(None) };
-    let is_visible = member.admin || State::of(activation, &placement, now) == State::Shown;
+    let is_visible = member.has_rights || State::of(activation, &placement, now) == State::Shown;
     Ok(is_visible.then(|| id.to_string()))
 }
 

@@ -67,7 +67,7 @@ pub(crate) struct Origin {
 pub(crate) enum Actor {
     /// The operator.
     Operator,
-    /// An administrator with a token.
+    /// A member with a token: an administrator, or a member who changed their own second factor.
     Member(MemberKey),
     /// The operator in the name of an administrator.
     OperatorAs(MemberKey),
@@ -186,6 +186,14 @@ actions! {
     MemberList = "member.list",
     /// A member got another nickname from an administrator.
     MemberNickname = "member.nickname",
+    /// A code was issued with which a member may set up a second factor.
+    MemberOtpCode = "member.otp_code",
+    /// A member disabled their second factor.
+    MemberOtpDisable = "member.otp_disable",
+    /// A member enabled their second factor.
+    MemberOtpEnable = "member.otp_enable",
+    /// A member replaced their recovery codes.
+    MemberOtpRenew = "member.otp_renew",
     /// The second factor of a member was disabled, who had lost it.
     MemberOtpReset = "member.otp_reset",
     /// A member got another password from an administrator.

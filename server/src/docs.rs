@@ -94,6 +94,7 @@ const NESTED: &str = "pin_feed_weights";
         members::reset_member_measurement,
         members::set_member_password,
         members::reset_member_otp,
+        members::issue_member_otp,
         members::get_roster,
         import::import_members,
         import::import_acts,

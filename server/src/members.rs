@@ -1,7 +1,7 @@
 //! Members and their data, for administrators and API keys.
 
 use serde::Deserialize;
-use tidings_core::account::{self, MemberFilter, MemberQuery, Members, RosterPage};
+use tidings_core::account::{self, EnrolmentCode, MemberFilter, MemberQuery, Members, RosterPage};
 use tidings_core::profile::{self, Lists, UserInfo};
 use tidings_core::{Error, Outcome};
 use utoipa::{IntoParams, ToSchema};
@@ -24,6 +24,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .counts_as(Counted::Write),
         Route::post("/set_member_password/{user_id}", set_member_password).counts_as(Counted::Write),
         Route::get("/reset_member_otp/{user_id}", reset_member_otp).counts_as(Counted::Write),
+        Route::get("/issue_member_otp/{user_id}", issue_member_otp).counts_as(Counted::Write),
         Route::get("/get_roster", get_roster).reads(),
     ]
 }
@@ -197,6 +198,23 @@ pub(crate) async fn set_member_password(mut call: Call) -> Answer {
 pub(crate) async fn reset_member_otp(mut call: Call) -> Answer {
     let [user_id] = call.ids();
     call.answer(move |tidings, caller| account::reset_otp(tidings, caller, &user_id)).await
+}
+
+/// Issues a code with which a member sets up a second factor where administrators need one
+///
+/// The code works once and for an hour, and replaces an earlier one. Administrators cannot issue one to themselves. Only a
+/// person does this: an API key cannot.
+#[utoipa::path(
+    get,
+    path = "/issue_member_otp/{user_id}",
+    tag = "admin",
+    security(("token" = [])),
+    params(("user_id" = String, Path, description = "The id of the member")),
+    responses((status = 200, body = docs::Success<EnrolmentCode>), docs::Administrators, docs::Missing),
+)]
+pub(crate) async fn issue_member_otp(mut call: Call) -> Answer {
+    let [user_id] = call.ids();
+    call.answer(move |tidings, caller| account::issue_otp(tidings, caller, &user_id)).await
 }
 
 #[derive(Deserialize, IntoParams)]

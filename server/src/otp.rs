@@ -1,7 +1,7 @@
 //! The second factor of members.
 
 use serde::Deserialize;
-use tidings_core::account::{self, OtpSecret, OtpStatus, RecoveryCodes};
+use tidings_core::account::{self, BeginOtp, OtpSecret, OtpStatus, RecoveryCodes};
 use utoipa::ToSchema;
 
 use crate::docs;
@@ -35,11 +35,15 @@ pub(crate) async fn get_otp(call: Call) -> Answer {
 pub(crate) struct BeginOtpFields {
     /// The password.
     pw: String,
+    /// The code that `issue_member_otp` or `tidings member otp` has issued, where administrators need a second factor.
+    #[serde(default)]
+    enrolment_code: Option<String>,
 }
 
 /// Makes a secret for the member's authenticator, such as an app on their phone
 ///
-/// The second factor is enabled by `enable_otp`. `result` is `success`; or `incorrect pw`.
+/// The second factor is enabled by `enable_otp`. `result` is `success`; or `incorrect pw`. Only where administrators need a second
+/// factor, it is `otp required` without an enrolment code and `incorrect otp` with a wrong one.
 #[utoipa::path(
     post,
     path = "/begin_otp",
@@ -49,8 +53,9 @@ pub(crate) struct BeginOtpFields {
     responses((status = 200, body = docs::Success<OtpSecret>), docs::Members),
 )]
 pub(crate) async fn begin_otp(mut call: Call) -> Answer {
-    let BeginOtpFields { pw } = call.fields().await?;
-    let begin = move |tidings: &_, caller: &_, client| account::begin_otp(tidings, caller, &pw, client);
+    let BeginOtpFields { pw, enrolment_code } = call.fields().await?;
+    let form = BeginOtp { pw, enrolment_code };
+    let begin = move |tidings: &_, caller: &_, client| account::begin_otp(tidings, caller, &form, client);
     call.sign_in(|lanes| &lanes.change_pw, begin).await
 }
 
@@ -62,7 +67,7 @@ pub(crate) struct EnableOtpFields {
 
 /// Enables the second factor: from then on, a sign-in needs a code of the authenticator
 ///
-/// `result` is `success`; or `incorrect otp`. The recovery codes are not shown again.
+/// The member's other sessions end. `result` is `success`; or `incorrect otp`. The recovery codes are not shown again.
 #[utoipa::path(
     post,
     path = "/enable_otp",
@@ -87,6 +92,7 @@ pub(crate) struct OtpFields {
 
 /// Disables the second factor
 ///
+/// The member's other sessions end.
 /// `result` is `success`; or `incorrect pw`, `incorrect otp`.
 #[utoipa::path(
     post,
@@ -105,7 +111,7 @@ pub(crate) async fn disable_otp(mut call: Call) -> Answer {
 
 /// Replaces the recovery codes of the member
 ///
-/// `result` is `success`; or `incorrect pw`, `incorrect otp`. The recovery codes are not shown again.
+/// The member's other sessions end. `result` is `success`; or `incorrect pw`, `incorrect otp`. The recovery codes are not shown again.
 #[utoipa::path(
     post,
     path = "/renew_recovery_codes",

@@ -122,6 +122,7 @@ pub const OPERATIONS: &[Operation] = &[
     act("/update_member_auto_login/{user_id}/{auto_login}", Administrators),
     post("/set_member_password/{user_id}", Administrators, r#"{"new_pw": "correct horse"}"#),
     act("/reset_member_otp/{user_id}", Administrators),
+    act("/issue_member_otp/{user_id}", Administrators),
     post(
         "/import_members",
         Administrators,

@@ -1,18 +1,38 @@
 //! Attempts to prove an identity, which sign-in slowing counts.
 
+use super::places;
 use super::throttle::Attempt;
 use crate::Tidings;
 use crate::client::Client;
-use crate::error::{Error, Outcome, Result};
+use crate::error::{Error, Result};
+use crate::id::MemberKey;
 
 /// Begins an attempt, or returns `None` if this client is not slowed. `id` is `None` if no account can have the id.
+///
+/// While the client waits for the failures of others, members who have signed in from it lately do not.
 pub(super) fn begin<'t>(
     tidings: &'t Tidings,
     id: Option<&str>,
     client: Option<Client>,
 ) -> Result<Option<Attempt<'t>>> {
     let Some(client) = client.filter(|_| tidings.config().sign_in_slowing) else { return Ok(None) };
-    tidings.throttle().begin(id, client).map(Some)
+    let is_known = || id.map_or(Ok(false), |id| places::is_known(tidings, id, client));
+    tidings.throttle().begin(id, client, is_known).map(Some)
+}
+
+/// Begins to check a code of the second factor of a member, whose password was right. `None` if the client is not slowed.
+///
+/// Wrong codes count for the account, whatever the client, because a code is short. Only callers who know the password get here, so
+/// nobody else can make the member wait.
+pub(super) fn begin_code<'t>(
+    tidings: &'t Tidings,
+    member: MemberKey,
+    client: Option<Client>,
+) -> Result<Option<Attempt<'t>>> {
+    if client.is_none() || !tidings.config().sign_in_slowing {
+        return Ok(None);
+    }
+    tidings.throttle().begin_code(member).map(Some)
 }
 
 pub(super) fn succeeded(attempt: Option<Attempt<'_>>) {
@@ -21,7 +41,7 @@ pub(super) fn succeeded(attempt: Option<Attempt<'_>>) {
     }
 }
 
-pub(super) fn failed(attempt: Option<Attempt<'_>>, outcome: Outcome) -> Error {
+pub(super) fn failed(attempt: Option<Attempt<'_>>, outcome: impl Into<Error>) -> Error {
     if let Some(attempt) = attempt {
         attempt.failed();
     }

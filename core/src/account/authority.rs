@@ -12,7 +12,6 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use super::key::{self, KeyHash, KeyRecord, Scope};
-use super::otp;
 use super::{Caller, Token, fold};
 use crate::Tidings;
 use crate::clock::{HOUR_MS, Timestamp};
@@ -94,7 +93,31 @@ impl Identity {
     pub(crate) fn member<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Member<'tx>> {
         let Claim::Named { folded, .. } = &self.claim else { return Err(Error::BadToken) };
         let found = tx.row(FIND_IN_SESSION, &[folded.into(), self.session().unwrap_or_default().into()])?;
-        self.proven(found.map(MemberRecord::in_session).transpose()?).ok_or(Error::BadToken)
+        self.proven(found.map(Found::of).transpose()?).ok_or(Error::BadToken)
+    }
+
+    /// Returns whether a second factor that the caller sets up needs an enrolment code: where administrators need one, nobody
+    /// who only knows a password may choose it. The operator needs none to act for a member.
+    pub(crate) const fn needs_enrolment_code(&self) -> bool {
+        self.requires_otp && matches!(self.claim, Claim::Named { token: Some(_), .. })
+    }
+
+    /// Appends a record of what a member has done to their own account to the audit trail. The transaction must run alone.
+    pub(crate) fn record_own(
+        &self,
+        tx: &mut dyn Tx,
+        member: &Member<'_>,
+        entry: Entry<'_>,
+    ) -> Result<(), StoreError> {
+        trail::append(tx, &self.actor(member), &self.origin, entry.on_member(member.key))
+    }
+
+    /// Returns the party that acts as this member: the member, or the operator in their name.
+    const fn actor(&self, member: &Member<'_>) -> Actor {
+        match self.claim {
+            Claim::Named { token: Some(_), .. } => Actor::Member(member.record.key),
+            _ => Actor::OperatorAs(member.record.key),
+        }
     }
 
     /// Does the same as [`Identity::visitor`] for several callers; the answer is read later.
@@ -116,27 +139,36 @@ impl Identity {
                     return Ok(None);
                 }
                 let row = rows.next().flatten();
-                Ok(identity.proven(row.map(MemberRecord::in_session).transpose()?))
+                Ok(identity.proven(row.map(Found::of).transpose()?))
             };
             identities.into_iter().map(visitor).collect()
         }))
     }
 
     /// Returns the proof that the member with this record is acting; `None` without a record, or if the token or its session
-    /// was revoked. `found` also has the last use of the session, if it exists.
-    fn proven<'tx>(&self, mut found: Option<(MemberRecord, Option<Timestamp>)>) -> Option<Member<'tx>> {
-        if let Claim::Named { token: Some((generation, token)), .. } = &self.claim {
-            let is_open = |last_seen: Option<Timestamp>| last_seen.is_some() || token.session().is_none();
-            found = found.filter(|(record, last_seen)| {
-                *generation == record.generation && !record.blacklisted && is_open(*last_seen)
+    /// was revoked.
+    fn proven<'tx>(&self, mut found: Option<Found>) -> Option<Member<'tx>> {
+        let token = match &self.claim {
+            Claim::Named { token: Some((generation, token)), .. } => Some((*generation, token)),
+            _ => None,
+        };
+        if let Some((generation, token)) = token {
+            found = found.filter(|found| {
+                let record = &found.record;
+                generation == record.generation && !record.blacklisted && found.is_open_for(token)
             });
             if let Some(claims) = token.0.claims.get().and_then(Option::as_ref) {
                 claims.note_revoked(found.is_none());
             }
-            token.0.member.get_or_init(|| found.as_ref().map(|(record, _)| record.key));
-            token.0.last_seen.get_or_init(|| found.as_ref().and_then(|(_, last_seen)| *last_seen));
+            token.0.member.get_or_init(|| found.as_ref().map(|found| found.record.key));
+            token.0.last_seen.get_or_init(|| found.as_ref().and_then(|found| found.last_seen));
         }
-        found.map(|(record, _)| Member { record, transaction: PhantomData })
+        found.map(|Found { record, gave_code, .. }| Member {
+            has_rights: record.admin && (token.is_none() || gave_code || !self.requires_otp),
+            record,
+            gave_code,
+            transaction: PhantomData,
+        })
     }
 
     /// Returns the acting member, or `None` if the caller is a guest or their token is invalid.
@@ -183,14 +215,10 @@ impl Identity {
             }
             Claim::Guest | Claim::Named { .. } => {
                 let member = self.member(tx)?;
-                let has_token = matches!(self.claim, Claim::Named { token: Some(_), .. });
-                match (member.admin, has_token) {
+                match (member.admin, member.has_rights) {
                     (false, _) => return Err(Error::Forbidden),
-                    (true, true) if self.requires_otp && !otp::sql::is_enabled(tx, member.key)? => {
-                        return Err(Error::SecondFactorNeeded);
-                    }
-                    (true, true) => Actor::Member(member.key),
-                    (true, false) => Actor::OperatorAs(member.key),
+                    (true, false) => return Err(Error::SecondFactorNeeded),
+                    (true, true) => self.actor(&member),
                 }
             }
         };
@@ -328,7 +356,12 @@ impl<'tx> Admin<'tx> {
     /// Administrators remove members and sign them out. Imports and demo data also write the acts of members who have
     /// not sent a token, so the importing administrator's authority replaces theirs.
     pub(crate) fn act_for(&self, record: MemberRecord) -> Member<'tx> {
-        Member { record, transaction: self.transaction }
+        Member { has_rights: record.admin, record, gave_code: false, transaction: self.transaction }
+    }
+
+    /// Returns whether this member is acting with a token of their own.
+    pub(crate) fn is(&self, member: MemberKey) -> bool {
+        self.actor == Actor::Member(member)
     }
 
     /// Returns whether an API key is acting, and not a person.
@@ -348,6 +381,11 @@ impl<'tx> Admin<'tx> {
 #[must_use = "a function that acts for a member takes this proof"]
 pub(crate) struct Member<'tx> {
     record: MemberRecord,
+    /// Whether the session of the caller gave a code of the second factor.
+    pub(crate) gave_code: bool,
+    /// Whether the member is an administrator and the caller has their rights: where a second factor is required, the rights
+    /// are those of a session that gave a code.
+    pub(crate) has_rights: bool,
     transaction: PhantomData<&'tx ()>,
 }
 
@@ -375,18 +413,42 @@ pub(crate) struct MemberRecord {
 /// Finds a member by their folded id.
 const FIND: &str = "SELECT key, id, generation, admin IS NOT NULL, blacklisted IS NOT NULL, measured_since
                     FROM member WHERE folded = $1";
-/// Finds a member by their folded id, with the last use of their session $2.
+/// Finds a member by their folded id, with their session $2.
 const FIND_IN_SESSION: &str =
-    "SELECT m.key, m.id, m.generation, m.admin IS NOT NULL, m.blacklisted IS NOT NULL, m.measured_since, s.last_seen
+    "SELECT m.key, m.id, m.generation, m.admin IS NOT NULL, m.blacklisted IS NOT NULL, m.measured_since,
+            s.last_seen, s.otp IS NOT NULL, m.sessions_from
      FROM member m LEFT JOIN session s ON s.id = $2 AND s.member = m.key WHERE m.folded = $1";
 
-impl MemberRecord {
+/// A member and their session.
+struct Found {
+    record: MemberRecord,
+    /// The last use of the session; `None` if it does not exist.
+    last_seen: Option<Timestamp>,
+    /// Whether the session gave a code of the second factor.
+    gave_code: bool,
+    /// The time before which tokens without a session are revoked.
+    sessions_from: Option<Timestamp>,
+}
+
+impl Found {
     /// Reads a row of [`FIND_IN_SESSION`].
-    fn in_session(mut row: Row) -> Result<(Self, Option<Timestamp>), StoreError> {
-        let last_seen = row.take(6)?;
-        Ok((Self::of(row)?, last_seen))
+    fn of(mut row: Row) -> Result<Self, StoreError> {
+        let (last_seen, gave_code, sessions_from) = (row.take(6)?, row.take(7)?, row.take(8)?);
+        Ok(Self { record: MemberRecord::of(row)?, last_seen, gave_code, sessions_from })
     }
 
+    /// Returns whether the session of a token exists. A token without one must be signed after the last change of the second
+    /// factor.
+    fn is_open_for(&self, token: &Token) -> bool {
+        match (token.session(), self.sessions_from) {
+            (Some(_), _) => self.last_seen.is_some(),
+            (None, Some(from)) => token.signed().is_some_and(|signed| signed > from),
+            (None, None) => true,
+        }
+    }
+}
+
+impl MemberRecord {
     /// Reads a row of [`FIND`].
     fn of(mut row: Row) -> Result<Self, StoreError> {
         Ok(Self {

@@ -5,13 +5,15 @@
 //! but not passwords.
 
 use data_encoding::{BASE32_NOPAD, Specification};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use unicode_normalization::UnicodeNormalization as _;
 use zeroize::Zeroizing;
 
-use super::attempt::{begin, failed, succeeded};
+use super::attempt::{begin, begin_code, failed, succeeded};
 use super::password::{Check, Purpose, Turn};
-use super::{Caller, Member, SignInClient, find};
+use super::throttle::Attempt;
+use super::{Caller, Identity, Member, SignInClient, find, sessions};
 use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Code, Error, Outcome, Problem, Result};
@@ -21,14 +23,20 @@ use crate::store::{Isolation, StoreError, Tx};
 use crate::trail::{Action, Entry, hex};
 
 mod code;
-pub(crate) mod sql;
+mod enrolment;
+mod sql;
 #[cfg(test)]
 mod tests;
+
+pub(super) use enrolment::sql::remove_everybodys;
+pub use enrolment::{EnrolmentCode, issue_otp};
 
 /// The number of recovery codes of a member.
 const RECOVERY_CODES: usize = 10;
 /// The number of random bytes of a recovery code: 16 letters and digits.
 const RECOVERY: usize = 10;
+/// The number of characters of a code that are read, with those around its letters and digits.
+const CODE_MAX: usize = 128;
 /// The name that authenticators show beside the member's id.
 const ISSUER: &str = "tidings";
 
@@ -41,7 +49,7 @@ const NOT_BEGUN: Problem =
 const NOT_ENABLED: Problem = Problem::new(Code::NotPossible, "the second factor is not enabled");
 
 /// The state of a member's second factor.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OtpStatus {
     /// 1 if a sign-in needs a code, otherwise 0.
@@ -51,30 +59,24 @@ pub struct OtpStatus {
 }
 
 /// The secret that an authenticator needs.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OtpSecret {
     /// The secret in base 32, for typing.
-    #[serde(serialize_with = "plain")]
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub secret: Zeroizing<String>,
     /// The same for a QR code, as `otpauth://totp/…`.
-    #[serde(serialize_with = "plain")]
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub uri: Zeroizing<String>,
 }
 
 /// New recovery codes, which are not shown again.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RecoveryCodes {
     /// Ten codes. Each replaces a code of the authenticator once.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     pub recovery_codes: Vec<String>,
-}
-
-fn plain<S: serde::Serializer>(text: &Zeroizing<String>, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(text)
 }
 
 /// Returns the state of the caller's second factor.
@@ -90,27 +92,46 @@ pub fn otp_status(tidings: &Tidings, caller: &Caller) -> Result<OtpStatus> {
     })
 }
 
+/// The input that begins to set up a second factor.
+#[derive(Clone, Default)]
+pub struct BeginOtp {
+    /// The password.
+    pub pw: String,
+    /// The code that [`issue_otp`] has issued, where administrators need a second factor.
+    pub enrolment_code: Option<String>,
+}
+
 /// Makes a secret for the caller's authenticator. The second factor is not enabled before [`enable_otp`] has seen a code.
 ///
 /// # Errors
-/// `bad token`; `incorrect pw`; `bad request` if the second factor is enabled; `too many requests` and `overloaded` as for a
-/// sign-in.
+/// `bad token`; `incorrect pw`; where administrators need a second factor, `otp required` without an enrolment code and
+/// `incorrect otp` with a wrong one; `bad request` if the second factor is enabled; `too many requests` and `overloaded` as
+/// for a sign-in.
 pub fn begin_otp(
     tidings: &Tidings,
     caller: &Caller,
-    pw: &str,
+    form: &BeginOtp,
     client: impl Into<SignInClient>,
 ) -> Result<OtpSecret> {
-    confirm(tidings, caller, pw, &client.into())?;
-    let identity = caller.identify(tidings);
+    let (identity, now, client) = (caller.identify(tidings), tidings.now(), client.into());
+    let confirmed = confirm(tidings, &identity, &form.pw, &client)?;
+    let code =
+        form.enrolment_code.as_deref().map(typed).filter(|code| !code.is_empty()).map(|code| hash(&code));
+    let needs_code = identity.needs_enrolment_code();
+    if needs_code && code.is_none() && !confirmed.is_enabled {
+        return Err(Outcome::OtpRequired.because(enrolment::NEEDED));
+    }
     let secret = Zeroizing::new(BASE32_NOPAD.encode(&*Zeroizing::new(random::<{ code::SECRET }>())));
     let stored = secret.clone();
-    let id = tidings.store().write(Isolation::Alone, move |tx| {
+    let id = confirmed.check(tidings, &client, needs_code, move |tx| {
         let member = identity.member(tx)?;
         if sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled) {
             return Err(Error::BadRequest(ENABLED));
         }
-        sql::begin(tx, &member, &stored)?;
+        if needs_code && !enrolment::sql::take(tx, member.key, code.as_deref().unwrap_or_default(), now)? {
+            return Err(Outcome::IncorrectOtp.because(enrolment::WRONG));
+        }
+        sql::begin(tx, &member, &stored, needs_code.then_some(now))?;
         Ok(member.id.clone())
     })?;
     // An id has only characters that an address may have.
@@ -118,7 +139,7 @@ pub fn begin_otp(
     Ok(OtpSecret { uri: Zeroizing::new(uri), secret })
 }
 
-/// Enables the caller's second factor, after their authenticator has shown its first code.
+/// Enables the caller's second factor, after their authenticator has shown its first code. Their other sessions end.
 ///
 /// # Errors
 /// `bad token`; `incorrect otp` if it is not the code; `bad request` without [`begin_otp`], or if it is enabled already.
@@ -129,33 +150,35 @@ pub fn enable_otp(
     client: impl Into<SignInClient>,
 ) -> Result<RecoveryCodes> {
     let (identity, now, client) = (caller.identify(tidings), tidings.now(), client.into());
-    let id = tidings.store().read(|tx| Ok::<_, Error>(identity.member(tx)?.id.clone()))?;
+    let (key, id) = tidings.store().read(|tx| {
+        let member = identity.member(tx)?;
+        Ok::<_, Error>((member.key, member.id.clone()))
+    })?;
     let attempt = begin(tidings, Some(&id), client.client)?;
-    let (otp, codes) = (otp.trim().to_owned(), generate());
+    let confirmed = Confirmed { key, is_enabled: false, attempt };
+    let (otp, codes) = (typed(otp), generate());
     let hashes: Vec<_> = codes.recovery_codes.iter().map(|code| hash(code)).collect();
-    let enabled = tidings.store().write(Isolation::Alone, move |tx| {
+    confirmed.check(tidings, &client, true, move |tx| {
         let member = identity.member(tx)?;
         let factor = sql::factor(tx, member.key)?.ok_or(Error::BadRequest(NOT_BEGUN))?;
         if factor.is_enabled {
             return Err(Error::BadRequest(ENABLED));
         }
+        if identity.needs_enrolment_code() && !enrolment::is_admitted(&factor, now) {
+            return Err(Error::BadRequest(NOT_BEGUN));
+        }
         let Some(step) = code::matching(&factor.secret, &otp, now, factor.last_step) else {
             return Err(Outcome::IncorrectOtp.into());
         };
         sql::enable(tx, &member, now, step)?;
-        Ok(sql::replace_recovery_codes(tx, member.key, &hashes)?)
-    });
-    match enabled {
-        Err(Error::Documented(Outcome::IncorrectOtp, _)) => Err(failed(attempt, Outcome::IncorrectOtp)),
-        Err(error) => Err(error),
-        Ok(()) => {
-            succeeded(attempt);
-            Ok(codes)
-        }
-    }
+        sql::replace_recovery_codes(tx, member.key, &hashes)?;
+        enrolment::sql::remove(tx, member.key)?;
+        changed(tx, &identity, &member, Action::MemberOtpEnable, now)
+    })?;
+    Ok(codes)
 }
 
-/// Disables the caller's second factor.
+/// Disables the caller's second factor. Their other sessions end, and this one no longer counts as one that gave a code.
 ///
 /// # Errors
 /// `bad token`; `incorrect pw`, `incorrect otp`; `bad request` if it is not enabled; `too many requests` and `overloaded` as
@@ -167,10 +190,11 @@ pub fn disable_otp(
     otp: &str,
     client: impl Into<SignInClient>,
 ) -> Result<()> {
-    with_both(tidings, caller, (pw, otp), &client.into(), |tx, member| sql::disable(tx, member))
+    let client = client.into();
+    with_both(tidings, caller, (pw, otp), &client, Action::MemberOtpDisable, sql::disable)
 }
 
-/// Replaces the caller's recovery codes, used and unused ones.
+/// Replaces the caller's recovery codes, used and unused ones. Their other sessions end.
 ///
 /// # Errors
 /// The errors of [`disable_otp`].
@@ -181,20 +205,20 @@ pub fn renew_recovery_codes(
     otp: &str,
     client: impl Into<SignInClient>,
 ) -> Result<RecoveryCodes> {
-    let codes = generate();
+    let (codes, client) = (generate(), client.into());
     let hashes: Vec<_> = codes.recovery_codes.iter().map(|code| hash(code)).collect();
-    with_both(tidings, caller, (pw, otp), &client.into(), move |tx, member| {
+    with_both(tidings, caller, (pw, otp), &client, Action::MemberOtpRenew, move |tx, member| {
         sql::replace_recovery_codes(tx, member, &hashes)
     })?;
     Ok(codes)
 }
 
-/// Disables the second factor of a member who has lost it.
+/// Disables the second factor of a member who has lost it. Their sessions end, except the one of this request.
 ///
 /// # Errors
 /// `bad token`, `Not admin`, also for an API key; `Not found` if no member has this id; `bad request` if it is not enabled.
 pub fn reset_otp(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
-    let (identity, id) = (caller.identify(tidings), id.to_owned());
+    let (identity, id, now) = (caller.identify(tidings), id.to_owned(), tidings.now());
     tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.administrator(tx)?;
         let member = find(tx, &id)?.ok_or(Error::NotFound)?;
@@ -202,24 +226,63 @@ pub fn reset_otp(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
             return Err(Error::BadRequest(NOT_ENABLED));
         }
         sql::disable(tx, member.key)?;
+        sessions::end_others(tx, member.key, identity.session(), None, now)?;
         Ok(admin.record(tx, Entry::new(Action::MemberOtpReset).on_member(member.key))?)
     })
 }
 
-/// Checks the caller's password, as a sign-in does, and returns their id.
-fn confirm(tidings: &Tidings, caller: &Caller, pw: &str, client: &SignInClient) -> Result<String> {
-    let identity = caller.identify(tidings);
-    let (id, password) = tidings.store().read(|tx| {
+/// A member whose password was right.
+struct Confirmed<'t> {
+    key: MemberKey,
+    /// Whether the second factor was enabled.
+    is_enabled: bool,
+    attempt: Option<Attempt<'t>>,
+}
+
+/// Checks the caller's password, as a sign-in does.
+fn confirm<'t>(
+    tidings: &'t Tidings,
+    identity: &Identity,
+    pw: &str,
+    client: &SignInClient,
+) -> Result<Confirmed<'t>> {
+    let (key, id, password, is_enabled) = tidings.store().read(|tx| {
         let member = identity.member(tx)?;
-        Ok::<_, Error>((member.id.clone(), sql::password(tx, &member)?))
+        let (password, factor) = (sql::password(tx, &member)?, sql::factor(tx, member.key)?);
+        let is_enabled = factor.is_some_and(|factor| factor.is_enabled);
+        Ok::<_, Error>((member.key, member.id.clone(), password, is_enabled))
     })?;
     let attempt = begin(tidings, Some(&id), client.client)?;
     let turn = Turn::new(Purpose::ChangePw, client.client);
     if tidings.hasher().check(turn, pw, Some(&password))? == Check::Wrong {
         return Err(failed(attempt, Outcome::IncorrectPw));
     }
-    // No success is recorded: a right password does not excuse wrong codes.
-    Ok(id)
+    Ok(Confirmed { key, is_enabled, attempt })
+}
+
+impl Confirmed<'_> {
+    /// Calls `change`, which checks a code if `checks_code`, in one write. A wrong code counts as a failure of the client and of
+    /// the account. Only a right code counts as a success: a right password does not excuse wrong codes.
+    fn check<T: Send + 'static>(
+        self,
+        tidings: &Tidings,
+        client: &SignInClient,
+        checks_code: bool,
+        change: impl Fn(&mut dyn Tx) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let code_attempt = if checks_code { begin_code(tidings, self.key, client.client)? } else { None };
+        match tidings.store().write(Isolation::Alone, change) {
+            Err(error @ Error::Documented(Outcome::IncorrectOtp, _)) => {
+                Err(failed(self.attempt, failed(code_attempt, error)))
+            }
+            Ok(done) if checks_code => {
+                succeeded(code_attempt);
+                succeeded(self.attempt);
+                Ok(done)
+            }
+            done => done,
+        }
+    }
 }
 
 /// Checks the caller's password and code, and calls `change`.
@@ -228,28 +291,36 @@ fn with_both(
     caller: &Caller,
     (pw, otp): (&str, &str),
     client: &SignInClient,
+    action: Action,
     change: impl Fn(&mut dyn Tx, MemberKey) -> Result<(), StoreError> + Send + 'static,
 ) -> Result<()> {
-    let id = confirm(tidings, caller, pw, client)?;
-    let attempt = begin(tidings, Some(&id), client.client)?;
-    let (identity, now, otp) = (caller.identify(tidings), tidings.now(), otp.to_owned());
-    let changed = tidings.store().write(Isolation::Alone, move |tx| {
+    let (identity, now, otp) = (caller.identify(tidings), tidings.now(), typed(otp));
+    let confirmed = confirm(tidings, &identity, pw, client)?;
+    let is_enabled = confirmed.is_enabled;
+    confirmed.check(tidings, client, is_enabled, move |tx| {
         let member: Member<'_> = identity.member(tx)?;
         match verify(tx, member.key, Some(&otp), now)? {
             Factor::None => return Err(Error::BadRequest(NOT_ENABLED)),
             Factor::Right => {}
             Factor::Missing | Factor::Wrong => return Err(Outcome::IncorrectOtp.into()),
         }
-        Ok(change(tx, member.key)?)
-    });
-    match changed {
-        Err(Error::Documented(Outcome::IncorrectOtp, _)) => Err(failed(attempt, Outcome::IncorrectOtp)),
-        Err(error) => Err(error),
-        Ok(()) => {
-            succeeded(attempt);
-            Ok(())
-        }
-    }
+        change(tx, member.key)?;
+        changed(tx, &identity, &member, action, now)
+    })
+}
+
+/// Records a change that members have made to their second factor, and ends their other sessions. A stolen password or token
+/// is then of no use.
+fn changed(
+    tx: &mut dyn Tx,
+    identity: &Identity,
+    member: &Member<'_>,
+    action: Action,
+    now: Timestamp,
+) -> Result<()> {
+    let gave_code = (!matches!(action, Action::MemberOtpDisable)).then_some(now);
+    sessions::end_others(tx, member.key, identity.session(), gave_code, now)?;
+    Ok(identity.record_own(tx, member, Entry::new(action))?)
 }
 
 /// The result of checking the second factor of a sign-in.
@@ -265,7 +336,7 @@ pub(super) enum Factor {
     Right,
 }
 
-/// Checks a code of an authenticator, or a recovery code, and uses it up.
+/// Checks a code of an authenticator, or a recovery code, as [`typed`] returns it, and uses it up.
 ///
 /// It locks the member's second factor before it decides, so that two sign-ins cannot use the same code.
 pub(super) fn verify(
@@ -277,7 +348,7 @@ pub(super) fn verify(
     let Some(factor) = sql::factor(tx, member)?.filter(|factor| factor.is_enabled) else {
         return Ok(Factor::None);
     };
-    let Some(otp) = otp.map(str::trim).filter(|otp| !otp.is_empty()) else { return Ok(Factor::Missing) };
+    let Some(otp) = otp.filter(|otp| !otp.is_empty()) else { return Ok(Factor::Missing) };
     let is_used_up = match code::matching(&factor.secret, otp, now, factor.last_step) {
         Some(step) => sql::use_step(tx, member, step)?,
         None => sql::use_recovery_code(tx, member, &hash(otp))?,
@@ -285,27 +356,40 @@ pub(super) fn verify(
     Ok(if is_used_up { Factor::Right } else { Factor::Wrong })
 }
 
-/// Returns new recovery codes: four groups of four letters and digits.
+/// Returns a code without what people type and paste around its digits: white space, hyphens and invisible characters. Full-width
+/// digits and letters become ASCII ones.
+pub(super) fn typed(code: &str) -> Zeroizing<String> {
+    let is_part = |c: &char| {
+        !c.is_whitespace()
+            && !matches!(c, '-' | '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2010}'..='\u{2015}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{2212}' | '\u{feff}')
+    };
+    // The longest code has 16 characters, and no more than four around each.
+    Zeroizing::new(code.chars().take(CODE_MAX).nfkc().filter(is_part).collect())
+}
+
+/// Returns new recovery codes.
 fn generate() -> RecoveryCodes {
+    RecoveryCodes { recovery_codes: (0..RECOVERY_CODES).map(|_| random_code()).collect() }
+}
+
+/// Returns a random code: four groups of four letters and digits.
+fn random_code() -> String {
     let mut letters = Specification::new();
     // Crockford's alphabet, without letters that look like digits.
     letters.symbols.push_str("0123456789abcdefghjkmnpqrstvwxyz");
     let encoding = letters.encoding().expect("the alphabet has 32 different characters");
-    let code = || {
-        let text = encoding.encode(&random::<RECOVERY>());
-        let groups: Vec<&str> = (0..text.len()).step_by(4).map(|at| &text[at..at + 4]).collect();
-        groups.join("-")
-    };
-    RecoveryCodes { recovery_codes: (0..RECOVERY_CODES).map(|_| code()).collect() }
+    let text = encoding.encode(&random::<RECOVERY>());
+    let groups: Vec<&str> = (0..text.len()).step_by(4).map(|at| &text[at..at + 4]).collect();
+    groups.join("-")
 }
 
-/// Returns the hash of a recovery code, as a member types it.
+/// Returns the hash of a recovery code or an enrolment code, as a member types it.
 fn hash(code: &str) -> String {
-    let letters =
-        code.chars().filter(|c| !c.is_whitespace() && *c != '-').map(|c| match c.to_ascii_lowercase() {
-            'o' => '0',
-            'i' | 'l' => '1',
-            c => c,
-        });
-    hex(&Sha256::digest(Zeroizing::new(letters.take(128).collect::<String>()).as_bytes()))
+    let code = typed(code);
+    let letters = code.chars().map(|c| match c.to_ascii_lowercase() {
+        'o' => '0',
+        'i' | 'l' => '1',
+        c => c,
+    });
+    hex(&Sha256::digest(Zeroizing::new(letters.collect::<String>()).as_bytes()))
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::attempt::{begin, failed, succeeded};
+use super::attempt::{begin, begin_code, failed, succeeded};
 use super::device::SignInClient;
 use super::otp::{self, Factor};
 use super::password::{Check, Purpose, Turn, is_common};
+use super::places::Places;
 use super::sessions::NewSession;
 use super::throttle::Attempt;
 use super::verify::{Verdict, university_id, university_name};
@@ -84,8 +85,7 @@ pub fn sign_in_with(
         (Some(stored), _) => stored,
     };
     if stored.blacklisted {
-        succeeded(attempt);
-        return Err(Outcome::BlacklistUser.into());
+        return Err(blacklisted(&stored, attempt));
     }
     warn_if_common(&stored, pw);
     let rehashed = if check == Check::RightButOld {
@@ -117,6 +117,14 @@ pub fn sign_in_with(
     }
 }
 
+/// Returns the failure of a blacklisted member whose password was right. It does not excuse wrong codes.
+fn blacklisted(stored: &Credentials, attempt: Option<Attempt<'_>>) -> Error {
+    if !stored.has_factor {
+        succeeded(attempt);
+    }
+    Outcome::BlacklistUser.into()
+}
+
 /// Ends a sign-in whose password was right: checks the second factor, makes the `change`, which returns the generation of the
 /// member's tokens, and begins a session, all in one write.
 ///
@@ -132,21 +140,28 @@ fn finish(
     change: impl Fn(&mut dyn Tx) -> Result<i64, StoreError> + Send + 'static,
 ) -> Result<AccessToken> {
     let session = Arc::new(new_session(tidings, client));
-    let (key, now, otp, new) = (stored.key, tidings.now(), otp.map(str::to_owned), Arc::clone(&session));
+    let (key, now, new) = (stored.key, tidings.now(), Arc::clone(&session));
+    let otp = otp.map(otp::typed).filter(|otp| !otp.is_empty());
+    let code_attempt =
+        if stored.has_factor && otp.is_some() { begin_code(tidings, key, client.client)? } else { None };
     let written = tidings.store().write::<_, StoreError>(isolation, move |tx| {
-        let factor = otp::verify(tx, key, otp.as_deref(), now)?;
+        let factor = otp::verify(tx, key, otp.as_ref().map(|otp| otp.as_str()), now)?;
         if matches!(factor, Factor::Missing | Factor::Wrong) {
             return Ok((factor, 0));
         }
         let generation = change(tx)?;
-        new.insert(tx, key, generation)?;
+        new.insert(tx, key, generation, factor == Factor::Right)?;
         Ok((factor, generation))
     });
     match written? {
         // A right password does not excuse wrong codes, so it counts neither as a success nor as a failure.
         (Factor::Missing, _) => Err(Outcome::OtpRequired.into()),
-        (Factor::Wrong, _) => Err(failed(attempt, Outcome::IncorrectOtp)),
+        (Factor::Wrong, _) => {
+            let wrong = failed(code_attempt, Outcome::IncorrectOtp);
+            Err(failed(attempt, wrong))
+        }
         (Factor::None | Factor::Right, generation) => {
+            succeeded(code_attempt);
             succeeded(attempt);
             issue(tidings, &stored.id, generation, &session)
         }
@@ -209,8 +224,7 @@ pub fn sign_in_up_with(
         return Err(failed(attempt, Outcome::PwIncorrect));
     }
     if stored.blacklisted {
-        succeeded(attempt);
-        return Err(Outcome::BlacklistUser.into());
+        return Err(blacklisted(&stored, attempt));
     }
     warn_if_common(&stored, pw);
     let password = if check == Check::Right { None } else { Some(tidings.hasher().hash(turn, pw)?) };
@@ -260,7 +274,6 @@ pub fn change_pw(
     if tidings.hasher().check(turn, &form.pw, Some(&stored.password))? == Check::Wrong {
         return Err(failed(attempt, Outcome::IncorrectPw));
     }
-    succeeded(attempt);
     check_new_password(tidings.config(), "new_pw", &form.new_pw, stored.admin)?;
     if form.new_pw != form.new_pw_check {
         let problem = Outcome::CheckPw.problem().of("new_pw_check");
@@ -268,16 +281,21 @@ pub fn change_pw(
     }
     let password = tidings.hasher().hash(turn, &form.new_pw)?;
     let session = Arc::new(new_session(tidings, &client));
-    let new = Arc::clone(&session);
+    let (new, generation) = (Arc::clone(&session), stored.generation);
     let generation = tidings.store().write(Isolation::Alone, move |tx| {
         let member = identity.member(tx)?;
-        if sql::set_password(tx, member.key, stored.generation, &password)? == 0 {
+        if sql::set_password(tx, member.key, generation, &password)? == 0 {
             return Err(Error::BadToken);
         }
         let generation = revoke_tokens(tx, member.key)?;
-        new.insert(tx, member.key, generation)?;
+        new.insert(tx, member.key, generation, member.gave_code)?;
         Ok(generation)
     })?;
+    // The right password alone excuses nothing: with an invalid new one it could be given again and again, and it says
+    // nothing about codes.
+    if !stored.has_factor {
+        succeeded(attempt);
+    }
     issue(tidings, &stored.id, generation, &session)
 }
 
@@ -309,7 +327,8 @@ fn warn_if_common(stored: &Credentials, pw: &str) {
 fn new_session(tidings: &Tidings, client: &SignInClient) -> NewSession {
     let at = tidings.now();
     let expires = tidings.keys().expiry(at);
-    NewSession { id: ObjectId::new(tidings.clock()), device: client.device.clone(), at, expires }
+    let places = client.client.map(|client| Places::of(tidings, client));
+    NewSession { id: ObjectId::new(tidings.clock()), device: client.device.clone(), at, expires, places }
 }
 
 /// Returns the token of a session that was inserted.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::device::Device;
 use super::key::Scope;
+use super::places::Places;
 use super::{Caller, find, sign_out};
 use crate::Tidings;
 use crate::clock::{SECOND_MS, Timestamp};
@@ -126,22 +127,46 @@ pub(super) struct NewSession {
     pub(super) device: Device,
     pub(super) at: Timestamp,
     pub(super) expires: Timestamp,
+    /// The place of its client; `None` for this machine.
+    pub(super) places: Option<Places>,
 }
 
 impl NewSession {
     /// Inserts the session of a member, unless their tokens have been revoked since the generation was read. Ends expired ones,
     /// and beyond the maximum those that were used least recently.
     ///
-    /// It locks sessions of the member alone, which two sign-ins of the member lock in the same order.
+    /// `gave_code` tells whether the member gave a code of the second factor.
+    ///
+    /// It locks sessions and places of the member alone, which two sign-ins of the member lock in the same order.
     pub(super) fn insert(
         &self,
         tx: &mut dyn Tx,
         member: MemberKey,
         generation: i64,
+        gave_code: bool,
     ) -> Result<(), StoreError> {
-        sql::insert(tx, member, generation, self)?;
-        sql::remove_surplus(tx, member, self.at)
+        sql::insert(tx, member, generation, self, gave_code)?;
+        sql::remove_surplus(tx, member, self.at)?;
+        if let Some(places) = &self.places {
+            places.insert(tx, member, generation, self.at)?;
+        }
+        Ok(())
     }
+}
+
+/// Ends the sessions of a member whose second factor changes, except the session `current`, of which `gave_code` is recorded.
+pub(super) fn end_others(
+    tx: &mut dyn Tx,
+    member: MemberKey,
+    current: Option<&str>,
+    gave_code: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    sql::remove_others(tx, member, current.unwrap_or_default())?;
+    sql::set_code(tx, member, gave_code)?;
+    // Tokens without a session too.
+    tx.run("UPDATE member SET sessions_from = $2 WHERE key = $1", &[member.into(), now.into()])?;
+    Ok(())
 }
 
 /// Ends all sessions of a member, whose tokens are revoked.
@@ -219,10 +244,11 @@ pub(crate) mod sql {
         member: MemberKey,
         generation: i64,
         new: &NewSession,
+        gave_code: bool,
     ) -> Result<(), StoreError> {
-        let sql = "INSERT INTO session (id, member, device, date, last_seen, expires)
+        let sql = "INSERT INTO session (id, member, device, date, last_seen, expires, otp)
                    SELECT CAST($3 AS TEXT), key, CAST($4 AS TEXT), CAST($5 AS BIGINT), CAST($5 AS BIGINT),
-                          CAST($6 AS BIGINT)
+                          CAST($6 AS BIGINT), CAST($7 AS BIGINT)
                    FROM member WHERE key = $1 AND generation = $2";
         let (id, device) = (new.id.to_string(), new.device.name());
         tx.run(
@@ -234,6 +260,7 @@ pub(crate) mod sql {
                 device.into(),
                 new.at.into(),
                 new.expires.into(),
+                gave_code.then_some(new.at).into(),
             ],
         )?;
         Ok(())
@@ -249,6 +276,22 @@ pub(crate) mod sql {
                        ORDER BY last_seen DESC, date DESC, id DESC LIMIT 100 OFFSET $3)";
         let most = i64::try_from(SESSIONS_MAX).unwrap_or(i64::MAX);
         tx.run(sql, &[member.into(), now.into(), most.into()])?;
+        Ok(())
+    }
+
+    /// Removes the sessions of a member but one.
+    pub(super) fn remove_others(tx: &mut dyn Tx, member: MemberKey, id: &str) -> Result<(), StoreError> {
+        tx.run("DELETE FROM session WHERE member = $1 AND id <> $2", &[member.into(), id.into()])?;
+        Ok(())
+    }
+
+    /// Records when the sessions of a member gave a code of the second factor.
+    pub(super) fn set_code(
+        tx: &mut dyn Tx,
+        member: MemberKey,
+        at: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        tx.run("UPDATE session SET otp = $2 WHERE member = $1", &[member.into(), at.into()])?;
         Ok(())
     }
 

@@ -61,6 +61,11 @@ impl Claims {
         self.is_revoked.store(is_revoked, Ordering::Relaxed);
     }
 
+    /// Returns the start of the second in which the token was signed.
+    pub(crate) fn signed(&self) -> Timestamp {
+        Timestamp::from_millis(self.iat.saturating_mul(1_000))
+    }
+
     /// Returns whether the token has not expired.
     pub(crate) fn lasts(&self, now: Timestamp) -> bool {
         now < Timestamp::from_millis(self.exp.saturating_mul(1_000))

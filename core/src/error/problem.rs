@@ -72,7 +72,7 @@ codes! {
     OtpRequired = "otp_required",
     /// The code of the second factor is wrong, or was used before.
     WrongOtp = "wrong_otp",
-    /// Administrators need a second factor, and the caller has none.
+    /// Administrators need a second factor, and the session of the caller gave no code of one.
     SecondFactorNeeded = "second_factor_needed",
     /// The member is blacklisted.
     Blacklisted = "blacklisted",

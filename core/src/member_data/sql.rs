@@ -27,7 +27,8 @@ const SEARCHES: i64 = 4_096;
 pub(super) fn account(tx: &mut dyn Tx, member: &Member<'_>) -> Result<AccountData> {
     let sql = "SELECT nickname, name, major, date, auto_login, admin, blacklisted, measured_since,
                       (SELECT enabled FROM second_factor WHERE member = $1),
-                      (SELECT count(*) FROM recovery_code WHERE member = $1)
+                      (SELECT count(*) FROM recovery_code WHERE member = $1),
+                      (SELECT count(*) FROM sign_in_place WHERE member = $1)
                FROM member WHERE key = $1";
     let mut row = tx.one(sql, &[member.key.into()])?;
     let measured: Timestamp = row.take(7)?;
@@ -43,6 +44,7 @@ pub(super) fn account(tx: &mut dyn Tx, member: &Member<'_>) -> Result<AccountDat
         measured_since: (measured != Timestamp::default()).then_some(measured),
         second_factor: row.take(8)?,
         recovery_codes: row.take(9)?,
+        sign_in_places: row.take(10)?,
     })
 }
 

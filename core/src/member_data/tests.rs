@@ -123,6 +123,7 @@ fn the_object_has_every_row_of_the_member_once_and_none_of_another() {
     let account = serde_json::json!({
         "_id": "Ann", "nickname": "Ann", "name": "", "major": "", "date": NOW, "auto_login": 0, "admin": null,
         "blacklisted": null, "measured_since": null, "second_factor": null, "recovery_codes": 0,
+        "sign_in_places": 0,
     });
     assert_eq!(data["account"], account);
     // The operator gets the same, with a record of the export.
@@ -165,6 +166,7 @@ fn the_account_has_names_and_dates_and_no_secret() {
     let account = serde_json::json!({
         "_id": "ann", "nickname": "ann", "name": "한 앤", "major": "Physics", "date": NOW, "auto_login": 0, "admin": NOW,
         "blacklisted": null, "measured_since": NOW + 6, "second_factor": "1970-01-01T00:00:00.007Z", "recovery_codes": 1,
+        "sign_in_places": 0,
     });
     assert_eq!(data["account"], account);
     let urls: Vec<&str> =
@@ -274,6 +276,7 @@ fn every_table_with_rows_of_members_is_decided() {
         "audit.actor_member",
         "audit.subject_member",
         "audit_identity.member",
+        "enrolment_code.member",
         "feedback.member",
         "hidden.member",
         "log.member",
@@ -290,6 +293,7 @@ fn every_table_with_rows_of_members_is_decided() {
         "second_factor.member",
         "session.member",
         "settled_like.member",
+        "sign_in_place.member",
         "term.visitor",
         "viewed.member",
         "visitor.visitor",

@@ -51,7 +51,7 @@ fn documented(operation: &str, core: &Config) -> Vec<Error> {
                 .map(Error::from)
                 .into()
         }
-        "begin_otp" => vec![IncorrectPw.into()],
+        "begin_otp" => [IncorrectPw, OtpRequired, IncorrectOtp].map(Error::from).into(),
         "enable_otp" => vec![IncorrectOtp.into()],
         "disable_otp" | "renew_recovery_codes" => [IncorrectPw, IncorrectOtp].map(Error::from).into(),
         "change_pw" => vec![
@@ -149,7 +149,7 @@ fn refusals() -> [Shared; 11] {
             Error::Forbidden,
             &[Code::NotAdmin, Code::MissingScope, Code::SecondFactorNeeded],
             "The caller is a member, and the operation is for administrators or for another member; or an API key without \
-             the scope that the operation needs; or an administrator without the second factor that the settings require.",
+             the scope that the operation needs; or an administrator whose session gave no code of a second factor, which the settings require.",
         ),
         Shared::new(
             "NotFound",

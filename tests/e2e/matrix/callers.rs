@@ -103,6 +103,7 @@ fn needs_a_person(operation: &Operation) -> bool {
             | "/get_member_data/{user_id}"
             | "/set_member_password/{user_id}"
             | "/reset_member_otp/{user_id}"
+            | "/issue_member_otp/{user_id}"
     )
 }
 

@@ -12,7 +12,7 @@ use crate::{admin, member_data, member_import, newsfeed, roster_import, words};
 type Operation = (&'static str, fn(&Service, &Caller) -> Result<()>);
 
 /// The operations of administrators who are people.
-const PEOPLES: [Operation; 5] = [
+const PEOPLES: [Operation; 6] = [
     ("admin::grant", |service, caller| admin::grant(service, caller, "ben")),
     ("admin::revoke", |service, caller| admin::revoke(service, caller, "ben")),
     ("account::set_password", |service, caller| {
@@ -22,6 +22,7 @@ const PEOPLES: [Operation; 5] = [
         Err(Error::BadRequest(_)) => Ok(()),
         other => other,
     }),
+    ("account::issue_otp", |service, caller| account::issue_otp(service, caller, "ben").map(drop)),
     ("member_data::export_of", |service, caller| {
         member_data::export_of(service, caller, "ben", &mut |_, _| std::ops::ControlFlow::Continue(()))
             .map(drop)

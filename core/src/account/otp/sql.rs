@@ -14,27 +14,30 @@ pub(super) struct Stored {
     pub(super) is_enabled: bool,
     /// The step of the last code that was used.
     pub(super) last_step: i64,
+    /// When the secret was made with an enrolment code.
+    pub(super) admitted: Option<Timestamp>,
 }
 
 pub(super) fn factor(tx: &mut dyn Tx, member: MemberKey) -> Result<Option<Stored>, StoreError> {
-    let sql = "SELECT secret, enabled IS NOT NULL, last_step FROM second_factor WHERE member = $1";
+    let sql = "SELECT secret, enabled IS NOT NULL, last_step, admitted FROM second_factor WHERE member = $1";
     let Some(mut row) = tx.row(sql, &[member.into()])? else { return Ok(None) };
     let digits = Zeroizing::new(row.take::<String>(0)?);
     let secret = BASE32_NOPAD.decode(digits.as_bytes()).map(Zeroizing::new);
     let secret = secret.map_err(|_| StoreError::Damaged("a stored secret is not base 32".into()))?;
-    Ok(Some(Stored { secret, is_enabled: row.take(1)?, last_step: row.take(2)? }))
-}
-
-/// Returns whether a member has enabled their second factor.
-pub(crate) fn is_enabled(tx: &mut dyn Tx, member: MemberKey) -> Result<bool, StoreError> {
-    Ok(factor(tx, member)?.is_some_and(|factor| factor.is_enabled))
+    let (is_enabled, last_step, admitted) = (row.take(1)?, row.take(2)?, row.take(3)?);
+    Ok(Some(Stored { secret, is_enabled, last_step, admitted }))
 }
 
 /// Stores a secret that is not enabled yet, in place of an earlier one.
-pub(super) fn begin(tx: &mut dyn Tx, member: &Member<'_>, secret: &str) -> Result<(), StoreError> {
-    let sql = "INSERT INTO second_factor (member, secret, last_step) VALUES ($1, $2, 0)
-               ON CONFLICT (member) DO UPDATE SET secret = excluded.secret, last_step = 0";
-    tx.run(sql, &[member.key.into(), secret.into()])?;
+pub(super) fn begin(
+    tx: &mut dyn Tx,
+    member: &Member<'_>,
+    secret: &str,
+    admitted: Option<Timestamp>,
+) -> Result<(), StoreError> {
+    let sql = "INSERT INTO second_factor (member, secret, last_step, admitted) VALUES ($1, $2, 0, $3)
+               ON CONFLICT (member) DO UPDATE SET secret = excluded.secret, last_step = 0, admitted = excluded.admitted";
+    tx.run(sql, &[member.key.into(), secret.into(), admitted.into()])?;
     Ok(())
 }
 

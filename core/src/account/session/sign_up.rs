@@ -121,7 +121,7 @@ pub(super) fn insert(tidings: &Tidings, new: New, client: &SignInClient) -> Resu
     // This adds two rows. If another transaction adds a member with the same id, it waits for the outcome.
     let inserted = tidings.store().write(Isolation::Locking, move |tx| {
         let key = sql::insert(tx, &new, generation, now)?;
-        Ok(begun.insert(tx, key, generation)?)
+        Ok(begun.insert(tx, key, generation, false)?)
     });
     inserted.map_err(taken)?;
     issue(tidings, &id, generation, &session)

@@ -183,8 +183,8 @@ fn the_sessions_of_a_member_are_bounded() {
         .write::<_, StoreError>(Isolation::Alone, move |tx| {
             for _ in 0..SESSIONS_MAX {
                 let id = ObjectId::new(&clock);
-                NewSession { id, device: Device::default(), at: now, expires: now + DAY_MS }
-                    .insert(tx, key.0, key.1)?;
+                NewSession { id, device: Device::default(), at: now, expires: now + DAY_MS, places: None }
+                    .insert(tx, key.0, key.1, false)?;
             }
             Ok(())
         })

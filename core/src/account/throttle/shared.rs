@@ -12,8 +12,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::table::{Bucket, Entry, Moment, State, WAYS, Worth, bucket_of};
 use super::{
-    CLIENT_BUCKETS, CLIENT_FAILURES, CLIENT_WINDOW_MS, FORGET_MS, Failures, Outcome, PAIR_BUCKETS, Pair,
-    admit, low_half,
+    CLIENT_BUCKETS, CLIENT_FAILURES, CLIENT_WINDOW_MS, FORGET_MS, Failed, Failures, OfCodes, OfPair, Outcome,
+    Rule, admit, admit_client, low_half,
 };
 use crate::clock::{Clock, SECOND_MS};
 use crate::error::{Error, Result};
@@ -29,23 +29,23 @@ pub(crate) struct Shared {
     keys: OnceLock<(u64, u64)>,
 }
 
-/// The failures of a pair, and its attempts in progress.
+/// The failures of a pair or an account, and its attempts in progress.
 #[derive(Default)]
-struct Attempts {
-    failures: Pair,
+struct Attempts<R> {
+    failures: Failed<R>,
     running: u8,
     /// The end of the latest reservation.
     reserved_until: Moment,
 }
 
-impl Attempts {
+impl<R: Rule> Attempts<R> {
     /// Returns the number of attempts in progress.
     fn running(&self, now: Moment) -> u8 {
         if now < self.reserved_until { self.running } else { 0 }
     }
 }
 
-impl State for Attempts {
+impl<R: Rule> State for Attempts<R> {
     fn worth(&self, now: Moment) -> Option<Worth> {
         let running = self.running(now);
         let (waits, failures, at) = match (self.failures.worth(now), running) {
@@ -54,6 +54,18 @@ impl State for Attempts {
             (Some((waits, failures, at)), _) => (waits || running > 0, failures, at),
         };
         Some((waits, failures.saturating_add(running), at))
+    }
+}
+
+impl<R: Rule> Bucket<Attempts<R>> {
+    /// Decides whether another attempt may begin.
+    ///
+    /// # Errors
+    /// The errors of [`admit`].
+    fn admit(&mut self, key: u64, now: Moment) -> Result<()> {
+        let attempts = self.get(key, now).map(|attempts| &*attempts);
+        let running = attempts.map_or(0, |attempts| attempts.running(now).into());
+        admit(attempts.map(|attempts| &attempts.failures), running, now)
     }
 }
 
@@ -78,40 +90,79 @@ impl Shared {
         Ok(*self.keys.get_or_init(|| keys))
     }
 
-    /// Begins an attempt: reserves it in the table.
+    /// Begins an attempt: reserves it in the table. If the client has to wait, `is_known` decides whether it begins
+    /// nevertheless.
     ///
     /// # Errors
     /// The errors of [`admit`]; an error of the store.
-    pub(super) fn begin(&self, pair: Option<u64>, client: u64) -> Result<()> {
+    pub(super) fn begin(
+        &self,
+        pair: Option<u64>,
+        client: u64,
+        is_known: impl FnOnce() -> Result<bool>,
+    ) -> Result<()> {
         let now = self.clock.now().as_millis();
         // Refused here, a flood of attempts writes nothing.
-        self.store.read(|tx| loaded(tx, pair, client, now)?.admit(pair, client, now))?;
-        let Some(pair) = pair else { return Ok(()) };
+        let (of_client, of_pair) = self.store.read(|tx| {
+            let of_client = client_waits(tx, client, now)?;
+            let of_pair = pair.map(|pair| load_bucket::<Attempts<OfPair>>(tx, pair, now)?.admit(pair, now));
+            Ok::<_, Error>((of_client, of_pair))
+        })?;
+        if of_client.is_err() && !is_known()? {
+            return of_client;
+        }
+        let (Some(pair), Some(of_pair)) = (pair, of_pair) else { return Ok(()) };
+        of_pair?;
+        let passes = of_client.is_err();
         self.store.write(Isolation::Alone, move |tx| {
-            let mut buckets = loaded(tx, Some(pair), client, now)?;
-            buckets.admit(Some(pair), client, now)?;
-            let attempts = buckets.pairs.entry(pair, now);
-            attempts.running = attempts.running(now).saturating_add(1);
-            attempts.reserved_until = now + RESERVED_MS;
-            Ok(store_bucket(tx, pair, &buckets.pairs, now)?)
+            if !passes {
+                client_waits(tx, client, now)??;
+            }
+            reserve::<OfPair>(tx, pair, now)
         })
     }
 
     /// Ends an attempt, and returns when other servers know.
     pub(super) fn end(&self, pair: Option<u64>, client: u64, outcome: Outcome) {
         let now = self.clock.now().as_millis();
-        let ended = self.store.write(Isolation::Alone, move |tx| {
-            let mut buckets = loaded(tx, pair, client, now)?;
+        self.record(move |tx| {
+            // While the client waits, only members whom it is a place of get here. Their mistakes do not prolong the wait of
+            // others.
             if outcome == Outcome::Failed {
-                buckets.clients.entry(client, now).add(now);
-                store_bucket(tx, client, &buckets.clients, now)?;
+                let mut clients: Bucket<Failures> = load_bucket(tx, client, now)?;
+                if admit_client(clients.get(client, now).as_deref(), now).is_ok() {
+                    clients.entry(client, now).add(now);
+                    store_bucket(tx, client, &clients, now)?;
+                }
             }
-            if let Some(pair) = pair {
-                let attempts = buckets.pairs.entry(pair, now);
-                attempts.failures.record(outcome, now);
-                attempts.running = attempts.running(now).saturating_sub(1);
-                store_bucket(tx, pair, &buckets.pairs, now)?;
+            match pair {
+                Some(pair) => release::<OfPair>(tx, pair, outcome, now),
+                None => Ok(()),
             }
+        });
+    }
+
+    /// Begins to check a code: reserves the attempt in the table.
+    ///
+    /// # Errors
+    /// The errors of [`admit`]; an error of the store.
+    pub(super) fn begin_code(&self, account: u64) -> Result<()> {
+        let now = self.clock.now().as_millis();
+        self.store.read(|tx| load_bucket::<Attempts<OfCodes>>(tx, account, now)?.admit(account, now))?;
+        self.store.write(Isolation::Alone, move |tx| reserve::<OfCodes>(tx, account, now))
+    }
+
+    /// Ends the check of a code, and returns when other servers know.
+    pub(super) fn end_code(&self, account: u64, outcome: Outcome) {
+        let now = self.clock.now().as_millis();
+        self.record(move |tx| release::<OfCodes>(tx, account, outcome, now));
+    }
+
+    /// Records the end of an attempt.
+    fn record(&self, end: impl Fn(&mut dyn Tx) -> Result<(), StoreError> + Send + 'static) {
+        let now = self.clock.now().as_millis();
+        let ended = self.store.write(Isolation::Alone, move |tx| {
+            end(tx)?;
             sql::delete_outdated(tx, now)
         });
         if let Err(error) = ended {
@@ -121,27 +172,32 @@ impl Shared {
     }
 }
 
-/// The buckets of an attempt.
-struct Buckets {
-    clients: Bucket<Failures>,
-    pairs: Bucket<Attempts>,
+/// Returns the refusal of an attempt, if the client has to wait.
+fn client_waits(tx: &mut dyn Tx, client: u64, now: Moment) -> Result<Result<()>, StoreError> {
+    let mut clients: Bucket<Failures> = load_bucket(tx, client, now)?;
+    Ok(admit_client(clients.get(client, now).as_deref(), now))
 }
 
-impl Buckets {
-    fn admit(&mut self, pair: Option<u64>, client: u64, now: Moment) -> Result<()> {
-        let attempts = pair.and_then(|pair| self.pairs.get(pair, now)).map(|attempts| &*attempts);
-        let running = attempts.map_or(0, |attempts| attempts.running(now).into());
-        let failures = self.clients.get(client, now).map(|failures| &*failures);
-        admit(failures, attempts.map(|attempts| &attempts.failures), running, now)
-    }
+/// Adds an attempt to those in progress.
+///
+/// # Errors
+/// The errors of [`admit`]; an error of the store.
+fn reserve<R: Rule>(tx: &mut dyn Tx, key: u64, now: Moment) -> Result<()> {
+    let mut bucket: Bucket<Attempts<R>> = load_bucket(tx, key, now)?;
+    bucket.admit(key, now)?;
+    let attempts = bucket.entry(key, now);
+    attempts.running = attempts.running(now).saturating_add(1);
+    attempts.reserved_until = now + RESERVED_MS;
+    Ok(store_bucket(tx, key, &bucket, now)?)
 }
 
-/// Reads the buckets of an attempt.
-fn loaded(tx: &mut dyn Tx, pair: Option<u64>, client: u64, now: Moment) -> Result<Buckets, StoreError> {
-    Ok(Buckets {
-        clients: load_bucket(tx, client, now)?,
-        pairs: pair.map_or_else(|| Ok(Bucket::default()), |pair| load_bucket(tx, pair, now))?,
-    })
+/// Records the end of an attempt, which is no longer in progress.
+fn release<R: Rule>(tx: &mut dyn Tx, key: u64, outcome: Outcome, now: Moment) -> Result<(), StoreError> {
+    let mut bucket: Bucket<Attempts<R>> = load_bucket(tx, key, now)?;
+    let attempts = bucket.entry(key, now);
+    attempts.failures.record(outcome, now);
+    attempts.running = attempts.running(now).saturating_sub(1);
+    store_bucket(tx, key, &bucket, now)
 }
 
 fn load_bucket<S: Stored>(tx: &mut dyn Tx, key: u64, now: Moment) -> Result<Bucket<S>, StoreError> {
@@ -226,16 +282,16 @@ impl Stored for Failures {
     }
 }
 
-impl Stored for Attempts {
-    const KIND: i64 = 1;
-    const BUCKETS: u64 = PAIR_BUCKETS;
+impl<R: Rule> Stored for Attempts<R> {
+    const KIND: i64 = R::KIND;
+    const BUCKETS: u64 = R::BUCKETS;
 
     fn until(&self) -> Moment {
         self.reserved_until.max(self.failures.failed_at + FORGET_MS)
     }
 
     fn write(&self, text: &mut String) {
-        let Self { failures: Pair { failed_at, failures }, running, reserved_until } = *self;
+        let Self { failures: Failed { failed_at, failures, .. }, running, reserved_until } = *self;
         for number in [failed_at, failures.into(), running.into(), reserved_until] {
             push(text, number);
         }
@@ -245,7 +301,8 @@ impl Stored for Attempts {
         let (failed_at, failures) = (numbers.next()?.min(now), numbers.next()?.try_into().ok()?);
         let (running, reserved_until) = (numbers.next()?.try_into().ok()?, numbers.next()?);
         let reserved_until = reserved_until.min(now + RESERVED_MS);
-        Some(Self { failures: Pair { failed_at, failures }, running, reserved_until })
+        let failures = Failed { failed_at, failures, ..Failed::default() };
+        Some(Self { failures, running, reserved_until })
     }
 }
 

@@ -24,12 +24,17 @@ fn throttle() -> (Service, Clock) {
     (service, clock)
 }
 
+/// Begins an attempt of a client that no account knows.
+fn begin<'t>(throttle: &'t Throttle, id: Option<&str>, from: Client) -> Result<Attempt<'t>> {
+    throttle.begin(id, from, || Ok(false))
+}
+
 fn fail(throttle: &Throttle, id: &str, from: &str) {
-    throttle.begin(Some(id), client(from)).unwrap().failed();
+    begin(throttle, Some(id), client(from)).unwrap().failed();
 }
 
 fn wait_s(throttle: &Throttle, id: &str, from: &str) -> Option<u64> {
-    match throttle.begin(Some(id), client(from)) {
+    match begin(throttle, Some(id), client(from)) {
         Err(Error::TooManyRequests { retry_after_s }) => Some(retry_after_s),
         Err(other) => panic!("{other}"),
         Ok(_) => None,
@@ -43,7 +48,7 @@ fn memory(throttle: &Throttle) -> &Memory {
 
 fn bytes(throttle: &Throttle) -> usize {
     let tables = memory(throttle).lock();
-    tables.pairs.bytes() + tables.clients.bytes()
+    tables.pairs.bytes() + tables.clients.bytes() + tables.accounts.bytes()
 }
 
 #[test]
@@ -77,7 +82,7 @@ fn other_clients_of_the_account_do_not_wait_and_a_success_clears_the_pair() {
     assert_eq!(wait_s(throttle, "ann", "203.0.113.8"), None);
     assert_eq!(wait_s(throttle, "bob", HERE), None);
     clock.advance(SECOND_MS);
-    throttle.begin(Some("ann"), client(HERE)).unwrap().succeeded();
+    begin(throttle, Some("ann"), client(HERE)).unwrap().succeeded();
     fail(throttle, "ann", HERE);
     assert_eq!(wait_s(throttle, "ann", HERE), None);
 }
@@ -122,8 +127,8 @@ fn the_failures_of_a_client_are_right_when_32_bits_of_milliseconds_overflow() {
 fn simultaneous_attempts_count_as_failures_until_they_end() {
     let (service, _) = throttle();
     let throttle = service.throttle();
-    let begin = || throttle.begin(Some("ann"), client(HERE)).ok();
-    let attempts: Vec<_> = (0..100).filter_map(|_| begin()).collect();
+    let begin_one = || begin(throttle, Some("ann"), client(HERE)).ok();
+    let attempts: Vec<_> = (0..100).filter_map(|_| begin_one()).collect();
     assert_eq!(attempts.len(), 5);
     drop(attempts);
     assert_eq!(wait_s(throttle, "ann", HERE), None, "attempts without a result do not count");
@@ -153,7 +158,7 @@ fn a_million_ids_and_clients_stay_within_20_megabytes() {
     let (throttle, clock) = in_memory();
     for n in 0..1_000_000_u32 {
         let address = IpAddr::V4(n.into()).into();
-        throttle.begin(Some(&format!("id{n}")), address).unwrap().failed();
+        begin(&throttle, Some(&format!("id{n}")), address).unwrap().failed();
         clock.advance(i64::from(n % 2));
     }
     assert!(bytes(&throttle) <= BYTES_MAX, "{} of {BYTES_MAX}", bytes(&throttle));
@@ -186,13 +191,13 @@ fn a_flood_of_new_accounts_and_clients_ends_no_current_wait() {
     assert_eq!(wait_s(&throttle, "someone", HERE), Some(900));
     // Several times the capacity of the tables, each pair and client new.
     for n in 0..400_000_u32 {
-        throttle.begin(Some(&format!("id{n}")), IpAddr::V4(n.into()).into()).unwrap().failed();
+        begin(&throttle, Some(&format!("id{n}")), IpAddr::V4(n.into()).into()).unwrap().failed();
     }
     assert_eq!(wait_s(&throttle, "someone", HERE), Some(900));
     let memory = memory(&throttle);
     let (mut tables, now) = (memory.lock(), memory.now());
     for id in guessed {
-        let pair = key_of(memory.keys(), Some(id), client(HERE));
+        let pair = hash(memory.keys(), &Key::Pair(id, client(HERE)));
         assert!(tables.pairs.get(pair, now).is_some_and(|pair| pair.waits(now) > 0), "{id}");
     }
 }
@@ -202,8 +207,52 @@ fn a_failure_with_an_impossible_id_counts_for_the_client_only() {
     let (service, _) = throttle();
     let throttle = service.throttle();
     for _ in 0..50 {
-        throttle.begin(None, client(HERE)).unwrap().failed();
+        begin(throttle, None, client(HERE)).unwrap().failed();
     }
     assert_eq!(wait_s(throttle, "ann", HERE), Some(900));
     assert_eq!(wait_s(throttle, "ann", "203.0.113.8"), None);
+}
+
+#[test]
+fn a_known_client_that_waits_lets_its_members_in_and_their_mistakes_do_not_prolong_the_wait() {
+    let (service, clock) = throttle();
+    let throttle = service.throttle();
+    for account in 0..50 {
+        fail(throttle, &format!("member{account}"), HERE);
+    }
+    let known = |id: &str| throttle.begin(Some(id), client(HERE), || Ok(true));
+    for _ in 0..6 {
+        known("ann").unwrap().failed();
+    }
+    assert!(matches!(known("ann"), Err(Error::TooManyRequests { retry_after_s: 1 })), "her own pair waits");
+    known("bob").unwrap().succeeded();
+    assert_eq!(wait_s(throttle, "someone", HERE), Some(900));
+    assert!(throttle.begin(Some("bob"), client(HERE), || Err(Error::Overloaded)).is_err());
+    clock.advance(CLIENT_WINDOW_MS);
+    assert_eq!(wait_s(throttle, "someone", HERE), None);
+}
+
+#[test]
+fn an_account_waits_for_codes_after_ten_wrong_ones_wherever_they_come_from() {
+    let (service, clock) = throttle();
+    let throttle = service.throttle();
+    let wait_s = |member| match throttle.begin_code(MemberKey::new(member)) {
+        Err(Error::TooManyRequests { retry_after_s }) => Some(retry_after_s),
+        Err(other) => panic!("{other}"),
+        Ok(_) => None,
+    };
+    let fail = |member| throttle.begin_code(MemberKey::new(member)).unwrap().failed();
+    (0..10).for_each(|_| fail(1));
+    assert_eq!(wait_s(1), None);
+    for expected in [60, 120, 240, 480, 960, 1_920, 3_600, 3_600] {
+        fail(1);
+        assert_eq!((wait_s(1), wait_s(2)), (Some(expected), None));
+        clock.advance(i64::try_from(expected).unwrap() * SECOND_MS);
+        assert_eq!(wait_s(1), None);
+    }
+    throttle.begin_code(MemberKey::new(1)).unwrap().succeeded();
+    (0..10).for_each(|_| fail(1));
+    assert_eq!(wait_s(1), None, "a right code clears the account");
+    let attempts: Vec<_> = (0..50).filter_map(|_| throttle.begin_code(MemberKey::new(2)).ok()).collect();
+    assert_eq!(attempts.len(), 10, "attempts in progress count");
 }

@@ -9,6 +9,18 @@ use jsonwebtoken::signature::{Error, Signer, Verifier};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey};
 use sha2::Sha256;
 
+use super::Keys;
+
+impl Keys {
+    /// Returns hashers with the current key and the previous one, or the current one twice, for hashes of anything but tokens.
+    pub(crate) fn hashers(&self) -> [Hmac<Sha256>; 2] {
+        let set = self.set.load();
+        let (current, previous) = &set.secrets;
+        [current, previous.as_ref().unwrap_or(current)]
+            .map(|key| Hmac::new_from_slice(&key.0).expect("a key of HMAC has any length"))
+    }
+}
+
 /// HMAC with SHA-256.
 ///
 /// Source: RFC 7518 section 3.2.

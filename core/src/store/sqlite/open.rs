@@ -16,7 +16,7 @@ use super::{APPLICATION_ID, StoreError};
 use crate::files::{self, beside, key_file, private, word_model};
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const MIGRATIONS: [&str; 17] = [
+const MIGRATIONS: [&str; 18] = [
     include_str!("0001_initial.sql"),
     include_str!("0002_analysis.sql"),
     include_str!("0003_acts.sql"),
@@ -34,6 +34,7 @@ const MIGRATIONS: [&str; 17] = [
     include_str!("0015_webhooks.sql"),
     include_str!("0016_logged_keys.sql"),
     include_str!("0017_feedback_done.sql"),
+    include_str!("0018_second_factor.sql"),
 ];
 
 /// The schema version of this program: the number of its migrations.

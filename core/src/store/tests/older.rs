@@ -18,7 +18,7 @@ use crate::{Tidings, notice, post, profile, search};
 ///
 /// The member `ben` has liked post 2, viewed posts 1 and 2, searched, and opened a feed. Times are shortly before
 /// [`NOW`].
-const VERSIONS: [(&str, &str); 14] = [
+const VERSIONS: [(&str, &str); 17] = [
     (
         include_str!("../sqlite/0001_initial.sql"),
         "UPDATE revision SET n = 9;
@@ -66,8 +66,15 @@ const VERSIONS: [(&str, &str); 14] = [
     ),
     (include_str!("../sqlite/0011_feed_weights.sql"), "INSERT INTO feed_weights VALUES ('learned', '{}');"),
     (include_str!("../sqlite/0012_audit.sql"), ""),
-    (include_str!("../sqlite/0013_sessions.sql"), ""),
+    (
+        include_str!("../sqlite/0013_sessions.sql"),
+        "INSERT INTO session VALUES ('6560c1a2ffeeddccbbaa0011', 1, 'curl', 1795100000000, 1795100000000, 1799000000000);
+         INSERT INTO second_factor VALUES (1, 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', 1795100000000, 0);",
+    ),
     (include_str!("../sqlite/0014_notices.sql"), ""),
+    (include_str!("../sqlite/0015_webhooks.sql"), ""),
+    (include_str!("../sqlite/0016_logged_keys.sql"), ""),
+    (include_str!("../sqlite/0017_feedback_done.sql"), ""),
 ];
 
 /// Creates a database with this version of the schema.

@@ -9,6 +9,7 @@ use super::{NAME_MAX, count, line, moment, number, switch};
 pub(super) fn of_field(schema: &str, field: &str) -> Option<Value> {
     Some(match (schema, field) {
         ("SignInFields" | "EnableOtpFields" | "OtpFields", "otp") => line(1_000, "287082"),
+        ("BeginOtpFields" | "EnrolmentCode", "enrolment_code") => line(1_000, "8k2m-0qwz-7hn4-c9xe"),
         ("KeyFields", "name") => json!({ "minLength": 1, "maxLength": 50, "examples": ["importer"] }),
         ("KeyFields", "scopes") => {
             json!({ "minItems": 1, "maxItems": 100, "items": scope(), "examples": [["posts:import"]] })
@@ -67,6 +68,7 @@ fn of_data(schema: &str, field: &str) -> Option<Value> {
         ("AccountData", "name") => line(128, "Ann Lee"),
         ("AccountData", "major") => line(128, "Physics"),
         ("AccountData", "recovery_codes") => number(0, 10, 9),
+        ("AccountData", "sign_in_places") => number(0, 32, 2),
         ("AccountData", "admin" | "blacklisted" | "measured_since" | "second_factor")
         | ("VisitDay", "seen") => moment(),
         ("PostAct" | "ImportedAct", "_id") => {

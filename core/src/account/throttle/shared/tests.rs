@@ -6,6 +6,7 @@ use std::thread;
 use super::*;
 use crate::Tidings;
 use crate::client::Client;
+use crate::id::MemberKey;
 use crate::testing::{self, Service};
 
 const HERE: Client = Client::v4(Ipv4Addr::new(203, 0, 113, 7));
@@ -18,7 +19,7 @@ fn servers() -> Option<(Service, [Tidings; 2])> {
 }
 
 fn begins(tidings: &Tidings, id: &str) -> bool {
-    tidings.throttle().begin(Some(id), HERE).is_ok()
+    tidings.throttle().begin(Some(id), HERE, || Ok(false)).is_ok()
 }
 
 #[test]
@@ -26,16 +27,30 @@ fn five_failures_on_three_servers_are_free() {
     let Some((service, [two, three])) = servers() else { return };
     let servers = [&*service, &two, &three];
     for server in servers.iter().cycle().take(6) {
-        server.throttle().begin(Some("ann"), HERE).unwrap().failed();
+        server.throttle().begin(Some("ann"), HERE, || Ok(false)).unwrap().failed();
     }
     assert!(servers.iter().all(|server| !begins(server, "Ann")));
     assert!(servers.iter().all(|server| begins(server, "bob")));
     service.clock().advance(SECOND_MS);
-    three.throttle().begin(Some("ann"), HERE).unwrap().succeeded();
+    three.throttle().begin(Some("ann"), HERE, || Ok(false)).unwrap().succeeded();
     for server in servers.iter().cycle().take(5) {
-        server.throttle().begin(Some("ann"), HERE).unwrap().failed();
+        server.throttle().begin(Some("ann"), HERE, || Ok(false)).unwrap().failed();
     }
     assert!(begins(&service, "ann"), "the success has cleared the pair");
+}
+
+#[test]
+fn the_wrong_codes_of_an_account_are_those_on_all_servers() {
+    let Some((service, [two, three])) = servers() else { return };
+    let ann = MemberKey::new(7);
+    for server in [&*service, &two, &three].iter().cycle().take(11) {
+        server.throttle().begin_code(ann).unwrap().failed();
+    }
+    assert!(two.throttle().begin_code(ann).is_err());
+    service.clock().advance(60 * SECOND_MS);
+    three.throttle().begin_code(ann).unwrap().succeeded();
+    (0..10).for_each(|_| two.throttle().begin_code(ann).unwrap().failed());
+    assert!(service.throttle().begin_code(ann).is_ok(), "the right code has cleared the account");
 }
 
 #[test]
@@ -45,7 +60,7 @@ fn of_fifty_attempts_at_once_on_three_servers_five_begin() {
     let begun = thread::scope(|scope| {
         let attempts = (0..50).map(|n| {
             let server = servers[n % 3];
-            scope.spawn(move || server.throttle().begin(Some("ann"), HERE).ok())
+            scope.spawn(move || server.throttle().begin(Some("ann"), HERE, || Ok(false)).ok())
         });
         let attempts: Vec<_> = attempts.collect();
         attempts.into_iter().filter_map(|attempt| attempt.join().unwrap()).collect::<Vec<_>>()
@@ -59,7 +74,8 @@ fn of_fifty_attempts_at_once_on_three_servers_five_begin() {
 #[test]
 fn the_reservation_of_a_server_that_died_expires() {
     let Some((service, [two, three])) = servers() else { return };
-    let attempts: Vec<_> = (0..5).map(|_| two.throttle().begin(Some("ann"), HERE).unwrap()).collect();
+    let attempts: Vec<_> =
+        (0..5).map(|_| two.throttle().begin(Some("ann"), HERE, || Ok(false)).unwrap()).collect();
     attempts.into_iter().for_each(std::mem::forget);
     assert!(!begins(&three, "ann"));
     service.clock().advance(RESERVED_MS);
@@ -71,9 +87,9 @@ fn the_fifty_failures_of_a_client_are_those_on_all_servers() {
     let Some((service, [two, three])) = servers() else { return };
     for n in 0..50 {
         let server = [&*service, &two, &three][n % 3];
-        server.throttle().begin(Some(&format!("member{n}")), HERE).unwrap().failed();
+        server.throttle().begin(Some(&format!("member{n}")), HERE, || Ok(false)).unwrap().failed();
     }
-    let refused = |server: &Tidings| match server.throttle().begin(Some("ann"), HERE) {
+    let refused = |server: &Tidings| match server.throttle().begin(Some("ann"), HERE, || Ok(false)) {
         Err(Error::TooManyRequests { retry_after_s }) => retry_after_s,
         _ => 0,
     };
@@ -87,7 +103,7 @@ fn rows_without_current_failures_are_deleted() {
     let Some((service, _)) = servers() else { return };
     let fail = |n: u32| {
         let client = IpAddr::from(Ipv4Addr::from_bits(n)).into();
-        service.throttle().begin(Some("ann"), client).unwrap().failed();
+        service.throttle().begin(Some("ann"), client, || Ok(false)).unwrap().failed();
     };
     (0..20).for_each(fail);
     let count = || {
@@ -112,7 +128,7 @@ fn a_bucket_is_read_as_it_was_written_and_damage_is_forgotten() {
         store_bucket(tx, u64::MAX, &clients, now + 60)?;
         sql::store(tx, 1, 5, now, "1 2;x;5 1 fff 0 0;5 -1 3 0 0;")?;
         let mut clients: Bucket<Failures> = load_bucket(tx, u64::MAX, now + 60)?;
-        let mut pairs: Bucket<Attempts> = load_bucket(tx, 5, now)?;
+        let mut pairs: Bucket<Attempts<OfPair>> = load_bucket(tx, 5, now)?;
         let failures = clients.get(u64::MAX, now + 60).map(|failures| failures.waits(now + 60));
         Ok::<_, Error>((failures, pairs.get(5, now).is_none()))
     });

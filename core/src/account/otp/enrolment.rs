@@ -1,0 +1,113 @@
+//! Codes with which members set up a second factor where administrators need one.
+//!
+//! A second factor protects only if the thief of a password cannot choose it. So the operator, or another administrator, gives
+//! the member a code in a way that the thief does not see.
+
+use serde::{Deserialize, Serialize};
+
+use super::sql::Stored;
+use super::{ENABLED, hash, random_code};
+use crate::Tidings;
+use crate::account::{Caller, find};
+use crate::clock::{SECOND_MS, Timestamp};
+use crate::error::{Code, Error, Problem, Result};
+use crate::store::Isolation;
+use crate::trail::{Action, Entry};
+
+/// The time for which a code can be used, and then the secret that was made with it can be enabled, in milliseconds.
+const LASTS_MS: i64 = 60 * 60 * SECOND_MS;
+
+pub(super) const NEEDED: Problem = Problem::new(
+    Code::OtpRequired,
+    "setting up a second factor needs an enrolment code here, which the operator or another administrator issues: \
+     tidings member otp ID",
+)
+.of("enrolment_code");
+pub(super) const WRONG: Problem = Problem::new(
+    Code::WrongOtp,
+    "the enrolment code is wrong, was used before, has expired, or a later one was issued",
+)
+.of("enrolment_code");
+const OWN: Problem = Problem::new(
+    Code::NotPossible,
+    "administrators cannot issue a code to themselves: ask the operator or another administrator",
+);
+
+/// A code with which a member sets up a second factor once.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct EnrolmentCode {
+    /// The code, which is not shown again.
+    pub enrolment_code: String,
+    /// The time at which it expires.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub expires: Timestamp,
+}
+
+/// Issues a code with which a member sets up a second factor, within an hour and once. It replaces an earlier code.
+///
+/// # Errors
+/// `bad token`, `Not admin`, also for an API key; `Not found` if no member has this id; `bad request` if their second factor is
+/// enabled, or if administrators issue it to themselves.
+pub fn issue_otp(tidings: &Tidings, caller: &Caller, id: &str) -> Result<EnrolmentCode> {
+    let (identity, id, expires) = (caller.identify(tidings), id.to_owned(), tidings.now() + LASTS_MS);
+    let code = random_code();
+    let hashed = hash(&code);
+    tidings.store().write(Isolation::Alone, move |tx| {
+        let admin = identity.administrator(tx)?;
+        let member = find(tx, &id)?.ok_or(Error::NotFound)?;
+        if admin.is(member.key) {
+            return Err(Error::BadRequest(OWN));
+        }
+        if super::sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled) {
+            return Err(Error::BadRequest(ENABLED));
+        }
+        sql::insert(tx, member.key, &hashed, expires)?;
+        Ok(admin.record(tx, Entry::new(Action::MemberOtpCode).on_member(member.key))?)
+    })?;
+    Ok(EnrolmentCode { enrolment_code: code, expires })
+}
+
+/// Returns whether a secret was made with a code a short time ago.
+pub(super) fn is_admitted(factor: &Stored, now: Timestamp) -> bool {
+    factor.admitted.is_some_and(|at| now - at < LASTS_MS)
+}
+
+pub(in crate::account) mod sql {
+    use crate::clock::Timestamp;
+    use crate::id::MemberKey;
+    use crate::store::{StoreError, Tx};
+
+    /// Stores the code of a member, in place of an earlier one.
+    pub(super) fn insert(
+        tx: &mut dyn Tx,
+        member: MemberKey,
+        hash: &str,
+        expires: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO enrolment_code (member, hash, expires) VALUES ($1, $2, $3)
+                   ON CONFLICT (member) DO UPDATE SET hash = excluded.hash, expires = excluded.expires";
+        tx.run(sql, &[member.into(), hash.into(), expires.into()])?;
+        Ok(())
+    }
+
+    /// Removes the code of a member; returns false if it is another code, or has expired.
+    pub(in crate::account::otp) fn take(
+        tx: &mut dyn Tx,
+        member: MemberKey,
+        hash: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let sql = "DELETE FROM enrolment_code WHERE member = $1 AND hash = $2 AND expires > $3";
+        Ok(tx.run(sql, &[member.into(), hash.into(), now.into()])? > 0)
+    }
+
+    pub(in crate::account::otp) fn remove(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
+        tx.run("DELETE FROM enrolment_code WHERE member = $1", &[member.into()]).map(drop)
+    }
+
+    /// Removes the codes of all members.
+    pub(in crate::account) fn remove_everybodys(tx: &mut dyn Tx) -> Result<(), StoreError> {
+        tx.run("DELETE FROM enrolment_code", &[]).map(drop)
+    }
+}

@@ -1,0 +1,136 @@
+//! The places where members sign in: the clients from which they did so in the last 30 days.
+//!
+//! While too many failed sign-ins lock a client, such as a campus behind one router, the members whom it is a place of can
+//! still sign in. A place is stored as a hash of the client and the member, so that no address is stored, and the same address
+//! has another hash for each member. The hash is keyed with the signing key of tokens, which is not in the database: a copy of
+//! the database is not enough to try all addresses.
+
+use std::net::IpAddr;
+
+use hmac::{Hmac, Mac as _};
+use sha2::Sha256;
+
+use super::fold;
+use crate::Tidings;
+use crate::client::Client;
+use crate::clock::{DAY_MS, Timestamp};
+use crate::error::Result;
+use crate::id::MemberKey;
+use crate::store::{StoreError, Tx};
+use crate::trail::hex;
+
+#[cfg(test)]
+mod tests;
+
+/// The time for which a place is known after a sign-in, in milliseconds.
+const KNOWN_MS: i64 = 30 * DAY_MS;
+/// The maximum number of places of a member. A further one replaces the one with the oldest sign-in.
+const PLACES_MAX: i64 = 32;
+/// What the hashes are for, so that they are no hashes of anything else.
+const DOMAIN: &[u8] = b"tidings sign-in place 1\0";
+/// The number of bytes of a place.
+const PLACE: usize = 16;
+
+/// A client, with the keys under which members know it.
+#[derive(Clone)]
+pub(super) struct Places {
+    client: Client,
+    /// Of the current signing key, and of the previous one.
+    keys: [Hmac<Sha256>; 2],
+}
+
+impl Places {
+    /// Returns the places of a client.
+    pub(super) fn of(tidings: &Tidings, client: Client) -> Self {
+        let keys = tidings.keys().hashers().map(|key| key.chain_update(DOMAIN));
+        Self { client, keys }
+    }
+
+    /// Returns the hashes of the client for a member: the one to store, and the one that the previous key made.
+    fn hashes(&self, member: MemberKey) -> [String; 2] {
+        self.keys.clone().map(|key| {
+            let key = key.chain_update(member.as_i64().to_be_bytes());
+            let key = match self.client.address() {
+                IpAddr::V4(v4) => key.chain_update(v4.octets()),
+                IpAddr::V6(v6) => key.chain_update(v6.octets()),
+            };
+            hex(&key.finalize().into_bytes()[..PLACE])
+        })
+    }
+
+    /// Stores that a member has signed in from here, unless their tokens have been revoked since the generation was read.
+    pub(super) fn insert(
+        &self,
+        tx: &mut dyn Tx,
+        member: MemberKey,
+        generation: i64,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let [place, _] = self.hashes(member);
+        sql::insert(tx, member, generation, &place, at)?;
+        sql::remove_surplus(tx, member)
+    }
+}
+
+/// Returns whether the member with this id has signed in from this client lately.
+pub(super) fn is_known(tidings: &Tidings, id: &str, client: Client) -> Result<bool> {
+    let (places, since) = (Places::of(tidings, client), tidings.now() - KNOWN_MS);
+    Ok(tidings.store().read(|tx| {
+        let Some(member) = sql::member(tx, &fold(id))? else { return Ok::<_, StoreError>(false) };
+        sql::exists(tx, member, &places.hashes(member), since)
+    })?)
+}
+
+/// Deletes up to `limit` places that are no longer known. Returns whether there may be more.
+pub(crate) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
+    sql::prune(tx, now - KNOWN_MS, limit)
+}
+
+mod sql {
+    use super::{MemberKey, PLACES_MAX, StoreError, Timestamp, Tx};
+
+    pub(super) fn member(tx: &mut dyn Tx, folded: &str) -> Result<Option<MemberKey>, StoreError> {
+        let row = tx.row("SELECT key FROM member WHERE folded = $1", &[folded.into()])?;
+        row.map(|mut row| row.take(0)).transpose()
+    }
+
+    pub(super) fn insert(
+        tx: &mut dyn Tx,
+        member: MemberKey,
+        generation: i64,
+        place: &str,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO sign_in_place (member, place, date)
+                   SELECT key, CAST($3 AS TEXT), CAST($4 AS BIGINT) FROM member WHERE key = $1 AND generation = $2
+                   ON CONFLICT (member, place) DO UPDATE SET date = excluded.date";
+        tx.run(sql, &[member.into(), generation.into(), place.into(), at.into()])?;
+        Ok(())
+    }
+
+    pub(super) fn remove_surplus(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
+        let sql = "DELETE FROM sign_in_place WHERE member = $1 AND place IN (
+                       SELECT place FROM sign_in_place WHERE member = $1
+                       ORDER BY date DESC, place LIMIT 100 OFFSET $2)";
+        tx.run(sql, &[member.into(), PLACES_MAX.into()])?;
+        Ok(())
+    }
+
+    /// Returns whether a member signed in at one of these places after `since`.
+    pub(super) fn exists(
+        tx: &mut dyn Tx,
+        member: MemberKey,
+        places: &[String; 2],
+        since: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM sign_in_place WHERE member = $1 AND place IN ($2, $3) AND date > $4 LIMIT 1";
+        let [current, previous] = places;
+        Ok(tx.row(sql, &[member.into(), current.into(), previous.into(), since.into()])?.is_some())
+    }
+
+    pub(super) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<bool, StoreError> {
+        let sql = "DELETE FROM sign_in_place WHERE (member, place) IN (
+                       SELECT member, place FROM sign_in_place WHERE date <= $1 ORDER BY date LIMIT $2)";
+        Ok(tx.run(sql, &[before.into(), limit.cast_signed().into()])? == limit)
+    }
+}

@@ -1,0 +1,103 @@
+//! Tests of places.
+
+use std::net::Ipv4Addr;
+
+use super::*;
+use crate::account::sign_in;
+use crate::account::{Caller, NewPassword, change_pw};
+use crate::admin;
+use crate::clock::SECOND_MS;
+use crate::retention;
+use crate::testing::{Service, service};
+
+const CAMPUS: Client = Client::v4(Ipv4Addr::new(203, 0, 113, 7));
+
+fn try_in(service: &Service, id: &str, client: Client) -> String {
+    let tried = sign_in(service, id, &format!("password of {id}"), Some(client));
+    tried.map_or_else(|error| error.to_string(), |_| "success".into())
+}
+
+/// Locks the campus with the failures of unknown ids.
+fn lock(service: &Service) {
+    for n in 0..50 {
+        try_in(service, &format!("unknown{n}"), CAMPUS);
+    }
+}
+
+fn count(service: &Service) -> i64 {
+    service.store().read(|tx| tx.one("SELECT count(*) FROM sign_in_place", &[])?.take(0)).unwrap()
+}
+
+#[test]
+fn members_who_signed_in_lately_get_through_while_their_client_is_locked() {
+    let service = service();
+    for id in ["ann", "ben", "cid"] {
+        service.member(id);
+    }
+    assert_eq!(try_in(&service, "ben", CAMPUS), "success");
+    service.clock().advance(DAY_MS);
+    assert_eq!(try_in(&service, "ann", CAMPUS), "success");
+    service.clock().advance(KNOWN_MS - DAY_MS);
+    lock(&service);
+    assert_eq!(try_in(&service, "ann", CAMPUS), "success");
+    // A month ago is too long, and members who never signed in here are like unknown ids.
+    for id in ["ben", "cid", "nobody"] {
+        assert_eq!(try_in(&service, id, CAMPUS), "too many requests", "{id}");
+        let wrong = sign_in(&service, id, "wrong", Some(CAMPUS)).err().unwrap();
+        assert_eq!(wrong.to_string(), "too many requests", "{id}");
+    }
+    assert_eq!(try_in(&service, "ben", Client::v4(Ipv4Addr::new(203, 0, 113, 8))), "success");
+    // Her own pair waits after six failures.
+    for _ in 0..6 {
+        assert_eq!(
+            sign_in(&service, "ann", "wrong", Some(CAMPUS)).err().unwrap().to_string(),
+            "incorrect pw"
+        );
+    }
+    assert_eq!(try_in(&service, "ann", CAMPUS), "too many requests");
+    service.clock().advance(SECOND_MS);
+    assert_eq!(try_in(&service, "ann", CAMPUS), "success");
+}
+
+#[test]
+fn a_place_is_stored_as_a_keyed_hash_that_differs_for_each_member() {
+    let service = service();
+    let (ann, _) = (service.member("ann"), service.member("ben"));
+    assert_eq!(
+        (try_in(&service, "ann", CAMPUS), try_in(&service, "ben", CAMPUS)),
+        ("success".into(), "success".into())
+    );
+    let sql = "SELECT place FROM sign_in_place ORDER BY member";
+    let rows = service.store().read(|tx| tx.rows(sql, &[])).unwrap();
+    let stored: Vec<String> = rows.into_iter().map(|mut row| row.take(0).unwrap()).collect();
+    assert!(
+        stored.len() == 2 && stored[0] != stored[1] && stored.iter().all(|place| place.len() == 32),
+        "{stored:?}"
+    );
+    // A changed password begins a session, too.
+    let form = NewPassword {
+        pw: "password of ann".into(),
+        new_pw: "password of ann".into(),
+        new_pw_check: "password of ann".into(),
+    };
+    change_pw(&service, &ann, &form, Some(Client::v4(Ipv4Addr::new(203, 0, 113, 9)))).unwrap();
+    assert_eq!(count(&service), 3);
+    admin::remove_user(&service, &Caller::Operator, "ann").unwrap();
+    assert_eq!(count(&service), 1);
+}
+
+#[test]
+fn a_member_has_at_most_32_places_which_are_deleted_after_30_days() {
+    let service = service();
+    service.member("ann");
+    for n in 0..40 {
+        assert_eq!(try_in(&service, "ann", Client::v4(Ipv4Addr::new(203, 0, 113, n))), "success");
+        service.clock().advance(SECOND_MS);
+    }
+    assert_eq!(count(&service), PLACES_MAX);
+    let known = |n| is_known(&service, "ann", Client::v4(Ipv4Addr::new(203, 0, 113, n))).unwrap();
+    assert!(!known(0) && !known(7) && known(8) && known(39));
+    service.clock().advance(KNOWN_MS - 2 * SECOND_MS);
+    retention::delete_expired(&service);
+    assert_eq!((count(&service), known(38), known(39)), (1, false, true));
+}
