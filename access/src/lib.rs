@@ -34,6 +34,7 @@ mod import;
 mod lookup;
 mod member;
 mod notice;
+mod otp;
 mod password;
 mod post;
 mod ready;

@@ -22,6 +22,8 @@ pub struct SignedIn {
     pub id: String,
     /// Whether the member is an administrator.
     pub is_admin: bool,
+    /// Whether the rights of administrators need a second factor, and the sign-in has given none.
+    pub needs_otp: bool,
 }
 
 impl SignedIn {
@@ -35,7 +37,10 @@ impl SignedIn {
         let token = Zeroizing::new(access_token);
         let server = Server::new(address, Some(token.clone()), Some(&form.id));
         let info = Service::on_server(server.clone()).user_info(&form.id)?;
-        Ok(Self { server, token, id: info.user_id, is_admin: info.admin == 1 })
+        let is_admin = info.admin == 1;
+        let checked = is_admin.then(|| Service::on_server(server.clone()).check_admin());
+        let needs_otp = matches!(checked, Some(Err(error)) if error.code() == Some(Code::SecondFactorNeeded));
+        Ok(Self { server, token, id: info.user_id, is_admin, needs_otp })
     }
 }
 

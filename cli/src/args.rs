@@ -7,7 +7,7 @@ use crate::given::Given;
 use crate::global::{Color, Global, color};
 use crate::{
     act, admin, analysis, audit, backup, bench, blacklist, check, complete, demo, describe, feed, feedback,
-    front, help, init, key, login, member, notice, post, profile, roster, search, settings, store, tui,
+    front, help, init, key, login, member, notice, otp, post, profile, roster, search, settings, store, tui,
     webhook, words,
 };
 
@@ -73,6 +73,9 @@ pub(crate) enum Command {
     /// Manage members
     #[command(subcommand)]
     Member(member::Member),
+    /// Manage your own second factor
+    #[command(subcommand)]
+    Otp(otp::Otp),
     /// Manage administrators
     #[command(subcommand)]
     Admin(admin::Admin),

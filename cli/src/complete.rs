@@ -41,6 +41,7 @@ const ARGUMENTS: &[(&str, &str, Kind)] = &[
     ("member sessions", "id", Kind::Member),
     ("member sign-out", "id", Kind::Member),
     ("member reset-otp", "id", Kind::Member),
+    ("member otp", "id", Kind::Member),
     ("member export", "id", Kind::Member),
     ("member remove", "id", Kind::Member),
     ("member list", "after", Kind::Member),

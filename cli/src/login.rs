@@ -72,6 +72,8 @@ struct Accepted {
     server: Server,
     member: Option<String>,
     is_admin: bool,
+    /// Whether the rights of an administrator need a second factor, which this sign-in has not given.
+    needs_otp: bool,
 }
 
 /// Signs in, and stores the sign-in.
@@ -148,7 +150,15 @@ pub(crate) fn run(global: &Global, args: &Login) -> Result<ExitCode, Failure> {
         expires: profile.expires,
         secret: profile.secret,
     };
-    out.answer(&answer, |page| show(page, &store, &name, &profile, &profiles))
+    out.answer(&answer, |page| {
+        show(page, &store, &name, &profile, &profiles);
+        if accepted.needs_otp {
+            page.note(
+                "this server gives the rights of administrators only to sessions with a second factor: enable it with \
+                 tidings otp enable",
+            );
+        }
+    })
 }
 
 /// Says who is signed in where, with which rights.
@@ -215,15 +225,16 @@ fn sign_in(args: &Login, address: Address, id: &str) -> Result<Accepted, Failure
         form.otp = password::ask("Code of the authenticator, or a recovery code: ")?;
         signed_in = SignedIn::new(address, &form);
     }
-    let SignedIn { server, token, id, is_admin } = signed_in.map_err(|error| match error.code() {
-        Some(Code::OtpRequired) => Failure::refused(
-            &error,
-            "give the code of the authenticator, or a recovery code, with --otp CODE",
-        ),
-        Some(Code::WrongOtp) => Failure::refused(&error, "the code is wrong, or was used before"),
-        _ => error.into(),
-    })?;
-    Ok(Accepted { secret: token, server, member: Some(id), is_admin })
+    let SignedIn { server, token, id, is_admin, needs_otp } =
+        signed_in.map_err(|error| match error.code() {
+            Some(Code::OtpRequired) => Failure::refused(
+                &error,
+                "give the code of the authenticator, or a recovery code, with --otp CODE",
+            ),
+            Some(Code::WrongOtp) => Failure::refused(&error, "the code is wrong, or was used before"),
+            _ => error.into(),
+        })?;
+    Ok(Accepted { secret: token, server, member: Some(id), is_admin, needs_otp })
 }
 
 /// Signs in with an API key, which is checked before it is stored.
@@ -247,7 +258,7 @@ fn with_key(args: &Login, address: Address) -> Result<Accepted, Failure> {
         }
         _ => error.into(),
     })?;
-    Ok(Accepted { secret, server, member: None, is_admin: false })
+    Ok(Accepted { secret, server, member: None, is_admin: false, needs_otp: false })
 }
 
 /// Signs out of the servers that the options name.

@@ -40,6 +40,7 @@ mod member;
 mod misuse;
 mod next_steps;
 mod notice;
+mod otp;
 mod output;
 mod password;
 mod post;
@@ -106,6 +107,7 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
             member::run(&Session::create(global)?, global, &command)
         }
         Command::Member(command) => member::run(&Session::open(global)?, global, &command),
+        Command::Otp(command) => otp::run(&Session::open(global)?, &command),
         Command::Admin(command) => admin::run(&Session::open(global)?, &command),
         Command::Blacklist(command) => blacklist::run(&Session::open(global)?, &command),
         Command::Key(command) => key::run(&Session::open(global)?, &command),

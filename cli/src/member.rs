@@ -12,6 +12,7 @@ use crate::export;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::imported::{Imported, Strictness};
+use crate::output::{local, zone};
 use crate::password::{self, Password};
 use crate::progress::Watch;
 use crate::session::{Session, unknown};
@@ -114,6 +115,12 @@ pub(crate) enum Member {
     /// Disable the second factor of a member who has lost it
     #[command(after_help = "Example: tidings member reset-otp ann")]
     ResetOtp {
+        /// The member
+        id: String,
+    },
+    /// Issue a code with which a member sets up a second factor, within an hour and once
+    #[command(after_help = "Example: tidings member otp ann")]
+    Otp {
         /// The member
         id: String,
     },
@@ -224,6 +231,19 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
         Member::ResetOtp { id } => {
             service.reset_otp(id).map_err(|error| unknown(error, "member", id))?;
             out.answer(&(), |page| page.line(format!("{id} signs in with the password alone.")))
+        }
+        Member::Otp { id } => {
+            let issued = service.issue_otp(id).map_err(|error| unknown(error, "member", id))?;
+            out.answer(&issued, |page| {
+                page.qr(&issued.enrolment_code);
+                page.line(&issued.enrolment_code);
+                page.note(&format!(
+                    "Give the code to {id}, who enables the second factor with it until {}, {}: tidings otp enable. It is \
+                     not shown again.",
+                    local(issued.expires),
+                    zone()
+                ));
+            })
         }
         Member::Export { id, file } => export_data(session, id, file),
         Member::Remove { id, yes } => remove(session, id, *yes),

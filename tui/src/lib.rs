@@ -6,7 +6,7 @@
 //! the screens' `draw` read the state and change nothing. This file contains the event loop. All rules of the service
 //! are in the core.
 //!
-//! The command line shares [`escape`], [`number`] and [`advice`].
+//! The command line shares [`escape`], [`number`], [`qr`] and [`advice`].
 
 use std::io;
 use std::path::PathBuf;
@@ -35,8 +35,10 @@ mod pending;
 mod placing;
 mod preferences;
 mod problem;
+pub mod qr;
 mod reach;
 mod screen;
+mod second_factor;
 mod sheet;
 mod state;
 mod terminal;

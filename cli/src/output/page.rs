@@ -43,6 +43,15 @@ impl Page {
         self.text.push('\n');
     }
 
+    /// Adds a QR code: black on white where there are colours; otherwise as a dark terminal shows it.
+    pub(crate) fn qr(&mut self, text: &str) {
+        for line in tidings_tui::qr::lines(text, !self.colour).unwrap_or_default() {
+            let (on, off) = if self.colour { ("\u{1b}[30;107m", "\u{1b}[0m") } else { ("", "") };
+            // Writing to a string cannot fail.
+            let _ = writeln!(self.text, "{on}{line}{off}");
+        }
+    }
+
     /// Adds a text of several lines.
     pub(crate) fn block(&mut self, block: &str) {
         self.text.push_str(&escape::block(block));

@@ -1,0 +1,190 @@
+//! `tidings otp`: the second factor of the member who acts.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use tidings_access::{Error, Service};
+use tidings_core::account::{BeginOtp, OtpSecret, RecoveryCodes};
+use tidings_core::error::Code;
+
+use crate::failure::Failure;
+use crate::output::{self, Output};
+use crate::password::{self, Password};
+use crate::session::Session;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Otp {
+    /// Show whether the second factor is enabled
+    #[command(after_help = "Example: tidings otp status --server https://tidings.example.org")]
+    Status,
+    /// Enable the second factor: shows a QR code for an authenticator, and asks for its first code
+    #[command(
+        after_help = "Examples:\n  tidings otp enable --server https://tidings.example.org\n  tidings otp enable --server https://tidings.example.org --password-file pw.txt\n  tidings otp enable --server https://tidings.example.org --otp 287082"
+    )]
+    Enable {
+        #[command(flatten)]
+        password: Password,
+        /// The code that tidings member otp has issued, where administrators need a second factor
+        #[arg(long, value_name = "CODE")]
+        enrolment_code: Option<String>,
+        /// The first code of the authenticator, for the secret that an earlier call has shown
+        #[arg(
+            long, value_name = "CODE", allow_hyphen_values = true,
+            conflicts_with_all = ["password_stdin", "password_file", "enrolment_code"]
+        )]
+        otp: Option<String>,
+    },
+    /// Disable the second factor
+    #[command(after_help = "Example: tidings otp disable --server https://tidings.example.org")]
+    Disable(Confirmation),
+    /// Replace the recovery codes
+    #[command(after_help = "Example: tidings otp renew --server https://tidings.example.org")]
+    Renew(Confirmation),
+}
+
+/// The password and a code.
+#[derive(Debug, Args)]
+pub(crate) struct Confirmation {
+    #[command(flatten)]
+    password: Password,
+    /// A code of the authenticator, or a recovery code
+    #[arg(long, value_name = "CODE", allow_hyphen_values = true)]
+    otp: Option<String>,
+}
+
+impl Confirmation {
+    /// Returns the password and the code, and asks for those that are missing.
+    fn get(&self, out: &Output) -> Result<(String, String), Failure> {
+        let pw = password::present(&self.password)?.to_string();
+        let otp = match &self.otp {
+            Some(otp) => otp.clone(),
+            None => asked(out, "Code of the authenticator, or a recovery code: ")?.unwrap_or_default(),
+        };
+        if otp.is_empty() {
+            return Err(Failure::usage(
+                "give the code of the authenticator, or a recovery code, with --otp CODE",
+            ));
+        }
+        Ok((pw, otp))
+    }
+}
+
+pub(crate) fn run(session: &Session, command: &Otp) -> Result<ExitCode, Failure> {
+    let Session { service, out } = session;
+    if service.database().is_some() {
+        // On a server, the member is the one who has signed in.
+        let _ = session.acting_member()?;
+    }
+    match command {
+        Otp::Status => {
+            let status = service.otp_status()?;
+            out.answer(&status, |page| {
+                page.line(if status.enabled == 1 {
+                    format!(
+                        "The second factor is enabled; {} recovery codes are left.",
+                        status.recovery_codes
+                    )
+                } else {
+                    "The second factor is not enabled.".to_owned()
+                });
+            })
+        }
+        Otp::Enable { otp: Some(otp), .. } => enabled(out, &service.enable_otp(otp).map_err(explained)?),
+        Otp::Enable { password, enrolment_code, otp: None } => {
+            enable(session, password, enrolment_code.as_deref())
+        }
+        Otp::Disable(confirmation) => {
+            let (pw, otp) = confirmation.get(out)?;
+            service.disable_otp(&pw, &otp).map_err(explained)?;
+            out.answer(&(), |page| {
+                page.line("The second factor is disabled, and every other session has ended.");
+            })
+        }
+        Otp::Renew(confirmation) => {
+            let (pw, otp) = confirmation.get(out)?;
+            let codes = service.renew_recovery_codes(&pw, &otp).map_err(explained)?;
+            out.answer(&codes, |page| {
+                page.line("The new recovery codes, each of which works once:");
+                codes.recovery_codes.iter().for_each(|code| page.line(code));
+                page.note("Keep them in a safe place: they are not shown again.");
+            })
+        }
+    }
+}
+
+/// Shows a secret, and enables the second factor if the command can ask for the first code.
+fn enable(session: &Session, password: &Password, code: Option<&str>) -> Result<ExitCode, Failure> {
+    let Session { service, out } = session;
+    let pw = password::present(password)?.to_string();
+    let secret = begin(service, out, &BeginOtp { pw, enrolment_code: code.map(str::to_owned) })?;
+    let can_ask = output::is_interactive() && !out.is_for_programs();
+    let shown = out.answer(&secret, |page| {
+        page.qr(&secret.uri);
+        page.line(format!("Secret: {}", *secret.secret));
+        if !can_ask {
+            page.note("Scan the code, or type the secret, and confirm it: tidings otp enable --otp CODE");
+        }
+    })?;
+    if !can_ask {
+        return Ok(shown);
+    }
+    loop {
+        let Some(otp) = asked(out, "The code that the authenticator shows: ")? else {
+            return Err(Failure::declined("the second factor is not enabled"));
+        };
+        match service.enable_otp(&otp) {
+            Ok(codes) => return enabled(out, &codes),
+            Err(error) if error.code() == Some(Code::WrongOtp) => {
+                output::note("this is not the code: wait for the next one, and look at the clocks");
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Makes a secret, and asks for an enrolment code if one is needed.
+fn begin(service: &Service, out: &Output, form: &BeginOtp) -> Result<OtpSecret, Failure> {
+    match service.begin_otp(form) {
+        Err(error) if error.code() == Some(Code::OtpRequired) => {
+            match asked(out, "Enrolment code, from the operator or another administrator: ")? {
+                Some(code) => {
+                    let form = BeginOtp { enrolment_code: Some(code), ..form.clone() };
+                    service.begin_otp(&form).map_err(explained)
+                }
+                None => Err(explained(error)),
+            }
+        }
+        begun => begun.map_err(explained),
+    }
+}
+
+/// Asks a question at a terminal; `None` elsewhere.
+fn asked(out: &Output, question: &str) -> Result<Option<String>, Failure> {
+    if output::is_interactive() && !out.is_for_programs() { password::ask(question) } else { Ok(None) }
+}
+
+/// Says what to do about a code.
+fn explained(error: Error) -> Failure {
+    match (error.code(), error.field()) {
+        (Some(Code::OtpRequired), _) => Failure::refused(
+            &error,
+            "this server needs an enrolment code: let the operator or another administrator issue one with tidings member \
+             otp, and give it with --enrolment-code CODE",
+        ),
+        (Some(Code::WrongOtp), Some("enrolment_code")) => Failure::refused(
+            &error,
+            "the enrolment code is wrong, was used before, has expired, or a later one was issued",
+        ),
+        (Some(Code::WrongOtp), _) => Failure::refused(&error, "the code is wrong, or was used before"),
+        _ => error.into(),
+    }
+}
+
+fn enabled(out: &Output, codes: &RecoveryCodes) -> Result<ExitCode, Failure> {
+    out.answer(codes, |page| {
+        page.line("The second factor is enabled, and every other session has ended.");
+        page.line("The recovery codes, each of which replaces a code once:");
+        codes.recovery_codes.iter().for_each(|code| page.line(code));
+        page.note("Keep them in a safe place: they are not shown again.");
+    })
+}
