@@ -103,6 +103,7 @@ pub(crate) static GLOBAL: Table = Table {
         binding(&[key(KeyCode::BackTab)], Action::PreviousScreen, "the previous screen", ""),
         binding(&[key(KeyCode::Esc)], Action::Back, "back", ""),
         binding(&[ctrl('l'), key(KeyCode::F(5))], Action::Refresh, "reload and redraw", ""),
+        binding(&[ch('O')], Action::SecondFactor, "your second factor on a server", ""),
         binding(&[ctrl('z')], Action::Suspend, "suspend (fg resumes)", ""),
         binding(&[ch('q'), ctrl('c')], Action::Quit, "quit", "quit"),
     ],

@@ -23,6 +23,7 @@ use crate::screen::notices::Notices;
 use crate::screen::overview::Overview;
 use crate::screen::posts::Posts;
 use crate::screen::{Ctx, Destination, Message, Out, Question, Screen, Tone};
+use crate::second_factor::SecondFactor;
 use crate::sheet::Sheet;
 use crate::widget::input::Input;
 
@@ -37,6 +38,8 @@ pub(crate) enum Overlay {
     Question(Question),
     /// The name of the file to export to.
     Export { input: Box<Input>, sheet: Arc<Sheet> },
+    /// The dialog that enables the second factor.
+    SecondFactor(Box<SecondFactor>),
 }
 
 /// The state of all screens.
@@ -92,7 +95,7 @@ impl Overlay {
         match self {
             Self::Help { .. } => &keys::HELP,
             Self::Question(_) => &keys::QUESTION,
-            Self::Export { .. } => &keys::INPUT,
+            Self::Export { .. } | Self::SecondFactor(_) => &keys::INPUT,
         }
     }
 }
@@ -378,8 +381,11 @@ impl State {
                 out.complain(problem);
             }
         }
-        let (screens, ctx) = self.screens();
         let result = result.as_ref().map(Option::as_deref);
+        if let Some(Overlay::SecondFactor(dialog)) = &mut self.overlay {
+            dialog.acted(act, result);
+        }
+        let (screens, ctx) = self.screens();
         for screen in screens {
             screen.acted(act, result, ctx, out);
         }

@@ -51,6 +51,16 @@ impl Theme {
         Self { colours }
     }
 
+    /// Returns whether there are colours.
+    pub(crate) const fn has_colours(self) -> bool {
+        self.colours.is_some()
+    }
+
+    /// Returns the style of a QR code, which has its colours whatever those of the terminal are.
+    pub(crate) fn black_on_white(self) -> Style {
+        self.colours.map_or_else(Style::new, |_| Style::new().fg(Color::Black).bg(Color::White))
+    }
+
     fn ink(self, colour: fn(&Colours) -> Color) -> Style {
         self.colours.map_or_else(Style::new, |colours| Style::new().fg(colour(&colours)))
     }

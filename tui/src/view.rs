@@ -28,6 +28,7 @@ pub(crate) fn draw(state: &State, frame: &mut Frame<'_>) {
     match &state.overlay {
         None => {}
         Some(Overlay::Help { scroll }) => draw_help(state, *scroll, area, frame.buffer_mut()),
+        Some(Overlay::SecondFactor(dialog)) => dialog.draw(area, frame.buffer_mut(), ctx),
         Some(Overlay::Question(question)) => draw_question(state, question, area, frame.buffer_mut()),
         Some(Overlay::Export { input, sheet, .. }) => {
             let title = format!("Export {} rows", sheet.rows.len());

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tidings_core::account::BeginOtp;
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::FeedbackState;
 use tidings_core::notice::{Draft, Visibility};
@@ -16,7 +17,8 @@ use crate::problem::Problem;
 use crate::reach::Reach;
 use crate::sheet::{self, Sheet};
 
-/// The id of the notice, the draft or the post that a change saved; `None` for other changes.
+/// The id of the notice, the draft or the post that a change saved, or what it has made for the second factor; `None` for other
+/// changes.
 pub(crate) type Saved = Option<String>;
 
 /// A change.
@@ -102,6 +104,15 @@ pub(crate) enum Act {
     RemoveMember {
         id: String,
     },
+    /// Makes a secret for the second factor of the member who has signed in.
+    BeginOtp {
+        pw: Secret,
+        /// The enrolment code; empty if there is none.
+        code: Secret,
+    },
+    EnableOtp {
+        otp: Secret,
+    },
     Export {
         path: PathBuf,
         sheet: Arc<Sheet>,
@@ -134,6 +145,8 @@ impl Act {
             | Self::ShowNotice { .. }
             | Self::SavePost { .. }
             | Self::SetPassword { .. }
+            | Self::BeginOtp { .. }
+            | Self::EnableOtp { .. }
             | Self::ReadFeedback { .. }
             | Self::FeedbackDone { .. }
             | Self::Blacklist { .. }
@@ -183,7 +196,11 @@ impl Act {
             Self::Administrate { id, .. } => format!("{id} is no longer an administrator."),
             Self::ResetMember { id } => format!("Reset the measured interest of {id}."),
             Self::RemoveMember { id } => format!("Removed the member {id}."),
-            Self::SaveDraft(_) | Self::DiscardDraft { .. } | Self::ReadFeedback { .. } => return None,
+            Self::EnableOtp { .. } => "The second factor is enabled.".to_owned(),
+            Self::SaveDraft(_)
+            | Self::DiscardDraft { .. }
+            | Self::ReadFeedback { .. }
+            | Self::BeginOtp { .. } => return None,
         })
     }
 }
@@ -242,6 +259,14 @@ impl Act {
             }
             Self::ReadFeedback { ids } => drafts.mark_read(ids)?,
             Self::SetPassword { id, pw } => service.set_password(id, &pw.0)?,
+            Self::BeginOtp { pw, code } => {
+                let code = Some(code.0.clone()).filter(|code| !code.trim().is_empty());
+                let secret = service.begin_otp(&BeginOtp { pw: pw.0.clone(), enrolment_code: code })?;
+                return Ok(Some(secret.uri.to_string()));
+            }
+            Self::EnableOtp { otp } => {
+                return Ok(Some(service.enable_otp(&otp.0)?.recovery_codes.join("\n")));
+            }
             Self::RemovePost { id, .. } => service.remove_post(id)?,
             Self::Blacklist { id, on: true } => service.push_blacklist(id)?,
             Self::Blacklist { id, .. } => service.pop_blacklist(id)?,

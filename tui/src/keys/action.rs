@@ -9,6 +9,7 @@ const SCREENS: [&str; 8] =
 pub(crate) enum Action {
     Quit,
     Suspend,
+    SecondFactor,
     Help,
     Screen(usize),
     NextScreen,
@@ -74,6 +75,7 @@ impl Action {
             }
             Self::Quit => "quit",
             Self::Suspend => "suspend",
+            Self::SecondFactor => "second-factor",
             Self::Help => "help",
             Self::NextScreen => "next-screen",
             Self::PreviousScreen => "previous-screen",

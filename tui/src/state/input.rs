@@ -11,6 +11,7 @@ use crate::effect::{Act, Effect};
 use crate::keys::{self, Action};
 use crate::layout;
 use crate::screen::{Choice, Out, Question, Then};
+use crate::second_factor::SecondFactor;
 use crate::sheet::Sheet;
 use crate::widget::input::Input;
 
@@ -43,6 +44,14 @@ impl State {
             Some(Overlay::Help { scroll }) => self.key_in_help(scroll, key, out),
             Some(Overlay::Question(question)) => self.key_in_question(question, key, out),
             Some(Overlay::Export { input, sheet }) => self.key_in_export(input, sheet, key, out),
+            Some(Overlay::SecondFactor(mut dialog)) => {
+                let action = self.ctx.keymap.find(&[&keys::INPUT], &key);
+                if action == Some(Action::Quit) {
+                    self.quit(out);
+                } else if dialog.key(action, key, out) {
+                    self.overlay = Some(Overlay::SecondFactor(dialog));
+                }
+            }
             None => match self.ctx.keymap.find(&self.tables(), &key) {
                 Some(Action::Type) | None if self.screen().typing() => {
                     let (screen, ctx) = self.screen_mut();
@@ -76,6 +85,12 @@ impl State {
             Action::Suspend => {
                 self.notices.save_draft(self.ctx.now, out);
                 out.effect(Effect::Suspend);
+            }
+            Action::SecondFactor if self.title.link.is_some() => {
+                self.overlay = Some(Overlay::SecondFactor(Box::new(SecondFactor::new())));
+            }
+            Action::SecondFactor => {
+                out.say("On a database, the operator has every right: a second factor is for members on a server.");
             }
             Action::Help => self.overlay = Some(Overlay::Help { scroll: 0 }),
             Action::Screen(screen) => self.open(screen, out),
@@ -176,8 +191,10 @@ impl State {
     }
 
     pub(super) fn paste(&mut self, text: &str, out: &mut Out) {
-        if let Some(Overlay::Export { input, .. }) = &mut self.overlay {
-            input.paste(text);
+        match &mut self.overlay {
+            Some(Overlay::Export { input, .. }) => drop(input.paste(text)),
+            Some(Overlay::SecondFactor(dialog)) => dialog.paste(text),
+            _ => {}
         }
         if self.overlay.is_none() && self.screen().typing() {
             let (screen, ctx) = self.screen_mut();

@@ -27,6 +27,7 @@ mod frame;
 mod remote;
 mod safety;
 mod screens;
+mod second_factor;
 mod shared;
 mod svg;
 

@@ -1,0 +1,173 @@
+//! The dialog that enables the second factor of the member who has signed in to a server. It covers the whole terminal, because
+//! a QR code needs most of 24 rows.
+
+use std::fmt;
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::{Clear, Widget as _};
+
+use crate::effect::{Act, Secret};
+use crate::keys::Action;
+use crate::problem::Problem;
+use crate::qr;
+use crate::screen::{Ctx, Out};
+use crate::text::{cut, wrap};
+use crate::theme::Theme;
+use crate::widget::fields::{Field, Fields};
+use crate::widget::input::Input;
+
+/// The dialog.
+pub(crate) struct SecondFactor {
+    step: Step,
+    fields: Fields,
+}
+
+/// What the dialog asks for, or shows.
+enum Step {
+    /// The password, and an enrolment code where one is needed.
+    Begin,
+    /// The first code of the authenticator, with the address for its QR code.
+    Enable(String),
+    /// The recovery codes.
+    Done(String),
+}
+
+impl fmt::Debug for SecondFactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecondFactor")
+    }
+}
+
+impl SecondFactor {
+    pub(crate) fn new() -> Self {
+        let password = Field::new("Password", Input::hidden(), "");
+        let code = Field::new("Enrolment", Input::default(), "where administrators need it");
+        Self { step: Step::Begin, fields: Fields::new(vec![password, code]) }
+    }
+
+    /// Handles an action, or a typed key. Returns whether the dialog stays open.
+    pub(crate) fn key(&mut self, action: Option<Action>, key: KeyEvent, out: &mut Out) -> bool {
+        match (action, &self.step) {
+            (Some(Action::Back), _) | (Some(Action::Open), Step::Done(_)) => return false,
+            (Some(Action::Open), Step::Begin) if self.fields.focus() == 0 => self.fields.set_focus(1),
+            (Some(Action::Open), Step::Begin) => {
+                let [pw, code] = [0, 1].map(|field| Secret::new(self.fields.text(field)));
+                out.act(Act::BeginOtp { pw, code });
+            }
+            (Some(Action::Open), Step::Enable(_)) => {
+                out.act(Act::EnableOtp { otp: Secret::new(self.fields.text(0)) });
+            }
+            (Some(Action::Up), Step::Begin) => self.fields.set_focus(0),
+            (Some(Action::Down), Step::Begin) => self.fields.set_focus(1),
+            (None, Step::Begin) if matches!(key.code, KeyCode::Tab | KeyCode::BackTab) => {
+                self.fields.set_focus(1 - self.fields.focus().min(1));
+            }
+            (None, _) => drop(self.fields.key(key)),
+            _ => {}
+        }
+        true
+    }
+
+    pub(crate) fn paste(&mut self, text: &str) {
+        self.fields.paste(text);
+    }
+
+    /// Handles the end of a change.
+    pub(crate) fn acted(&mut self, act: &Act, result: Result<Option<&str>, &Problem>) {
+        match (act, result) {
+            (Act::BeginOtp { .. }, Ok(Some(uri))) => {
+                self.step = Step::Enable(uri.to_owned());
+                self.fields = Fields::new(vec![Field::new("First code", Input::default(), "")]);
+            }
+            (Act::EnableOtp { .. }, Ok(Some(codes))) => {
+                self.step = Step::Done(codes.to_owned());
+                self.fields = Fields::new(Vec::new());
+            }
+            (Act::BeginOtp { .. } | Act::EnableOtp { .. }, Err(problem)) => {
+                let field = usize::from(problem.field.as_deref() == Some("enrolment_code"));
+                self.fields.refuse(field, problem.text.clone());
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+        Clear.render(area, buf);
+        let mut area = Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area };
+        let mut code = Vec::new();
+        if let Step::Enable(uri) = &self.step {
+            code = qr::lines(uri, !ctx.theme.has_colours()).unwrap_or_default();
+        }
+        let wide = code.first().map_or(0, |line| u16::try_from(line.chars().count()).unwrap_or(u16::MAX));
+        let fits = code.len() <= area.height.into() && wide.saturating_add(26) <= area.width;
+        if fits {
+            for (y, line) in (area.y..area.bottom()).zip(&code) {
+                buf.set_string(area.x, y, line, ctx.theme.black_on_white());
+            }
+            let left = if wide == 0 { 0 } else { wide + 2 };
+            area = Rect { x: area.x + left, width: area.width - left, ..area };
+        }
+        let columns = usize::from(area.width);
+        let mut y = area.y;
+        let mut put = |text: &str, style| {
+            for line in wrap(text, columns) {
+                if y < area.bottom() {
+                    buf.set_stringn(area.x, y, cut(&line, columns), columns, style);
+                    y += 1;
+                }
+            }
+        };
+        put("Your second factor", Theme::strong());
+        match &self.step {
+            Step::Begin => {
+                put(
+                    "After this, a sign-in needs a code of your authenticator. Your other sessions end.",
+                    Theme::faint(),
+                );
+            }
+            Step::Enable(uri) => {
+                let scan = if fits { "Scan the code, or type the secret:" } else { "Type the secret:" };
+                put(scan, Theme::faint());
+                put(secret(uri), Theme::strong());
+                put("Then type the code that the authenticator shows.", Theme::faint());
+            }
+            Step::Done(codes) => {
+                put(
+                    "It is enabled. Keep the recovery codes, each of which replaces a code once:",
+                    Theme::faint(),
+                );
+                codes.lines().for_each(|code| put(code, Theme::strong()));
+            }
+        }
+        put(
+            if matches!(self.step, Step::Done(_)) {
+                "Enter closes."
+            } else {
+                "Enter continues, Esc cancels."
+            },
+            Theme::faint(),
+        );
+        let fields = Rect { y: (y + 1).min(area.bottom()), ..area };
+        self.fields.draw(Rect { height: area.bottom() - fields.y, ..fields }, buf, ctx.theme);
+    }
+}
+
+/// Returns the secret in an `otpauth` address.
+fn secret(uri: &str) -> &str {
+    let (_, secret) = uri.split_once("secret=").unwrap_or_default();
+    secret.split('&').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_secret_is_found_in_the_address() {
+        assert_eq!(secret("otpauth://totp/tidings:ann?secret=JBSW&issuer=tidings"), "JBSW");
+        assert_eq!(secret("otpauth://totp/tidings:ann?secret=JBSW"), "JBSW");
+        assert_eq!(secret(""), "");
+    }
+}
