@@ -176,13 +176,29 @@ fn an_administrator_signs_in_with_a_second_factor() {
     );
     assert_eq!(boss.get("/check_admin").body["code"], "second_factor_needed");
     assert_eq!(boss.post("/begin_otp", json!({ "pw": "wrong password" })).outcome(), "200 incorrect pw");
-    let begun = boss.post("/begin_otp", json!({ "pw": PASSWORD })).succeeded();
+    let missing = boss.post("/begin_otp", json!({ "pw": PASSWORD }));
+    assert_eq!(
+        (missing.outcome().as_str(), &missing.body["field"]),
+        ("200 otp required", &json!("enrolment_code"))
+    );
+    let thief = server.anyone().post("/sign_in", json!({ "id": "admin", "pw": PASSWORD })).succeeded();
+    let thief = server.anyone().with_token("admin", thief.text("/access_token"));
+    let code_of = |id: &str| server.cli(["member", "otp", id, "--json"]).succeeded().json();
+    let issued = code_of("admin")["enrolment_code"].as_str().unwrap().to_owned();
+    let wrong = boss.post("/begin_otp", json!({ "pw": PASSWORD, "enrolment_code": "0000" }));
+    assert_eq!(wrong.outcome(), "200 incorrect otp");
+    let begun = boss.post("/begin_otp", json!({ "pw": PASSWORD, "enrolment_code": issued })).succeeded();
+    assert_eq!(
+        boss.post("/begin_otp", json!({ "pw": PASSWORD, "enrolment_code": issued })).outcome(),
+        "200 incorrect otp"
+    );
     let secret = begun.text("/secret");
     assert_eq!(begun.text("/uri"), format!("otpauth://totp/tidings:admin?secret={secret}&issuer=tidings"));
     assert_eq!(boss.post("/enable_otp", json!({ "otp": "12345" })).outcome(), "200 incorrect otp");
     let enabled = boss.post("/enable_otp", json!({ "otp": code(&secret, -1) })).succeeded();
     assert_eq!(enabled.list("recovery_codes").len(), 10);
     assert_eq!(boss.get("/get_blacklist").outcome(), "200 success");
+    assert_eq!(thief.get("/get_userinfo").outcome(), "200 not found", "the other sessions end");
     assert_eq!(boss.get("/get_otp").body, json!({ "result": "success", "enabled": 1, "recovery_codes": 10 }));
 
     let sign_in = |otp: Option<String>| {
@@ -207,9 +223,32 @@ fn an_administrator_signs_in_with_a_second_factor() {
         "200 success"
     );
 
+    // Another administrator needs a code, too: boss issues it, but none for himself.
+    let ben = server.member("ben");
+    let _ = server.cli(["admin", "grant", "ben"]).succeeded();
+    assert_eq!(ben.get("/check_admin").body["code"], "second_factor_needed");
+    assert_eq!(ben.get("/issue_member_otp/ben").outcome(), "403 Not admin");
+    assert_eq!(boss.get("/issue_member_otp/admin").outcome(), "400 bad request");
+    let issued = boss.get("/issue_member_otp/ben").succeeded().text("/enrolment_code");
+    let begun = ben.post("/begin_otp", json!({ "pw": PASSWORD, "enrolment_code": issued })).succeeded();
+    let first = code(&begun.text("/secret"), 0);
+    let spaced = format!("{} {}", &first[..3], &first[3..]);
+    let _ = ben.post("/enable_otp", json!({ "otp": spaced })).succeeded();
+    assert_eq!(ben.get("/check_admin").outcome(), "200 success");
+
     let _ = server.cli(["member", "reset-otp", "admin"]).succeeded();
+    assert_eq!(boss.get("/check_admin").body["code"], "bad_token");
     assert_eq!(sign_in(None).outcome(), "200 success");
-    assert!(audit(&server)[0].ends_with("cli member.otp_reset admin"), "{:?}", audit(&server));
+    let trail = audit(&server);
+    assert!(trail[0].ends_with("cli member.otp_reset admin"), "{trail:?}");
+    for line in [
+        "http member.otp_enable ben",
+        "http member.otp_code ben",
+        "http member.otp_enable admin",
+        "cli member.otp_code admin",
+    ] {
+        assert!(trail.iter().any(|record| record.ends_with(line)), "{line}: {trail:?}");
+    }
 }
 
 #[test]

@@ -71,6 +71,16 @@ impl Terminal {
         self
     }
 
+    /// Waits until `question` is shown, and returns everything that was displayed.
+    ///
+    /// # Panics
+    /// When the question is not shown in time.
+    pub fn until(&self, question: &str) -> String {
+        let shown = || String::from_utf8_lossy(&self.shown.lock().unwrap()).into_owned();
+        wait_until(question, || shown().contains(question));
+        shown()
+    }
+
     /// Waits until `question` is shown, then sends SIGINT to the command and its children.
     ///
     /// # Panics

@@ -60,6 +60,10 @@ export function administration(world: () => World) {
             assert.equal((await attempt(client.signIn({ id: "paul", pw: PASSWORD }))).result, "incorrect pw");
             await client.signIn({ id: "paul", pw: "battery staple" });
         },
+        async issueMemberOtp() {
+            const { enrolment_code } = await world().boss.issueMemberOtp({ user_id: "paul" });
+            assert.match(enrolment_code, /^[0-9a-z]{4}(-[0-9a-z]{4}){3}$/);
+        },
         async resetMemberOtp() {
             const answer = await attempt(world().boss.resetMemberOtp({ user_id: "paul" }));
             assert.equal(answer.result, "bad request");

@@ -1,6 +1,7 @@
 //! Sign-in slowing delays clients that guess passwords, and no other clients.
 
 use serde_json::json;
+use tidings_tests::totp::code;
 use tidings_tests::{Answer, Caller, PASSWORD, Server, wait_until};
 
 use super::sign_in;
@@ -176,4 +177,50 @@ fn more_passwords_than_the_queue_holds_are_refused_at_once_and_signing_in_works_
         !refused.is_empty()
     });
     assert_eq!(sign_in(&server.anyone(), "ann", PASSWORD), "200 success");
+}
+
+#[test]
+fn a_locked_campus_lets_members_in_who_signed_in_there_before() {
+    let server = Server::behind_a_proxy(&[]);
+    let _ = (server.member("ann"), server.member("bob"));
+    let (campus, other) = (server.caller_at("203.0.113.7"), server.caller_at("203.0.113.8"));
+    assert_eq!(sign_in(&campus, "ann", PASSWORD), "200 success");
+    assert_eq!(sign_in(&other, "bob", PASSWORD), "200 success");
+    for n in 0..50 {
+        assert_eq!(sign_in(&campus, &format!("guess{n}"), PASSWORD), "200 No member");
+    }
+    assert_eq!(sign_in(&campus, "ANN", PASSWORD), "200 success");
+    // Other members are answered like unknown ids, whatever their password.
+    for (id, pw) in [("bob", PASSWORD), ("bob", "wrong horse"), ("nobody", PASSWORD)] {
+        assert_eq!(sign_in(&campus, id, pw), "429 too many requests", "{id}");
+    }
+    fail_six_times(&campus, "ann", "200 incorrect pw");
+    assert_eq!(sign_in(&campus, "ann", PASSWORD), "429 too many requests", "her own failures count");
+    let stored = server.sql().query("SELECT place FROM sign_in_place", &[]);
+    assert!(!format!("{stored:?}").contains("203.0.113"), "{stored:?}");
+}
+
+#[test]
+fn codes_are_not_guessed_from_many_networks_and_strangers_lock_nobody_out() {
+    let server = Server::behind_a_proxy(&[]);
+    let ann = server.member("ann");
+    let secret = ann.post("/begin_otp", json!({ "pw": PASSWORD })).succeeded().text("/secret");
+    let first = code(&secret, -1);
+    let full_width: String = first.chars().map(|c| char::from_u32(u32::from(c) + 0xfee0).unwrap()).collect();
+    let enabled = ann.post("/enable_otp", json!({ "otp": full_width })).succeeded();
+    let guess = |n: usize, pw: &str, otp: &str| {
+        let form = json!({ "id": "ann", "pw": pw, "otp": otp });
+        server.caller_at(&format!("198.51.{n}.1")).post("/sign_in", form).outcome()
+    };
+    for n in 0..20 {
+        assert_eq!(guess(n, "wrong horse", "12345"), "200 incorrect pw");
+    }
+    let answers: Vec<String> = (20..60).map(|n| guess(n, PASSWORD, "12345")).collect();
+    assert!(answers[..11].iter().all(|answer| answer == "200 incorrect otp"), "{answers:?}");
+    assert!(answers[11..].iter().all(|answer| answer == "429 too many requests"), "{answers:?}");
+    let recovery = enabled.text("/recovery_codes/0");
+    assert_eq!(guess(61, PASSWORD, &recovery), "429 too many requests");
+    assert_eq!(guess(62, PASSWORD, ""), "200 otp required");
+    assert_eq!(guess(63, "wrong horse", ""), "200 incorrect pw");
+    assert_eq!(ann.get("/get_userinfo").outcome(), "200 success");
 }

@@ -156,3 +156,50 @@ fn a_second_factor_is_given_or_asked_for() {
     assert!(shown.contains("admin is signed in at") && !shown.contains(PASSWORD), "{shown}");
     let _ = home.run(["--profile", "asked", "member", "list"]).succeeded();
 }
+
+#[test]
+fn a_second_factor_is_set_up_and_changed_on_a_server() {
+    let server = Server::with(|serve| {
+        serve.args(["--require-otp"]);
+    });
+    let (_, home) = (server.admin(), Home::new());
+    let url = url(&server);
+    let shown = home.login(&url, &["admin"]).succeeded();
+    assert!(shown.stderr.contains("tidings otp enable"), "{}", shown.stderr);
+    assert_refused(&home.run(["--server", &url, "member", "list"]), 1, "second factor");
+    let enable = |more: &[&str]| {
+        let args = ["otp", "enable", "--server", &url, "--password-stdin"];
+        run(home.command([&args[..], more].concat()), PASSWORD)
+    };
+    assert_refused(&enable(&[]), 1, "--enrolment-code");
+    let issued = server.cli(["member", "otp", "admin"]).succeeded().stdout;
+    assert!(issued.contains('▀') && !issued.contains('\u{1b}'), "a QR code without colours: {issued}");
+    let issued = issued.lines().last().unwrap();
+    assert_refused(&enable(&["--enrolment-code", "0000"]), 1, "the enrolment code is wrong");
+    let begun = enable(&["--enrolment-code", issued, "--json"]).succeeded().json();
+    let secret = begun["secret"].as_str().unwrap().to_owned();
+    let confirm = |otp: &str| home.run(["otp", "enable", "--server", &url, "--otp", otp]);
+    assert_refused(&confirm("12345"), 1, "the code is wrong");
+    let confirmed = confirm(&code(&secret, -1)).succeeded().stdout;
+    let recovery = |shown: &str, n: usize| shown.lines().rev().nth(n).unwrap().to_owned();
+    let _ = home.run(["--server", &url, "member", "list"]).succeeded();
+    assert!(home.run(["otp", "status", "--server", &url]).succeeded().stdout.contains("10 recovery codes"));
+    let with_code = |command: &str, otp: &str| {
+        let args = ["otp", command, "--server", &url, "--password-stdin", "--otp", otp];
+        run(home.command(args), PASSWORD)
+    };
+    let renewed = with_code("renew", &recovery(&confirmed, 0)).succeeded().stdout;
+    assert_refused(&with_code("disable", &recovery(&confirmed, 1)), 1, "the code is wrong");
+    let _ = with_code("disable", &recovery(&renewed, 0)).succeeded();
+    assert_refused(&home.run(["--server", &url, "member", "list"]), 1, "second factor");
+
+    // At a terminal the command shows the code, and asks.
+    let issued = server.cli(["member", "otp", "admin"]).succeeded().stdout;
+    let terminal = Terminal::start(home.command(["otp", "enable", "--server", &url]), 100)
+        .answer("Password: ", PASSWORD)
+        .answer("another administrator: ", issued.lines().last().unwrap());
+    let shown = terminal.until("The code that the authenticator shows: ");
+    let (_, secret) = shown.split_once("Secret: ").unwrap();
+    let (status, shown) = terminal.answer("authenticator shows: ", &code(&secret[..32], 0)).end();
+    assert!(status == 0 && shown.contains("The second factor is enabled"), "{shown}");
+}
