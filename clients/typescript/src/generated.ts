@@ -186,7 +186,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Makes a secret for the member's authenticator, such as an app on their phone
-         * @description The second factor is enabled by `enable_otp`. `result` is `success`; or `incorrect pw`.
+         * @description The second factor is enabled by `enable_otp`. `result` is `success`; or `incorrect pw`. Only where administrators need a second
+         *     factor, it is `otp required` without an enrolment code and `incorrect otp` with a wrong one.
          *
          *     For members.
          */
@@ -208,7 +209,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Enables the second factor: from then on, a sign-in needs a code of the authenticator
-         * @description `result` is `success`; or `incorrect otp`. The recovery codes are not shown again.
+         * @description The member's other sessions end. `result` is `success`; or `incorrect otp`. The recovery codes are not shown again.
          *
          *     For members.
          */
@@ -230,7 +231,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Disables the second factor
-         * @description `result` is `success`; or `incorrect pw`, `incorrect otp`.
+         * @description The member's other sessions end.
+         *     `result` is `success`; or `incorrect pw`, `incorrect otp`.
          *
          *     For members.
          */
@@ -252,7 +254,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Replaces the recovery codes of the member
-         * @description `result` is `success`; or `incorrect pw`, `incorrect otp`. The recovery codes are not shown again.
+         * @description The member's other sessions end. `result` is `success`; or `incorrect pw`, `incorrect otp`. The recovery codes are not shown again.
          *
          *     For members.
          */
@@ -691,6 +693,29 @@ export interface paths {
          *     For administrators.
          */
         readonly get: operations["reset_member_otp"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/issue_member_otp/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Issues a code with which a member sets up a second factor where administrators need one
+         * @description The code works once and for an hour, and replaces an earlier one. Administrators cannot issue one to themselves. Only a
+         *     person does this: an API key cannot.
+         *
+         *     For administrators.
+         */
+        readonly get: operations["issue_member_otp"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -2741,6 +2766,12 @@ export interface components {
              * @example 9
              */
             readonly recovery_codes: number;
+            /**
+             * Format: int64
+             * @description The number of places from which the member signed in during the last 30 days, stored as keyed hashes.
+             * @example 2
+             */
+            readonly sign_in_places: number;
         };
         /** @description An act of a member in another system, for the document. */
         readonly ActLineFields: {
@@ -3002,6 +3033,11 @@ export interface components {
              * @example a long sentence
              */
             readonly pw: string;
+            /**
+             * @description The code that `issue_member_otp` or `tidings member otp` has issued, where administrators need a second factor.
+             * @example 8k2m-0qwz-7hn4-c9xe
+             */
+            readonly enrolment_code?: string | null;
         };
         /** @description The blacklisted members. */
         readonly Blacklist: {
@@ -3401,6 +3437,20 @@ export interface components {
              */
             readonly otp: string;
         };
+        /** @description A code with which a member sets up a second factor once. */
+        readonly EnrolmentCode: {
+            /**
+             * @description The code, which is not shown again.
+             * @example 8k2m-0qwz-7hn4-c9xe
+             */
+            readonly enrolment_code: string;
+            /**
+             * Format: date-time
+             * @description The time at which it expires.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly expires: string;
+        };
         /** @description The failures of `admin_remove_user` that have status 200. */
         readonly Failure_admin_remove_user: {
             /**
@@ -3428,14 +3478,14 @@ export interface components {
         readonly Failure_begin_otp: {
             /**
              * @description What went wrong, as clients compare it.
-             * @constant
+             * @enum {string}
              */
-            readonly result: "incorrect pw";
+            readonly result: "incorrect pw" | "otp required" | "incorrect otp";
             /**
              * @description The condition; it never changes.
-             * @constant
+             * @enum {string}
              */
-            readonly code: "wrong_password";
+            readonly code: "wrong_password" | "otp_required" | "wrong_otp";
             /**
              * @description What was wrong, or what to do, for people.
              * @example this is not the member's password
@@ -4995,7 +5045,7 @@ export interface components {
              */
             readonly new_nickname: string;
         };
-        /** @description The caller is a member, and the operation is for administrators or for another member; or an API key without the scope that the operation needs; or an administrator without the second factor that the settings require. */
+        /** @description The caller is a member, and the operation is for administrators or for another member; or an API key without the scope that the operation needs; or an administrator whose session gave no code of a second factor, which the settings require. */
         readonly NotAdmin: {
             /**
              * @description What went wrong, as clients compare it.
@@ -6284,6 +6334,26 @@ export interface components {
         readonly Success_DraftList: {
             /** @description The drafts of all administrators, the one that was saved last first. */
             readonly drafts: readonly components["schemas"]["SavedDraft"][];
+        } & {
+            /**
+             * @description `success`.
+             * @constant
+             */
+            readonly result: "success";
+        };
+        /** @description The answer of a successful operation. */
+        readonly Success_EnrolmentCode: {
+            /**
+             * @description The code, which is not shown again.
+             * @example 8k2m-0qwz-7hn4-c9xe
+             */
+            readonly enrolment_code: string;
+            /**
+             * Format: date-time
+             * @description The time at which it expires.
+             * @example 2026-11-20T08:36:00.000Z
+             */
+            readonly expires: string;
         } & {
             /**
              * @description `success`.
@@ -7713,7 +7783,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["MethodNotAllowed"];
             };
         };
-        /** @description The caller is a member, and the operation is for administrators or for another member; or an API key without the scope that the operation needs; or an administrator without the second factor that the settings require. */
+        /** @description The caller is a member, and the operation is for administrators or for another member; or an API key without the scope that the operation needs; or an administrator whose session gave no code of a second factor, which the settings require. */
         readonly NotAdmin: {
             headers: {
                 readonly [name: string]: unknown;
@@ -8859,6 +8929,39 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Done"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["BadToken"];
+            readonly 403: components["responses"]["NotAdmin"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 405: components["responses"]["MethodNotAllowed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 431: components["responses"]["HeadTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Overloaded"];
+        };
+    };
+    readonly issue_member_otp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the member */
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer of the operation. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Success_EnrolmentCode"];
                 };
             };
             readonly 400: components["responses"]["BadRequest"];

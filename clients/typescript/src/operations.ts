@@ -36,6 +36,7 @@ export const OPERATIONS = {
     resetMemberMeasurement: { id: "reset_member_measurement", method: "GET", path: "/reset_member_measurement/{user_id}", query: [], answers: "result" },
     setMemberPassword: { id: "set_member_password", method: "POST", path: "/set_member_password/{user_id}", query: [], answers: "result" },
     resetMemberOtp: { id: "reset_member_otp", method: "GET", path: "/reset_member_otp/{user_id}", query: [], answers: "result" },
+    issueMemberOtp: { id: "issue_member_otp", method: "GET", path: "/issue_member_otp/{user_id}", query: [], answers: "result" },
     getRoster: { id: "get_roster", method: "GET", path: "/get_roster", query: ["limit","after"], answers: "result" },
     importMembers: { id: "import_members", method: "POST", path: "/import_members", query: [], answers: "result" },
     importActs: { id: "import_acts", method: "POST", path: "/import_acts", query: [], answers: "result" },
@@ -300,6 +301,11 @@ export abstract class Operations {
     /** Disables the second factor of a member who has lost it. For administrators. `GET /reset_member_otp/{user_id}` */
     resetMemberOtp(input: Input<"resetMemberOtp">, options?: CallOptions): Answer<"resetMemberOtp"> {
         return this.call("resetMemberOtp", input, options);
+    }
+
+    /** Issues a code with which a member sets up a second factor where administrators need one. For administrators. `GET /issue_member_otp/{user_id}` */
+    issueMemberOtp(input: Input<"issueMemberOtp">, options?: CallOptions): Answer<"issueMemberOtp"> {
+        return this.call("issueMemberOtp", input, options);
     }
 
     /** Lists the roster, the members of the university, by id. For administrators. `GET /get_roster` */
