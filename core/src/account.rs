@@ -28,6 +28,7 @@ mod members;
 pub(crate) mod otp;
 pub(crate) mod password;
 pub(crate) mod places;
+mod right;
 pub(crate) mod roster;
 mod session;
 pub(crate) mod sessions;
@@ -45,6 +46,7 @@ pub use otp::{
     BeginOtp, EnrolmentCode, OtpSecret, OtpStatus, RecoveryCodes, begin_otp, disable_otp, enable_otp,
     issue_otp, otp_status, renew_recovery_codes, reset_otp,
 };
+pub use right::{Account, check_right};
 pub use roster::{ROSTER_MAX, Roster, RosterMember, RosterPage, roster, roster_page};
 pub(crate) use session::sign_up_admin;
 pub use session::{

@@ -13,14 +13,15 @@ use http::header::ORIGIN;
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{Method, Request};
+use tidings_core::account::{Account, Client};
 use tidings_core::analysis::Operation;
 use tidings_core::{Error, Surface, Tidings};
-use tokio::sync::Semaphore;
 use tower::Service;
 
 use crate::coding::Compressor;
 use crate::config::Config;
 use crate::cors;
+use crate::download::Downloads;
 use crate::events::Hub;
 use crate::lane::Lanes;
 use crate::limit::QuotaHeaders;
@@ -32,13 +33,14 @@ use crate::request::Call;
 use crate::request_record::RequestRecord;
 use crate::route::{Route, Table};
 use crate::service::PeerAddress;
+use crate::shares::{Part, Shares};
 use crate::syndication::Documents;
 use crate::tls::Tls;
 use crate::upload::Upload;
 use crate::{
-    account, admin, analysis, audit, data, docs, download, events, feedback, health, home, import, key,
-    lookup, main_info, members, newsfeed, notice, otp, post, profile, report, search, sessions, target,
-    webhook, weights, words,
+    account, admin, analysis, audit, data, docs, events, feedback, health, home, import, key, lookup,
+    main_info, members, newsfeed, notice, otp, post, profile, report, search, sessions, target, webhook,
+    weights, words,
 };
 
 /// The state that all requests share.
@@ -57,11 +59,13 @@ pub(crate) struct App {
     pub(crate) events: Option<Hub>,
     /// The cached documents for feed readers.
     pub(crate) documents: Documents,
-    /// One permit for each byte of the memory that the bodies of all requests share.
-    pub(crate) bodies: Semaphore,
-    /// One permit for each download.
-    pub(crate) downloads: Arc<Semaphore>,
-    stopping: AtomicBool,
+    /// The memory in bytes that the bodies of all requests share.
+    pub(crate) bodies: Arc<Shares<Client>>,
+    /// The places of downloads.
+    pub(crate) downloads: Downloads,
+    /// The places of imports.
+    pub(crate) imports: Arc<Shares<Account>>,
+    leaving: AtomicBool,
     table: Table,
 }
 
@@ -80,12 +84,13 @@ impl App {
             policy: ArcSwap::from_pointee(Policy::new(&config)),
             tls: OnceLock::new(),
             metrics: config.metrics_listen.map(|_| Metrics::new(&tidings)),
-            events: config.event_connections.map(|_| Hub::new(tidings.clone())),
+            events: config.event_connections.map(|_| Hub::new(tidings.clone(), config.event_streams())),
             documents: Documents::new(),
-            bodies: Semaphore::new(config.bodies_limit),
-            downloads: Arc::new(Semaphore::new(download::DOWNLOADS)),
+            bodies: Shares::new(config.bodies_limit, Part::OfFree),
+            downloads: Downloads::new(),
+            imports: import::places(),
             table: Table::new(routes(tidings.config(), &config)),
-            stopping: AtomicBool::new(false),
+            leaving: AtomicBool::new(false),
             tidings,
             config,
         })
@@ -110,15 +115,20 @@ impl App {
         })
     }
 
-    /// Marks the server as shutting down and ends the streams of events; from then on it is not ready.
-    pub(crate) fn stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
-        self.events.iter().for_each(Hub::close);
+    /// Marks the server as about to shut down: it is not ready, and closes connections after their responses.
+    pub(crate) fn leave(&self) {
+        self.leaving.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the server is shutting down.
-    pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
+    /// Returns whether the server is about to shut down.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Relaxed)
+    }
+
+    /// Marks the server as shutting down and ends the streams of events.
+    pub(crate) fn stop(&self) {
+        self.leave();
+        self.events.iter().for_each(Hub::close);
     }
 
     /// Counts a request against the general rate limit. Returns whether it is within the limit, and the headers that tell
@@ -196,7 +206,11 @@ impl AppRef {
             scope.readers = policy.cors.readers(origin.as_ref());
         }
         let target = call.head().uri.path_and_query().cloned();
-        let path = target.as_ref().map_or("", PathAndQuery::path);
+        let raw = target.as_ref().map_or("", PathAndQuery::path);
+        let (path, malformed) = match target::normal_path(raw) {
+            Ok(path) => (path, None),
+            Err(error) => (raw.into(), Some(error)),
+        };
         let path = path.strip_prefix(self.config.base_path.as_str()).unwrap_or_default();
         let observed = self.metrics.as_ref().map(|metrics| (metrics, Instant::now()));
         let observe = |path, answer: &Answer| {
@@ -215,7 +229,7 @@ impl AppRef {
             }
             response
         };
-        let found = match self.table.find(path) {
+        let found = match malformed.map_or_else(|| self.table.find(path), |error| Err(error.into())) {
             Ok(found) => found,
             Err(refusal) => {
                 let answer = allowed.and(Err(refusal));

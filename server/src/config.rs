@@ -85,6 +85,9 @@ pub struct Config {
     pub body_timeout: Duration,
     /// Maximum time that a connection waits for its next request, or for its client to read more of a response.
     pub idle_timeout: Duration,
+    /// The time before a shutdown in which the server still answers, but is not ready and closes connections after their
+    /// responses, so that load balancers send their requests elsewhere.
+    pub stop_delay: Duration,
     /// Maximum time that a shutdown waits for running requests.
     pub shutdown_timeout: Duration,
     /// Maximum number of open connections, lower if the limit of open files requires it. Beyond it, the server closes the
@@ -93,8 +96,8 @@ pub struct Config {
     /// Maximum number of open connections of one IPv4 address or IPv6 /64, at most nine tenths of all; `None` means three
     /// quarters of all. Trusted proxies have no such limit.
     pub max_connections_per_address: Option<usize>,
-    /// Maximum number of streams of live events, at most half of `max_connections`; a client has at most three quarters of
-    /// it. `None` means that `/events` does not exist.
+    /// Maximum number of streams of live events, at most half of `max_connections`; a client has at most three times
+    /// what is free. `None` means that `/events` does not exist.
     pub event_connections: Option<NonZeroU32>,
     /// Maximum total size in bytes of responses that clients have not read yet. Beyond it, the server closes the connections
     /// with the most unread bytes.
@@ -130,6 +133,7 @@ impl Default for Config {
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_secs(75),
+            stop_delay: Duration::ZERO,
             shutdown_timeout: Duration::from_secs(10),
             max_connections: 10_000,
             max_connections_per_address: None,
@@ -220,6 +224,7 @@ impl FromStr for BasePath {
 ///
 /// assert!("https://app.example.org".parse::<Origin>().is_ok());
 /// assert!("http://localhost:8080/".parse::<Origin>().is_ok());
+/// assert_eq!("https://App.example:443".parse::<Origin>(), "https://app.example".parse());
 /// assert!("example.org".parse::<Origin>().is_err());
 /// assert!("https://example.org/page".parse::<Origin>().is_err());
 /// ```
@@ -249,11 +254,24 @@ impl FromStr for Origin {
         let plain = |text: &str, more: &[u8]| {
             !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || more.contains(&b))
         };
-        if plain(scheme, b"+-.") && plain(host, b"-._:[]") {
-            HeaderValue::from_str(&text).map(Self).map_err(|_| WRONG)
-        } else {
-            Err(WRONG)
+        if !plain(scheme, b"+-.") {
+            return Err(WRONG);
         }
+        // An IPv6 address has colons, too, and is in brackets.
+        let (host, port) = match host.rsplit_once(':') {
+            Some((host, port)) if !port.contains(']') => (host, port),
+            _ => (host, ""),
+        };
+        let is_port = port.is_empty() || (port.parse::<u16>().is_ok() && plain(port, b""));
+        if !plain(host, b"-._:[]") || !is_port {
+            return Err(WRONG);
+        }
+        // Browsers leave out the default port, and write no leading zeros.
+        let origin = match (scheme, port.trim_start_matches('0')) {
+            ("https", "443") | ("http", "80") | (_, "") => format!("{scheme}://{host}"),
+            (_, port) => format!("{scheme}://{host}:{port}"),
+        };
+        HeaderValue::from_str(&origin).map(Self).map_err(|_| WRONG)
     }
 }
 
@@ -261,3 +279,28 @@ impl FromStr for Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidText(&'static str);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_is_as_browsers_send_it() {
+        for (text, origin) in [
+            ("https://app.example:443", "https://app.example"),
+            ("http://app.example:80/", "http://app.example"),
+            ("HTTPS://App.Example:0443", "https://app.example"),
+            ("https://[2001:db8::1]:443", "https://[2001:db8::1]"),
+            ("https://[2001:db8::1]", "https://[2001:db8::1]"),
+            ("http://app.example:443", "http://app.example:443"),
+            ("https://app.example:08443", "https://app.example:8443"),
+            ("capacitor://localhost", "capacitor://localhost"),
+        ] {
+            assert_eq!(text.parse::<Origin>().unwrap().to_string(), origin, "{text}");
+        }
+        for text in ["https://app.example:65536", "https://app.example:x", "https://:443", "app.example:443"]
+        {
+            assert!(text.parse::<Origin>().is_err(), "{text}");
+        }
+    }
+}

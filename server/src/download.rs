@@ -3,6 +3,9 @@
 //! The response is a stream: each piece is read when the client has taken the one before, so that a download holds one piece
 //! in memory, and no thread or transaction while it waits. Its length is not known in advance. If a piece cannot be read, the
 //! connection or the HTTP/2 stream is broken off, so that no client takes a part for the whole.
+//!
+//! A slow client keeps a place for others busy, so each caller has few places, and a client that reads too slowly loses its
+//! place.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,24 +14,84 @@ use bytes::Bytes;
 use futures_util::{Stream, stream};
 use http::HeaderValue;
 use http::header::CONTENT_DISPOSITION;
-use tidings_core::account::Client;
+use tidings_core::account::{Account, Client};
 use tidings_core::audit::AuditExport;
 use tidings_core::member_data::DataReader;
 use tidings_core::post::PostExport;
 use tidings_core::{Error, Result, Tidings};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::app::{App, AppRef};
+use crate::app::AppRef;
 use crate::reply::{Answer, Reply};
 use crate::request::Call;
+use crate::shares::{Part, Share, Shares};
 
-/// The maximum number of downloads at the same time. More are answered with `overloaded`.
-pub(crate) const DOWNLOADS: usize = 16;
+/// The maximum number of downloads at the same time: of members who download their own data, and of administrators and API
+/// keys, whose places members cannot take. More are answered with `overloaded`.
+const OF_MEMBERS: usize = 16;
+const OF_ADMINS: usize = 16;
+/// The maximum number of downloads at the same time of one member of their own data, of the members at one address or IPv6 /64,
+/// and of one administrator or API key.
+const OF_MEMBER: usize = 2;
+const OF_CLIENT: usize = 8;
+const OF_ADMIN: usize = 4;
 /// The maximum duration of a download, so that slow clients cannot occupy all of them for long.
 const TIME: Duration = Duration::from_secs(10 * 60);
 /// The pause before a piece is asked for again while the server has too much to do.
 const AGAIN: Duration = Duration::from_millis(200);
+/// A client takes at least [`BLOCK`] bytes in this time, or its download is broken off.
+pub(crate) const BLOCK_TIME: Duration = Duration::from_secs(20);
+/// The maximum size in bytes of the parts in which a client takes a download.
+pub(crate) const BLOCK: usize = 64 * 1024;
+
+/// The places of downloads.
+pub(crate) struct Downloads {
+    members: Arc<Shares<Account>>,
+    clients: Arc<Shares<Client>>,
+    admins: Arc<Shares<Account>>,
+}
+
+/// The place of a download, returned when it is dropped.
+pub(crate) struct Place {
+    _account: Option<Share<Account>>,
+    _client: Option<Share<Client>>,
+}
+
+/// Whose data a download has, which decides from which places it takes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// The data of the member who downloads it.
+    Member,
+    /// Data for administrators and API keys.
+    Admin,
+}
+
+impl Downloads {
+    pub(crate) fn new() -> Self {
+        Self {
+            members: Shares::new(OF_MEMBERS, Part::AtMost(OF_MEMBER)),
+            clients: Shares::new(OF_MEMBERS, Part::AtMost(OF_CLIENT)),
+            admins: Shares::new(OF_ADMINS, Part::AtMost(OF_ADMIN)),
+        }
+    }
+
+    /// Takes a place for a caller whose right has been checked.
+    ///
+    /// # Errors
+    /// `overloaded` if there is none; `too many requests` if the caller, or their address, has its part.
+    fn take(&self, call: &Call, of: Of) -> Result<Place> {
+        let account = call.caller().account(call.tidings());
+        let take = |shares: &Arc<Shares<Account>>| account.map(|account| shares.take(account, 1)).transpose();
+        Ok(match of {
+            Of::Member => {
+                let client = self.clients.take(call.address().into(), 1)?;
+                Place { _account: take(&self.members)?, _client: Some(client) }
+            }
+            Of::Admin => Place { _account: take(&self.admins)?, _client: None },
+        })
+    }
+}
 
 /// What a download reads. After an error, another call reads the same piece.
 pub(crate) trait Pieces: Send + 'static {
@@ -59,20 +122,12 @@ const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 /// Returns the download of an export with one JSON object on each line.
 ///
 /// # Errors
-/// `overloaded` if there are too many downloads; those of the export.
+/// `overloaded` or `too many requests` if there are too many downloads; those of the export.
 pub(crate) async fn lines(call: &Call, pieces: impl Pieces, name: &'static str) -> Answer {
-    let (download, first) = Download::begin(call, permit(call.app())?, pieces).await?;
+    let (download, first) = Download::begin(call, Of::Admin, pieces).await?;
     let file = HeaderValue::try_from(format!("attachment; filename=\"{name}\"")).expect("a plain name");
     let reply = Reply::download(download.stream(first.into()), NDJSON);
     Ok(reply.with(CONTENT_DISPOSITION, file))
-}
-
-/// Returns the right to a download.
-///
-/// # Errors
-/// `overloaded` if there are too many.
-pub(crate) fn permit(app: &App) -> Result<OwnedSemaphorePermit> {
-    Semaphore::try_acquire_owned(Arc::clone(&app.downloads)).map_err(|_| Error::Overloaded)
 }
 
 /// A download that is running.
@@ -81,23 +136,21 @@ pub(crate) struct Download<P> {
     client: Client,
     pieces: Arc<Mutex<P>>,
     until: Instant,
-    _permit: OwnedSemaphorePermit,
+    place: Option<Place>,
 }
 
 impl<P: Pieces> Download<P> {
-    /// Begins a download. Also returns its first piece, which shows whether the caller may read at all.
+    /// Begins a download. Also returns its first piece, which shows whether the caller may read at all: only then the download
+    /// takes a place.
     ///
     /// # Errors
-    /// Those of the pieces.
-    pub(crate) async fn begin(
-        call: &Call,
-        permit: OwnedSemaphorePermit,
-        pieces: P,
-    ) -> Result<(Self, Vec<u8>)> {
+    /// Those of the pieces; `overloaded` or `too many requests` if there is no place.
+    pub(crate) async fn begin(call: &Call, of: Of, pieces: P) -> Result<(Self, Vec<u8>)> {
         let (client, until) = (call.address().into(), Instant::now() + TIME);
         let pieces = Arc::new(Mutex::new(pieces));
-        let download = Self { app: call.app().clone(), client, pieces, until, _permit: permit };
+        let mut download = Self { app: call.app().clone(), client, pieces, until, place: None };
         let first = download.read().await?.unwrap_or_default();
+        download.place = Some(call.app().downloads.take(call, of)?);
         Ok((download, first))
     }
 
@@ -106,21 +159,42 @@ impl<P: Pieces> Download<P> {
         look(&self.pieces.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the stream of the pieces after `first`.
+    /// Returns the stream of the pieces from `first` on.
+    ///
+    /// A task reads them, which also ends, and returns the place, if the client takes them too slowly.
     pub(crate) fn stream(self, first: Bytes) -> impl Stream<Item = Result<Bytes>> + Send + Sync + 'static {
-        stream::unfold((Some(first), Some(self)), |(first, download)| async move {
-            match (first, download) {
-                (Some(first), download) => Some((Ok(first), (None, download))),
-                (None, Some(download)) => match download.next().await {
-                    Ok(piece) => piece.map(|piece| (Ok(piece), (None, Some(download)))),
-                    Err(error) => {
-                        tracing::info!(cause = error.detail(), "a download was broken off");
-                        Some((Err(error), (None, None)))
-                    }
-                },
-                (None, None) => None,
+        let (sender, blocks) = mpsc::channel(1);
+        tokio::spawn(async move {
+            match self.send(first, &sender).await {
+                // The client may have gone, which ends the download as well.
+                Ok(()) => drop(sender.send(None).await),
+                Err(error) => tracing::info!(cause = error.detail(), "a download was broken off"),
+            }
+        });
+        stream::unfold(Some(blocks), |blocks| async move {
+            let mut blocks = blocks?;
+            match blocks.recv().await {
+                Some(Some(block)) => Some((Ok(block), Some(blocks))),
+                Some(None) => None,
+                None => Some((Err(Error::Overloaded), None)),
             }
         })
+    }
+
+    /// Sends the pieces, each of which checks the caller's right.
+    async fn send(&self, first: Bytes, to: &mpsc::Sender<Option<Bytes>>) -> Result<()> {
+        let mut piece = Some(first);
+        while let Some(mut rest) = piece {
+            while !rest.is_empty() {
+                let taken = timeout(BLOCK_TIME, to.reserve()).await;
+                let turn = taken.map_err(|_| Error::Internal("the client reads too slowly".into()))?;
+                // The client has gone.
+                let Ok(turn) = turn else { return Ok(()) };
+                turn.send(Some(rest.split_to(BLOCK.min(rest.len()))));
+            }
+            piece = self.next().await?;
+        }
+        Ok(())
     }
 
     /// Returns the next piece, and waits while the server has too much to do.
@@ -140,5 +214,116 @@ impl<P: Pieces> Download<P> {
         let (tidings, pieces) = (self.app.tidings.clone(), Arc::clone(&self.pieces));
         let read = move || pieces.lock().unwrap_or_else(PoisonError::into_inner).next(&tidings);
         self.app.lanes.query.run_for(self.client, read).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures_util::StreamExt as _;
+    use tidings_core::account::Caller;
+    use tidings_core::{admin, post};
+    use tower::ServiceExt as _;
+
+    use super::*;
+    use crate::app::App;
+    use crate::config::Config;
+    use crate::reply::Body;
+    use crate::testing::{Service, by, request, service};
+    use crate::upload::Upload;
+
+    /// Returns the body of a download that has begun, or the outcome of its refusal.
+    async fn begin(app: &Arc<App>, token: &str, path: &str) -> Result<Body, u16> {
+        let response = app.clone().service().oneshot(by(token, request("GET", path))).await.unwrap();
+        let status = response.status().as_u16();
+        if status == 200 { Ok(response.into_body()) } else { Err(status) }
+    }
+
+    fn insert_posts(service: &Service, number: usize) {
+        let lines: Vec<String> = (0..number)
+            .map(|n| {
+                format!(r#"{{"title":"{n}","url":"https://a.example/{n}","post":"{}"}}"#, "x".repeat(2_000))
+            })
+            .collect();
+        let mut progress = tidings_core::import::to_the_end;
+        post::import(&service.tidings, &Caller::Operator, lines.join("\n").as_bytes(), &mut progress)
+            .unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_member_takes_two_places_and_none_of_administrators() {
+        let service = service();
+        let app = App::new(service.tidings.clone(), Config::default());
+        let (ann, boss, other) =
+            (service.member("ann").await, service.admin("boss").await, service.admin("other").await);
+        insert_posts(&service, 250);
+        let mut held = Vec::new();
+        for member in ["a1x", "a2x", "a3x", "a4x"] {
+            let token = service.member(member).await;
+            for _ in 0..OF_MEMBER {
+                held.push(begin(&app, &token, "/get_my_data").await.unwrap());
+            }
+            assert_eq!(begin(&app, &token, "/get_my_data").await.err(), Some(429));
+        }
+        assert_eq!(begin(&app, &ann, "/get_my_data").await.err(), Some(429), "of the address");
+        for _ in 0..OF_ADMIN {
+            held.push(begin(&app, &boss, "/export_posts").await.unwrap());
+        }
+        assert_eq!(begin(&app, &boss, "/export_audit").await.err(), Some(429));
+        assert_eq!(begin(&app, &ann, "/export_posts").await.err(), Some(403));
+        let export = begin(&app, &other, "/export_posts").await.unwrap();
+        let lines = http_body_util::BodyExt::collect(export).await.unwrap().to_bytes();
+        assert_eq!(lines.iter().filter(|byte| **byte == b'\n').count(), 250);
+        drop(held);
+        while begin(&app, &ann, "/get_my_data").await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_download_is_broken_off_when_the_right_ends() {
+        let service = service();
+        let app = App::new(service.tidings.clone(), Config::default());
+        let (boss, _other) = (service.admin("boss").await, service.admin("other").await);
+        insert_posts(&service, 250);
+        let export = begin(&app, &boss, "/export_posts").await.unwrap();
+        admin::revoke(&service.tidings, &Caller::Operator, "boss").unwrap();
+        let read = http_body_util::BodyExt::collect(export).await;
+        assert_eq!(read.err().map(|error| error.to_string()).as_deref(), Some("overloaded"));
+    }
+
+    /// Pieces without an end.
+    struct Endless;
+
+    impl Pieces for Endless {
+        fn next(&mut self, _: &Tidings) -> Result<Option<Vec<u8>>> {
+            Ok(Some(vec![0; 2 * BLOCK]))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_client_that_reads_too_slowly_loses_its_place() {
+        let service = service();
+        let app = App::new(service.tidings.clone(), Config::default());
+        let boss = service.admin("boss").await;
+        let head = by(&boss, request("GET", "/export_posts")).into_parts().0;
+        let call = Call::new(AppRef::new(Arc::clone(&app)), head, None, Upload::default());
+        let (download, first) = Download::begin(&call, Of::Admin, Endless).await.unwrap();
+        let mut blocks = pin!(download.stream(first.into()));
+        for _ in 0..10 {
+            assert_eq!(blocks.next().await.unwrap().unwrap().len(), BLOCK);
+        }
+        assert_eq!(app.downloads.admins.taken(), 1);
+        tokio::time::pause();
+        sleep(2 * BLOCK_TIME).await;
+        tokio::time::resume();
+        assert_eq!(app.downloads.admins.taken(), 0);
+        while let Some(block) = blocks.next().await {
+            if block.is_err() {
+                return;
+            }
+        }
+        panic!("the download seems complete");
     }
 }

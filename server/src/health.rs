@@ -31,10 +31,10 @@ pub(crate) async fn healthz(_: Call) -> Answer {
 /// Readiness
 ///
 /// Answers `success` when the server can take requests. Answers 503 `overloaded` when the database does not respond,
-/// when writes fail, and while the server shuts down.
+/// when writes fail, as on a full disk, and before and while the server shuts down.
 #[utoipa::path(get, path = "/readyz", tag = "server", responses((status = 200, body = docs::Done)))]
 pub(crate) async fn readyz(call: Call) -> Answer {
-    if call.app().is_stopping() {
+    if call.app().is_leaving() {
         return Err(Error::Overloaded.into());
     }
     call.read(|tidings, _| tidings.ready()).await.map_err(|refusal| match refusal {

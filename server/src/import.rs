@@ -1,9 +1,11 @@
 //! Imports of members, acts and the roster, and the common part of all imports.
 
 use std::pin::pin;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tidings_core::account::Caller;
+use tidings_core::account::key::Scope;
+use tidings_core::account::{Account, Caller};
 use tidings_core::error::{Code, Problem};
 use tidings_core::import::{MoveReport, to_the_end};
 use tidings_core::roster_import::{self, RosterReport};
@@ -11,10 +13,13 @@ use tidings_core::{Error, Result, Tidings, act, member_import};
 use utoipa::ToSchema;
 
 use crate::docs;
+use crate::lane::IMPORTS;
 use crate::limit::Counted;
 use crate::reply::{Answer, Refusal};
 use crate::request::Call;
+use crate::right::Right;
 use crate::route::Route;
+use crate::shares::{Part, Share, Shares};
 use crate::upload::UploadReader;
 
 /// The media types of one JSON object per line, or one array.
@@ -37,22 +42,46 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-/// Runs an import of a body of one of these media types. An empty body has the problem `empty`.
+/// The maximum number of imports of one administrator or API key at the same time.
+const IMPORTS_OF_ONE: usize = 2;
+
+/// Returns the places of imports.
+pub(crate) fn places() -> Arc<Shares<Account>> {
+    Shares::new(IMPORTS, Part::AtMost(IMPORTS_OF_ONE))
+}
+
+/// Takes a place for an import of the caller.
+///
+/// # Errors
+/// `overloaded` if there is none, `too many requests` if the caller has several.
+pub(crate) fn take_place(call: &Call) -> Result<Option<Share<Account>>> {
+    let account = call.caller().account(call.tidings());
+    Ok(account.map(|account| call.app().imports.take(account, 1)).transpose()?)
+}
+
+/// Runs an import of a body of one of these media types, for which an API key needs `scope`. An empty body has the problem
+/// `empty`.
 pub(crate) async fn run<T: Serialize>(
     mut call: Call,
+    scope: Scope,
     media_types: &[&str],
     empty: Problem,
     import: impl FnOnce(&Tidings, &Caller, UploadReader) -> Result<T> + Send + 'static,
 ) -> Answer {
     let (reader, feed) = call.reader(media_types)?;
-    let import =
-        call.answer_in(|lanes| &lanes.import, move |tidings, caller| import(tidings, caller, reader));
-    let mut import = pin!(import);
-    // A caller who may not import is refused before the body arrives, so the import may end before the future that
-    // feeds it.
+    // A caller who may not import is refused before the body arrives, and takes no place.
+    let right = Right::of(&call, scope).await?;
+    let place = take_place(&call)?;
+    let import = move |tidings: &Tidings, caller: &Caller| {
+        // Returned when the import ends, also if the client is gone by then.
+        let _place = place;
+        import(tidings, caller, reader)
+    };
+    let mut import = pin!(call.answer_in(|lanes| &lanes.import, import));
     let arrived = tokio::select! {
         imported = &mut import => return imported,
         arrived = feed => arrived,
+        error = right.lost() => return Err(error.into()),
     };
     match (import.await, arrived) {
         (Err(Refusal::Operation(Error::Input(_))), Err(why)) => Err(why),
@@ -95,7 +124,7 @@ pub(crate) struct MemberLineFields {
     responses((status = 200, body = docs::Success<MoveReport>), docs::Administrators),
 )]
 pub(crate) async fn import_members(call: Call) -> Answer {
-    run(call, LINES, NO_MEMBERS, |tidings, caller, reader| {
+    run(call, Scope::Members, LINES, NO_MEMBERS, |tidings, caller, reader| {
         member_import::import_members(tidings, caller, reader, &mut to_the_end)
     })
     .await
@@ -133,8 +162,10 @@ pub(crate) struct ActLineFields {
     responses((status = 200, body = docs::Success<MoveReport>), docs::Administrators),
 )]
 pub(crate) async fn import_acts(call: Call) -> Answer {
-    run(call, LINES, NO_ACTS, |tidings, caller, reader| act::import(tidings, caller, reader, &mut to_the_end))
-        .await
+    run(call, Scope::ActsImport, LINES, NO_ACTS, |tidings, caller, reader| {
+        act::import(tidings, caller, reader, &mut to_the_end)
+    })
+    .await
 }
 
 /// Imports the roster, the members of the university with their passwords
@@ -152,7 +183,7 @@ pub(crate) async fn import_acts(call: Call) -> Answer {
     responses((status = 200, body = docs::Success<RosterReport>), docs::Administrators),
 )]
 pub(crate) async fn import_roster(call: Call) -> Answer {
-    run(call, CSV, NO_ROSTER, |tidings, caller, reader| {
+    run(call, Scope::Members, CSV, NO_ROSTER, |tidings, caller, reader| {
         roster_import::import_roster(tidings, caller, reader, &mut to_the_end)
     })
     .await

@@ -19,6 +19,8 @@ mod pace;
 use fair::{FairPool, Kind};
 use pace::Pace;
 
+use crate::shares::{Part, Shares};
+
 /// The maximum numbers of running and waiting requests to the university's system, each of which takes up to several
 /// seconds.
 const UNIVERSITY: usize = 32;
@@ -31,16 +33,17 @@ const CODEC_QUEUE: usize = 64;
 /// about a third of the time of other threads, on an idle core all of it.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 5;
-/// The maximum number of concurrent imports: the database has one writer, so more imports would only wait.
-const IMPORTS: usize = 2;
+/// The maximum number of concurrent imports. The database has one writer, so more than two gain nothing when their bodies
+/// arrive fast; the others are for imports that wait for their bodies.
+pub(crate) const IMPORTS: usize = 8;
 
 /// The queue of one kind of work, and the threads that run it.
 #[derive(Clone)]
 pub(crate) enum Lane {
     /// Work that waits for the disk or another system, on the runtime's blocking threads.
     Waiting {
-        /// Permits for work in the lane, running or waiting.
-        places: Arc<Semaphore>,
+        /// The places for work in the lane, running or waiting, of which one client has a part.
+        places: Arc<Shares<Client>>,
         /// Permits for running work.
         running: Arc<Semaphore>,
         /// The maximum number of waiting jobs, in addition to the running ones.
@@ -139,7 +142,7 @@ impl Lane {
     fn depth(&self) -> usize {
         match self {
             Self::Waiting { places, running, waiting } => {
-                (waiting + running.available_permits()).saturating_sub(places.available_permits())
+                (waiting + running.available_permits()).saturating_sub(places.free())
             }
             Self::Short(jobs) => jobs.len(),
             Self::Fair(threads, _) => threads.depth(),
@@ -147,7 +150,7 @@ impl Lane {
     }
 
     fn waiting(running: usize, waiting: usize) -> Self {
-        let places = Arc::new(Semaphore::new(running + waiting));
+        let places = Shares::new(running + waiting, Part::OfFree);
         Self::Waiting { places, running: Arc::new(Semaphore::new(running)), waiting }
     }
 
@@ -187,7 +190,7 @@ impl Lane {
         match self {
             Self::Fair(threads, kind) => threads.run(*kind, client, work).await,
             Self::Waiting { places, running, .. } => {
-                let place = Arc::clone(places).try_acquire_owned().map_err(|_| Error::Overloaded)?;
+                let place = places.take(client, 1).map_err(|_| Error::Overloaded)?;
                 let turn = Arc::clone(running).acquire_owned().await.map_err(|_| Error::Overloaded)?;
                 let done = tokio::task::spawn_blocking(move || {
                     // The permits are returned when the work ends, even if the client has disconnected.

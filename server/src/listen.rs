@@ -34,7 +34,7 @@ use crate::stream::{self, StreamExecutor};
 use crate::timeouts::{TimeoutStream, Timeouts};
 use crate::tls::{Socket, Tls};
 use crate::unsent::{CHARGED_FROM, ResponseBody};
-use crate::{files, metrics, request};
+use crate::{files, metrics, request, target};
 
 /// The maximum size of a request's head in HTTP/1, in bytes.
 pub(crate) const HEAD_MAX: usize = 64 * 1024;
@@ -147,6 +147,11 @@ impl Running {
     /// Answers requests until `shutdown` completes, as [`serve`] does.
     pub async fn serve(self, shutdown: impl Future<Output = ()>) {
         let Self { app, mut acceptor, _background } = self;
+        let shutdown = async {
+            shutdown.await;
+            app.leave();
+            sleep(app.config.stop_delay).await;
+        };
         let graceful = GracefulShutdown::new();
         // Dropping these tasks at the end aborts the requests that still run.
         let mut tasks = JoinSet::new();
@@ -201,8 +206,15 @@ fn serve_connection(
         note_member(&app, &connection, &head.headers);
         let body = RequestBody::new(body, &connection);
         let has_room = connection.unsent() < CONNECTION_UNSENT;
+        let is_http1 = head.version < Version::HTTP_2;
+        let refused = target::refuse_without_host(&head);
         // Not in a closure, into which the head would be moved once more.
-        let answered = if has_room { Some(app.clone().serve(head, body, Some(peer))) } else { None };
+        let answered = if has_room && refused.is_none() {
+            Some(app.clone().serve(head, body, Some(peer)))
+        } else {
+            None
+        };
+        let app = app.clone();
         let connections = connections.clone();
         async move {
             let stream = stream::current();
@@ -218,9 +230,9 @@ fn serve_connection(
                         Err(_) => (overloaded(), None),
                     }
                 }
-                None => (overloaded(), None),
+                None => (refused.unwrap_or_else(overloaded), None),
             };
-            if running.connection().has_unread_body() {
+            if running.connection().has_unread_body() || (is_http1 && app.is_leaving()) {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
             Ok::<_, Infallible>((*response).map(|body| ResponseBody::new(body, charge, stream, running)))

@@ -136,12 +136,13 @@ impl Call {
     /// Returns the fields of the body.
     ///
     /// # Errors
-    /// `payload too large`, `unsupported media type`, `overloaded`; `bad request` when a field is missing or has the
-    /// wrong type.
+    /// `payload too large`, `unsupported media type`, `overloaded`, `too many requests`; `bad request` when a field is
+    /// missing or has the wrong type.
     pub(crate) async fn fields<T: DeserializeOwned + Send + 'static>(&mut self) -> Result<T, Refusal> {
         let client = self.address().into();
         let App { config, bodies, lanes, .. } = &*self.0.app;
-        let (body, _held) = self.0.upload.whole(config.body_limit, config.body_timeout, bodies).await?;
+        let (body, _held) =
+            self.0.upload.whole(config.body_limit, config.body_timeout, client, bodies).await?;
         if self.0.head.headers.contains_key(CONTENT_ENCODING) {
             return Err(Refusal::UnsupportedMediaType);
         }

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, Read};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
@@ -11,11 +12,14 @@ use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http_body::Body;
 use http_body_util::BodyDataStream;
 use tidings_core::Error;
+use tidings_core::account::Client;
 use tidings_core::error::{Code, Problem};
-use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
-use tokio::time::timeout;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
 
+use crate::download::{BLOCK, BLOCK_TIME};
 use crate::reply::Refusal;
+use crate::shares::{Share, Shares};
 
 /// The maximum number of chunks of a body that wait for the operation to read them.
 const CHUNKS: usize = 16;
@@ -50,33 +54,31 @@ impl Upload {
         Self { chunks: Some(Box::pin(chunks)), length, keeps_sending, taken: 0 }
     }
 
-    /// Reads the whole body. Also returns permits of `budget`, the memory that all bodies share, which the caller
-    /// holds as long as the body.
+    /// Reads the whole body of a request of `client`. Also returns its share of `budget`, the memory that all bodies share,
+    /// which the caller holds as long as the body.
     ///
     /// # Errors
     /// `payload too large` over `limit` bytes: immediately if the head announces it, otherwise once they have
-    /// arrived; `overloaded` when the budget is used up; `bad request` when the body does not arrive within `time`.
-    pub(crate) async fn whole<'b>(
+    /// arrived; `overloaded` when the budget is used up, `too many requests` when the client has its part of it;
+    /// `bad request` when the body does not arrive within `time`.
+    pub(crate) async fn whole(
         &mut self,
         limit: usize,
         time: Duration,
-        budget: &'b Semaphore,
-    ) -> Result<(Bytes, Option<SemaphorePermit<'b>>), Refusal> {
-        let share = |chunk: &Bytes| {
-            let bytes = u32::try_from(chunk.len()).unwrap_or(u32::MAX);
-            budget.try_acquire_many(bytes).map_err(|_| Error::Overloaded)
-        };
+        client: Client,
+        budget: &Arc<Shares<Client>>,
+    ) -> Result<(Bytes, Option<Share<Client>>), Refusal> {
         let read = async {
             let Some(first) = self.next(limit).await? else { return Ok((Bytes::new(), None)) };
-            let mut held = share(&first)?;
-            let Some(second) = self.next(limit).await? else { return Ok((first, Some(held))) };
-            held.merge(share(&second)?);
+            let mut share = budget.take(client, first.len()).map_err(Error::from)?;
+            let Some(second) = self.next(limit).await? else { return Ok((first, Some(share))) };
+            share.grow(second.len()).map_err(Error::from)?;
             let mut whole = [first, second].concat();
             while let Some(chunk) = self.next(limit).await? {
-                held.merge(share(&chunk)?);
+                share.grow(chunk.len()).map_err(Error::from)?;
                 whole.extend_from_slice(&chunk);
             }
-            Ok((whole.into(), Some(held)))
+            Ok((whole.into(), Some(share)))
         };
         timeout(time, read).await.unwrap_or_else(|_| Err(self.lost()))
     }
@@ -84,8 +86,9 @@ impl Upload {
     /// Returns a reader of the body for a blocking operation, and a future that feeds the reader and is awaited
     /// together with the operation.
     ///
-    /// The future returns the number of bytes that arrived. It fails as [`Upload::whole`] does, but `time` applies to each chunk. The reader then fails as well,
-    /// so that an operation never mistakes a part of a body for the whole body.
+    /// The future returns the number of bytes that arrived. It fails as [`Upload::whole`] does, but `time` applies to each
+    /// chunk, and the client must send at least a [`BLOCK`] in each [`BLOCK_TIME`]. The reader then fails as well, so that an
+    /// operation never mistakes a part of a body for the whole body.
     pub(crate) fn reader(
         mut self,
         limit: usize,
@@ -93,8 +96,14 @@ impl Upload {
     ) -> (UploadReader, impl Future<Output = Result<usize, Refusal>>) {
         let (sender, receiver) = mpsc::channel(CHUNKS);
         let feed = async move {
+            // The time that the client may still take; time for which the operation does not read is not the client's.
+            let mut left = BLOCK_TIME;
             loop {
-                let chunk = timeout(time, self.next(limit)).await.unwrap_or_else(|_| Err(self.lost()))?;
+                let began = Instant::now();
+                let chunk = timeout(time.min(left), self.next(limit)).await;
+                let chunk = chunk.unwrap_or_else(|_| Err(self.lost()))?;
+                left = left.saturating_sub(began.elapsed());
+                left = BLOCK_TIME.min(left + time_of(chunk.as_ref().map_or(0, Bytes::len)));
                 let ended = chunk.is_none();
                 // Sending fails when the operation has ended early, which is not an error.
                 if sender.send(chunk).await.is_err() || ended {
@@ -129,6 +138,11 @@ impl Upload {
         self.chunks = None;
         Error::BadRequest(Problem::new(Code::MalformedBody, "the body did not arrive")).into()
     }
+}
+
+/// Returns the time that a client may take to send this many bytes.
+fn time_of(bytes: usize) -> Duration {
+    BLOCK_TIME.mul_f64(bytes.min(BLOCK) as f64 / BLOCK as f64)
 }
 
 impl Drop for Upload {
@@ -184,12 +198,14 @@ impl Read for UploadReader {
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
+    use std::net::IpAddr;
 
     use futures_util::stream;
     use http_body::Frame;
     use http_body_util::StreamBody;
 
     use super::*;
+    use crate::shares::Part;
 
     const LIMIT: usize = 10;
     const TIME: Duration = Duration::from_secs(5);
@@ -204,9 +220,13 @@ mod tests {
         Upload::new(&headers, StreamBody::new(stream::iter(frames.into_iter().map(Ok::<_, Infallible>))))
     }
 
+    fn client() -> Client {
+        IpAddr::from([127, 0, 0, 1]).into()
+    }
+
     async fn whole(mut upload: Upload) -> Result<Bytes, String> {
-        let budget = Semaphore::new(2 * LIMIT);
-        let whole = upload.whole(LIMIT, TIME, &budget).await;
+        let budget = Shares::new(2 * LIMIT, Part::OfFree);
+        let whole = upload.whole(LIMIT, TIME, client(), &budget).await;
         whole.map(|(whole, _)| whole).map_err(|e| e.result().to_owned())
     }
 
@@ -229,13 +249,13 @@ mod tests {
 
     #[tokio::test]
     async fn bodies_together_stay_within_their_budget() {
-        let budget = Semaphore::new(LIMIT);
-        let whole = async || upload(None, &["0123", "45"]).whole(LIMIT, TIME, &budget).await;
+        let budget = Shares::new(LIMIT, Part::OfFree);
+        let whole = async || upload(None, &["0123", "45"]).whole(LIMIT, TIME, client(), &budget).await;
         let (_body, held) = whole().await.unwrap();
-        assert_eq!(whole().await.unwrap_err().result(), "overloaded");
+        assert_eq!(whole().await.err().unwrap().result(), "overloaded");
         drop(held);
         whole().await.unwrap();
-        assert_eq!(budget.available_permits(), LIMIT);
+        assert_eq!(budget.free(), LIMIT);
     }
 
     #[tokio::test(start_paused = true)]
@@ -268,5 +288,33 @@ mod tests {
         let (reader, feed) = upload(None, &["0"; LIMIT]).reader(LIMIT, TIME);
         drop(reader);
         feed.await.unwrap();
+    }
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_arrives_byte_by_byte_is_refused() {
+        let bytes = stream::unfold((), |()| async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Some((Ok::<_, Infallible>(Frame::data(Bytes::from_static(b"x"))), ()))
+        });
+        let slow = Upload::new(&HeaderMap::new(), StreamBody::new(Box::pin(bytes)));
+        let (mut reader, feed) = slow.reader(usize::MAX, TIME);
+        // Time does not advance while a task of the runtime blocks.
+        let work = std::thread::spawn(move || reader.read_to_end(&mut Vec::new()).map_err(drop));
+        let began = Instant::now();
+        assert_eq!(feed.await.unwrap_err().result(), "bad request");
+        assert!((BLOCK_TIME..2 * BLOCK_TIME).contains(&began.elapsed()), "{:?}", began.elapsed());
+        work.join().unwrap().unwrap_err();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_is_not_slow_while_the_operation_does_not_read() {
+        let blocks =
+            stream::iter((0..4 * CHUNKS).map(|_| Ok::<_, Infallible>(Frame::data(Bytes::from_static(b"x")))));
+        let (mut reader, feed) =
+            Upload::new(&HeaderMap::new(), StreamBody::new(blocks)).reader(usize::MAX, TIME);
+        let feed = tokio::spawn(feed);
+        tokio::time::sleep(10 * BLOCK_TIME).await;
+        let work = tokio::task::spawn_blocking(move || reader.read_to_end(&mut Vec::new()).map_err(drop));
+        assert_eq!(feed.await.unwrap().unwrap(), 4 * CHUNKS);
+        assert_eq!(work.await.unwrap().unwrap(), 4 * CHUNKS);
     }
 }

@@ -3,13 +3,18 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use tidings_core::Tidings;
+use tidings_core::account::Caller;
+use tidings_core::account::key::Scope;
 use tidings_core::newsfeed::{self, FeedWeights, SignalWeights};
 use utoipa::ToSchema;
 
 use crate::docs;
+use crate::import;
 use crate::limit::Counted;
 use crate::reply::Answer;
 use crate::request::Call;
+use crate::right::Right;
 use crate::route::Route;
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -44,7 +49,13 @@ pub(crate) async fn get_feed_weights(call: Call) -> Answer {
     responses((status = 200, body = docs::Success<FeedWeights>), docs::Administrators),
 )]
 pub(crate) async fn learn_feed_weights(call: Call) -> Answer {
-    call.answer_in(|lanes| &lanes.import, newsfeed::learn_weights).await
+    Right::of(&call, Scope::Posts).await?;
+    let place = import::take_place(&call)?;
+    let learn = move |tidings: &Tidings, caller: &Caller| {
+        let _place = place;
+        newsfeed::learn_weights(tidings, caller)
+    };
+    call.answer_in(|lanes| &lanes.import, learn).await
 }
 
 #[derive(Deserialize, ToSchema)]

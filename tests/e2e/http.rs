@@ -12,6 +12,7 @@ mod docs;
 mod head;
 mod headers;
 mod limits;
+mod shares;
 mod shutdown;
 mod targets;
 mod unread;

@@ -50,6 +50,11 @@ impl Identity {
         Self { claim, origin, requires_otp }
     }
 
+    /// Returns who the caller claims to be.
+    pub(super) const fn claim(&self) -> &Claim {
+        &self.claim
+    }
+
     /// Returns the id of the session that the caller's token names.
     pub(crate) fn session(&self) -> Option<&str> {
         match &self.claim {

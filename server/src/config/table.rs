@@ -161,6 +161,12 @@ const GENERAL: &[Setting<Config>] = &[
     .takes("ADDR")
     .unset("nowhere"),
     Setting::new(
+        "stop-delay",
+        Form::Whole(0, 3_600),
+        field!(Config, stop_delay),
+        "Seconds between SIGTERM and the stop in which the server answers but is not ready, for load balancers",
+    ),
+    Setting::new(
         "no-docs",
         Form::Flag,
         Field {

@@ -3,7 +3,6 @@
 //! The thread looks for changes only while there are listeners. It wakes them in batches with pauses between, so that other
 //! requests do not wait for ten thousand writes to sockets.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -18,6 +17,7 @@ use super::history::{History, Next, Since};
 use super::listener::Listener;
 use super::{Kinds, frame};
 use crate::config::Config;
+use crate::shares::{Part, Share, Shares};
 
 /// The interval of the looks for changes.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -36,8 +36,6 @@ const SHARDS: u32 = 64;
 /// The number of woken listeners after which the thread pauses, and the pause.
 const BATCH: usize = 128;
 const PAUSE: Duration = Duration::from_millis(2);
-/// `Retry-After` for a client that has too many streams, in seconds.
-const CLIENT_RETRY_S: u64 = 30;
 
 /// The hub of a server.
 pub(crate) struct Hub {
@@ -50,6 +48,8 @@ pub(crate) struct Hub {
 /// The data that the thread and the listeners share.
 pub(super) struct Shared {
     state: Mutex<State>,
+    /// The places of listeners.
+    places: Arc<Shares<Client>>,
     /// Wakes the listeners of each group.
     shards: [watch::Sender<()>; SHARDS as usize],
     /// Whether the history has all changes up to the last look. While there is no listener, it has not.
@@ -61,8 +61,6 @@ struct State {
     history: Option<History>,
     counts: Counts,
     is_closed: bool,
-    listeners: usize,
-    clients: HashMap<Client, usize>,
     /// The number of listeners so far.
     total: u32,
 }
@@ -78,33 +76,22 @@ struct Counts {
 /// The right of a listener to have a stream, returned when it is dropped.
 pub(super) struct Permit {
     shared: Arc<Shared>,
-    client: Client,
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        let mut state = self.shared.state();
-        state.listeners -= 1;
-        if let Some(count) = state.clients.get_mut(&self.client) {
-            *count -= 1;
-            if *count == 0 {
-                state.clients.remove(&self.client);
-            }
-        }
-    }
+    _place: Share<Client>,
 }
 
 impl Hub {
-    pub(crate) fn new(tidings: Tidings) -> Self {
+    /// Returns the hub of a service, for at most `streams` listeners.
+    pub(crate) fn new(tidings: Tidings, streams: usize) -> Self {
+        let places = Shares::new(streams, Part::OfFree);
         let (shards, is_following) =
             (std::array::from_fn(|_| watch::Sender::new(())), watch::Sender::new(false));
-        let shared = Arc::new(Shared { state: Mutex::default(), shards, is_following });
+        let shared = Arc::new(Shared { state: Mutex::default(), places, shards, is_following });
         Self { tidings, shared, thread: Mutex::default() }
     }
 
     /// Returns the number of listeners.
     pub(crate) fn listeners(&self) -> usize {
-        self.shared.state().listeners
+        self.shared.places.taken()
     }
 
     /// Ends all streams. There are none from then on.
@@ -127,7 +114,7 @@ impl Hub {
         since: Since,
         kinds: Kinds,
     ) -> Result<Listener> {
-        let (permit, number) = self.admit(config, client)?;
+        let (permit, number) = self.admit(client)?;
         self.wake_thread();
         let mut is_following = self.shared.is_following.subscribe();
         let following = is_following.wait_for(|is_following| *is_following);
@@ -148,22 +135,16 @@ impl Hub {
     }
 
     /// Returns a permit, and the number of the listener.
-    fn admit(&self, config: &Config, client: Client) -> Result<(Permit, u32)> {
-        let max = config.event_streams();
+    fn admit(&self, client: Client) -> Result<(Permit, u32)> {
         let mut state = self.shared.state();
-        if state.is_closed || state.listeners >= max {
+        if state.is_closed {
             return Err(Error::Overloaded);
         }
-        let of_client = state.clients.entry(client).or_default();
-        if *of_client >= (max - max / 4) {
-            return Err(Error::TooManyRequests { retry_after_s: CLIENT_RETRY_S });
-        }
-        *of_client += 1;
-        state.listeners += 1;
+        let place = self.shared.places.take(client, 1)?;
         state.total = state.total.wrapping_add(1);
         let number = state.total;
         drop(state);
-        Ok((Permit { shared: Arc::clone(&self.shared), client }, number))
+        Ok((Permit { shared: Arc::clone(&self.shared), _place: place }, number))
     }
 
     /// Starts the thread, or wakes it if it waits for listeners.
@@ -264,7 +245,7 @@ impl Shared {
     fn has_listeners(&self) -> bool {
         loop {
             let state = self.state();
-            if state.is_closed || state.listeners > 0 {
+            if state.is_closed || self.places.taken() > 0 {
                 return !state.is_closed;
             }
             // While the lock is held: a listener that comes later sees that it has to wake the thread.

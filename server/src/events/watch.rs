@@ -1,19 +1,20 @@
 //! The changes of the data, which administrators follow in their streams.
 //!
-//! The numbers are in memory, so that looking for a change costs the database nothing. Only before a change is sent, a
-//! transaction checks that the caller still has the right.
+//! The numbers are in memory, so that looking for a change costs the database nothing. Only before a change is sent, and every
+//! few seconds, a transaction checks that the caller still has the right.
 
 use std::time::Duration;
 
 use bytes::Bytes;
-use tidings_core::account::{Caller, Client};
+use tidings_core::Result;
+use tidings_core::account::key::Scope;
 use tidings_core::changes::Changes;
-use tidings_core::{Error, Result, status};
 use tokio::time::Instant;
 
 use super::frame;
 use crate::app::AppRef;
 use crate::request::Call;
+use crate::right::{self, CHECK_EVERY, Right};
 
 /// The interval of the looks for changes.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -21,11 +22,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Follows the changes for one listener.
 pub(super) struct Watch {
     app: AppRef,
-    caller: Caller,
-    client: Client,
+    right: Right,
     /// The numbers that were sent last.
     sent: Option<Changes>,
     look_at: Instant,
+    /// The time of the next check of the right, if no change comes before.
+    check_at: Instant,
 }
 
 /// What a look for changes found.
@@ -42,11 +44,9 @@ impl Watch {
     /// # Errors
     /// `bad token`, `Not admin`; `overloaded`.
     pub(super) async fn begin(call: &Call) -> Result<Self> {
-        let (app, caller) = (call.app().clone(), call.caller().clone());
-        let (client, look_at) = (call.address().into(), Instant::now());
-        let watch = Self { app, caller, client, sent: None, look_at };
-        watch.check().await?;
-        Ok(watch)
+        let right = Right::of(call, Scope::AnalyticsRead).await?;
+        let now = Instant::now();
+        Ok(Self { app: call.app().clone(), right, sent: None, look_at: now, check_at: now + CHECK_EVERY })
     }
 
     /// Returns the time of the next look.
@@ -62,22 +62,19 @@ impl Watch {
         }
         self.look_at = now + LOOK_EVERY;
         let changes = Changes::of(&self.app.tidings);
-        if self.sent == Some(changes) {
+        let has_changed = self.sent != Some(changes);
+        if !has_changed && now < self.check_at {
             return Look::Nothing;
         }
-        match self.check().await {
+        match self.right.check().await {
             Ok(()) => {
+                self.check_at = now + CHECK_EVERY;
                 self.sent = Some(changes);
-                Look::Frame(frame::changes(&changes))
+                if has_changed { Look::Frame(frame::changes(&changes)) } else { Look::Nothing }
             }
             // The next look asks again.
-            Err(error) if matches!(error, Error::Overloaded) || error.is_unavailable() => Look::Nothing,
+            Err(error) if right::is_temporary(&error) => Look::Nothing,
             Err(_) => Look::Refused,
         }
-    }
-
-    async fn check(&self) -> Result<()> {
-        let (tidings, caller) = (self.app.tidings.clone(), self.caller.clone());
-        self.app.lanes.read.run_for(self.client, move || status::check(&tidings, &caller)).await
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 /// Returns the free permits of a lane for waiting and for running work.
 fn free(lane: &Lane) -> (usize, usize) {
     match lane {
-        Lane::Waiting { places, running, .. } => (places.available_permits(), running.available_permits()),
+        Lane::Waiting { places, running, .. } => (places.free(), running.available_permits()),
         Lane::Short(_) | Lane::Fair(..) => panic!("threads have no permits"),
     }
 }

@@ -1,6 +1,7 @@
 //! Imports of posts.
 
 use http::header::CONTENT_TYPE;
+use tidings_core::account::key::Scope;
 use tidings_core::error::{Code, Problem};
 use tidings_core::post::{self, Format, ImportReport};
 use utoipa::ToSchema;
@@ -68,9 +69,15 @@ pub(crate) async fn import_posts(call: Call) -> Answer {
     let given = call.headers().get(CONTENT_TYPE).map(fields::media_type).unwrap_or_default();
     let format = FORMATS.iter().find(|(name, _)| given.eq_ignore_ascii_case(name.as_bytes()));
     let format = format.map_or(Format::Json, |(_, format)| *format);
-    import::run(call, &FORMATS.map(|(name, _)| name), NO_BODY, move |tidings, caller, reader| {
-        post::import_as(tidings, caller, format, reader, &mut tidings_core::import::to_the_end)
-    })
+    import::run(
+        call,
+        Scope::PostsImport,
+        &FORMATS.map(|(name, _)| name),
+        NO_BODY,
+        move |tidings, caller, reader| {
+            post::import_as(tidings, caller, format, reader, &mut tidings_core::import::to_the_end)
+        },
+    )
     .await
 }
 

@@ -137,3 +137,18 @@ fn an_invalid_origin_is_refused_at_startup() {
         assert_eq!(output.status, 2, "{wrong:?}: {output:?}");
     }
 }
+
+#[test]
+fn the_default_port_of_an_origin_is_left_out_as_browsers_do() {
+    let server = Server::with(|serve| {
+        serve.args(["--cors-origin", "https://app.example:443", "--cors-origin", "http://app.example:80/"]);
+    });
+    for (origin, allowed) in [
+        ("https://app.example", "https://app.example"),
+        ("http://app.example", "http://app.example"),
+        ("https://app.example:8443", ""),
+    ] {
+        let answer = server.anyone().with_header("Origin", origin).get("/get_all_notice");
+        assert_eq!(answer.header("access-control-allow-origin"), allowed, "{origin}");
+    }
+}

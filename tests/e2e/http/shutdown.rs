@@ -81,3 +81,32 @@ fn a_clean_stop_loses_no_view() {
     let post = server.anyone().get(&format!("/get_post/{post}")).succeeded();
     assert_eq!(post.body["post"]["view"], 20);
 }
+
+#[test]
+fn a_delayed_stop_answers_first_and_closes_connections() {
+    let mut server = Server::with(|serve| {
+        serve.args(["--stop-delay", "3"]);
+    });
+    let connect = || {
+        let stream = TcpStream::connect(server.address()).unwrap();
+        (stream.try_clone().unwrap(), BufReader::new(stream))
+    };
+    let ask = |(writer, reader): &mut (TcpStream, BufReader<TcpStream>), path: &str| {
+        write!(writer, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        tidings_tests::read_answer(reader).unwrap()
+    };
+    let mut kept = connect();
+    let answer = ask(&mut kept, "/readyz");
+    assert_eq!((answer.status, answer.header("connection")), (200, ""));
+    let begin = Instant::now();
+    let pid = rustix::process::Pid::from_raw(i32::try_from(server.pid()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    tidings_tests::wait_until("the server is not ready", || server.anyone().get("/readyz").status == 503);
+    let answer = ask(&mut kept, "/get_all_notice");
+    assert_eq!((answer.outcome().as_str(), answer.header("connection")), ("200 success", "close"));
+    assert_eq!(ask(&mut connect(), "/healthz").outcome(), "200 success", "new connections are answered");
+    assert!(begin.elapsed() < Duration::from_secs(3), "the machine is too slow for this test");
+    let stopped = server.stop();
+    assert_eq!(stopped.status.code(), Some(0), "{}", stopped.log);
+    assert!(begin.elapsed() >= Duration::from_secs(3), "{:?}", begin.elapsed());
+}

@@ -55,6 +55,39 @@ fn a_request_with_two_hosts_is_refused() {
 }
 
 #[test]
+fn a_request_of_http_1_1_without_a_host_is_refused() {
+    let server = Server::start();
+    for (request, expected) in [
+        ("GET /healthz HTTP/1.1\r\n\r\n", "400 bad request"),
+        ("GET http://a.example/healthz HTTP/1.1\r\n\r\n", "400 bad request"),
+        ("GET /nothing HTTP/1.1\r\nConnection: close\r\n\r\n", "400 bad request"),
+        ("GET /healthz HTTP/1.1\r\nHost: a b\r\n\r\n", "400 bad request"),
+        ("GET /healthz HTTP/1.1\r\nHost:\r\n\r\n", "200 success"),
+        ("GET /healthz HTTP/1.0\r\n\r\n", "200 success"),
+    ] {
+        assert_eq!(server.raw(request).outcome(), expected, "{request:?}");
+    }
+}
+
+#[test]
+fn a_malformed_escape_is_refused_and_an_unnecessary_one_changes_nothing() {
+    let server = Server::start();
+    let get = |path: &str| server.raw(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n")).outcome();
+    for segment in ["%zz", "%", "%EA%B0%80%", "a%4", "%ff"] {
+        assert_eq!(get(&format!("/get_newsfeed_of_topic/{segment}")), "400 bad request", "{segment}");
+    }
+    assert_eq!(get("/get_notice/%"), "400 bad request");
+    for path in ["/get%5fall_notice", "/%67et_all_notice", "/get_newsfeed_of_topic/%61", "/%72eadyz"] {
+        assert_eq!(get(path), "200 success", "{path}");
+    }
+    let server = Server::with(|serve| {
+        serve.args(["--base-path", "/api"]);
+    });
+    let get = |path: &str| server.raw(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n")).outcome();
+    assert_eq!(get("/%61pi/get_all_notice"), "200 success");
+}
+
+#[test]
 fn an_http2_connect_is_refused_and_the_connection_stays_open() {
     use std::io::{Read as _, Write as _};
 

@@ -1,0 +1,175 @@
+//! Capacity that many share, of which each holder has a limited part: places for downloads and imports, streams of live
+//! events, the memory of bodies.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tidings_core::Error;
+
+/// `Retry-After` for a holder that has its part, in seconds.
+const RETRY_S: u64 = 30;
+/// One holder may have this many times what is free, so that it has at most three quarters of all. The more it has, the less
+/// another one may have, so a few holders never have all.
+const TIMES_FREE: usize = 3;
+
+/// The part that one holder may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// At most this much.
+    AtMost(usize),
+    /// Three times what is free.
+    OfFree,
+}
+
+/// A capacity that holders (`K`) share.
+pub(crate) struct Shares<K> {
+    total: usize,
+    part: Part,
+    state: Mutex<State<K>>,
+}
+
+struct State<K> {
+    taken: usize,
+    holders: HashMap<K, usize>,
+}
+
+/// The reason why a share is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// Everything is taken.
+    Full,
+    /// The holder has its part.
+    Part,
+}
+
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Full => Self::Overloaded,
+            Refused::Part => Self::TooManyRequests { retry_after_s: RETRY_S },
+        }
+    }
+}
+
+/// A share, returned when it is dropped.
+pub(crate) struct Share<K: Eq + Hash> {
+    shares: Arc<Shares<K>>,
+    holder: K,
+    amount: usize,
+}
+
+impl<K: Eq + Hash + Clone> Shares<K> {
+    /// Returns a capacity of which each holder may have this part.
+    pub(crate) fn new(total: usize, part: Part) -> Arc<Self> {
+        let state = State { taken: 0, holders: HashMap::new() };
+        Arc::new(Self { total, part, state: Mutex::new(state) })
+    }
+
+    /// Takes `amount` for a holder.
+    ///
+    /// # Errors
+    /// [`Refused::Full`] if so much is not free, [`Refused::Part`] if the holder has its part.
+    pub(crate) fn take(self: &Arc<Self>, holder: K, amount: usize) -> Result<Share<K>, Refused> {
+        self.reserve(&holder, amount)?;
+        Ok(Share { shares: Arc::clone(self), holder, amount })
+    }
+
+    fn reserve(&self, holder: &K, amount: usize) -> Result<(), Refused> {
+        let mut state = self.state();
+        let free = self.total - state.taken;
+        let held = state.holders.get(holder).copied().unwrap_or_default() + amount;
+        if amount > free {
+            return Err(Refused::Full);
+        }
+        let most = match self.part {
+            Part::AtMost(most) => most,
+            Part::OfFree => free.saturating_mul(TIMES_FREE),
+        };
+        if held > most {
+            return Err(Refused::Part);
+        }
+        state.taken += amount;
+        state.holders.insert(holder.clone(), held);
+        Ok(())
+    }
+
+    /// Returns how much is taken.
+    pub(crate) fn taken(&self) -> usize {
+        self.state().taken
+    }
+
+    /// Returns how much is free.
+    pub(crate) fn free(&self) -> usize {
+        self.total - self.taken()
+    }
+}
+
+impl<K> Shares<K> {
+    fn state(&self) -> MutexGuard<'_, State<K>> {
+        // No code panics while it holds the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Eq + Hash + Clone> Share<K> {
+    /// Takes more for the same holder.
+    ///
+    /// # Errors
+    /// Those of [`Shares::take`].
+    pub(crate) fn grow(&mut self, amount: usize) -> Result<(), Refused> {
+        self.shares.reserve(&self.holder, amount)?;
+        self.amount += amount;
+        Ok(())
+    }
+}
+
+impl<K: Eq + Hash> Drop for Share<K> {
+    fn drop(&mut self) {
+        let mut state = self.shares.state();
+        state.taken -= self.amount;
+        if let Some(held) = state.holders.get_mut(&self.holder) {
+            *held -= self.amount;
+            if *held == 0 {
+                state.holders.remove(&self.holder);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_holder_has_at_most_its_part_until_it_returns_some() {
+        let shares = Shares::new(3, Part::AtMost(2));
+        let mut of_ann: Vec<_> = (0..2).map(|_| shares.take("ann", 1).ok().unwrap()).collect();
+        assert_eq!(shares.take("ann", 1).err(), Some(Refused::Part));
+        let of_bob = shares.take("bob", 1).ok().unwrap();
+        assert_eq!(shares.take("bob", 1).err(), Some(Refused::Full));
+        of_ann.pop();
+        let _again = shares.take("ann", 1).ok().unwrap();
+        drop((of_ann, of_bob));
+        assert_eq!(shares.taken(), 1);
+        assert_eq!(shares.state().holders.len(), 1);
+    }
+
+    #[test]
+    fn a_few_holders_never_have_all_of_a_shared_capacity() {
+        let shares = Shares::new(10_000, Part::OfFree);
+        let mut held = Vec::new();
+        for holder in 0..4 {
+            let before = held.len();
+            while let Ok(share) = shares.take(holder, 1) {
+                held.push(share);
+            }
+            if holder == 0 {
+                assert_eq!(held.len(), 7_500, "one holder");
+            }
+            assert!(held.len() > before, "holder {holder} gets some");
+        }
+        assert!(shares.taken() < 10_000);
+        assert!(Shares::new(1, Part::OfFree).take(0, 1).is_ok(), "a single place");
+    }
+}
