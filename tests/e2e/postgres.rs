@@ -32,6 +32,42 @@ fn a_search_path_without_a_schema_is_named_by_every_command() {
             assert!(!refused.stderr.contains("its disk"), "{refused:?}");
         }
     }
+fn a_server_whose_tablespace_is_full_is_not_ready_until_there_is_room() {
+    if !tidings_cluster::is_installed("a full tablespace") {
+        return;
+    }
+    let server = Server::on_postgres();
+    let (admin, anyone) = (server.admin(), server.anyone());
+    let insert = |title: &str| admin.post("/insert_notice", sample::notice(title));
+    let kept = insert("kept").succeeded().text("/_id");
+    // What extends a table fails, and what fits into pages that exist succeeds.
+    let mut database = tidings_cluster::Connection::open(server.location().to_str().unwrap()).unwrap();
+    let mut run = |statements: &[&str]| {
+        for sql in statements {
+            database.try_execute(sql, &[]).unwrap();
+        }
+    };
+    run(&[
+        "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
+           'BEGIN RAISE EXCEPTION ''could not extend file'' USING ERRCODE = ''53100''; END'",
+        "CREATE FUNCTION full_disk_of_table() RETURNS event_trigger LANGUAGE plpgsql AS
+           'BEGIN RAISE EXCEPTION ''could not extend file'' USING ERRCODE = ''53100''; END'",
+        "CREATE TRIGGER full_disk BEFORE INSERT ON notice FOR EACH ROW EXECUTE FUNCTION full_disk()",
+        "CREATE EVENT TRIGGER full_disk ON ddl_command_start EXECUTE FUNCTION full_disk_of_table()",
+    ]);
+    assert_eq!(anyone.get("/readyz").status, 200);
+    assert_eq!(insert("refused").outcome(), "500 internal error");
+    let begin = std::time::Instant::now();
+    while begin.elapsed() < std::time::Duration::from_secs(3) {
+        assert_eq!(anyone.get("/readyz").outcome(), "503 overloaded");
+        assert_eq!(anyone.get(&format!("/get_notice/{kept}")).outcome(), "200 success");
+        let _ = admin.get("/get_all_feedback").succeeded();
+        let hidden = json!({ "activation": 1 });
+        assert_eq!(admin.post(&format!("/update_notice/{kept}"), hidden).outcome(), "200 success");
+    }
+    run(&["DROP EVENT TRIGGER full_disk", "DROP TRIGGER full_disk ON notice"]);
+    wait_until("the server is ready again", || anyone.get("/readyz").status == 200);
+    let _ = insert("again").succeeded();
 }
 
 #[test]

@@ -148,7 +148,11 @@ impl PgCommitter {
     }
 
     /// Keeps the connection for the next transaction.
-    pub(super) fn reuse(&mut self, session: Session) {
+    pub(super) fn reuse(&mut self, mut session: Session) {
+        // The writes that failed are rolled back, and the others are committed: their success says nothing of the disk.
+        if session.take_full() {
+            self.server.found_full();
+        }
         self.session = Some(session);
     }
 

@@ -209,6 +209,8 @@ impl Server {
             (Err(error), None) | (Err(error @ StoreError::OutcomeUnknown(_)), _) => {
                 tracing::error!("writes fail: {error}");
             }
+            // A commit that needs no more room succeeds on a full disk, too. Only a trial tells whether there is room.
+            (Ok(()), Some(StoreError::Full)) => return,
             (Ok(()), Some(_)) => tracing::warn!("writes succeed again"),
             _ => {}
         }
@@ -220,9 +222,24 @@ impl Server {
             result.err().filter(|error| error.is_unavailable() || matches!(error, StoreError::Full)).cloned();
     }
 
-    /// Returns whether the last commit failed, so that a trial commit tells whether the next one would.
-    pub(super) fn is_failing(&self) -> bool {
-        self.state().failing.is_some()
+    /// Records that a statement of a write has failed because the disk is full.
+    pub(super) fn found_full(&self) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+        if self.state().failing.replace(StoreError::Full).is_none() {
+            tracing::error!("writes fail: {}", StoreError::Full);
+        }
+    }
+
+    /// Records that a trial write has succeeded.
+    pub(super) fn recovered(&self) {
+        if self.state().failing.take().is_some() {
+            tracing::warn!("writes succeed again");
+        }
+    }
+
+    /// Returns why the last write failed; then a trial write tells whether the next one would.
+    pub(super) fn failing(&self) -> Option<StoreError> {
+        self.state().failing.clone()
     }
 
     /// Implements [`Store::writable`](crate::store::Store::writable).

@@ -54,6 +54,8 @@ pub(super) struct Session {
     lost: Option<StoreError>,
     /// The error of the statement that has failed since the last rollback: the server refuses further ones.
     failed: Option<StoreError>,
+    /// Whether a statement has failed because the disk is full.
+    found_full: bool,
     /// The number of rows that statements have changed, and of statements that have failed.
     changes: u64,
     // Declared last: it sends the end of the connection after the client was dropped.
@@ -70,8 +72,20 @@ impl Session {
         let Connected { client, driving, socket, host, .. } = connected;
         let waiter = Waiter::new(driving, &socket, lifetime)?;
         let (client, unanswered, statements) = (client.into(), Vec::new(), LruCache::new(STATEMENTS));
-        let (over_arrays, lost, failed, changes) = (none_over_arrays(), None, None, 0);
-        Ok(Self { client, host, unanswered, statements, over_arrays, warned, lost, failed, changes, waiter })
+        let (over_arrays, lost, failed, found_full, changes) = (none_over_arrays(), None, None, false, 0);
+        Ok(Self {
+            client,
+            host,
+            unanswered,
+            statements,
+            over_arrays,
+            warned,
+            lost,
+            failed,
+            found_full,
+            changes,
+            waiter,
+        })
     }
 
     /// Limits the time that the answer to a statement, or a row of its result, takes to arrive. Then the connection counts
@@ -134,6 +148,11 @@ impl Session {
     /// Returns the error of the statement that has failed since the last rollback, if it may succeed in a later transaction.
     pub(super) fn conflict(&self) -> Option<StoreError> {
         self.failed.clone().filter(StoreError::is_temporary)
+    }
+
+    /// Returns whether a statement has failed since the last call because the disk is full.
+    pub(super) fn take_full(&mut self) -> bool {
+        std::mem::take(&mut self.found_full)
     }
 
     /// Returns a number that grows when a statement changes something or fails, and may grow with any other.
@@ -357,6 +376,7 @@ impl Session {
         };
         self.changes += 1;
         let error = StoreError::from(error);
+        self.found_full |= matches!(error, StoreError::Full);
         self.failed = Some(error.clone());
         if matches!(error, StoreError::Disconnected(_)) {
             self.lost = Some(error.clone());

@@ -81,9 +81,14 @@ impl ServerWatch {
         if self.looks.is_multiple_of(COUNT_EVERY) {
             self.server.counted(lanes(&mut session)?, followers(&mut session)?);
         }
-        if self.looks.is_multiple_of(TRY_EVERY) && self.server.is_failing() {
+        if self.looks.is_multiple_of(TRY_EVERY)
+            && let Some(failing) = self.server.failing()
+        {
+            if matches!(failing, StoreError::Full) {
+                try_for_room(&mut session)?;
+            }
             try_to_write(&mut session)?;
-            self.server.committed(Ok(()));
+            self.server.recovered();
         }
         self.session = Some(session);
         Ok(())
@@ -158,6 +163,19 @@ fn prune(session: &mut Session) -> Result<(), StoreError> {
                    WHERE t.revision < (SELECT max(l.revision) FROM touched l WHERE l.topic = t.topic)
                    FOR UPDATE SKIP LOCKED))";
     session.run(sql, &[]).map(drop)
+}
+
+/// Writes a table of about 200 kB and rolls it back, to find out whether there is room. A small change needs none, because it
+/// fits into a page that exists.
+fn try_for_room(session: &mut Session) -> Result<(), StoreError> {
+    let tried = session
+        .control("BEGIN; CREATE UNLOGGED TABLE trial_of_room AS SELECT generate_series(1, 5000) AS number");
+    session.control("ROLLBACK")?;
+    match tried {
+        Err(error @ (StoreError::Full | StoreError::Disconnected(_))) => Err(error),
+        // A right may be missing. Then the next write tells.
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// Commits a change of nothing, to find out whether writes succeed again while no caller writes.
