@@ -2,15 +2,18 @@
 
 use std::process::ExitCode;
 
+use clap::CommandFactory as _;
 use serde::Serialize;
 use serde_json::Value as Json;
 use tidings_core::Location;
 use tidings_core::config::setting::{Form, MASK, Value};
+use tidings_tui::escape;
 use url::Url;
 
+use crate::args::Cli;
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::output::{Column, Output, Style, Table};
+use crate::output::{self, Column, Output, Style, Table};
 use crate::session::operator;
 use crate::settings::{self, ENTRIES, Settings};
 
@@ -64,6 +67,9 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
     settings.own()?;
     settings.core()?;
     settings.server()?;
+    for warning in settings.warnings(&Cli::command()) {
+        output::note(&escape::block(&warning));
+    }
     let answer = Answer { settings: all(global, &settings) };
     Output::new(global).list(&answer, &answer.settings, |page| {
         let columns = [Column::whole("Setting"), Column::text("Value"), Column::whole("From").optional()];

@@ -4,10 +4,12 @@ use std::io::IsTerminal as _;
 use std::net::TcpListener;
 use std::process::ExitCode;
 
+use clap::CommandFactory as _;
 use tidings_core::account::Caller;
 use tidings_core::{Location, admin};
 use tidings_server::Server;
 
+use crate::args::Cli;
 use crate::database;
 use crate::failure::{Failure, cannot_open};
 use crate::global::Global;
@@ -33,8 +35,14 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
     let passed = supervisor::listener()?;
     let settings = given.clone().complete(global.config.as_deref())?;
     let own = settings.own()?;
-    let log = log::start(&own, colours(global.color, std::io::stderr().is_terminal()));
+    let (log, _end) = log::start(&own, colours(global.color, std::io::stderr().is_terminal()))?;
     let config = settings.server()?;
+    for warning in settings.warnings(&Cli::command()) {
+        tracing::warn!("{warning}");
+    }
+    if passed.is_some() && settings.given("listen").is_some() {
+        tracing::warn!("--listen has no effect, because the service manager passes a socket");
+    }
     let scheme = if config.tls_cert.is_some() { "https" } else { "http" };
     let database = database::location(global, &settings);
     let listener = match passed {
@@ -53,10 +61,14 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
     runtime.block_on(async {
         let watched = tidings.clone();
         let server = Server::new(tidings, config).map_err(|invalid| settings.refuse(&invalid))?;
-        let shutdown = stop_signal().map_err(failed)?;
+        let on_terminal = is_on_terminal();
+        let shutdown = stop_signal(on_terminal).map_err(failed)?;
         let file = global.config.clone();
         let handle = server.handle();
-        reload_on_hangup(Reload { given, file, in_force: settings, handle, log }).map_err(failed)?;
+        let reload = Reload { given, file, in_force: settings, handle, log };
+        if !on_terminal {
+            reload_on_hangup(reload).map_err(failed)?;
+        }
         let server = server.start(listener).await.map_err(failed)?;
         if admins.admins.is_empty() {
             welcome(&database, &url);
@@ -69,6 +81,11 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
         Ok::<_, Failure>(())
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns whether the server was started on a terminal. Then SIGHUP means that the terminal was closed.
+fn is_on_terminal() -> bool {
+    std::io::stdin().is_terminal() || std::io::stdout().is_terminal() || std::io::stderr().is_terminal()
 }
 
 /// Starts to reload the settings at each SIGHUP.
@@ -107,19 +124,38 @@ fn welcome(database: &Location, url: &str) {
     ));
 }
 
-/// Installs the handlers of Ctrl-C and SIGTERM, and returns a future that ends at the first of these signals.
+/// Installs the handlers of Ctrl-C and SIGTERM, and of SIGHUP if `hangup` is set, and returns a future that ends at the first of
+/// these signals.
 ///
 /// A signal that arrives before the future is polled is not lost.
 ///
 /// # Errors
 /// When the system refuses a handler.
-fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
-    #[cfg(unix)]
-    let (mut interrupt, mut terminate) = {
-        use tokio::signal::unix::{SignalKind, signal};
-        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)
-    };
-    #[cfg(windows)]
+#[cfg(unix)]
+fn stop_signal(hangup: bool) -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let mut hangup = if hangup { Some(signal(SignalKind::hangup())?) } else { None };
+    Ok(async move {
+        let hung_up = async {
+            match &mut hangup {
+                Some(hangup) => drop(hangup.recv().await),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            () = hung_up => {}
+        }
+        stopping();
+    })
+}
+
+/// Does the same with the signals of Windows.
+#[cfg(windows)]
+fn stop_signal(_: bool) -> std::io::Result<impl Future<Output = ()>> {
     let (mut interrupt, mut terminate) =
         (tokio::signal::windows::ctrl_c()?, tokio::signal::windows::ctrl_shutdown()?);
     Ok(async move {
@@ -127,7 +163,11 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
-        tracing::info!("stopping: finishing what runs");
-        supervisor::stopping();
+        stopping();
     })
+}
+
+fn stopping() {
+    tracing::info!("stopping: finishing what runs");
+    supervisor::stopping();
 }

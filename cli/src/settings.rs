@@ -14,6 +14,7 @@ use crate::failure::Failure;
 
 #[cfg(test)]
 mod document;
+mod effect;
 mod file;
 mod flags;
 mod own;
@@ -226,16 +227,21 @@ impl Settings {
         let Some((about, given)) = found else {
             return Failure::usage(format!("{}: {rule}", invalid.settings[0]));
         };
-        let name = about.name;
-        let place = match given.source {
-            Source::Flag => format!("--{name}"),
-            Source::Environment => about.variable(),
-            Source::File(line) => file::place(&self.file, line, name),
-        };
+        let place = self.place(about.name).unwrap_or_default();
         match given.value {
             Value::Secret(_) => Failure::usage(format!("{place}: {rule}")),
             _ => Failure::invalid(&about.form.text(&given.value), place, rule),
         }
+    }
+
+    /// Returns where a setting is set.
+    fn place(&self, name: &str) -> Option<String> {
+        let entry = ENTRIES.iter().find(|entry| entry.about.name == name)?;
+        Some(match self.given(name)?.source {
+            Source::Flag => format!("--{name}"),
+            Source::Environment => entry.about.variable(),
+            Source::File(line) => file::place(&self.file, line, name),
+        })
     }
 }
 

@@ -28,6 +28,7 @@ mod pipe;
 mod prefix;
 mod ready;
 mod screen;
+mod start;
 mod store;
 mod values;
 

@@ -32,6 +32,9 @@ fn a_search_path_without_a_schema_is_named_by_every_command() {
             assert!(!refused.stderr.contains("its disk"), "{refused:?}");
         }
     }
+}
+
+#[test]
 fn a_server_whose_tablespace_is_full_is_not_ready_until_there_is_room() {
     if !tidings_cluster::is_installed("a full tablespace") {
         return;

@@ -82,6 +82,37 @@ fn the_service_manager_is_told_when_the_server_is_ready_reloads_and_stops() {
     assert!(server.wait().unwrap().success());
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_socket_of_the_service_manager_may_be_abstract_and_an_empty_name_is_none() {
+    use std::os::linux::net::SocketAddrExt as _;
+    use std::os::unix::net::SocketAddr;
+
+    only_on_sqlite!("the server has a file of its own");
+    let manager = Manager::new();
+    let name = format!("tidings-test-{}", std::process::id());
+    let told = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+    told.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut server = manager.serve().env("NOTIFY_SOCKET", format!("@{name}")).spawn().unwrap();
+    let mut text = [0; 4096];
+    let length = told.recv(&mut text).unwrap();
+    assert!(text[..length].starts_with(b"READY=1\n"));
+    server.kill().unwrap();
+    server.wait().unwrap();
+
+    let mut serve = manager.serve();
+    for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID"] {
+        serve.env(name, "");
+    }
+    let mut server = serve.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    io::BufRead::read_line(&mut io::BufReader::new(server.stdout.take().unwrap()), &mut line).unwrap();
+    signal(&server, Signal::TERM);
+    let log = io::read_to_string(server.stderr.take().unwrap()).unwrap();
+    assert!(server.wait().unwrap().success());
+    assert!(!log.contains("WARN"), "{log}");
+}
+
 #[test]
 fn the_watchdog_is_told_that_the_server_works_and_not_when_it_hangs() {
     only_on_sqlite!("the server has a file of its own");

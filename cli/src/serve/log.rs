@@ -1,6 +1,6 @@
 //! The log of `tidings serve`, on standard error.
 
-use std::io::stderr;
+use std::ffi::OsString;
 
 use tracing::Level;
 use tracing_subscriber::filter::filter_fn;
@@ -8,10 +8,27 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _, Registry, fmt, registry, reload};
 
+use crate::failure::Failure;
 use crate::settings::{LogFormat, LogLevel, Own};
+
+mod queue;
+
+use queue::Queue;
+
+/// The variable that takes precedence over `--log-level`.
+const VARIABLE: &str = "RUST_LOG";
 
 /// Changes the level of the log while the server runs.
 pub(super) struct LogControl(Option<reload::Handle<EnvFilter, Registry>>);
+
+/// Writes the rest of the log when it is dropped.
+pub(super) struct LogEnd(Queue);
+
+impl Drop for LogEnd {
+    fn drop(&mut self) {
+        self.0.flush();
+    }
+}
 
 impl LogControl {
     /// Returns whether `--log-level` has an effect: `RUST_LOG` is not set.
@@ -26,11 +43,20 @@ impl LogControl {
 }
 
 /// Starts the log: `RUST_LOG` or `--log-level` selects the messages, `--log-format` their format.
-pub(super) fn start(own: &Own, colour: bool) -> LogControl {
-    let named = EnvFilter::try_from_default_env().ok();
+///
+/// # Errors
+/// When `RUST_LOG` is neither a level nor directives.
+pub(super) fn start(own: &Own, colour: bool) -> Result<(LogControl, LogEnd), Failure> {
+    let named = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
+    let parse = |value: OsString| {
+        let value = value.to_string_lossy();
+        LogLevel::parse(&value).map_err(|rule| Failure::invalid(&value, VARIABLE, rule))
+    };
+    let named = named.map(parse).transpose()?;
     let follows_settings = named.is_none();
-    let (filter, control) = reload::Layer::new(named.unwrap_or_else(|| own.log_level.filter()));
-    let lines = fmt::layer().with_writer(stderr).with_ansi(colour);
+    let (filter, control) = reload::Layer::new(named.as_ref().unwrap_or(&own.log_level).filter());
+    let queue = Queue::start(std::io::stderr());
+    let lines = fmt::layer().with_writer(queue.clone()).with_ansi(colour);
     let lines = match own.log_format {
         LogFormat::Text => lines.boxed(),
         LogFormat::Json => lines.json().boxed(),
@@ -39,5 +65,5 @@ pub(super) fn start(own: &Own, colour: bool) -> LogControl {
     let no_secrets =
         filter_fn(|about| *about.level() <= Level::INFO || about.target().starts_with("tidings"));
     registry().with(filter).with(no_secrets).with(lines).init();
-    LogControl(follows_settings.then_some(control))
+    Ok((LogControl(follows_settings.then_some(control)), LogEnd(queue)))
 }

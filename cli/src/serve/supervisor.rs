@@ -1,6 +1,10 @@
 //! What a service manager such as systemd is told, and the socket that it passes. Without one, nothing happens.
 
+use std::ffi::OsStr;
+use std::io;
 use std::net::TcpListener;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use listenfd::ListenFd;
 use sd_notify::NotifyState;
@@ -53,7 +57,7 @@ pub(super) fn stopping() {
 /// The server works if its runtime runs this task and the database answers whether it is ready. It need not be ready: a
 /// restart does not empty a full disk, but it ends what hangs.
 pub(super) fn watch(tidings: Tidings) {
-    let Some(interval) = sd_notify::watchdog_enabled() else { return };
+    let Some(interval) = sd_notify::watchdog_enabled().filter(|interval| !interval.is_zero()) else { return };
     tokio::spawn(async move {
         let mut turns = time::interval(interval / 2);
         loop {
@@ -67,7 +71,21 @@ pub(super) fn watch(tidings: Tidings) {
 }
 
 fn notify(state: &[NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(state) {
+    let Some(socket) = std::env::var_os("NOTIFY_SOCKET").filter(|socket| !socket.is_empty()) else { return };
+    if let Err(error) = send(&socket, state) {
         tracing::warn!(%error, "the service manager cannot be told");
     }
+}
+
+/// Sends the state to a socket: one in the file system, or an abstract one, whose name begins with `@`.
+///
+/// Source: `sd_notify(3)`.
+fn send(socket: &OsStr, state: &[NotifyState<'_>]) -> io::Result<()> {
+    let address = match socket.as_bytes() {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        [b'@', name @ ..] => <SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(name)?,
+        path => SocketAddr::from_pathname(OsStr::from_bytes(path))?,
+    };
+    let message: String = state.iter().map(|state| format!("{state}\n")).collect();
+    UnixDatagram::unbound()?.send_to_addr(message.as_bytes(), &address).map(drop)
 }

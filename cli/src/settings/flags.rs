@@ -33,11 +33,10 @@ fn argument(entry: &Entry) -> Arg {
         "" => about.name.replace('-', "_").to_uppercase(),
         placeholder => placeholder.to_owned(),
     };
-    let argument = Arg::new(about.name)
-        .long(about.name)
-        .env(OsString::from(about.variable()))
-        .value_name(placeholder)
-        .help(entry.help());
+    let argument = Arg::new(about.name).long(about.name).value_name(placeholder).help(entry.help());
+    // An empty variable, as compose files write it, counts as not set.
+    let is_empty = std::env::var_os(about.variable()).is_some_and(|value| value.is_empty());
+    let argument = if is_empty { argument } else { argument.env(OsString::from(about.variable())) };
     let argument = match entry.heading {
         "" => argument,
         heading => argument.help_heading(heading),

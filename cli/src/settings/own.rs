@@ -57,11 +57,42 @@ pub(super) static SETTINGS: &[Group<Own>] = &[Group {
     ],
 }];
 
+/// The levels of messages in the log.
+const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
+
+fn has_blank_end(text: &str) -> bool {
+    text.trim().len() < text.len()
+}
+
+/// Returns whether directives select spans or fields, which have a syntax of their own: `[span{field=value}]=debug`.
+fn has_fields(text: &str) -> bool {
+    text.contains(['[', '{'])
+}
+
 /// The messages in the log: a level, or directives of `tracing_subscriber`'s [`EnvFilter`].
 #[derive(Clone)]
 pub(crate) struct LogLevel(String);
 
 impl LogLevel {
+    /// Reads a level, or directives separated by commas.
+    ///
+    /// # Errors
+    /// The rule that the text breaks.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        // `EnvFilter` takes a word that is no level for the name of a module, and then logs nothing else.
+        let is_level = |word: &str| LEVELS.iter().any(|level| word.eq_ignore_ascii_case(level));
+        let is_directive = |part: &str| match part.rsplit_once('=') {
+            Some((module, level)) => !module.is_empty() && !has_blank_end(module) && is_level(level),
+            None => is_level(part),
+        };
+        let is_valid = text.split(',').all(is_directive) || has_fields(text);
+        if !is_valid || EnvFilter::builder().parse(text).is_err() {
+            let rule = "must be error, warn, info, debug, trace or off, or directives such as tidings=debug";
+            return Err(rule.to_owned());
+        }
+        Ok(Self(text.to_owned()))
+    }
+
     pub(crate) fn filter(&self) -> EnvFilter {
         EnvFilter::new(&self.0)
     }
@@ -80,8 +111,7 @@ impl FieldType for LogLevel {
 
     fn from_value(value: &Value) -> Result<Self, String> {
         let Value::Text(text) = value else { return Err("must be a text".to_owned()) };
-        let valid = EnvFilter::builder().parse(text);
-        valid.map(|_| Self(text.clone())).map_err(|error| format!("{text:?}: {error}"))
+        Self::parse(text)
     }
 }
 
@@ -108,5 +138,37 @@ impl FieldType for LogFormat {
     fn from_value(value: &Value) -> Result<Self, String> {
         let is_json = Self::Json.to_value().as_ref() == Some(value);
         Ok(if is_json { Self::Json } else { Self::Text })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_known_or_refused() {
+        for text in
+            ["error", "INFO", "off", "tidings=debug", "warn,tidings_server=trace,hyper=off", "[span]=debug"]
+        {
+            LogLevel::parse(text).unwrap();
+        }
+        for text in [
+            "warning",
+            "WARNING",
+            "verbose",
+            "err",
+            "info ",
+            "",
+            "tidings=warning",
+            "=debug",
+            "info, hyper=warn",
+            "info,,warn",
+        ] {
+            let refused = LogLevel::parse(text).err().unwrap_or_default();
+            assert!(
+                refused.contains("must be error, warn, info, debug, trace or off, or directives"),
+                "{text:?}"
+            );
+        }
     }
 }

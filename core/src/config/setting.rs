@@ -4,7 +4,7 @@
 //! `tidings config`, the documentation and the validation derive from these tables.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -373,9 +373,22 @@ impl FieldType for SocketAddr {
         Some(Value::Text(self.to_string()))
     }
 
+    /// A port without an address is one of this machine's loopback address.
     fn from_value(value: &Value) -> Result<Self, String> {
-        parse(value).map_err(|_| "must be an IP address and a port, such as 127.0.0.1:8080".to_owned())
+        let Value::Text(text) = value else { return another_form() };
+        text.parse().ok().or_else(|| of_loopback(text)).ok_or_else(|| {
+            "must be an IP address and a port, such as 127.0.0.1:8080, or a port of this machine alone"
+                .to_owned()
+        })
     }
+}
+
+/// Reads an address as `8080`, `:8080` or `localhost:8080`.
+fn of_loopback(text: &str) -> Option<SocketAddr> {
+    let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
+    let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
+    let is_loopback = host.is_empty() || host.eq_ignore_ascii_case("localhost");
+    (is_number && is_loopback).then(|| Some((Ipv4Addr::LOCALHOST, port.parse().ok()?).into()))?
 }
 
 impl<T: FieldType> FieldType for Option<T> {
@@ -395,4 +408,23 @@ impl<T: FieldType> FieldType for Option<T> {
 pub fn parse<T: FromStr<Err: fmt::Display>>(value: &Value) -> Result<T, String> {
     let Value::Text(text) = value else { return another_form() };
     text.parse().map_err(|e: T::Err| format!("{text:?}: {e}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_a_host_is_of_this_machine() {
+        let address = |text: &str| SocketAddr::from_value(&Value::Text(text.into())).map(|a| a.to_string());
+        for text in ["8080", ":8080", "localhost:8080", "LocalHost:8080", "127.0.0.1:8080"] {
+            assert_eq!(address(text).unwrap(), "127.0.0.1:8080", "{text}");
+        }
+        assert_eq!(address("0").unwrap(), "127.0.0.1:0");
+        assert_eq!(address("[::]:80").unwrap(), "[::]:80");
+        for text in ["", ":", "localhost", "+80", ":+80", "65536", "a.example:80", "127.0.0.1", "::80", "-1"]
+        {
+            assert!(address(text).unwrap_err().contains("must be an IP address and a port"), "{text}");
+        }
+    }
 }
