@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::error::{Error, Outcome, Problem, Result};
 use crate::id::MemberKey;
 use crate::store::{Arg, StoreError, Tx, send_each};
-use crate::text;
+use crate::text::{self, shown};
 use key::{KeyHash, KeyRecord};
 use token::Claims;
 
@@ -32,7 +32,6 @@ mod right;
 pub(crate) mod roster;
 mod session;
 pub(crate) mod sessions;
-mod shown;
 pub(crate) mod throttle;
 pub(crate) mod token;
 pub(crate) mod verify;
@@ -279,7 +278,7 @@ fn check_new_password(
 /// Returns the nickname as it is stored, or `None` if it has a forbidden length or contains control characters or
 /// invisible characters ([`shown`]).
 pub(crate) fn nickname(config: &Config, text: &str) -> Option<String> {
-    text::line(text, config.nickname_length).filter(|text| shown::is_shown(text))
+    text::name(text, config.nickname_length)
 }
 
 /// Returns a nickname made from a member's name: forbidden characters are removed and the rest is cut to the allowed

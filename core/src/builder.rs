@@ -95,6 +95,7 @@ impl Builder {
         let clock = store.clock_ahead().map_or(clock.clone(), |ahead| clock.corrected(ahead));
         let stem = location.stem();
         post::reindex::complete_index(&store)?;
+        post::reindex::begin_to_renew_tokens(&store)?;
         post::heat::start(&store, config.feed.popular_half_life_days, clock.now())?;
         let keys = match &location {
             Location::File(_) => Keys::open(&config, &stem, clock.clone())?,
@@ -113,6 +114,7 @@ impl Builder {
             posts_changed: store::Latest::default(),
             index_merger: post::index::Merger::new(Arc::clone(&store), clock.clone()),
             webhook_sender: webhook::Sender::new(&store, &clock, &config),
+            spelling: words::Spelling::new(Arc::clone(&store)),
             search_cache: post::index::SearchCache::default(),
             feeds,
             retention: Retention::new(Arc::clone(&store)),

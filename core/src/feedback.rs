@@ -37,7 +37,7 @@ const LIST: i64 = 100;
 
 /// The problem of feedback on a notice that the member cannot see.
 pub const NO_NOTICE: Problem = Problem::new(Code::NotFound, "there is no such notice");
-const KIND_RULE: Problem = Problem::invalid("type", "type is 1 to 50 characters on one line");
+const KIND_RULE: Problem = Problem::invalid("type", "type is 1 to 50 visible characters on one line");
 /// The rule of the text.
 pub const POST_RULE: Problem = Problem::invalid("post", "post is 1 to 5,000 characters");
 
@@ -69,7 +69,7 @@ pub struct Draft {
 pub fn send(tidings: &Tidings, caller: &Caller, notice: Option<&str>, draft: &Draft) -> Result<()> {
     let (identity, notice) = (caller.identify(tidings), notice.map(str::to_owned));
     let (id, now, config) = (ObjectId::new(tidings.clock()), tidings.now(), tidings.config().feedback);
-    let kind = text::line(draft.kind.as_deref().unwrap_or(GENERAL), KIND);
+    let kind = text::name(draft.kind.as_deref().unwrap_or(GENERAL), KIND);
     let post = draft.post.as_ref().and_then(|post| text::block(post, POST));
     let written = tidings.store().write(Isolation::Alone, move |tx| {
         let member = identity.member(tx)?;

@@ -235,6 +235,7 @@ struct Inner {
     webhook_sender: webhook::Sender,
     other_views: notice::OtherViews,
     search_cache: post::index::SearchCache,
+    spelling: words::Spelling,
     words: Arc<words::ModelKeeper>,
     notice_cache: notice::NoticeCache,
     user_infos: profile::UserInfos,
@@ -453,6 +454,10 @@ impl Tidings {
 
     pub(crate) fn search_cache(&self) -> &post::index::SearchCache {
         &self.0.search_cache
+    }
+
+    pub(crate) fn spelling(&self) -> &words::Spelling {
+        &self.0.spelling
     }
 
     pub(crate) fn feeds(&self) -> &newsfeed::Feeds {

@@ -63,8 +63,9 @@ fn lines(draft: &Draft) -> Result<[Option<String>; 2], BrokenRule> {
         return Err(BrokenRule(Problem::new(Code::NothingGiven, "new_info_1 or new_info_2 must be given")));
     }
     let line = |text: &Option<String>, field| {
-        let rule = Problem::invalid(field, "a line has up to 50 characters and no control characters");
-        text.as_ref().map(|text| text::line(text, LINE).ok_or(BrokenRule(rule))).transpose()
+        let rule = Problem::invalid(field, "a line has up to 50 visible characters");
+        let is_shown = |line: &String| line.trim().is_empty() || text::shown::is_shown(line);
+        text.as_ref().map(|text| text::line(text, LINE).filter(is_shown).ok_or(BrokenRule(rule))).transpose()
     };
     Ok([line(first, "new_info_1")?, line(second, "new_info_2")?])
 }

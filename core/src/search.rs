@@ -1,11 +1,11 @@
 //! Searches for posts and sites, and recorded searches.
 //!
 //! A search finds the posts that have at least one of its words. A post ranks higher the more of the words it has and
-//! the rarer they are ([`crate::post`] maintains the index). Compounds written as one word or as several, and similar
+//! the rarer they are ([`crate::post`] maintains the index). A word that no post contains counts as its most probable
+//! correction. Compounds written as one word or as several, and similar
 //! words ([`crate::words`]), are searched as well and count less. Searching records nothing; [`log`] records a search.
 
 use serde::{Deserialize, Serialize};
-use tidings_text::tokens;
 
 use crate::Tidings;
 use crate::error::{Error, Problem, Result};
@@ -159,7 +159,7 @@ pub fn domains(tidings: &Tidings, search: &str) -> Result<Domains> {
 pub fn domains_page(tidings: &Tidings, search: &str, paging: Paging<'_>) -> Result<Domains> {
     let search = checked(search)?;
     let page = Page::of(paging, &search, None, SITES)?;
-    let terms = Terms { words: tokens::distinct(tokens::tokens(&search)), ..Terms::default() };
+    let terms = Terms { words: terms::words(tidings, &search)?, ..Terms::default() };
     let Some(query) = Query::new(&terms, tidings.search_cache()) else {
         let next = page.cut(&mut Vec::<Domain>::new());
         return Ok(Domains { search_result: Vec::new(), next });

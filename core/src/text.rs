@@ -1,4 +1,4 @@
-//! The rules for texts of several modules: normalization, length and control characters.
+//! The rules for texts of several modules: normalization, length, control characters and visible characters.
 //!
 //! Texts are stored in NFC, so equal letters are equal texts no matter how they were typed. Lengths are in characters
 //! of that form. A text that breaks its rule is refused, never repaired.
@@ -8,12 +8,20 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::config::Bounds;
 
+pub(crate) mod shown;
+
 /// The maximum number of bytes that compose to one character: it decomposes to at most four characters of at most four
 /// bytes. Longer texts are refused without reading their characters.
 const COMPOSED_FROM_BYTES: usize = 16;
 
+/// Returns a name on one line in its stored form: a text of [`line()`] without characters that nobody can see, or that reorder
+/// others ([`shown`]).
+pub(crate) fn name(text: &str, bounds: Bounds) -> Option<String> {
+    line(text, bounds).filter(|text| shown::is_shown(text))
+}
+
 /// Returns a text of one line in its stored form. Returns `None` if its length is out of bounds, it contains a control
-/// character, or it is blank although an empty text is not allowed.
+/// character, or it has no visible character although an empty text is not allowed.
 pub(crate) fn line(text: &str, bounds: Bounds) -> Option<String> {
     checked(text, bounds, |c| !c.is_control())
 }
@@ -31,7 +39,7 @@ fn checked(text: &str, bounds: Bounds, allowed: impl Fn(char) -> bool) -> Option
     let text = compose(text);
     let keeps = bounds.hold(&text)
         && text.chars().all(allowed)
-        && (bounds.min == 0 || !text.chars().all(char::is_whitespace));
+        && (bounds.min == 0 || text.chars().any(shown::is_visible));
     keeps.then(|| text.into_owned())
 }
 
@@ -79,6 +87,21 @@ mod tests {
             assert_eq!(line(blank, UP_TO_FIVE).as_deref(), Some(blank), "{blank:?}");
         }
         assert_eq!(block("\n\t\r\n", ONE_TO_FIVE), None);
+    }
+
+    #[test]
+    fn a_text_that_nobody_can_see_is_refused_and_a_name_has_visible_characters_only() {
+        for invisible in
+            ["\u{200b}", "\u{202e} ", "\u{feff}\u{ad}", "\u{2800}", "\u{3164}", "\u{301}", "\u{e0061}"]
+        {
+            assert_eq!(line(invisible, ONE_TO_FIVE), None, "{invisible:?}");
+            assert_eq!(block(invisible, ONE_TO_FIVE), None, "{invisible:?}");
+        }
+        for text in ["so\u{ad}ft", "a\u{200f}", "\u{feff}a", "👍\u{fe0f}"] {
+            assert_eq!(line(text, ONE_TO_FIVE).as_deref(), Some(text), "a text may have some");
+        }
+        assert_eq!(name("a\u{202e}b", ONE_TO_FIVE), None);
+        assert_eq!(name("❤\u{fe0f}", ONE_TO_FIVE).as_deref(), Some("❤\u{fe0f}"));
     }
 
     #[test]

@@ -44,7 +44,7 @@ const ROTATION_MS: i64 = DAY_MS;
 /// The maximum number of deliveries in a list.
 const LIST_MAX: i64 = 1_000;
 
-const NAME_RULE: Problem = Problem::invalid("name", "name is 1 to 50 characters on one line");
+const NAME_RULE: Problem = Problem::invalid("name", "name is 1 to 50 visible characters on one line");
 const NAME_TAKEN: Problem =
     Problem::new(Code::NameTaken, "another webhook has this name: remove it first, or choose another name")
         .of("name");
@@ -90,7 +90,7 @@ fn text_of<S: serde::Serializer>(secret: &Zeroizing<String>, to: S) -> Result<S:
 /// is private and the settings do not allow that, no event is given, or there are [`WEBHOOKS_MAX`] webhooks.
 pub fn add(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<WebhookSecret> {
     let (identity, now) = (caller.identify(tidings), tidings.now());
-    let name = text::line(draft.name.trim(), NAME).ok_or(NAME_RULE);
+    let name = text::name(draft.name.trim(), NAME).ok_or(NAME_RULE);
     let url = address::parse(&draft.url, tidings.config().webhook_private);
     let mut events = draft.events.clone();
     events.sort_unstable();

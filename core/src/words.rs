@@ -28,10 +28,12 @@ use crate::text;
 use crate::trail::{Action, Entry};
 
 mod keeper;
+mod spelling;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use keeper::{Current, ModelKeeper};
+pub(crate) use spelling::{Spelling, corrections};
 
 /// The length of a search in characters.
 pub const SEARCH: Bounds = Bounds { min: 1, max: 200 };

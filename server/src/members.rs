@@ -32,7 +32,7 @@ pub(crate) fn routes() -> Vec<Route> {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct MemberParameters {
-    /// A text that the id, the nickname or the verified name contains; the case of ASCII letters does not matter.
+    /// A text that the id, the nickname or the verified name contains; case, width and accents do not matter.
     search: Option<String>,
     /// The maximum number of members, 1 to 1,000; 100 by default.
     limit: Option<i64>,

@@ -5,6 +5,8 @@ use tidings_tests::{Answer, Caller, Server, sample};
 
 use crate::form::is_date;
 
+mod spelling;
+
 fn insert(admin: &Caller, title: &str, text: &str, topic: &str, url: &str) -> String {
     let post = json!({ "title": title, "post": text, "url": url, "topic": [topic] });
     admin.post("/insert_post", post).succeeded().text("/_id")

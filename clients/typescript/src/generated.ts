@@ -8624,7 +8624,7 @@ export interface operations {
     readonly get_members: {
         readonly parameters: {
             readonly query?: {
-                /** @description A text that the id, the nickname or the verified name contains; the case of ASCII letters does not matter. */
+                /** @description A text that the id, the nickname or the verified name contains; case, width and accents do not matter. */
                 readonly search?: string;
                 /** @description The maximum number of members, 1 to 1,000; 100 by default. */
                 readonly limit?: number;

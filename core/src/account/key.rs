@@ -49,7 +49,7 @@ const KNOWN: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
 const USED_MS: i64 = 60 * SECOND_MS;
 
 /// The problem of a name that breaks its rule.
-pub const NAME_RULE: Problem = Problem::invalid("name", "name is 1 to 50 characters on one line");
+pub const NAME_RULE: Problem = Problem::invalid("name", "name is 1 to 50 visible characters on one line");
 const NAME_TAKEN: Problem =
     Problem::new(Code::NameTaken, "another key has this name: revoke it first, or choose another name")
         .of("name");
@@ -209,7 +209,7 @@ fn text<S: serde::Serializer>(key: &Zeroizing<String>, to: S) -> Result<S::Ok, S
 pub fn add(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<NewKey> {
     let (identity, now) = (caller.identify(tidings), tidings.now());
     let Draft { name, mut scopes, expires } = draft.clone();
-    let name = text::line(name.trim(), NAME).ok_or(NAME_RULE);
+    let name = text::name(name.trim(), NAME).ok_or(NAME_RULE);
     scopes.sort_unstable();
     scopes.dedup();
     let (id, key) = (ObjectId::new(tidings.clock()), generate());

@@ -57,8 +57,8 @@ impl Caller {
 /// The input of [`list`].
 #[derive(Clone, Debug, Default)]
 pub struct MemberQuery {
-    /// A text that the id, the nickname or the verified name contains, ignoring the case of ASCII letters; `None`
-    /// lists all members.
+    /// A text that the id, the nickname or the verified name contains, ignoring case, width and accents; `None` lists
+    /// all members.
     pub search: Option<String>,
     /// The maximum number of members, 1 to 1,000; 100 by default.
     pub limit: Option<i64>,
@@ -188,6 +188,9 @@ mod sql {
     use crate::id::MemberKey;
     use crate::store::{Row, StoreError, Tx};
 
+    /// The number of members that a search reads at once.
+    const SEARCHED: i64 = 1_000;
+
     pub(super) fn list(
         tx: &mut dyn Tx,
         _: &Admin<'_>,
@@ -202,19 +205,11 @@ mod sql {
             Some(MemberFilter::Admins) => "admin IS NOT NULL AND",
             Some(MemberFilter::Blacklisted) => "blacklisted IS NOT NULL AND",
         };
-        let rows = match search {
-            None => {
-                let sql = format!("{columns} WHERE {only} folded > $1 ORDER BY folded LIMIT $2");
-                tx.rows(&sql, &[after.into(), limit.into()])?
-            }
-            Some(search) => {
-                let sql = format!(
-                    "{columns} WHERE {only} folded > $1 AND (folded LIKE $3 ESCAPE '!' OR lower(nickname) LIKE $3 ESCAPE '!'
-                     OR lower(name) LIKE $3 ESCAPE '!') ORDER BY folded LIMIT $2"
-                );
-                tx.rows(&sql, &[after.into(), limit.into(), (&pattern(search)).into()])?
-            }
-        };
+        // Neither an id nor a name has this character, which the engines compare in different ways.
+        if after.contains('\0') {
+            return Ok(Vec::new());
+        }
+        let sql = format!("{columns} WHERE {only} folded > $1 ORDER BY folded LIMIT $2");
         let member = |mut row: Row| {
             let (user_id, nickname, name): (_, String, Option<String>) =
                 (row.take(0)?, row.take(1)?, row.take(2)?);
@@ -228,13 +223,30 @@ mod sql {
                 date: row.take(6)?,
             })
         };
-        rows.into_iter().map(member).collect()
-    }
-
-    /// Returns the LIKE pattern for values that contain `text`.
-    fn pattern(text: &str) -> String {
-        let text = fold(&tidings_text::compose(text));
-        format!("%{}%", text.replace('!', "!!").replace('%', "!%").replace('_', "!_"))
+        let mut page = |after: &str, limit: i64| -> Result<Vec<MemberEntry>, StoreError> {
+            tx.rows(&sql, &[after.into(), limit.into()])?.into_iter().map(member).collect()
+        };
+        let Some(search) = search else { return page(after, limit) };
+        let folded = tidings_text::folded(search);
+        if folded.is_empty() && !search.is_empty() {
+            return Ok(Vec::new());
+        }
+        let has = |text: &str| tidings_text::folded(text).contains(&*folded);
+        let (mut found, mut after) = (Vec::new(), after.to_owned());
+        let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
+        loop {
+            let members = page(&after, SEARCHED)?;
+            let Some(last) = members.last() else { return Ok(found) };
+            after = fold(&last.user_id);
+            for member in members {
+                if has(&member.user_id) || has(&member.nickname) || has(&member.user_name) {
+                    found.push(member);
+                    if found.len() == wanted {
+                        return Ok(found);
+                    }
+                }
+            }
+        }
     }
 
     /// Sets the password hash; returns false if the member has been removed.

@@ -9,10 +9,11 @@ use ureq::unversioned::resolver::DefaultResolver;
 
 use super::password::{Check, Purpose, Turn};
 use super::roster::table;
-use super::{RESERVED_IDS, fold, shown};
+use super::{RESERVED_IDS, fold};
 use crate::client::Client;
 use crate::config::{Bounds, Config, HttpVerifier};
 use crate::error::{Error, Result};
+use crate::text::shown;
 use crate::tls::{self, Authorities};
 use crate::{Tidings, config};
 

@@ -205,7 +205,7 @@ fn set<T>(text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<Set<T>> {
 
 /// Returns the stored form of the name of a topic, which is that of the topics of posts.
 pub(super) fn topic(name: &str) -> Option<Arc<str>> {
-    text::line(name.trim(), NAME).map(Into::into)
+    text::name(name.trim(), NAME).map(Into::into)
 }
 
 fn check_order(from: Timestamp, until: Timestamp) -> Result<(), BrokenRule> {

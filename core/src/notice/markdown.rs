@@ -1,7 +1,7 @@
 //! Renders the text of a notice, which is Markdown, as HTML that is safe to show on a page.
 //!
 //! The HTML has paragraphs, headings, emphasis, lists, code, block quotes, rules and links, and no attributes except `href`
-//! and `rel`. Raw HTML is shown as text, and an image is a link to it. Links have the scheme http, https or mailto; the text
+//! and `rel` of links and `start` of lists. Raw HTML is shown as text, and an image is a link to it. Links have the scheme http, https or mailto; the text
 //! of any other link is shown without the link.
 //!
 //! Source: <https://spec.commonmark.org/0.31.2/>, without extensions.
@@ -74,7 +74,12 @@ impl Html {
         let mut open = Open { end: "", is_link: false, image: None };
         if !is_full && self.open.len() < DEPTH_MAX {
             let (begin, end) = tags(&tag);
-            self.out.push_str(begin);
+            match &tag {
+                Tag::List(Some(start)) if *start != 1 => {
+                    self.out.push_str(&format!("<ol start=\"{start}\">\n"))
+                }
+                _ => self.out.push_str(begin),
+            }
             open.end = end;
             if let Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. } = &tag {
                 open.is_link = self.links == 0 && self.link(*link_type, dest_url);
@@ -167,8 +172,16 @@ mod tests {
         let text = "# Library\n\nOpen *until* **ten**,\nnot `nine`.  \nReally.\n\n- one\n- two\n\n3. three\n\n> quoted\n\n\
                     ```sh\na < b\n```\n\n---\n";
         let expected = "<h1>Library</h1>\n<p>Open <em>until</em> <strong>ten</strong>,\nnot <code>nine</code>.<br>\n\
-                        Really.</p>\n<ul>\n<li>one</li>\n<li>two</li>\n</ul>\n<ol>\n<li>three</li>\n</ol>\n\
+                        Really.</p>\n<ul>\n<li>one</li>\n<li>two</li>\n</ul>\n<ol start=\"3\">\n<li>three</li>\n</ol>\n\
                         <blockquote>\n<p>quoted</p>\n</blockquote>\n<pre><code>a &lt; b\n</code></pre>\n<hr>\n";
+        assert_eq!(html(text), expected);
+    }
+
+    #[test]
+    fn a_list_goes_on_with_its_number() {
+        let text = "1. first\n\nA paragraph.\n\n2. second\n\n- x\n\n0. zero";
+        let expected = "<ol>\n<li>first</li>\n</ol>\n<p>A paragraph.</p>\n<ol start=\"2\">\n<li>second</li>\n</ol>\n\
+                        <ul>\n<li>x</li>\n</ul>\n<ol start=\"0\">\n<li>zero</li>\n</ol>\n";
         assert_eq!(html(text), expected);
     }
 

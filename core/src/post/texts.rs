@@ -27,6 +27,26 @@ pub(crate) fn page(tx: &mut dyn Tx, before: PostKey) -> Result<Vec<Text>, StoreE
     tx.rows(sql, &[before.into(), PAGE.into()])?.into_iter().map(text).collect()
 }
 
+/// Returns the tokens of the next posts after a key, with the keys in ascending order; empty after the last post.
+///
+/// # Errors
+/// Fails if the store fails.
+pub(crate) fn tokens_after(tx: &mut dyn Tx, after: PostKey) -> Result<Vec<(PostKey, String)>, StoreError> {
+    let sql = "SELECT key, token FROM post WHERE key > $1 ORDER BY key LIMIT $2";
+    let tokens = |mut row: Row| Ok((row.take(0)?, row.take(1)?));
+    tx.rows(sql, &[after.into(), (10 * PAGE).into()])?.into_iter().map(tokens).collect()
+}
+
+/// Returns the tokens of the first of the `posts` latest posts, and of some posts after it.
+///
+/// # Errors
+/// Fails if the store fails.
+pub(crate) fn latest_tokens(tx: &mut dyn Tx, posts: i64) -> Result<Vec<(PostKey, String)>, StoreError> {
+    let sql = "SELECT min(key) FROM (SELECT key FROM post ORDER BY key DESC LIMIT $1) latest";
+    let first: Option<i64> = tx.one(sql, &[posts.into()])?.take(0)?;
+    first.map_or(Ok(Vec::new()), |first| tokens_after(tx, PostKey::new(first - 1)))
+}
+
 /// Returns the first `length` characters of the text of each post with these ids; empty for one that was removed.
 ///
 /// # Errors

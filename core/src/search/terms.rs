@@ -1,8 +1,9 @@
 //! The terms of a search: its words, other forms of them, and words with a similar meaning.
 //!
 //! Some words are written both as one and as two: `data base` and `database`. So neighbouring words of a search are also
-//! searched as one word, and a long word is also searched as the words that it consists of. Similar words help if a word
-//! is mistyped. If posts have the word, only very similar words are searched, because others find less relevant posts.
+//! searched as one word, and a long word is also searched as the words that it consists of. A word that no post contains is
+//! replaced by its most probable correction, which counts like the word itself. If posts have a word, only very similar words
+//! are searched, because others find less relevant posts.
 
 use tidings_text::{hangul, tokens};
 
@@ -17,6 +18,8 @@ const SIMILAR_ALL: usize = 8;
 /// The maximum number of joined words, and of parts of words, that are searched.
 const JOINED: usize = 8;
 const PARTS: usize = 8;
+/// The maximum number of words of a search that are corrected.
+const CORRECTED: usize = 8;
 
 /// The minimum similarity of a similar word to a word that posts have: a cosine of 0.74. Searches for three words of a
 /// text found it less well with a lower minimum.
@@ -27,10 +30,8 @@ const KNOWN_SIMILARITY: f64 = 0.82;
 /// # Errors
 /// An error of the store.
 pub(super) fn terms(tidings: &Tidings, search: &str) -> Result<Terms> {
-    let stream = tokens::tokens(search);
+    let Corrected { stream, words, known } = Corrected::of(tidings, tokens::tokens(search))?;
     let forms = joined(&stream);
-    let words = tokens::distinct(stream);
-    let known = known(tidings, &words)?;
     let similar = similar(tidings, &words, &known);
     let parts = words.iter().zip(known).flat_map(|(word, is_known)| {
         words::parts(tidings, word).into_iter().map(move |part| (part, is_known))
@@ -52,16 +53,69 @@ pub(super) fn terms(tidings: &Tidings, search: &str) -> Result<Terms> {
     Ok(terms)
 }
 
-/// Returns the similar words to search besides distinct tokens: at most [`SIMILAR`] for each token, [`SIMILAR_ALL`] in
-/// total, and none of the tokens themselves.
+/// Returns the words of a search, corrected.
+///
+/// # Errors
+/// An error of the store.
+pub(super) fn words(tidings: &Tidings, search: &str) -> Result<Vec<String>> {
+    Ok(Corrected::of(tidings, tokens::tokens(search))?.words)
+}
+
+/// Returns the words to search besides the tokens of a search: the corrections, then similar words, at most [`SIMILAR`] for
+/// each token and [`SIMILAR_ALL`] in total, and none of the tokens themselves.
 ///
 /// # Errors
 /// An error of the store.
 pub(super) fn similar_words(tidings: &Tidings, tokens: &[String]) -> Result<Vec<String>> {
-    Ok(similar(tidings, tokens, &known(tidings, tokens)?))
+    let Corrected { words, known, .. } = Corrected::of(tidings, tokens.to_vec())?;
+    let similar = similar(tidings, &words, &known);
+    Ok(words.into_iter().chain(similar).filter(|word| !tokens.contains(word)).collect())
 }
 
-/// Does the same for tokens of which it is known whether posts have them.
+/// The tokens of a search, in which a word that no post contains is replaced by its most probable correction.
+struct Corrected {
+    /// All tokens in order.
+    stream: Vec<String>,
+    /// The distinct tokens, and whether posts have them.
+    words: Vec<String>,
+    known: Vec<bool>,
+}
+
+impl Corrected {
+    fn of(tidings: &Tidings, mut stream: Vec<String>) -> Result<Self> {
+        let words = tokens::distinct(stream.clone());
+        let known = known(tidings, &words)?;
+        if known.iter().all(|is_known| *is_known) {
+            return Ok(Self { stream, words, known });
+        }
+        let joined = joined(&stream);
+        let has_joined = self::known(tidings, &joined)?;
+        let joined: Vec<String> =
+            joined.into_iter().zip(has_joined).filter(|(_, has)| *has).map(|(word, _)| word).collect();
+        let is_known = |word: &String| words.iter().zip(&known).any(|(other, known)| *known && other == word);
+        let is_right = |word: &String| {
+            // Its stem or a part of it, a word that it is a part of, or the words of which it consists.
+            tokens::tokens(word)[1..].iter().any(is_known)
+                || joined.iter().any(|joined| joined.starts_with(word) || joined.ends_with(word))
+                || !words::parts(tidings, word).is_empty()
+        };
+        let mistyped = words.iter().filter(|word| !is_known(word) && !is_right(word)).take(CORRECTED);
+        let mistyped: Vec<&str> = mistyped.map(String::as_str).collect();
+        let corrections = words::corrections(tidings, &mistyped)?;
+        let corrections: Vec<(&str, String)> =
+            mistyped.into_iter().zip(corrections).filter_map(|(word, right)| Some((word, right?))).collect();
+        for token in &mut stream {
+            if let Some((_, right)) = corrections.iter().find(|(word, _)| word == token) {
+                token.clone_from(right);
+            }
+        }
+        let corrected = tokens::distinct(stream.clone());
+        let is_right = |word: &String| is_known(word) || corrections.iter().any(|(_, right)| right == word);
+        Ok(Self { known: corrected.iter().map(is_right).collect(), words: corrected, stream })
+    }
+}
+
+/// Returns the similar words to search besides distinct tokens, of which it is known whether posts have them.
 fn similar(tidings: &Tidings, tokens: &[String], known: &[bool]) -> Vec<String> {
     let mut similar: Vec<String> = Vec::new();
     for (token, is_known) in tokens.iter().zip(known) {
@@ -79,12 +133,12 @@ fn similar(tidings: &Tidings, tokens: &[String], known: &[bool]) -> Vec<String> 
     similar
 }
 
-/// Returns which of these words posts have. Without a word model, it makes no difference, and the store is not asked.
+/// Returns which of these words posts have.
 fn known(tidings: &Tidings, tokens: &[String]) -> Result<Vec<bool>> {
     let mut known: Vec<bool> = tokens.iter().map(|token| words::is_in_posts(tidings, token)).collect();
     // The model lacks rare words.
     let rare: Vec<usize> = (0..tokens.len()).filter(|at| !known[*at]).collect();
-    if rare.is_empty() || tidings.words().current().is_none() {
+    if rare.is_empty() {
         return Ok(known);
     }
     let words: Vec<String> = rare.iter().map(|at| tokens[*at].clone()).collect();
@@ -196,7 +250,38 @@ mod tests {
         let similar = |search: &str| terms(&service, search).unwrap().similar;
         assert_eq!(similar("whale"), ["orca"]);
         assert_eq!(similar("whalee"), ["whale", "orca"], "a rare word that the model lacks");
-        assert_eq!(similar("wahle"), ["whale", "orca", "ship"], "mistyped");
+        for mistyped in ["wahle", "whle", "whalle", "shalee"] {
+            let meant = if mistyped == "shalee" { "whalee" } else { "whale" };
+            assert_eq!(terms(&service, mistyped).unwrap(), terms(&service, meant).unwrap(), "{mistyped}");
+        }
+        assert_eq!(terms(&service, "ship wahle").unwrap().words, ["ship", "whale"]);
+    }
+
+    #[test]
+    fn a_word_is_corrected_without_a_model_unless_a_part_or_a_form_of_it_is_known() {
+        let service = testing::service();
+        let insert = |title: &str, n: u32| {
+            let draft = Draft {
+                title: Some(title.into()),
+                url: Some(format!("https://a.example/{n}")),
+                ..Draft::default()
+            };
+            post::insert(&service, &Caller::Operator, &draft).unwrap().id
+        };
+        let words = |search: &str| words(&service, search).unwrap().join(" ");
+        assert_eq!(words("telescpoe"), "telescpoe", "no post");
+        insert("A telescope in the south", 1);
+        assert_eq!(words("telescpoe"), "telescope");
+        assert_eq!(words("the telescpoe of the suoth"), "telescope south");
+        assert_eq!(words("tele scope"), "tele scope");
+        assert_eq!(words("soth.telescope"), "soth.telescope south telescope");
+        let id = insert("도서관에서 만나요, Straße", 2).to_string();
+        assert_eq!(words("도서곤"), "도서관");
+        assert_eq!(words("도서관까지"), "도서관까지 도서관");
+        assert_eq!(words("STRASE"), "strasse");
+        let draft = Draft { title: Some("A microscope".into()), ..Draft::default() };
+        post::update(&service, &Caller::Operator, &id, &draft).unwrap();
+        assert_eq!(words("도서곤 micorscope"), "도서곤 microscope", "a changed post");
     }
 
     proptest! {

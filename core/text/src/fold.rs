@@ -1,31 +1,126 @@
-//! Case and compatibility folding, which converts different spellings of a word to the same text.
+//! Case, accent and compatibility folding, which converts different spellings of a word to the same text.
 
 use std::borrow::Cow;
 
+use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 /// The Hangul letter araea. It is obsolete, and Korean texts use it as a middle dot. NFKC would turn it into a vowel
 /// and so join the two words of `서울ㆍ부산`.
 const ARAEA: char = '\u{318d}';
 
-/// Returns `text` in NFKC and lower case, with `'` for typographic apostrophes and without invisible characters.
+/// Returns `text` in NFKC and folded case, without the accents of Latin and Greek letters, with `'` for typographic
+/// apostrophes and without invisible characters.
 ///
-/// A final sigma becomes a sigma, so the end of a word does not change its letters. A zero-width space separates words,
-/// as a blank does.
+/// `Straße` and `STRASSE` become `strasse`, `İstanbul` becomes `istanbul`, and `Łódź` becomes `lodz`. A final sigma becomes
+/// a sigma, so the end of a word does not change its letters. Marks in other scripts stay, because they make other
+/// letters there: `й`, `が`, and the vowel signs of Indic scripts. A zero-width space separates words, as a blank does, and
+/// so do symbols such as `①` and `™`, which NFKC would join to the word beside them.
 ///
-/// Source: NFKC of UAX #15, and `toNFKC_Casefold` of the Unicode standard, section 3.13, except for letters whose case
-/// folding is not their lower case (`ß` stays).
+/// Source: `toNFKC_Casefold` of the Unicode standard, section 3.13; the letters without a decomposition are those of the
+/// CLDR transform `Latin-ASCII`.
 pub(super) fn fold(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_folded) {
         return Cow::Borrowed(text);
     }
-    let composed = text.chars().map(|c| if c == ARAEA { ' ' } else { c }).nfkc();
-    let folded: String = composed.map(straighten).filter(|&c| !is_invisible(c)).flat_map(lower).collect();
-    // A small letter may have a composed form when its capital has none: `H` with a macron below.
+    let separated = separate(text);
+    let composed = separated.nfkc().map(straighten).filter(|&c| !is_invisible(c));
+    let folded = plain_letters(composed.flat_map(char::to_lowercase));
+    // A small letter may have a composed form when its capital has none.
     Cow::Owned(match is_nfkc_quick(folded.chars()) {
         IsNormalized::Yes => folded,
         IsNormalized::No | IsNormalized::Maybe => folded.nfkc().collect(),
     })
+}
+
+/// Puts blanks around the symbols that are no part of a word, but that NFKC turns into letters or digits, and a blank for
+/// those that say nothing.
+fn separate(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_symbol) {
+        return Cow::Borrowed(text);
+    }
+    let mut separated = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            ARAEA | '\u{2120}' | '\u{2122}' => separated.push(' '),
+            c if is_symbol(c) => separated.extend([' ', c, ' ']),
+            c => separated.push(c),
+        }
+    }
+    Cow::Owned(separated)
+}
+
+/// Returns whether `c` is a fraction, a Roman numeral, a letterlike or enclosed symbol, or the letter araea, and NFKC changes
+/// it.
+fn is_symbol(c: char) -> bool {
+    let is_symbol = matches!(c,
+        '\u{bc}'..='\u{be}' | '\u{2100}' | '\u{2101}' | '\u{2105}' | '\u{2106}' | '\u{2116}' | '\u{2120}'..='\u{2122}'
+        | '\u{2139}' | '\u{213b}' | '\u{2150}'..='\u{2188}' | '\u{2460}'..='\u{24ff}' | ARAEA
+        | '\u{3200}'..='\u{32ff}' | '\u{1f100}'..='\u{1f2ff}');
+    is_symbol && !std::iter::once(c).nfkc().eq([c])
+}
+
+/// Returns lower-case text in NFKC without the accents of Latin and Greek letters, in folded case.
+fn plain_letters(text: impl Iterator<Item = char>) -> String {
+    let mut plain = String::with_capacity(text.size_hint().0);
+    // Whether the last letter is Latin or Greek, so that marks on it are accents.
+    let mut is_accented = false;
+    for c in text {
+        match c {
+            '\0'..='\x7f' => {
+                is_accented = c.is_ascii_alphabetic();
+                plain.push(c);
+            }
+            '\u{c0}'..='\u{2af}'
+            | '\u{370}'..='\u{3ff}'
+            | '\u{1e00}'..='\u{1fff}'
+            | '\u{2c60}'..='\u{2c7f}'
+            | '\u{a720}'..='\u{a7ff}' => {
+                is_accented = true;
+                decompose_canonical(c, |part| push_letter(part, &mut plain));
+            }
+            '\u{3041}'..='\u{3096}'
+            | '\u{30a1}'..='\u{30fa}'
+            | '\u{4e00}'..='\u{9fff}'
+            | '\u{ac00}'..='\u{d7a3}' => {
+                is_accented = false;
+                plain.push(c);
+            }
+            mark if is_combining_mark(mark) => {
+                if is_accented {
+                    push_letter(mark, &mut plain);
+                } else {
+                    plain.push(mark);
+                }
+            }
+            c => {
+                is_accented = false;
+                plain.push(c);
+            }
+        }
+    }
+    plain
+}
+
+/// Adds a Latin or Greek letter, or nothing for an accent on it.
+fn push_letter(c: char, plain: &mut String) {
+    match c {
+        'ß' => plain.push_str("ss"),
+        'æ' => plain.push_str("ae"),
+        'œ' => plain.push_str("oe"),
+        'þ' => plain.push_str("th"),
+        'ø' => plain.push('o'),
+        'đ' | 'ð' => plain.push('d'),
+        'ħ' => plain.push('h'),
+        'ı' => plain.push('i'),
+        'ł' => plain.push('l'),
+        'ŧ' => plain.push('t'),
+        'ς' => plain.push('σ'),
+        // The iota below a Greek vowel, which is a letter in capitals.
+        '\u{345}' => plain.push('ι'),
+        c if !is_combining_mark(c) => plain.push(c),
+        _ => {}
+    }
 }
 
 /// Returns whether folding leaves the character unchanged in any context.
@@ -49,10 +144,6 @@ fn straighten(c: char) -> char {
     }
 }
 
-fn lower(c: char) -> impl Iterator<Item = char> {
-    c.to_lowercase().map(|c| if c == 'ς' { 'σ' } else { c })
-}
-
 /// Returns whether `c` is a soft hyphen, a joiner, a direction mark, a variation selector or similar, or the frame of a
 /// keycap.
 ///
@@ -74,7 +165,7 @@ mod tests {
 
     #[test]
     fn full_width_half_width_and_composed_letters_fold_to_plain_letters() {
-        assert_eq!(fold("ＲＵＳＴ ｶﾞ ﬁ ② 각"), "rust ガ fi 2 각");
+        assert_eq!(fold("ＲＵＳＴ ｶﾞ ﬁ ② 각"), "rust ガ fi  2  각");
     }
 
     #[test]
@@ -83,13 +174,54 @@ mod tests {
     }
 
     #[test]
-    fn a_final_sigma_folds_to_a_sigma() {
-        assert_eq!(fold("ΟΔΟΣ"), fold("οδος"));
+    fn letters_in_another_case_fold_to_the_same_letters() {
+        for (one, other) in [
+            ("ΟΔΟΣ", "οδος"),
+            ("STRASSE", "Straße"),
+            ("STRAẞE", "straße"),
+            ("İSTANBUL", "istanbul"),
+            ("KADIKÖY", "kadıköy"),
+            ("ᾼ", "ΑΙ"),
+            ("ЙОД", "йод"),
+            ("\u{13a0}", "\u{ab70}"),
+        ] {
+            assert_eq!(fold(one), fold(other), "{one}");
+        }
+        assert_eq!(fold("İstanbul STRASSE"), "istanbul strasse");
     }
 
     #[test]
-    fn a_letter_that_composes_only_when_small_is_composed() {
-        assert_eq!(fold("H\u{331}"), "\u{1e96}");
+    fn accents_of_latin_and_greek_letters_are_removed_and_other_marks_stay() {
+        for (accented, plain) in [
+            ("Café cafe\u{301} CAFÉ", "cafe cafe cafe"),
+            ("Trường Đại học Điện lực", "truong dai hoc dien luc"),
+            ("Müller, Łódź, København", "muller, lodz, kobenhavn"),
+            ("Ångström cœur Ærø þing", "angstrom coeur aero thing"),
+            ("Αθήνα ΐ", "αθηνα ι"),
+            ("H\u{331} q\u{307}\u{323}", "h q"),
+        ] {
+            assert_eq!(fold(accented), plain);
+        }
+        for kept in ["й ё", "が パ", "가", "कि हिन्दी", "ไทย", "א\u{5b0}"] {
+            assert_eq!(fold(kept), kept.nfkc().collect::<String>());
+        }
+    }
+
+    #[test]
+    fn symbols_are_not_joined_to_words() {
+        for (text, folded) in [
+            ("Hitman™: The", "hitman : the"),
+            ("brand℠name", "brand name"),
+            ("ⓒGetty", " c getty"),
+            ("①안내②", " 1 안내 2 "),
+            ("PartⅡ", "part ii "),
+            ("1½", "1 1⁄2 "),
+            ("№5", " no 5"),
+            ("H₂O ㎡ 5㎏ 10²", "h2o m2 5kg 102"),
+            ("oﬃce ĳs", "office ijs"),
+        ] {
+            assert_eq!(fold(text), folded);
+        }
     }
 
     #[test]
@@ -98,6 +230,8 @@ mod tests {
             // `Yes` also means that it never combines with the preceding character.
             assert_eq!(is_nfkc_quick([c].into_iter()), IsNormalized::Yes, "{c:?}");
             assert!(c.to_lowercase().eq([c]) && straighten(c) == c && !is_invisible(c), "{c:?}");
+            assert_eq!(plain_letters([c].into_iter()), c.to_string());
+            assert!(!is_symbol(c), "{c:?}");
         }
     }
 

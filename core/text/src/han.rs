@@ -39,7 +39,7 @@ pub(super) fn pairs(run: &str, take: &mut impl FnMut(&str)) {
 ///
 /// Source: these scripts in the Unicode character database (`Scripts.txt`), with the prolonged sound and iteration
 /// marks.
-fn is_han_or_kana(c: char) -> bool {
+pub(super) fn is_han_or_kana(c: char) -> bool {
     match c {
         '\u{4e00}'..='\u{9fff}'
         | '\u{3041}'..='\u{3096}'

@@ -74,6 +74,11 @@ pub(crate) fn is_syllable(c: char) -> bool {
     ('가'..='힣').contains(&c)
 }
 
+/// Returns whether `c`, in NFKC, is a syllable or a part of one.
+pub(crate) fn is_hangul(c: char) -> bool {
+    is_syllable(c) || matches!(c, '\u{1100}'..='\u{11ff}' | '\u{a960}'..='\u{a97c}' | '\u{d7b0}'..='\u{d7fb}')
+}
+
 /// Returns `word` without its last particle, then without the previous one: `학교에서` and `학교` for `학교에서는`.
 ///
 /// At most two particles are removed, the second only before a particle that can follow others (`는`, `도`, `의` …). A

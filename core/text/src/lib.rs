@@ -23,3 +23,12 @@ pub fn compose(text: &str) -> Cow<'_, str> {
         IsNormalized::No | IsNormalized::Maybe => Cow::Owned(text.nfc().collect()),
     }
 }
+
+/// Returns a text in the form in which searches compare texts: without differences of case, width and accents.
+///
+/// ```
+/// assert_eq!(tidings_text::folded("ÄÖÜ Straße"), tidings_text::folded("äöü STRASSE"));
+/// ```
+pub fn folded(text: &str) -> Cow<'_, str> {
+    fold::fold(text)
+}

@@ -10,8 +10,8 @@ use crate::{han, tokens};
 /// Returns the ranges of the words of `text` that have a token for which `is_hit` is true, in order. They are bytes of
 /// `text` between whole characters, do not overlap, and are not adjacent to each other.
 ///
-/// A word is marked as a whole: with its Korean particle, or its `'s`. In Han and Kana, the two characters of a token are
-/// marked.
+/// A word is marked as a whole: with its Korean particle, its `'s`, or the signs of `c++`, and a compound with all of its
+/// parts. In Han and Kana, the two characters of a token are marked, or the one that is searched.
 ///
 /// ```
 /// use tidings_text::spans::hits;
@@ -26,6 +26,12 @@ pub fn hits(text: &str, is_hit: impl Fn(&str) -> bool) -> impl Iterator<Item = R
         tokens::each(part, |token| hit |= is_hit(token));
         hit
     };
+    let has_letter = |part: &str| {
+        let mut hit = false;
+        let mut letter = [0; 4];
+        tokens::each(part, |token| hit |= tokens::letters(token).any(|c| is_hit(c.encode_utf8(&mut letter))));
+        hit
+    };
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut mark = |range: Range<usize>| match found.last_mut() {
         Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
@@ -33,7 +39,7 @@ pub fn hits(text: &str, is_hit: impl Fn(&str) -> bool) -> impl Iterator<Item = R
     };
     for (start, chunk) in chunks(text) {
         // Most chunks are a word without a hit, so the places in it are not needed.
-        if !has_hit(chunk) {
+        if !has_hit(chunk) && !has_letter(chunk) {
             continue;
         }
         let mut before: Option<Range<usize>> = None;
@@ -51,6 +57,8 @@ pub fn hits(text: &str, is_hit: impl Fn(&str) -> bool) -> impl Iterator<Item = R
             let pair = left.map_or(here.start, |left| left.start)..here.end;
             if has_hit(&text[pair.clone()]) {
                 mark(pair);
+            } else if has_hit(part) {
+                mark(here.clone());
             }
             before = Some(here);
         }
@@ -70,7 +78,8 @@ fn parts(chunk: &str) -> impl Iterator<Item = (usize, &str)> {
     chunk.unicode_word_indices().flat_map(|(start, word)| {
         let is_run = han::is_run(&fold(word));
         let characters = word.grapheme_indices(true).map(move |(at, character)| (start + at, character));
-        let whole = (!is_run).then_some((start, word));
+        let end = start + word.len();
+        let whole = (!is_run).then(|| (start, &chunk[start..end + tokens::symbols(chunk.as_bytes(), end)]));
         whole.into_iter().chain(characters.filter(move |_| is_run))
     })
 }
@@ -100,6 +109,15 @@ mod tests {
         );
         assert_eq!(marked("the ﬁne Ｃａｆｅ\u{301} CAFÉ", "fine café"), ["ﬁne", "Ｃａｆｅ\u{301}", "CAFÉ"]);
         assert_eq!(marked("서울에서 러스트를 rust를", "러스트 rust"), ["러스트를", "rust를"]);
+        assert_eq!(marked("C++, C# and C", "c++"), ["C++", "C#", "C"]);
+        assert_eq!(
+            marked("Ask Hitman™: the AI반도체 and a+b", "반도체 hitman b"),
+            ["Hitman", "AI반도체", "b"]
+        );
+        assert_eq!(
+            marked("STRASSE, Straße, cafe und Café", "straße café"),
+            ["STRASSE", "Straße", "cafe", "Café"]
+        );
         assert!(marked("nothing here", "rust").is_empty() && marked("", "rust").is_empty());
     }
 
@@ -109,6 +127,8 @@ mod tests {
         assert_eq!(marked("私は東京大学へ行く。", "東京大学"), ["東京大学"]);
         assert_eq!(marked("東京の大学と京大", "京大"), ["京大"]);
         assert_eq!(marked("茶 を", "茶"), ["茶"]);
+        assert_eq!(marked("図書館の書類", "書"), ["書", "書"]);
+        assert_eq!(marked("図書館", "館"), ["館"]);
         assert_eq!(marked("rust入門とｶﾞｲﾄﾞ", "ガイド"), ["ｶﾞｲﾄﾞ"]);
     }
 

@@ -1,8 +1,8 @@
 //! The file format of a model.
 //!
 //! All numbers are little-endian. A file that is incomplete or has an unknown version is refused, and the model is
-//! learned again. The format never changes within a version. Version 1 is the same, but its models were learned by
-//! another method: they can be used until they are learned again.
+//! learned again. The format never changes within a version. Versions 1 and 2 are the same, but their models were
+//! learned by another method, or from words of another form: they can be used until they are learned again.
 //!
 //! | bytes | content |
 //! |---|---|
@@ -28,7 +28,7 @@ use crate::near::Near;
 use crate::vectors::Vectors;
 
 const MAGIC: &[u8; 8] = b"tidwords";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// The number of bytes before the table of words.
 const HEAD: u64 = 8 + 4 + 1 + (5 * 4 + 8) + (4 + 8 + 8) + 4 * 4;
 /// The maximum number of dimensions of a model.
@@ -294,14 +294,14 @@ mod tests {
     }
 
     #[test]
-    fn a_model_of_version_1_is_read_as_one_of_another_recipe() {
+    fn a_model_of_an_earlier_version_is_read_as_one_of_another_recipe() {
         let recipe = Recipe { dimensions: 4, window: 10, min_posts: 5, words: 9, corpus: 8, seed: 1 };
         for (source, expected) in
             [(Source::Posts(recipe), Source::Posts(Recipe::default())), (Source::File, Source::File)]
         {
             let model = model(&["rust", "cargo", "crab"], 4, source);
             let mut bytes = bytes(&model);
-            bytes[MAGIC.len()..][..4].copy_from_slice(&1_u32.to_le_bytes());
+            bytes[MAGIC.len()..][..4].copy_from_slice(&(VERSION - 1).to_le_bytes());
             let (body, sum) = bytes.split_last_chunk_mut::<4>().unwrap();
             *sum = crc32fast::hash(body).to_le_bytes();
             let read = read_bytes(&bytes).unwrap();

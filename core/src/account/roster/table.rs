@@ -31,6 +31,10 @@ pub(super) fn list(
     after: &str,
     limit: i64,
 ) -> Result<Vec<RosterMember>, StoreError> {
+    // No id has this character, which the engines compare in different ways.
+    if after.contains('\0') {
+        return Ok(Vec::new());
+    }
     let sql = "SELECT id, name, major FROM roster WHERE folded > $1 ORDER BY folded LIMIT $2";
     let rows = tx.rows(sql, &[after.into(), limit.into()])?.into_iter();
     rows.map(|mut row| Ok(RosterMember { id: row.take(0)?, name: row.take(1)?, major: row.take(2)? }))

@@ -1,8 +1,8 @@
-//! Keeps the search index merged: in the background of a service, and after the writes of a program without background
-//! work, such as an import on the command line.
+//! Keeps the search index merged, and renews outdated tokens: in the background of a service, and after the writes of a
+//! program without background work, such as an import on the command line.
 //!
 //! Of several processes one merges at a time, by lease. The index stays right without it: see `postgres/merge.rs`. On SQLite
-//! there is nothing to do, because FTS5 merges its parts itself.
+//! only tokens are to be renewed, because FTS5 merges its parts itself.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use crate::background::{Background, Stop, log_failure};
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::lease::Lease;
+use crate::post::reindex;
 use crate::store::{Store, StoreError, Topic};
 
 /// The minimum time between two looks whether a merge is due.
@@ -39,9 +40,9 @@ impl Merger {
         Self { shared: Arc::new(Shared { store, lease, stop }), thread }
     }
 
-    /// Starts the thread, unless it is running or the engine merges the index itself.
+    /// Starts the thread, unless it is running or there is nothing to do.
     pub(crate) fn start(&self) -> Result<()> {
-        if !self.shared.store.is_on_server() {
+        if !self.shared.store.is_on_server() && !self.shared.store.read(reindex::has_outdated_tokens)? {
             return Ok(());
         }
         let shared = Arc::clone(&self.shared);
@@ -61,7 +62,11 @@ impl Shared {
         let versions = self.store.versions();
         loop {
             let version = self.store.version(Topic::Posts);
-            let pause = if self.merge().is_ok() { PAUSE } else { INTERVAL };
+            let kept = self.renew().and(self.merge());
+            if kept.is_ok() && !self.store.is_on_server() {
+                break;
+            }
+            let pause = if kept.is_ok() { PAUSE } else { INTERVAL };
             if !versions.sleep(pause, || self.is_stopped()) {
                 break;
             }
@@ -71,6 +76,26 @@ impl Shared {
 
     fn is_stopped(&self) -> bool {
         self.stop.is_set()
+    }
+
+    /// Renews outdated tokens, also those of posts that servers of an earlier version have written, unless another process does.
+    /// A failure is logged.
+    fn renew(&self) -> Result<(), StoreError> {
+        let renewed = self.try_to_renew();
+        if let Err(error) = &renewed {
+            log_failure(error, "posts cannot be split into words again");
+        }
+        renewed.map_err(StoreError::other)
+    }
+
+    fn try_to_renew(&self) -> Result<()> {
+        if !self.store.read(reindex::has_outdated_tokens)? || !self.lease.hold()? {
+            return Ok(());
+        }
+        let is_stopped = || self.is_stopped() || !self.lease.hold().unwrap_or(true);
+        let renewed = reindex::renew_tokens(&self.store, &is_stopped);
+        self.lease.release()?;
+        renewed
     }
 
     /// Merges as long as that is due, unless another process does. A failure is logged.

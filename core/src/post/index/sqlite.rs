@@ -47,7 +47,8 @@ pub(super) fn write(tx: &mut dyn Tx, changes: &[Change]) -> Result<(), StoreErro
 
 fn insert(tx: &mut dyn Tx, key: PostKey, tokens: &TokenFields) -> Result<(), StoreError> {
     let sql = "INSERT INTO post_index (rowid, title, post) VALUES ($1, $2, $3)";
-    tx.run(sql, &[key.into(), (&tokens.title).into(), (&tokens.post).into()])?;
+    let [title, post] = tokens.indexed();
+    tx.run(sql, &[key.into(), (&*title).into(), (&*post).into()])?;
     Ok(())
 }
 

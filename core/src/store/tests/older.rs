@@ -18,7 +18,7 @@ use crate::{Tidings, notice, post, profile, search};
 ///
 /// The member `ben` has liked post 2, viewed posts 1 and 2, searched, and opened a feed. Times are shortly before
 /// [`NOW`].
-const VERSIONS: [(&str, &str); 17] = [
+const VERSIONS: [(&str, &str); 18] = [
     (
         include_str!("../sqlite/0001_initial.sql"),
         "UPDATE revision SET n = 9;
@@ -75,6 +75,7 @@ const VERSIONS: [(&str, &str); 17] = [
     (include_str!("../sqlite/0015_webhooks.sql"), ""),
     (include_str!("../sqlite/0016_logged_keys.sql"), ""),
     (include_str!("../sqlite/0017_feedback_done.sql"), ""),
+    (include_str!("../sqlite/0018_second_factor.sql"), ""),
 ];
 
 /// Creates a database with this version of the schema.
@@ -131,6 +132,30 @@ fn a_database_of_each_earlier_version_keeps_its_posts_and_serves_feeds() {
         assert_eq!(post::categories(&service).unwrap().categories.len(), 2, "from version {version}");
         assert_eq!(notice::list(&service, &Caller::Guest).unwrap().notices()[0].view, 3);
     }
+}
+
+#[test]
+fn the_posts_of_an_earlier_version_are_split_into_words_again() {
+    only_on_sqlite!("it opens files with older schemas");
+    let database = Scratch::new();
+    make(&database.path(), VERSIONS.len());
+    let connection = rusqlite::Connection::open(database.path()).unwrap();
+    connection
+        .execute_batch(
+            "UPDATE post SET title = 'Café AI반도체', token = 'café ai반도체', keyword = 'café ai반도체' WHERE key = 1;
+             DELETE FROM post_index WHERE rowid = 1;
+             INSERT INTO post_index (rowid, title, post) VALUES (1, 'café ai반도체', '');",
+        )
+        .unwrap();
+    drop(connection);
+    let tidings = Tidings::builder(database.path()).clock(Clock::fixed(NOW)).open().unwrap();
+    let service = Service { tidings, database };
+    for search in ["cafe", "café", "반도체", "AI"] {
+        let found = search::run(&service, search, 10).unwrap().search_result;
+        assert_eq!(found.len(), 1, "{search}");
+    }
+    assert_eq!(number(&service, "SELECT count(*) FROM post WHERE tokenizer = 0"), 0);
+    assert_eq!(number(&service, "SELECT count(*) FROM post WHERE keyword = 'cafe ai반도체 ai 반도체'"), 1);
 }
 
 #[test]

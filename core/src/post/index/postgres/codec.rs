@@ -12,7 +12,7 @@
 //! postings whose entries ascend, and allocates nothing.
 
 use super::super::TITLE_WEIGHT;
-use crate::post::token_fields::TokenFields;
+use crate::post::token_fields::{Count, TokenFields};
 use crate::store::StoreError;
 
 /// The error of bytes that no program has written.
@@ -92,13 +92,18 @@ fn narrow(number: u64) -> Result<u32, Damaged> {
 
 /// The bytes of the words of a post, and its length: the number of tokens, including repetitions.
 pub(super) fn words(tokens: &TokenFields) -> (Vec<u8>, u32) {
-    let TokenFields { token, counts, .. } = tokens;
-    let length = counts.iter().map(|count| count.title + count.post).sum();
+    let TokenFields { token, counts, letters, .. } = tokens;
+    let all = counts.iter().chain(letters.iter().map(|(_, count)| count));
+    let length = all.map(|count| count.title + count.post).sum();
     let mut bytes = Vec::with_capacity(token.len() + 2 * counts.len() + 4);
     put(&mut bytes, u64::from(length));
-    for (token, count) in token.split_ascii_whitespace().zip(counts) {
-        put_sized(&mut bytes, token.as_bytes());
+    let mut put_word = |word: &str, count: &Count| {
+        put_sized(&mut bytes, word.as_bytes());
         put(&mut bytes, u64::from(TITLE_WEIGHT) * u64::from(count.title) + u64::from(count.post));
+    };
+    token.split_ascii_whitespace().zip(counts).for_each(|(token, count)| put_word(token, count));
+    for (letter, count) in letters {
+        put_word(letter.encode_utf8(&mut [0; 4]), count);
     }
     (bytes, length)
 }
@@ -288,8 +293,13 @@ pub(super) mod tests {
         let (bytes, length) = words(&tokens);
         let mut found = Vec::new();
         let read = for_each_word(&bytes, |word, n| found.push((str::from_utf8(word).unwrap(), n)));
-        assert_eq!(found, [("rust", 5), ("1.95", 4), ("cargo", 2), ("node.js", 1), ("o'reilly", 1)]);
-        assert_eq!((read, length), (Ok(7), 7));
+        let name = [("node.js", 1), ("node", 1), ("js", 1), ("o'reilly", 1), ("reilly", 1)];
+        assert_eq!(found, [&[("rust", 5), ("1.95", 4), ("cargo", 2)][..], &name].concat());
+        assert_eq!((read, length), (Ok(10), 10));
+        let (bytes, _) = words(&TokenFields::of("茶", "図書"));
+        let mut found = Vec::new();
+        let read = for_each_word(&bytes, |word, n| found.push((str::from_utf8(word).unwrap(), n)));
+        assert_eq!((found, read), (vec![("茶", 4), ("図書", 1), ("図", 1), ("書", 1)], Ok(4)));
         assert_eq!(words(&TokenFields::of("!!!", "")), (vec![0], 0));
     }
 

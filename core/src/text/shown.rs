@@ -1,4 +1,4 @@
-//! The visible characters of a name. Invisible characters and characters that reorder text can make two names look the
+//! The visible characters of a text, and the rules of names. Invisible characters and characters that reorder text can make two names look the
 //! same.
 //!
 //! These are refused: control and format characters, everything that Unicode allows a display to ignore (zero-width
@@ -30,7 +30,7 @@ const FLAG: char = '\u{1f3f4}';
 const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 
 /// Returns whether every character of a text is allowed and at least one is visible.
-pub(super) fn is_shown(text: &str) -> bool {
+pub(crate) fn is_shown(text: &str) -> bool {
     let chars: Vec<char> = text.chars().collect();
     chars.iter().any(|c| is_visible(*c))
         && !chars.first().is_some_and(|c| is_mark(*c))
@@ -38,7 +38,7 @@ pub(super) fn is_shown(text: &str) -> bool {
 }
 
 /// Returns the text without the characters that are not allowed; it may be empty.
-pub(super) fn only_shown(text: &str) -> String {
+pub(crate) fn only_shown(text: &str) -> String {
     let mut chars: Vec<char> = text.chars().collect();
     loop {
         let marks = chars.iter().take_while(|c| is_mark(**c)).count();
@@ -90,8 +90,10 @@ fn is_hidden(c: char) -> bool {
     by_category || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
 }
 
-fn is_visible(c: char) -> bool {
-    !c.is_whitespace() && c != BRAILLE_BLANK && !is_mark(c) && !is_hidden(c)
+/// Returns whether people can see the character.
+pub(super) fn is_visible(c: char) -> bool {
+    // Most characters need no look-up.
+    c.is_ascii_graphic() || !c.is_whitespace() && c != BRAILLE_BLANK && !is_mark(c) && !is_hidden(c)
 }
 
 /// Returns whether the character at this position is visible, or a legitimate part of a visible one.
