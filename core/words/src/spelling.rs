@@ -36,7 +36,7 @@ pub fn corrections<'w>(word: &str, known: impl Iterator<Item = (&'w str, u32)>) 
     if typed.len() < LETTERS_MIN || !is_word {
         return Vec::new();
     }
-    let two_errors = if typed.iter().any(is_hangul) { TWO_ERRORS_HANGUL } else { TWO_ERRORS };
+    let two_errors = if typed.iter().any(|c| is_hangul(*c)) { TWO_ERRORS_HANGUL } else { TWO_ERRORS };
     let most = if typed.len() < two_errors { 1 } else { 2 };
     let (mask, mut letters, mut rows) = (mask(&typed), Vec::new(), Rows::default());
     let mut found = Vec::new();
@@ -61,8 +61,8 @@ pub fn corrections<'w>(word: &str, known: impl Iterator<Item = (&'w str, u32)>) 
     found.into_iter().map(|(.., word)| word).collect()
 }
 
-fn is_hangul(c: &char) -> bool {
-    ('\u{1100}'..='\u{11ff}').contains(c)
+fn is_hangul(c: char) -> bool {
+    ('\u{1100}'..='\u{11ff}').contains(&c)
 }
 
 /// Adds the letters of a word: its characters, and those of which Hangul syllables consist.
