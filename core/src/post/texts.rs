@@ -8,6 +8,8 @@ use crate::text;
 
 /// The number of posts of a page. A page of the longest texts has about 10 million characters.
 const PAGE: i64 = 100;
+/// The number of posts whose tokens are read at once.
+const TOKENS: i64 = 1_000;
 
 /// The title and the text of a post.
 pub(crate) struct Text {
@@ -33,8 +35,7 @@ pub(crate) fn page(tx: &mut dyn Tx, before: PostKey) -> Result<Vec<Text>, StoreE
 /// Fails if the store fails.
 pub(crate) fn tokens_after(tx: &mut dyn Tx, after: PostKey) -> Result<Vec<(PostKey, String)>, StoreError> {
     let sql = "SELECT key, token FROM post WHERE key > $1 ORDER BY key LIMIT $2";
-    let tokens = |mut row: Row| Ok((row.take(0)?, row.take(1)?));
-    tx.rows(sql, &[after.into(), (10 * PAGE).into()])?.into_iter().map(tokens).collect()
+    tokens_of(tx.rows(sql, &[after.into(), TOKENS.into()])?)
 }
 
 /// Returns the tokens of the first of the `posts` latest posts, and of some posts after it.
@@ -42,9 +43,14 @@ pub(crate) fn tokens_after(tx: &mut dyn Tx, after: PostKey) -> Result<Vec<(PostK
 /// # Errors
 /// Fails if the store fails.
 pub(crate) fn latest_tokens(tx: &mut dyn Tx, posts: i64) -> Result<Vec<(PostKey, String)>, StoreError> {
-    let sql = "SELECT min(key) FROM (SELECT key FROM post ORDER BY key DESC LIMIT $1) latest";
-    let first: Option<i64> = tx.one(sql, &[posts.into()])?.take(0)?;
-    first.map_or(Ok(Vec::new()), |first| tokens_after(tx, PostKey::new(first - 1)))
+    let sql = "SELECT key, token FROM post
+               WHERE key >= (SELECT min(key) FROM (SELECT key FROM post ORDER BY key DESC LIMIT $1) latest)
+               ORDER BY key LIMIT $2";
+    tokens_of(tx.rows(sql, &[posts.into(), TOKENS.into()])?)
+}
+
+fn tokens_of(rows: Vec<Row>) -> Result<Vec<(PostKey, String)>, StoreError> {
+    rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
 }
 
 /// Returns the first `length` characters of the text of each post with these ids; empty for one that was removed.
