@@ -45,8 +45,7 @@ impl Service {
 
     /// Returns the name of the time zone in which days are counted; `None` if the caller of a server may not see it.
     pub fn zone(&self) -> Option<String> {
-        let zone =
-            self.run(|tidings, _| Ok(analysis::zone(tidings).to_owned()), |server| Ok(server.status()?.zone));
+        let zone = self.run(|tidings, _| Ok(analysis::zone(tidings)), |server| Ok(server.status()?.zone));
         zone.ok()
     }
 

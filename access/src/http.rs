@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -13,8 +14,10 @@ use rustls::{CertificateError, Error as TlsError};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use tidings_core::answer::SUCCESS;
+use tidings_core::tls::{Authorities, InvalidAuthorities, TlsConnector, client_config};
 use ureq::http::{Request, Response, header};
 use ureq::tls::{RootCerts, TlsConfig};
+use ureq::unversioned::resolver::DefaultResolver;
 use ureq::{Agent, AsSendBody, Body, SendBody};
 use url::{Host, Url};
 use zeroize::Zeroizing;
@@ -140,6 +143,26 @@ impl Server {
         let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier);
         let allows_proxy = address.allows_proxy();
         Self::with_tls(address, token, member, tls.build(), allows_proxy)
+    }
+
+    /// Returns the same server, of which only certificates in the PEM file `file` are accepted, and those of authorities with a
+    /// certificate in it. A certificate in the file may be that of the server itself, such as a self-signed one.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or does not contain valid certificates.
+    pub fn trusting(self, file: &Path) -> Result<Self, InvalidAuthorities> {
+        let verifier = Arc::new(Authorities::in_file(file)?);
+        let connector = TlsConnector::chain(client_config(verifier));
+        let config = self.agent.config().clone();
+        Ok(Self { agent: Agent::with_parts(config, connector, DefaultResolver::default()), ..self })
+    }
+
+    /// Returns the same server as the bearer of `token` sees it; `member` is the id of the member if operations are called as
+    /// that member.
+    #[must_use]
+    pub fn signed_in(&self, token: Zeroizing<String>, member: Option<&str>) -> Self {
+        let (token, member) = (Some(Arc::new(token)), member.map(Arc::from));
+        Self { token, member, is_accepted: Arc::default(), ..self.clone() }
     }
 
     /// Returns the server on this machine that listens at `address`, as a guest sees it.
@@ -390,8 +413,9 @@ fn cause(error: &ureq::Error) -> String {
         // macOS and Windows tell only with `Other` that they do not know the authority.
         Some(TlsError::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::Other(_))) => {
             format!(
-                "the certificate is not trusted ({error}): if its authority is private, add it to the system, or name the \
-                 file of its certificate in SSL_CERT_FILE"
+                "the certificate is not trusted ({error}): if it is self-signed or its authority is private, name the file of \
+                 the certificate or of that of the authority with tidings login --tls-ca FILE (or add the authority to the \
+                 system, or name it in SSL_CERT_FILE)"
             )
         }
         Some(TlsError::InvalidCertificate(_)) => format!("the certificate is not valid ({error})"),

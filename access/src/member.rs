@@ -27,7 +27,10 @@ impl Service {
         }
         let SignUp { id, pw, pw_check, nickname } = form;
         self.run(
-            |tidings, _| account::sign_up(tidings, form),
+            |tidings, caller| match caller {
+                Caller::Operator => account::sign_up_by_operator(tidings, caller, form),
+                _ => account::sign_up(tidings, form),
+            },
             |server| server.as_guest().post(&["sign_up"], &Form { id, pw, pw_check, nickname }),
         )
     }

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::Service;
 use crate::error::Result;
-use crate::http::{Address, Server};
+use crate::http::Server;
 
 /// A member who has signed in.
 pub struct SignedIn {
@@ -27,15 +27,14 @@ pub struct SignedIn {
 }
 
 impl SignedIn {
-    /// Signs a member in with a password.
+    /// Signs a member in on a server with a password.
     ///
     /// # Errors
     /// Those of [`Service::sign_in`].
-    pub fn new(address: Address, form: &SignIn) -> Result<Self> {
-        let guest = Service::on_server(Server::new(address.clone(), None, None));
-        let AccessToken { access_token } = guest.sign_in(form)?;
+    pub fn new(server: &Server, form: &SignIn) -> Result<Self> {
+        let AccessToken { access_token } = Service::on_server(server.clone()).sign_in(form)?;
         let token = Zeroizing::new(access_token);
-        let server = Server::new(address, Some(token.clone()), Some(&form.id));
+        let server = server.signed_in(token.clone(), Some(&form.id));
         let info = Service::on_server(server.clone()).user_info(&form.id)?;
         let is_admin = info.admin == 1;
         let checked = is_admin.then(|| Service::on_server(server.clone()).check_admin());

@@ -20,6 +20,7 @@ use crate::output::{Output, Page};
 use crate::session::{confirm, operator};
 use crate::steps::StepBar;
 use crate::store;
+use crate::whole_file;
 
 #[derive(Debug, Args)]
 pub(crate) struct Backup {
@@ -51,6 +52,7 @@ pub(crate) fn run(global: &Global, Backup { file, keep, compact }: &Backup) -> R
     let (out, bar) = (Output::new(global), StepBar::new());
     let stop = interrupt::stop()?;
     let file = file.as_deref().unwrap_or(Path::new("."));
+    whole_file::refuse_stdout(file)?;
     if let Some(retention) = keep {
         let to = (file, retention);
         let done = backup::backup_dated(
@@ -183,6 +185,7 @@ fn explained(error: &BackupError, work: Work) -> Failure {
             "tidings check says more; an older backup can take its place"
         }
         (BackupError::Damaged { .. }, Work::Restore) => "take another backup",
+        (BackupError::NotAFile(_), _) => "name a file",
         (BackupError::Occupied(_), _) => "name another file, or remove this one",
         (BackupError::NoRoom { .. } | BackupError::Store { cause: StoreError::Full, .. }, Work::Backup) => {
             "make room, or name a file on another disk"

@@ -43,7 +43,7 @@ pub(crate) fn server(global: &Global) -> Result<Option<Server>, Failure> {
         }
         Some(SignIn::Profile(store, name, profile)) => {
             let secret = store.secret(&name, &profile)?;
-            Server::new(profile.server, Some(secret), acting)
+            profile.connect(secret, acting)?
         }
         Some(SignIn::Nobody(address)) => Server::new(address, None, None),
     };

@@ -22,6 +22,19 @@ pub(crate) fn create(location: &Location, settings: &Settings) -> Result<Tidings
     Ok(opened.through(Surface::Cli))
 }
 
+/// Opens an existing database in the time zone that it has, whatever the settings say.
+pub(crate) fn open_in_own_zone(location: &Location, settings: &Settings) -> Result<Tidings, Failure> {
+    if let Some(path) = location.file()
+        && matches!(path.try_exists(), Ok(false))
+    {
+        return Err(no_database(path));
+    }
+    let mut config = settings.core()?;
+    config.analysis.timezone = None;
+    let opened = operated(Tidings::builder(location).config(config)).open();
+    Ok(opened.map_err(|error| cannot_open(location, &error))?.through(Surface::Cli))
+}
+
 /// Opens the database for a service, creating the file if it does not exist, and starts the background work.
 pub(crate) fn start(location: &Location, settings: &Settings) -> Result<Tidings, Failure> {
     builder(location, settings)?.start().map_err(|error| cannot_open(location, &error))
@@ -42,11 +55,15 @@ fn builder(location: &Location, settings: &Settings) -> Result<Builder, Failure>
              database was there before, stop this and restore a backup: tidings restore FILE"
         ));
     }
-    let builder = Tidings::builder(location).config(settings.core()?);
-    Ok(match account_name() {
+    Ok(operated(Tidings::builder(location).config(settings.core()?)))
+}
+
+/// Names the person who runs the program.
+fn operated(builder: Builder) -> Builder {
+    match account_name() {
         Some(name) => builder.operator(&name),
         None => builder,
-    })
+    }
 }
 
 /// Returns the location of the database, for a command that needs no other setting.

@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::output::{self, Output};
 use crate::settings::Settings;
+use crate::whole_file::refuse_stdout;
 
 mod man;
 
@@ -48,6 +49,7 @@ pub(crate) fn completions(
 
 /// Writes a manual page per command.
 pub(crate) fn man(global: &Global, Man { dir }: &Man, command: Command) -> Result<ExitCode, Failure> {
+    refuse_stdout(dir)?;
     let written = fs::create_dir_all(dir).and_then(|()| man::write(command, dir));
     written.map_err(|e| Failure::system(format!("cannot write manual pages to {}: {e}", dir.display())))?;
     Output::new(global).answer(&(), |page| {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use tidings_core::account::SignUp;
-use tidings_core::{Error, admin};
+use tidings_core::{Error, admin, analysis};
 
 use crate::failure::Failure;
 use crate::next_steps;
@@ -38,9 +38,12 @@ pub(crate) fn run(session: &Session, args: &Init) -> Result<ExitCode, Failure> {
         }
         given => given.clone(),
     };
+    let zone = analysis::timezone(tidings)?.zone;
+    let zone = format!("Its time zone is {zone}.");
     let Some(id) = asked else {
         let tidings = next_steps::tidings(tidings.location());
-        let text = format!("The database is ready. Make an administrator with: {tidings} init --admin ID");
+        let text =
+            format!("The database is ready. {zone} Make an administrator with: {tidings} init --admin ID");
         return session.out.answer(&Answer { admin: String::new() }, |page| page.line(text));
     };
     match admin::grant(tidings, caller, &id) {
@@ -48,7 +51,7 @@ pub(crate) fn run(session: &Session, args: &Init) -> Result<ExitCode, Failure> {
         granted => granted?,
     }
     let id = session.member(&id)?;
-    let text = format!("The database is ready, and {id} is an administrator.");
+    let text = format!("The database is ready, and {id} is an administrator. {zone}");
     session.out.answer(&Answer { admin: id }, |page| page.line(text))
 }
 

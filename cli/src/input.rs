@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
+use tidings_core::text_file;
 
 use crate::failure::Failure;
 
@@ -14,12 +15,13 @@ mod interruptible;
 
 use interruptible::Interruptible;
 
-/// Opens a file, or standard input for `-`.
+/// Opens a file, or standard input for `-`. Skips a byte order mark at the beginning.
 ///
 /// # Errors
 /// When the file cannot be opened.
 pub(crate) fn open(file: &Path) -> Result<Box<dyn BufRead>, Failure> {
-    Ok(Box::new(BufReader::with_capacity(1 << 18, unbuffered(file)?)))
+    let input = BufReader::with_capacity(1 << 18, unbuffered(file)?);
+    Ok(Box::new(text_file::skip_mark(input).map_err(|e| unreadable(file, &e))?))
 }
 
 /// Opens a file as [`open`] does. Reading a pipe or a terminal, which may block, fails once `stop` is set.
@@ -30,15 +32,19 @@ pub(crate) fn open_until(file: &Path, stop: &Arc<AtomicBool>) -> Result<Box<dyn 
     if file.is_file() {
         return open(file);
     }
-    Ok(Box::new(Interruptible::for_input(unbuffered(file)?, Arc::clone(stop))))
+    if file.as_os_str() != "-" {
+        file.metadata().map_err(|e| unreadable(file, &e))?;
+    }
+    let file = file.to_owned();
+    Ok(Box::new(Interruptible::for_input(move || opened(&file), Arc::clone(stop))))
 }
 
 fn unbuffered(file: &Path) -> Result<Box<dyn Read + Send>, Failure> {
-    if file.as_os_str() == "-" {
-        return Ok(Box::new(std::io::stdin()));
-    }
-    let opened = File::open(file);
-    Ok(Box::new(opened.map_err(|e| unreadable(file, &e))?))
+    opened(file).map_err(|e| unreadable(file, &e))
+}
+
+fn opened(file: &Path) -> io::Result<Box<dyn Read + Send>> {
+    if file.as_os_str() == "-" { Ok(Box::new(io::stdin())) } else { Ok(Box::new(File::open(file)?)) }
 }
 
 /// Returns the failure to read a file.

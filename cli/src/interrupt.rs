@@ -1,8 +1,24 @@
 //! Ctrl-C during long work that must clean up before it ends.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tidings_core::backup::CancelFlag;
 
 use crate::failure::Failure;
+
+/// Whether the first signal ends the process at once.
+static ENDS_AT_ONCE: AtomicBool = AtomicBool::new(false);
+
+/// Lets the first signal end the process at once, because opening and writing a pipe or a device may block for ever. There is
+/// nothing to clean up: the reader sees that the output ends.
+pub(crate) fn end_at_once() {
+    ENDS_AT_ONCE.store(true, Ordering::Relaxed);
+}
+
+/// Returns whether [`end_at_once`] was called.
+pub(crate) fn ends_at_once() -> bool {
+    ENDS_AT_ONCE.load(Ordering::Relaxed)
+}
 
 /// Makes Ctrl-C and SIGTERM ask the work to stop, instead of ending the process at once.
 ///

@@ -15,6 +15,7 @@ use zeroize::Zeroizing;
 
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::input;
 use crate::output::{self, Output, Page, local, zone};
 use crate::password::{self, Password};
 use crate::profile::{self, Chosen, Place, Profile, Profiles, Store};
@@ -36,6 +37,10 @@ pub(crate) struct Login {
     /// Sign in with an API key, not as a member; read it from a file, up to the end of its first line
     #[arg(long, value_name = "F", conflicts_with_all = ["id", "password_stdin", "password_file", "otp"])]
     key_file: Option<PathBuf>,
+    /// A PEM file with the certificate of the server, if it is self-signed, or of its authority, if it is private: no other
+    /// certificate is accepted, also by later commands
+    #[arg(long, value_name = "FILE")]
+    tls_ca: Option<PathBuf>,
     /// Store the secret in a file that only you can read, not in the keyring of the system
     #[arg(
         long, env = "TIDINGS_NO_KEYRING", num_args = 0..=1, default_missing_value = "true",
@@ -108,14 +113,20 @@ pub(crate) fn run(global: &Global, args: &Login) -> Result<ExitCode, Failure> {
         None => name::of(&address, id.as_deref()),
     };
     check_same(&profiles, &name, &address, id.as_deref())?;
+    let tls_ca = match &args.tls_ca {
+        Some(file) => Some(std::path::absolute(file).map_err(|error| input::unreadable(file, &error))?),
+        None => earlier.and_then(|(_, profile)| profile.tls_ca.clone()),
+    };
+    let guest = profile::trusting(Server::new(address, None, None), tls_ca.as_deref())?;
     let accepted = match &id {
-        Some(id) => sign_in(args, address, id)?,
-        None => with_key(args, address)?,
+        Some(id) => sign_in(args, &guest, id)?,
+        None => with_key(args, &guest)?,
     };
     let profile = Profile {
         server: accepted.server.address().clone(),
         member: accepted.member.clone(),
         administrator: accepted.is_admin,
+        tls_ca,
         expires: expiry(&accepted.secret),
         secret: None,
     };
@@ -140,7 +151,7 @@ pub(crate) fn run(global: &Global, args: &Login) -> Result<ExitCode, Failure> {
         && let Some(token) = replaced
     {
         // The session that this one replaces is of no use. It ends by itself if the server does not answer.
-        let _ = Server::new(profile.server.clone(), Some(token), Some(member)).sign_out();
+        let _ = accepted.server.signed_in(token, Some(member)).sign_out();
     }
     let answer = Answer {
         profile: name.clone(),
@@ -163,7 +174,7 @@ pub(crate) fn run(global: &Global, args: &Login) -> Result<ExitCode, Failure> {
 
 /// Says who is signed in where, with which rights.
 fn show(page: &mut Page, store: &Store, name: &str, profile: &Profile, profiles: &Profiles) {
-    let Profile { server, member, administrator, expires, secret } = profile;
+    let Profile { server, member, administrator, expires, secret, .. } = profile;
     page.line(match (member, administrator) {
         (Some(member), true) => format!("{member} is signed in at {server} as an administrator."),
         (Some(member), false) => format!("{member} is signed in at {server}."),
@@ -216,14 +227,14 @@ fn check_same(profiles: &Profiles, name: &str, address: &Address, id: Option<&st
 }
 
 /// Signs a member in.
-fn sign_in(args: &Login, address: Address, id: &str) -> Result<Accepted, Failure> {
+fn sign_in(args: &Login, server: &Server, id: &str) -> Result<Accepted, Failure> {
     let pw = password::present(&args.password)?;
     let mut form = SignIn { id: id.to_owned(), pw: pw.as_str().to_owned(), otp: args.otp.clone() };
-    let mut signed_in = SignedIn::new(address.clone(), &form);
+    let mut signed_in = SignedIn::new(server, &form);
     let asks_code = |error: &Error| error.code() == Some(Code::OtpRequired) && form.otp.is_none();
     if std::io::stdin().is_terminal() && signed_in.as_ref().is_err_and(asks_code) {
         form.otp = password::ask("Code of the authenticator, or a recovery code: ")?;
-        signed_in = SignedIn::new(address, &form);
+        signed_in = SignedIn::new(server, &form);
     }
     let SignedIn { server, token, id, is_admin, needs_otp } =
         signed_in.map_err(|error| match error.code() {
@@ -238,7 +249,7 @@ fn sign_in(args: &Login, address: Address, id: &str) -> Result<Accepted, Failure
 }
 
 /// Signs in with an API key, which is checked before it is stored.
-fn with_key(args: &Login, address: Address) -> Result<Accepted, Failure> {
+fn with_key(args: &Login, server: &Server) -> Result<Accepted, Failure> {
     let secret = password::key(args.key_file.as_deref())?;
     let secret = Zeroizing::new(secret.trim().to_owned());
     if !secret.starts_with(tidings_core::account::key::PREFIX) {
@@ -247,7 +258,7 @@ fn with_key(args: &Login, address: Address) -> Result<Accepted, Failure> {
             tidings_core::account::key::PREFIX
         )));
     }
-    let server = Server::new(address, Some(secret.clone()), None);
+    let server = server.signed_in(secret.clone(), None);
     server.check_key().map_err(|error| match error.code() {
         Some(Code::BadToken) => {
             let address = server.address();
@@ -341,7 +352,7 @@ fn end_everywhere(store: &Store, name: &str, profile: &Profile) -> Result<(), Fa
         return Err(Failure::usage("an API key has no sessions: leave --everywhere out"));
     };
     let token = store.secret(name, profile)?;
-    let server = Server::new(profile.server.clone(), Some(token), Some(member));
+    let server = profile.connect(token, Some(member))?;
     Ok(Service::on_server(server).sign_out(member, None)?)
 }
 
@@ -355,7 +366,7 @@ pub(crate) fn end(store: &Store, name: &str, profile: &Profile) -> Result<Option
     let Some(member) = &profile.member else {
         return Ok(Some(format!("{server} accepts the key until it is revoked: tidings key revoke NAME")));
     };
-    Ok(Server::new(server.clone(), Some(token), Some(member)).sign_out().err().map(|error| {
+    Ok(profile.connect(token, Some(member))?.sign_out().err().map(|error| {
         let until = profile.expires.map_or_else(String::new, |end| format!(" until {}", local(end)));
         format!(
             "{error}: the sign-in is removed here, but the server accepts it{until}: tidings member sign-out {member} ends \

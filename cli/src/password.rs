@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use tidings_core::text_file;
 use zeroize::Zeroizing;
 
 use crate::failure::{Failure, INTERRUPTED};
@@ -88,7 +89,8 @@ fn read<T>(
     take: impl FnOnce(&mut dyn BufRead) -> io::Result<T>,
 ) -> Result<Option<T>, Failure> {
     let of = |input: &mut dyn Read, name: &str| {
-        let taken = take(&mut BufReader::new(input.take(BYTES_MAX)));
+        let input = BufReader::new(input.take(BYTES_MAX));
+        let taken = text_file::skip_mark(input).and_then(|mut input| take(&mut input));
         taken.map(Some).map_err(|e| Failure::system(format!("cannot read {what} from {name}: {e}")))
     };
     if stdin {

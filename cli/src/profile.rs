@@ -15,7 +15,7 @@ mod file;
 mod secret;
 mod store;
 
-pub(crate) use file::{Chosen, Profile, Profiles};
+pub(crate) use file::{Chosen, Profile, Profiles, trusting};
 pub(crate) use secret::Place;
 pub(crate) use store::Store;
 use store::write_private;

@@ -16,6 +16,7 @@ use tidings_core::Error;
 
 use crate::failure::{Failure, INTERRUPTED};
 use crate::input;
+use crate::interrupt;
 use crate::output::{Output, Page, note};
 
 /// The time after which the user learns why the process has not ended …
@@ -71,7 +72,7 @@ impl Watch {
             std::process::exit(INTERRUPTED.into());
         };
         let handled = ctrlc::set_handler(move || {
-            if asked.swap(true, Ordering::Relaxed) {
+            if asked.swap(true, Ordering::Relaxed) || interrupt::ends_at_once() {
                 end();
             }
             let bar = shown.clone();

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 use tidings_core::account::Caller;
-use tidings_core::{Location, admin};
+use tidings_core::config::WithoutEffect;
+use tidings_core::{Location, admin, analysis};
 use tidings_server::Server;
 
 use crate::args::Cli;
@@ -55,6 +56,16 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
     let failed = |e: std::io::Error| Failure::system(format!("cannot serve: {e}"));
     let address = listener.local_addr().map_err(failed)?;
     let tidings = database::start(&database, &settings)?;
+    for WithoutEffect { setting, because } in tidings.config().without_effect() {
+        tracing::warn!(setting, "{setting} has no effect: {because}");
+    }
+    let zone = analysis::timezone(&tidings).map_err(|error| cannot_open(&database, &error))?;
+    if !zone.is_counted {
+        note(&format!(
+            "Days are counted in the time zone {}. To change it: --timezone, or tidings store timezone ZONE",
+            zone.zone
+        ));
+    }
     let admins = admin::list(&tidings, &Caller::Operator).map_err(|error| cannot_open(&database, &error))?;
     let url = format!("{scheme}://{}{}", ready::local(address), config.base_path.as_str());
     let runtime = tokio::runtime::Runtime::new().map_err(failed)?;

@@ -4,12 +4,16 @@ use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use tidings_core::account::Caller;
+use tidings_core::analysis;
 use tidings_core::check::{Check, Context};
+use tidings_core::config::Zone;
 use tidings_core::copy::{self, CopyError, Report};
 use tidings_core::{Location, StoreError};
 use tidings_tui::advice::of_store;
 use tidings_tui::number::number;
 
+use crate::database;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::interrupt;
@@ -17,6 +21,7 @@ use crate::output::{Output, Page};
 use crate::session::operator;
 use crate::settings::Settings;
 use crate::steps::StepBar;
+use crate::whole_file;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Store {
@@ -30,10 +35,47 @@ pub(crate) enum Store {
         #[arg(value_name = "TO")]
         to: Location,
     },
+    /// Show or change the time zone in which days are counted
+    #[command(
+        after_help = "Once a day is counted, another zone counts from its next midnight on, and the days until then stay as they\n\
+                      are. Servers that run learn of it. Set their setting timezone to the new zone too, or remove it.\n\n\
+                      Example: tidings store timezone Europe/Berlin"
+    )]
+    Timezone {
+        /// The new zone, such as Asia/Seoul; without it, the zone of the database is shown
+        #[arg(value_name = "ZONE")]
+        zone: Option<Zone>,
+    },
 }
 
-pub(crate) fn run(global: &Global, Store::Copy { from, to }: &Store) -> Result<ExitCode, Failure> {
+pub(crate) fn run(global: &Global, command: &Store) -> Result<ExitCode, Failure> {
+    match command {
+        Store::Copy { from, to } => copy(global, from, to),
+        Store::Timezone { zone } => timezone(global, zone.as_ref()),
+    }
+}
+
+fn timezone(global: &Global, zone: Option<&Zone>) -> Result<ExitCode, Failure> {
+    operator(global)?;
+    let settings = Settings::default().complete(global.config.as_deref())?;
+    let tidings = database::open_in_own_zone(&database::location(global, &settings), &settings)?;
+    let now = match zone {
+        Some(zone) => analysis::set_timezone(&tidings, &Caller::Operator, zone)?,
+        None => analysis::timezone(&tidings)?,
+    };
+    Output::new(global).answer(&now, |page| {
+        page.line(format!("Days are counted in the time zone {}.", now.zone));
+        if let Some(next) = &now.next {
+            page.line(format!("From {} on, days are counted in {}.", next.date, next.zone));
+        }
+    })
+}
+
+fn copy(global: &Global, from: &Location, to: &Location) -> Result<ExitCode, Failure> {
     let operator = operator(global)?;
+    for database in [from, to].into_iter().filter_map(Location::file) {
+        whole_file::refuse_stdout(database)?;
+    }
     let out = Output::new(global);
     let settings = Settings::default().complete(global.config.as_deref())?;
     let config = settings.core_with(&["popular-like-weight"])?;

@@ -10,11 +10,25 @@ use tidings_access::Service;
 use tidings_core::draft_file;
 
 use crate::failure::Failure;
+use crate::interrupt;
 
 /// A file that is being written.
 pub(crate) struct WholeFile {
     path: PathBuf,
     out: Out,
+}
+
+/// Refuses `-`, with which other commands mean standard output, where a command writes a file.
+///
+/// # Errors
+/// A usage failure.
+pub(crate) fn refuse_stdout(path: &Path) -> Result<(), Failure> {
+    if path.as_os_str() == "-" {
+        return Err(Failure::usage(
+            "this command does not write to standard output: name a file (./- is a file of this name)",
+        ));
+    }
+    Ok(())
 }
 
 /// Who may read a new file.
@@ -27,8 +41,8 @@ pub(crate) enum Readers {
 }
 
 enum Out {
-    /// A temporary file in the same directory.
-    Beside(BufWriter<NamedTempFile>),
+    /// A temporary file in the same directory, and the path of the file that it becomes.
+    Beside(BufWriter<NamedTempFile>, PathBuf),
     /// The file itself, because a pipe or a device cannot be replaced.
     There(BufWriter<File>),
 }
@@ -39,6 +53,7 @@ impl WholeFile {
     /// # Errors
     /// When it cannot be written; a usage failure if it is a file of the open database.
     pub(crate) fn beside(service: &Service, path: &Path, readers: Readers) -> Result<Self, Failure> {
+        refuse_stdout(path)?;
         if service.database().is_some_and(|(tidings, _)| tidings.owns(path)) {
             let path = path.display();
             let what = "is the database itself, or one of its files";
@@ -46,14 +61,14 @@ impl WholeFile {
         }
         let out = match fs::metadata(path) {
             Ok(there) if !there.is_file() => {
+                interrupt::end_at_once();
                 File::options().write(true).open(path).map(|file| Out::There(BufWriter::new(file)))
             }
-            _ => {
-                // A link is followed: its target is replaced.
-                let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-                draft_file::beside(&place, readers == Readers::Owner)
-                    .map(|file| Out::Beside(BufWriter::with_capacity(1 << 16, file)))
-            }
+            // A link is followed: its target is replaced, or written if it does not exist.
+            _ => draft_file::place(path).and_then(|place| {
+                let file = draft_file::beside(&place, readers == Readers::Owner)?;
+                Ok(Out::Beside(BufWriter::with_capacity(1 << 16, file), place))
+            }),
         };
         Ok(Self { out: out.map_err(|e| unwritable(path, &e))?, path: path.to_owned() })
     }
@@ -74,13 +89,13 @@ impl WholeFile {
         let Self { path, out } = self;
         let kept = match out {
             Out::There(mut out) => out.flush(),
-            Out::Beside(out) => out.into_inner().map_err(io::IntoInnerError::into_error).and_then(|file| {
-                file.as_file().sync_all()?;
-                // A link is followed: its target is replaced.
-                let place = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-                file.persist(place).map_err(|error| error.error)?;
-                Ok(())
-            }),
+            Out::Beside(out, place) => {
+                out.into_inner().map_err(io::IntoInnerError::into_error).and_then(|file| {
+                    file.as_file().sync_all()?;
+                    file.persist(place).map_err(|error| error.error)?;
+                    Ok(())
+                })
+            }
         };
         kept.map_err(|e| unwritable(&path, &e))
     }
@@ -89,14 +104,14 @@ impl WholeFile {
 impl io::Write for WholeFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.out {
-            Out::Beside(out) => out.write(bytes),
+            Out::Beside(out, _) => out.write(bytes),
             Out::There(out) => out.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.out {
-            Out::Beside(out) => out.flush(),
+            Out::Beside(out, _) => out.flush(),
             Out::There(out) => out.flush(),
         }
     }

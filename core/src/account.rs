@@ -50,7 +50,7 @@ pub use roster::{ROSTER_MAX, Roster, RosterMember, RosterPage, roster, roster_pa
 pub(crate) use session::sign_up_admin;
 pub use session::{
     AccessToken, NewPassword, SignIn, SignUp, change_pw, sign_in, sign_in_up, sign_in_up_with, sign_in_with,
-    sign_out_all, sign_up, sign_up_from,
+    sign_out_all, sign_up, sign_up_by_operator, sign_up_from,
 };
 pub use sessions::{
     SESSIONS_MAX, Session, Sessions, sessions, sessions_of, sign_out_member, sign_out_session,

@@ -43,6 +43,7 @@ pub(crate) mod trends;
 pub(crate) mod visitor;
 
 pub use browse::{InvalidStatus, LogFilter, LogPage, LogPlace, StatusFilter, browse};
+pub use calendar::{NextTimezone, Timezone, set_timezone, timezone};
 pub use live::{DayVisitors, Live, MONTH_DAYS, Sums, TodayCounts, live};
 pub(crate) use live::{today, today_counts};
 pub use log::Operation;
@@ -212,8 +213,8 @@ pub fn insert_device_from(tidings: &Tidings, caller: &Caller, device: &str) -> P
 }
 
 /// Returns the name of the time zone in which days and hours are counted, for example `Asia/Seoul`.
-pub fn zone(tidings: &Tidings) -> &str {
-    tidings.analysis().calendar.local_time().zone().name()
+pub fn zone(tidings: &Tidings) -> String {
+    tidings.analysis().calendar.zone().name().to_owned()
 }
 
 /// A line of the access log.
@@ -286,7 +287,7 @@ impl Window {
 /// # Errors
 /// `bad request` when the window breaks its rule.
 pub fn since(tidings: &Tidings, window: Window) -> Result<Timestamp> {
-    window.since(tidings.analysis().calendar.local_time().zone(), tidings.now())
+    window.since(&tidings.analysis().calendar.zone(), tidings.now())
 }
 
 /// Returns the newest lines of a period, at most `limit` and never more than [`LOG_MAX`].
@@ -334,8 +335,8 @@ fn read_log(
     }
     let current = |tx: &mut dyn Tx| {
         let access = LogAccess::check(tx, tidings, &identity, user_id.as_deref())?;
-        let since = window
-            .map_or(Ok(Timestamp::MIN), |w| w.since(analysis.calendar.local_time().zone(), tidings.now()))?;
+        let since =
+            window.map_or(Ok(Timestamp::MIN), |w| w.since(&analysis.calendar.zone(), tidings.now()))?;
         if limit < 0 {
             return Err(Error::BadRequest(LIMIT_RULE));
         }
@@ -354,6 +355,7 @@ impl State {
     /// Waits for a commit of the queued records before a report, unless reports are requested too often. If it fails,
     /// the report is made without these records. Returns the moment that the report must see.
     pub(crate) fn settle(&self) -> Moment {
+        self.calendar.refresh(&self.store);
         let is_exact = self.journal.may_be_exact();
         if self.journal.must_settle()
             && let Err(error) = self.journal.settle(&self.store)

@@ -117,6 +117,9 @@ pub enum BackupError {
     /// A file that is not a backup is at the destination.
     #[error("{0} already exists and is not a backup of tidings, or was opened as a database since")]
     Occupied(PathBuf),
+    /// There is something other than a file, such as a pipe.
+    #[error("{0} is not a file")]
+    NotAFile(PathBuf),
     /// There is too little space for a copy.
     #[error("{} has space for {free} bytes, and {needed} are needed", .directory.display())]
     NoRoom {
@@ -274,6 +277,7 @@ pub fn restore(
     if found > SCHEMA_VERSION {
         return Err(BackupError::Newer { path: from.to_owned(), found });
     }
+    let named = database.stem();
     let database = match database {
         Location::File(database) => &resolved(database)?,
         Location::Postgres(_) => {
@@ -297,6 +301,13 @@ pub fn restore(
     let draft = draft(database, source, from, Form::AsStored, progress, stop)?;
     let report = draft.finished()?;
     let (previous, revoked) = swap::replace(operator, database, draft, by)?;
+    // An earlier version may have put a key beside a link to the database.
+    if named.is_symlink() {
+        let key = files::key_file(&named);
+        for key in [files::previous_key_file(&key), key] {
+            swap::remove(&key)?;
+        }
+    }
     Ok(Restored { report, previous, copied: None, revoked })
 }
 
@@ -333,6 +344,7 @@ fn open(path: &Path) -> Result<Source> {
             let cause = io::ErrorKind::IsADirectory.into();
             return Err(BackupError::File { path: path.to_owned(), cause });
         }
+        Ok(about) if !about.is_file() => return Err(BackupError::NotAFile(path.to_owned())),
         Ok(_) => {}
     }
     Source::open(path).map_err(BackupError::store(path))
@@ -349,6 +361,9 @@ fn replaceable(database: &Path, to: &Path) -> Result<()> {
     };
     if about.is_dir() {
         return Err(BackupError::File { path: to.to_owned(), cause: io::ErrorKind::IsADirectory.into() });
+    }
+    if !about.is_file() {
+        return Err(BackupError::NotAFile(to.to_owned()));
     }
     // A log next to the file means that a process has it open. SQLite would later use this log for the new file.
     if fs::exists(beside(to, "-wal")).unwrap_or(true) || fs::exists(beside(to, "-journal")).unwrap_or(true) {

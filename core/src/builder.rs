@@ -93,12 +93,12 @@ impl Builder {
         config.check()?;
         let store = Arc::new(Store::open_with(&location, config.postgres_read_connections)?);
         let clock = store.clock_ahead().map_or(clock.clone(), |ahead| clock.corrected(ahead));
-        let stem = location.stem();
+        let stem = location.base();
         post::reindex::complete_index(&store)?;
         post::reindex::begin_to_renew_tokens(&store)?;
         post::heat::start(&store, config.feed.popular_half_life_days, clock.now())?;
         let keys = match &location {
-            Location::File(_) => Keys::open(&config, &stem, clock.clone())?,
+            Location::File(named) => Keys::open(&config, &stem, named, clock.clone())?,
             Location::Postgres(_) => Keys::open_shared(&config, &stem, &store, clock.clone())?,
         };
         let words =

@@ -61,6 +61,11 @@ impl Timestamp {
     /// assert_eq!(Timestamp::parse("tomorrow"), None);
     /// ```
     pub fn parse(text: &str) -> Option<Self> {
+        if let Some(day_before) = at_end_of_day(text) {
+            return Self::parse(&day_before)
+                .map(|time| time + DAY_MS)
+                .filter(|time| *time <= Self::RFC3339_MAX);
+        }
         let time = match text.parse::<jiff::Timestamp>() {
             Ok(time) => time,
             Err(_) if text.len() == "2026-11-20".len() => return Self::parse(&format!("{text}T00:00:00Z")),
@@ -73,6 +78,20 @@ impl Timestamp {
         let time = Self(time.as_millisecond());
         (Self::RFC3339_MIN..=Self::RFC3339_MAX).contains(&time).then_some(time)
     }
+}
+
+/// Returns the text of a time at 24:00, the end of a day, with 00:00 in its place; `None` for any other text. The end of a day is
+/// the beginning of the next one.
+pub(crate) fn at_end_of_day(text: &str) -> Option<String> {
+    const END: &str = "24:00";
+    let at = text.find(END)?;
+    let (before, after) = (&text[..at], &text[at + END.len()..]);
+    let seconds = after.strip_prefix(":00").map_or(after, |rest| {
+        rest.strip_prefix('.').map_or(rest, |fraction| fraction.trim_start_matches('0'))
+    });
+    let is_time =
+        before.ends_with(['T', 't', ' ']) && !seconds.starts_with(|c: char| c == ':' || c.is_ascii_digit());
+    is_time.then(|| format!("{before}00:00{after}"))
 }
 
 /// Writes RFC 3339, UTC, with milliseconds. A time outside the years 0 to 9999 is shown as the nearest time within

@@ -55,6 +55,8 @@ pub struct Config {
     pub postgres_read_connections: usize,
     /// Whether failed sign-ins delay later sign-ins.
     pub sign_in_slowing: bool,
+    /// Who becomes a member without an administrator.
+    pub sign_up: Registration,
     /// The source that decides which ids belong to university members.
     pub verifier: Verifier,
     /// The address that [`Verifier::Http`] asks.
@@ -90,6 +92,7 @@ impl Default for Config {
             query_timeout: Duration::from_secs(2),
             postgres_read_connections: 16,
             sign_in_slowing: true,
+            sign_up: Registration::Open,
             verifier: Verifier::Roster,
             http_verifier: HttpVerifier::default(),
             webhook_private: false,
@@ -122,6 +125,60 @@ impl Config {
             }
         }
         if self.verifier == Verifier::Http { self.http_verifier.check() } else { Ok(()) }
+    }
+
+    /// Returns the settings that were changed and have no effect together with the others.
+    pub fn without_effect(&self) -> Vec<WithoutEffect> {
+        let (sign_up, verifier) = (self.sign_up, self.verifier);
+        let of_http = &self.http_verifier;
+        let because = |setting, because| WithoutEffect { setting, because };
+        [
+            (sign_up == Registration::Roster && verifier == Verifier::None).then(|| {
+                because("sign-up", "it is roster, and the verifier is none: nobody can become a member")
+            }),
+            (sign_up != Registration::Open && verifier == Verifier::Http && of_http.school_ids.is_some())
+                .then(|| because("school-ids", "nobody may choose an id, because sign-up is not open")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// A setting that has no effect because of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WithoutEffect {
+    /// The name of the setting.
+    pub setting: &'static str,
+    /// The reason, a clause such as `the verifier is none`.
+    pub because: &'static str,
+}
+
+/// Who becomes a member without an administrator. The operator, administrators and imports always make members.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Registration {
+    /// Everyone, by `sign_up`, and members of the university, by `sign_in_up`.
+    #[default]
+    Open,
+    /// Only members of the university, by `sign_in_up`.
+    Roster,
+    /// Nobody.
+    Closed,
+}
+
+impl Registration {
+    const NAMES: &[&str] = &["open", "roster", "closed"];
+}
+
+impl FieldType for Registration {
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Text(Self::NAMES[*self as usize].to_owned()))
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        let all = [Self::Open, Self::Roster, Self::Closed];
+        let found = all.into_iter().find(|sign_up| sign_up.to_value().as_ref() == Some(value));
+        found.ok_or_else(|| format!("must be one of {}", Self::NAMES.join(", ")))
     }
 }
 
@@ -204,11 +261,44 @@ impl Default for Feedback {
     }
 }
 
+/// What callers other than administrators see of the ids of members in reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum StudentNumbers {
+    /// The first four characters of an id of digits, such as an entrance year; `member` for all other ids.
+    #[default]
+    Entrance,
+    /// This number of leading characters of every id; with 0, `member`.
+    First(usize),
+    /// Whole ids.
+    Full,
+}
+
+impl StudentNumbers {
+    pub(crate) const FULL: &str = "full";
+}
+
+impl FieldType for StudentNumbers {
+    fn to_value(&self) -> Option<Value> {
+        match self {
+            Self::Entrance => None,
+            Self::First(chars) => chars.to_value(),
+            Self::Full => Some(Value::Text(Self::FULL.to_owned())),
+        }
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::Text(word) if word == Self::FULL => Ok(Self::Full),
+            value => usize::from_value(value).map(Self::First),
+        }
+    }
+}
+
 /// The settings of analytics.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    /// The time zone of the counted days and hours; `None` means the database's zone, which is UTC in a new database. A
-    /// database that has counted days in a different zone is refused.
+    /// The time zone of the counted days and hours; `None` means the database's zone, which in a new database is that of this
+    /// machine. A database that has counted days in a different zone is refused; [`crate::analysis::set_timezone`] changes it.
     pub timezone: Option<Zone>,
     /// Days until a line of the access log is removed.
     pub log_days: u32,
@@ -219,8 +309,8 @@ pub struct Analysis {
     pub log_lines_per_client: Option<NonZeroU32>,
     /// Whether all callers may read the access log.
     pub public_logs: bool,
-    /// The number of leading characters of a student number that callers other than administrators see; `None` means all.
-    pub student_num_chars: Option<usize>,
+    /// What callers see of member ids in reports unless they may see all of them.
+    pub student_num_chars: StudentNumbers,
     /// Terms that never appear among the most searched.
     pub trend_blocklist: Vec<String>,
     /// Minimum number of visitors that must have searched a term before it appears there. The guests of one network (IPv4
@@ -237,7 +327,7 @@ impl Default for Analysis {
             audit_days: 730,
             log_lines_per_client: NonZeroU32::new(2_000),
             public_logs: false,
-            student_num_chars: None,
+            student_num_chars: StudentNumbers::default(),
             trend_blocklist: Vec::new(),
             trend_min_visitors: 1,
         }

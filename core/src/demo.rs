@@ -98,7 +98,7 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
         if sql::is_in_use(tx)? { Err(Error::BadRequest(IN_USE)) } else { Ok(()) }
     })?;
     let calendar = Arc::clone(&tidings.analysis().calendar);
-    let mut world = World::new(size, tidings.now(), calendar.local_time());
+    let mut world = World::new(size, tidings.now(), &calendar.local_time());
     let posts = post::import(tidings, caller, world.posts_as_lines().as_bytes(), &mut to_the_end)?.inserted;
     let hash = tidings.hasher().hash(Turn::new(Purpose::Administration, None), PASSWORD)?;
     let members = world.members_as_lines(&hash);

@@ -6,7 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirEntry, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
@@ -47,6 +47,14 @@ pub fn beside(place: &Path, private: bool) -> io::Result<NamedTempFile> {
         }
     }
     Err(io::Error::other("other programs removed every draft"))
+}
+
+/// Returns the file that is written under the name `path`: what a symbolic link leads to, whether it exists or not.
+///
+/// # Errors
+/// When its directory does not exist, such as that of a disk that is not mounted.
+pub fn place(path: &Path) -> io::Result<PathBuf> {
+    files::resolved(path)
 }
 
 /// Returns the prefix of the names of a file's drafts.

@@ -32,6 +32,8 @@ pub enum Outcome {
     CheckPw,
     /// The id is taken or reserved (`sign_up`).
     AlreadyId,
+    /// Members do not sign up themselves (`sign_up`).
+    SignUpFail,
     /// The password is wrong (`sign_in`, `change_pw`).
     IncorrectPw,
     /// The member is blacklisted (`sign_in`, `sign_in_up`).
@@ -65,10 +67,11 @@ pub enum Outcome {
 
 impl Outcome {
     /// All documented failures, for tables and tests.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::WrongUserInfo,
         Self::CheckPw,
         Self::AlreadyId,
+        Self::SignUpFail,
         Self::IncorrectPw,
         Self::BlacklistUser,
         Self::OtpRequired,
@@ -91,6 +94,7 @@ impl Outcome {
             Self::WrongUserInfo => "wrong user info",
             Self::CheckPw => "check pw",
             Self::AlreadyId => "already id",
+            Self::SignUpFail => "sign_up fail",
             Self::IncorrectPw => "incorrect pw",
             Self::BlacklistUser => "blacklist user",
             Self::OtpRequired => "otp required",
@@ -122,6 +126,7 @@ impl Outcome {
                 "another member has this id, or the university's roster reserves it",
             )
             .of("id"),
+            Self::SignUpFail => SIGN_UP_CLOSED,
             Self::IncorrectPw => {
                 Problem::new(Code::WrongPassword, "this is not the member's password").of("pw")
             }
@@ -173,6 +178,9 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// The problem of a person who wants to become a member where only administrators make members.
+pub(crate) const SIGN_UP_CLOSED: Problem =
+    Problem::new(Code::SignUpClosed, "nobody can sign up here: ask an administrator for an account");
 const BAD_TOKEN: Problem = Problem::new(
     Code::BadToken,
     "the token is missing, expired or revoked: sign in, and send Authorization: Bearer with the access_token",
@@ -245,6 +253,17 @@ pub enum Error {
     InvalidSetting(#[from] config::Invalid),
     /// The service itself failed, for example because it cannot write a key.
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// The cause of an [`Error::Internal`] that says what is wrong outside the program, and what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Explained(String);
+
+impl Explained {
+    pub(crate) fn error(text: String) -> Error {
+        Error::Internal(Box::new(Self(text)))
+    }
 }
 
 /// The rule that an input breaks, as [`Error::BadRequest`] contains it.

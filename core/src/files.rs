@@ -70,10 +70,24 @@ pub(crate) fn directory(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Resolves the symbolic links in `path`; the file itself need not exist.
+/// The greatest number of links that a path to no file may lead through.
+const LINKS_MAX: u32 = 40;
+
+/// Resolves the symbolic links in `path`; the file itself need not exist, nor what a link leads to.
 pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
+    resolved_through(path, LINKS_MAX)
+}
+
+fn resolved_through(path: &Path, links: u32) -> io::Result<PathBuf> {
     match path.canonicalize() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // A pipe behind `/dev/stdout` has no path.
+            if path.exists() {
+                return Ok(path.to_owned());
+            }
+            if let (Ok(target), 1..) = (path.read_link(), links) {
+                return resolved_through(&directory(path).join(target), links - 1);
+            }
             let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
             Ok(directory(path).canonicalize()?.join(name))
         }

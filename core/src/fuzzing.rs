@@ -28,7 +28,8 @@ fn keys() -> &'static Keys {
     let config = || Config { token_key: Some(Secret(KEY.to_vec().into())), ..Config::default() };
     KEYS.get_or_init(|| {
         // With a key in the settings, no file is read.
-        Keys::open(&config(), Path::new(""), Clock::fixed(NOW)).expect("the key is long enough")
+        Keys::open(&config(), Path::new(""), Path::new(""), Clock::fixed(NOW))
+            .expect("the key is long enough")
     })
 }
 

@@ -43,5 +43,5 @@ impl LastBackup {
 
 /// Returns the path of the record.
 pub(crate) fn record_of(database: &Location) -> PathBuf {
-    beside(&database.stem(), ".backup")
+    beside(&database.base(), ".backup")
 }

@@ -199,6 +199,7 @@ mod structure;
 #[cfg(test)]
 mod testing;
 mod text;
+pub mod text_file;
 pub mod tls;
 mod trail;
 pub mod webhook;
@@ -287,7 +288,7 @@ impl Tidings {
     pub fn key_without_database(location: impl Into<Location>) -> Option<PathBuf> {
         let location = location.into();
         let path = location.file()?;
-        let key = files::key_file(path);
+        let key = files::key_file(&location.base());
         (key.exists() && matches!(path.try_exists(), Ok(false))).then_some(key)
     }
 

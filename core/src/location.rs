@@ -53,6 +53,16 @@ impl Location {
         }
     }
 
+    /// Returns the path to which the endings of the files that belong to the database are appended, like [`Self::stem`]. If
+    /// the name of an SQLite file is a symbolic link, it is that of the file that the link leads to: the database has the same
+    /// files under all its names.
+    pub(crate) fn base(&self) -> PathBuf {
+        match self {
+            Self::File(path) if path.is_symlink() => files::resolved(path).unwrap_or_else(|_| path.clone()),
+            _ => self.stem(),
+        }
+    }
+
     /// Returns the path of an SQLite file; `None` for a PostgreSQL database.
     pub fn file(&self) -> Option<&Path> {
         match self {
@@ -68,7 +78,9 @@ impl Location {
 
     /// Returns whether `file` is the database or a file that belongs to it.
     pub(crate) fn owns(&self, file: &Path) -> bool {
-        files::belongs(&self.stem(), file)
+        let named = self.stem();
+        // Earlier versions have put a key beside a link to the database.
+        files::belongs(&named, file) || files::files_of(&named).iter().any(|own| files::same(own, file))
     }
 }
 

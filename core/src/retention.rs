@@ -13,7 +13,7 @@ use crate::background::{Background, Stop, log_failure};
 use crate::clock::{Clock, DAY_MS, Timestamp};
 use crate::error::Result;
 use crate::lease::Lease;
-use crate::store::{Isolation, Leftover, Store, StoreError, Tx};
+use crate::store::{Isolation, Leftover, Store, StoreError, Topic, Tx};
 use crate::{audit, feedback, outbox, removal};
 
 /// The interval between two runs.
@@ -107,6 +107,8 @@ impl Janitor {
     fn run(&self) {
         let mut refused = 0;
         loop {
+            let zone = self.store.version(Topic::Zone);
+            self.calendar.refresh(&self.store);
             let rotated = self.rotate_keys();
             let deleted = self.delete_expired();
             refused = if matches!(deleted, Ok(false)) { refused + 1 } else { 0 };
@@ -122,7 +124,10 @@ impl Janitor {
             if refused > LEASE_ATTEMPTS {
                 refused = 0;
             }
-            if !self.rest(until.min(again)) {
+            // A change of the time zone also ends the wait.
+            let has_changed = || self.store.version(Topic::Zone) > zone;
+            let rested = self.store.versions().sleep(until.min(again), || self.is_stopped() || has_changed());
+            if !rested && (self.is_stopped() || !has_changed()) {
                 break;
             }
         }

@@ -50,7 +50,7 @@ pub fn status(tidings: &Tidings, caller: &Caller) -> Result<Status> {
     Ok(Status {
         version: env!("CARGO_PKG_VERSION").into(),
         now: tidings.now(),
-        zone: analysis::zone(tidings).to_owned(),
+        zone: analysis::zone(tidings),
         live,
         crawled,
         database_bytes,

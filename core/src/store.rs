@@ -126,6 +126,7 @@ pub(crate) use sqlite::{copy, is_head_of_ours, schema_of_head};
 pub(crate) use topic::{Topic, complete_version_in, last_change_in, version_in, versions_in};
 pub(crate) use tx::{Tx, ask_row_each, ask_run_each, row_each, run_each, send_each};
 pub(crate) use value::{Arg, FromValue, Row, Value};
+pub(crate) use watch::Versions;
 pub(crate) use writer::Gathered;
 
 /// The database. Dropping it writes everything that is queued, including deferred writes, and closes the file.

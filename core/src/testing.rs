@@ -6,7 +6,7 @@ use crate::Tidings;
 use crate::account::{self, Caller, Operator, SignUp, key};
 use crate::admin;
 use crate::clock::{Clock, Timestamp};
-use crate::config::{Config, Secret};
+use crate::config::{Config, Secret, Zone};
 use crate::id::PostKey;
 use crate::scope::Scope;
 use crate::store::{Dialect, Isolation, StoreError};
@@ -28,7 +28,7 @@ pub(crate) fn posts(keys: impl IntoIterator<Item = i64>) -> Vec<PostKey> {
 pub(crate) fn open_at(location: &str) -> Tidings {
     let key = Secret(b"a key for tests, long enough for a signature".to_vec().into());
     let config = Config { token_key: Some(key), ..Config::default() };
-    Tidings::builder(location).config(config).open().unwrap()
+    Tidings::builder(location).config(in_utc(config)).open().unwrap()
 }
 
 /// A service whose database is removed when it is dropped.
@@ -59,8 +59,15 @@ pub(crate) fn service_with(config: Config) -> Service {
 /// Returns a new service at the time `now` with these settings.
 pub(crate) fn service_at(now: Timestamp, config: Config) -> Service {
     let database = Scratch::new();
-    let builder = Tidings::builder(database.location()).config(config).clock(Clock::fixed(now));
+    let builder = Tidings::builder(database.location()).config(in_utc(config)).clock(Clock::fixed(now));
     Service { tidings: builder.open().unwrap(), database }
+}
+
+/// Sets the time zone to UTC, unless it is set: that of this machine does not decide a test.
+fn in_utc(mut config: Config) -> Config {
+    let zone = &mut config.analysis.timezone;
+    *zone = zone.take().or_else(|| Some(Zone::default()));
+    config
 }
 
 impl Service {

@@ -230,6 +230,8 @@ actions! {
     RosterList = "roster.list",
     /// A backup became the database.
     StoreRestore = "store.restore",
+    /// The time zone of the counted days was changed.
+    StoreTimezone = "store.timezone",
     /// A webhook was added.
     WebhookAdd = "webhook.add",
     /// A webhook was removed.

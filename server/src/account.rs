@@ -34,8 +34,9 @@ pub(crate) struct SignUpFields {
 
 /// Registers a member and signs them in
 ///
-/// `result` is `success`; or `wrong user info` when the id, password or nickname is not valid, `check pw` when the
-/// passwords differ, `already id` when the id is taken. The first that applies is returned.
+/// `result` is `success`; or `sign_up fail` with the code `sign_up_closed` when the server is set up so that nobody signs up
+/// here, `wrong user info` when the id, password or nickname is not valid, `check pw` when the passwords differ,
+/// `already id` when the id is taken. The first that applies is returned.
 #[utoipa::path(
     post,
     path = "/sign_up",
@@ -87,8 +88,8 @@ pub(crate) async fn sign_in(mut call: Call) -> Answer {
 
 /// Signs a university member in, and registers a new member at the first sign-in
 ///
-/// `result` is `success`; or `not school` when the university does not know the id, `pw incorrect` when the password
-/// is wrong, `api error` when the university's system does not respond, `blacklist user`. Only for a member who has enabled
+/// `result` is `success`; or `not school` when the university does not know the id, and with the code `sign_up_closed` when
+/// it does but nobody becomes a member here; `pw incorrect` when the password is wrong, `api error` when the university's system does not respond, `blacklist user`. Only for a member who has enabled
 /// the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one.
 #[utoipa::path(
     post,

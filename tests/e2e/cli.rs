@@ -18,6 +18,7 @@ mod config;
 pub(crate) mod describe;
 mod exports;
 mod feedback;
+mod files;
 mod fixture;
 mod location;
 mod log;

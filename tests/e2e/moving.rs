@@ -123,7 +123,7 @@ fn acts_are_imported_while_the_server_runs_and_count_on_their_days() {
     let before = day();
     assert_eq!(
         counted(&before),
-        (json!(1), json!(1), json!(1), json!([{"student_num": "ann", "count": 2}])),
+        (json!(1), json!(1), json!(1), json!([{"student_num": "member", "count": 2}])),
         "{before}"
     );
     let lists = ann.get("/get_specific_userinfo/0").succeeded().body;

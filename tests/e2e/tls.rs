@@ -180,3 +180,39 @@ fn a_server_with_a_certificate_for_its_public_name_is_ready_on_its_own_machine()
     plain.args(["ready", "--listen", &secure.server.address().to_string()]);
     assert_ne!(run(plain, "").status, 0);
 }
+
+#[test]
+fn the_hook_of_certbot_replaces_a_certificate_that_only_root_can_read() {
+    let (live, copies) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let directory = copies.path().join("tls");
+    let renew = |name: &str| {
+        let authority = Authority::new(name);
+        authority.issue_to(live.path());
+        for (from, to) in [("cert.pem", "fullchain.pem"), ("key.pem", "privkey.pem")] {
+            fs::rename(live.path().join(from), live.path().join(to)).unwrap();
+        }
+        fs::write(live.path().join("authority.pem"), authority.pem()).unwrap();
+        let hook = Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/certbot/tidings");
+        let group = Command::new("id").arg("-gn").output().unwrap().stdout;
+        let mut hook = Command::new(hook);
+        hook.env("RENEWED_LINEAGE", live.path()).env("TIDINGS_TLS_DIR", &directory);
+        let ended = hook.env("TIDINGS_TLS_GROUP", String::from_utf8(group).unwrap().trim()).status();
+        assert!(ended.unwrap().success());
+    };
+    renew("first");
+    let paths = directory.clone();
+    let server = Server::with(move |serve| {
+        serve.arg("--tls-cert").arg(paths.join("fullchain.pem"));
+        serve.arg("--tls-key").arg(paths.join("privkey.pem"));
+    });
+    let is_trusted = || {
+        let url = format!("https://localhost:{}/healthz", server.address().port());
+        let mut curl = Command::new("curl");
+        curl.args(["--silent", "--noproxy", "*", "--cacert"]).arg(live.path().join("authority.pem")).arg(url);
+        curl.output().unwrap().status.success()
+    };
+    assert!(is_trusted());
+    renew("second");
+    wait_until("the server has the new certificate", is_trusted);
+    assert!(!server.log().contains("other users can read"), "{}", server.log());
+}

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use tidings_core::error::{Code, Problem};
+use tidings_core::error::{Code, Explained, Problem};
 use tidings_core::import::Done;
 use tidings_core::{Error, StoreError};
 
@@ -42,6 +42,7 @@ pub fn of_core(error: &Error) -> String {
              continue from there.",
             of_store(cause)
         ),
+        Error::Internal(cause) if cause.is::<Explained>() => cause.to_string(),
         Error::Internal(cause) => format!("{cause}: this is a fault of the program or of the system"),
     }
 }
@@ -83,6 +84,7 @@ pub fn of_store(error: &StoreError) -> String {
         | StoreError::Older { .. }
         | StoreError::Zone { .. }
         | StoreError::NoDirectory(_)
+        | StoreError::NotAFile { .. }
         | StoreError::Replaced { saves: true, .. }
         | StoreError::Server(_)
         | StoreError::OutcomeUnknown(_)
@@ -131,6 +133,7 @@ mod tests {
             StoreError::Zone { counted: "Asia/Seoul".into(), asked: "UTC".into() },
             StoreError::Foreign,
             StoreError::NoDirectory("data".into()),
+            StoreError::NotAFile { path: ":memory:".into(), what: "is not the name of a file" },
             StoreError::Damaged("malformed".into()),
             StoreError::Interrupted,
             StoreError::Full,

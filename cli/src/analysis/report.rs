@@ -13,7 +13,7 @@ use tidings_tui::number::number;
 use crate::failure::Failure;
 use crate::output::{self, Column, Page, Table};
 use crate::session::Session;
-use crate::whole_file::{Readers, WholeFile, unwritable};
+use crate::whole_file::{Readers, WholeFile, refuse_stdout, unwritable};
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
@@ -41,6 +41,7 @@ pub(super) fn run(session: &Session, args: &ReportArgs) -> Result<ExitCode, Fail
     let report = session.service.period_report(args.from.as_deref(), args.to.as_deref())?;
     let mut written = Vec::new();
     if let Some(directory) = &args.csv {
+        refuse_stdout(directory)?;
         fs::create_dir_all(directory).map_err(|error| unwritable(directory, &error))?;
         for table in CsvTable::ALL {
             let file = directory.join(table.file_name());

@@ -22,7 +22,7 @@ const VARIABLES: [(&str, &str); 8] = [
     ("NO_COLOR", "If it is not empty, the output has no colours, unless --color says otherwise"),
     ("VISUAL", "The editor for notices"),
     ("EDITOR", "The editor for notices, if VISUAL names none [default: vi]"),
-    ("TZ", "The time zone in which commands show times"),
+    ("TZ", "The time zone in which commands show times, and in which a new database counts days"),
     ("XDG_CONFIG_HOME", "The directory of tidings/profiles.toml [default: ~/.config]"),
     ("XDG_STATE_HOME", "The directory of drafts in the terminal UI on a server [default: ~/.local/state]"),
 ];

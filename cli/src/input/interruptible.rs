@@ -21,11 +21,23 @@ pub(super) struct Interruptible {
 }
 
 impl Interruptible {
-    /// Reads `input` until `stop` is set. Reading then fails, so that half a line is never taken for a whole line.
-    pub(super) fn for_input(mut input: impl Read + Send + 'static, stop: Arc<AtomicBool>) -> Self {
+    /// Reads what `open` returns until `stop` is set. Reading then fails, so that half a line is never taken for a whole line.
+    /// Opening a pipe may block, too.
+    pub(super) fn for_input<R: Read>(
+        open: impl FnOnce() -> io::Result<R> + Send + 'static,
+        stop: Arc<AtomicBool>,
+    ) -> Self {
         let (chunk_read, chunks) = sync_channel(2);
         // The thread ends with the input or with the program.
         thread::spawn(move || {
+            let mut input = match open() {
+                Ok(input) => input,
+                Err(error) => {
+                    // Nobody reads it any more if this fails.
+                    let _ = chunk_read.send(Err(error));
+                    return;
+                }
+            };
             loop {
                 let mut chunk = vec![0; CHUNK];
                 let read = match input.read(&mut chunk) {

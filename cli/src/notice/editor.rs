@@ -6,6 +6,7 @@ use std::process::{Command, ExitCode};
 
 use tempfile::NamedTempFile;
 use tidings_core::notice::{Draft, Notice};
+use tidings_core::text_file;
 
 use crate::failure::Failure;
 use crate::output::{is_interactive, note};
@@ -73,7 +74,7 @@ fn edited(title: &str, post: &str) -> Result<(NamedTempFile, String), Failure> {
     writeln!(file, "{title}\n\n{post}").and_then(|()| file.flush()).map_err(cannot)?;
     note("The first line is the title; the text follows after an empty line.");
     open(file.path())?;
-    let written = std::fs::read_to_string(file.path());
+    let written = text_file::read(file.path());
     let written = written.map_err(|e| Failure::system(format!("cannot read what the editor wrote: {e}")))?;
     Ok((file, written))
 }

@@ -1,11 +1,12 @@
 //! The file of the profiles: which servers `tidings login` has signed in to, as whom, and where the secret of each is.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tidings_access::Address;
+use tidings_access::{Address, Server};
 use tidings_core::clock::Timestamp;
+use zeroize::Zeroizing;
 
 use super::secret::Place;
 use crate::failure::Failure;
@@ -29,6 +30,9 @@ pub(crate) struct Profile {
     /// Whether the member was an administrator at the sign-in.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) administrator: bool,
+    /// The file with the certificates of the server or of its authorities; `None` for those of the system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tls_ca: Option<PathBuf>,
     /// When the sign-in expires, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expires: Option<Timestamp>,
@@ -37,7 +41,25 @@ pub(crate) struct Profile {
     pub(crate) secret: Option<Place>,
 }
 
+/// Returns the server, of which only the certificates in `file` are accepted, if there is one.
+///
+/// # Errors
+/// When the file cannot be read, or does not contain valid certificates.
+pub(crate) fn trusting(server: Server, file: Option<&Path>) -> Result<Server, Failure> {
+    let Some(file) = file else { return Ok(server) };
+    server.trusting(file).map_err(|error| Failure::system(error.to_string()))
+}
+
 impl Profile {
+    /// Returns the server as the bearer of `secret` sees it; `acting` is the id of the member if operations are called as that
+    /// member.
+    ///
+    /// # Errors
+    /// Those of [`trusting`].
+    pub(crate) fn connect(&self, secret: Zeroizing<String>, acting: Option<&str>) -> Result<Server, Failure> {
+        trusting(Server::new(self.server.clone(), Some(secret), acting), self.tls_ca.as_deref())
+    }
+
     /// Returns who signs in, for people.
     pub(crate) fn who(&self) -> &str {
         self.member.as_deref().unwrap_or("an API key")

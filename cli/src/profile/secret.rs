@@ -232,6 +232,7 @@ mod tests {
             server: "https://news.example.org".parse().unwrap(),
             member: Some("ann".into()),
             administrator: true,
+            tls_ca: None,
             expires: None,
             secret: None,
         }

@@ -98,13 +98,16 @@ fn from_text(text: &str, path: &Path) -> Result<InFile, Failure> {
 fn value(form: Form, json: &Json) -> Result<Value, String> {
     let rule = match (form, json) {
         (Form::Flag, Json::Bool(on)) => return Ok(Value::Bool(*on)),
-        (Form::Whole(..) | Form::WholeOrOff(_), Json::Number(number)) if number.is_u64() => {
+        (Form::Whole(..) | Form::WholeOrOff(_) | Form::WholeOr(..), Json::Number(number))
+            if number.is_u64() =>
+        {
             return form.parse(&number.to_string());
         }
         (Form::Number(..), Json::Number(number)) => return form.parse(&number.to_string()),
-        (Form::Text | Form::Switch | Form::Choice(_) | Form::WholeOrOff(_), Json::String(text)) => {
-            return form.parse(text);
-        }
+        (
+            Form::Text | Form::Switch | Form::Choice(_) | Form::WholeOrOff(_) | Form::WholeOr(..),
+            Json::String(text),
+        ) => return form.parse(text),
         (Form::List, Json::Array(items)) => {
             let texts: Option<Vec<_>> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
             match texts {
@@ -115,6 +118,7 @@ fn value(form: Form, json: &Json) -> Result<Value, String> {
         (Form::Flag, _) => "must be true or false",
         (Form::Whole(..), _) => "must be a whole number",
         (Form::WholeOrOff(_), _) => "must be a whole number, or \"off\"",
+        (Form::WholeOr(_, word), _) => return Err(format!("must be a whole number, or {word:?}")),
         (Form::Number(..), _) => "must be a number",
         (Form::List, _) => "must be a list of texts",
         (Form::Text | Form::Switch | Form::Choice(_) | Form::Secret, _) => "must be a text",

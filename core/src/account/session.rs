@@ -14,7 +14,8 @@ use super::throttle::Attempt;
 use super::verify::{Verdict, university_id, university_name};
 use super::{Caller, check_new_password, cut_nickname, fold, is_too_long, revoke_tokens, sign_out};
 use crate::Tidings;
-use crate::error::{Error, Outcome, Result};
+use crate::config;
+use crate::error::{Error, Outcome, Result, SIGN_UP_CLOSED};
 use crate::id::{MemberKey, ObjectId};
 use crate::store::{Isolation, StoreError, Tx};
 
@@ -24,7 +25,7 @@ mod tests;
 
 pub(crate) use sign_up::sign_up_admin;
 use sign_up::{New, insert};
-pub use sign_up::{SignUp, sign_up, sign_up_from};
+pub use sign_up::{SignUp, sign_up, sign_up_by_operator, sign_up_from};
 
 /// The answer of the operations that sign a member in.
 #[derive(Serialize, Deserialize)]
@@ -188,8 +189,8 @@ pub fn sign_in_up(
 /// characters of the name and the major are stored, on one line.
 ///
 /// # Errors
-/// `api error` if the university does not answer; `not school` if it does not know the id, or the id breaks the rule
-/// above; `pw incorrect` if the password differs from the university's, or from that of a member who signed up here
+/// `api error` if the university does not answer; `not school` if it does not know the id, if the id breaks the rule
+/// above, or if nobody becomes a member here ([`crate::config::Registration::Closed`]); `pw incorrect` if the password differs from the university's, or from that of a member who signed up here
 /// with that id; `blacklist user`; `otp required`, `incorrect otp`, `too many requests` and `overloaded` as for
 /// [`sign_in_with`].
 pub fn sign_in_up_with(
@@ -214,6 +215,11 @@ pub fn sign_in_up_with(
         None => Check::Wrong,
     };
     let Some(stored) = stored else {
+        if tidings.config().sign_up == config::Registration::Closed {
+            // The password was right, so the attempt is no failure.
+            succeeded(attempt);
+            return Err(Outcome::NotSchool.because(SIGN_UP_CLOSED));
+        }
         let nickname = cut_nickname(tidings.config(), &name, id);
         let password = tidings.hasher().hash(turn, pw)?;
         succeeded(attempt);

@@ -140,14 +140,16 @@ const LOOK_MS: i64 = 1_000;
 
 impl Keys {
     /// Opens the keys that the settings name, or else the keys next to the database. Creates the first key there if
-    /// none exists.
+    /// none exists: that next to `named`, a link to the database, where earlier versions have put it, or otherwise a random
+    /// one.
     ///
     /// # Errors
     /// An internal error if a key file cannot be read or created, every user of the machine may write it, or a key is
     /// shorter than 32 bytes.
-    pub(crate) fn open(config: &Config, database: &Path, clock: Clock) -> Result<Self> {
+    pub(crate) fn open(config: &Config, database: &Path, named: &Path, clock: Clock) -> Result<Self> {
         if !is_given(config) {
-            file::make_first(&key_file(database))?;
+            let earlier = (named != database).then(|| key_file(named));
+            file::make_first(&key_file(database), earlier.as_deref())?;
         }
         let (current, previous) = sources(config, database);
         Self::new(current, previous, config.token_days, clock)
@@ -181,7 +183,7 @@ impl Keys {
             let keys = Self::with(set, current, previous, config.token_days, clock);
             return Ok(Self { first, shared: Some(Arc::clone(store)), ..keys });
         }
-        let keys = Self { shared: Some(Arc::clone(store)), ..Self::open(config, stem, clock)? };
+        let keys = Self { shared: Some(Arc::clone(store)), ..Self::open(config, stem, stem, clock)? };
         let (current, previous) = keys.set.load().secrets.clone();
         let current = fingerprint(&current);
         if recorded.as_ref() == Some(&current) {
@@ -239,7 +241,7 @@ impl Keys {
     }
 
     fn make_first(&self, file: &Path, store: &Store) -> Result<()> {
-        file::make_first(file)?;
+        file::make_first(file, None)?;
         let set = Set::read(&self.current, self.previous.as_ref())?;
         let current = fingerprint(&set.secrets.0);
         if store.write::<_, StoreError>(Isolation::Alone, move |tx| shared::record(tx, &current, &[]))? {

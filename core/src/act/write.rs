@@ -50,6 +50,7 @@ impl<'a> Writer<'a> {
 
     /// Writes a batch that is sorted by member and day.
     pub(super) fn write(mut self, tx: &mut dyn Tx, batch: &[Line], time: &BatchTime) -> Result<Written> {
+        self.acts.calendar.check_zone(tx)?;
         let day = |line: &Line| self.acts.calendar.local_hour(line.at).day;
         let lines: Vec<DayLine<'_>> = batch.iter().map(|line| (day(line), line)).collect();
         for of_member in lines.chunk_by(|(_, a), (_, b)| a.member == b.member) {

@@ -1,54 +1,163 @@
-//! The calendar of a database: the time zone in which its counters count days and hours.
+//! The calendar of a database: the time zones in which its counters count days and hours.
 //!
-//! Counted days cannot be converted to another zone. So the database stores the zone, and it is fixed once anything is
-//! counted: opening the database with a different zone fails.
+//! Counted days cannot be converted to another zone. So the database stores the zone, and once anything is counted, opening
+//! the database with a different zone fails. [`set_timezone`] changes the zone from the next midnight on.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use arc_swap::ArcSwap;
+use serde::Serialize;
 
 use super::counters::{Counter, hourly};
-use super::local_time::{LocalHour, LocalTime};
+use super::local_time::{LocalHour, LocalTime, day_start};
+use crate::Tidings;
+use crate::account::Caller;
 use crate::clock::{Clock, Monotonic, Timestamp};
 use crate::error::{Error, Result};
-use crate::store::{Isolation, Store, StoreError, Topic, Tx};
+use crate::store::{Isolation, Store, StoreError, Topic, Tx, Versions, version_in};
+use crate::trail::{Action, Entry};
 use crate::zone::Zone;
+
+/// The least time between a change of the zone and the midnight from which it counts, so that all servers learn of it before.
+const NOTICE_MS: i64 = 60 * crate::clock::SECOND_MS;
 
 /// Counts events by the days and hours of the database's zone.
 pub(crate) struct Calendar {
-    local_time: LocalTime,
+    local_time: ArcSwap<LocalTime>,
+    /// The version of the topic `Zone` of which `local_time` is.
+    version: AtomicI64,
+    versions: Arc<Versions>,
     clock: Clock,
-    /// Whether anything is known to be counted, so that the zone cannot change.
+    /// Whether anything is known to be counted, so that the first zone cannot change.
     zone_is_fixed: AtomicBool,
 }
 
+/// The time zone of a database.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Timezone {
+    /// The zone in which days and hours are counted now, such as `Asia/Seoul`.
+    pub zone: String,
+    /// The zone that replaces it.
+    pub next: Option<NextTimezone>,
+    /// Whether anything is counted, so that another zone counts from a midnight on.
+    pub is_counted: bool,
+}
+
+/// A time zone in which days and hours will be counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NextTimezone {
+    /// The name of the zone.
+    pub zone: String,
+    /// The midnight from which it counts.
+    pub date: Timestamp,
+}
+
+/// Returns the time zone of the database.
+///
+/// # Errors
+/// When the store fails.
+pub fn timezone(tidings: &Tidings) -> Result<Timezone> {
+    let now = tidings.now();
+    tidings.store().read(|tx| Ok(Stored::read(tx)?.described(now)))
+}
+
+/// Changes the time zone of the database: at once if nothing is counted, otherwise from the next midnight of the new zone on.
+/// Days that are counted stay as they are. Another change before that midnight replaces this one; the zone that is in force
+/// cancels it.
+///
+/// # Errors
+/// `Not admin` for every caller but the operator.
+pub fn set_timezone(tidings: &Tidings, caller: &Caller, zone: &Zone) -> Result<Timezone> {
+    let (operator, origin, now) = (caller.operator()?, tidings.origin(), tidings.now());
+    let (zone, store) = (zone.clone(), tidings.store());
+    let set = store.write::<_, Error>(Isolation::Alone, move |tx| {
+        let before = Stored::read(tx)?;
+        let is_in_force = before.zone_at(now)?.is_same(&zone);
+        if !before.is_counted {
+            sql::set_zone(tx, zone.name())?;
+        } else if is_in_force {
+            sql::remove_changes(tx, now)?;
+        } else {
+            let local_time = LocalTime::new(zone.clone());
+            let midnight = day_start(&zone, local_time.local_hour(now + NOTICE_MS).day + 1);
+            sql::remove_changes(tx, now)?;
+            sql::insert_change(tx, midnight, zone.name())?;
+        }
+        let after = Stored::read(tx)?;
+        if after != before {
+            tx.touch(Topic::Zone);
+            // Cached reports are valid until a midnight.
+            tx.touch(Topic::Counts);
+            let (old, new) = (before.described(now).latest(), after.described(now).latest());
+            operator.record(tx, &origin, Entry::new(Action::StoreTimezone).change(Some(&old), Some(&new)))?;
+        }
+        Ok(after.described(now))
+    })?;
+    tidings.analysis().calendar.refresh(store);
+    Ok(set)
+}
+
+impl Timezone {
+    /// Returns the name of the zone that counts last.
+    fn latest(&self) -> String {
+        self.next.as_ref().map_or(&self.zone, |next| &next.zone).clone()
+    }
+}
+
 impl Calendar {
-    /// Opens the calendar of a database in the zone `asked`; if it is `None`, in the zone that the database stores,
-    /// which is UTC by default.
+    /// Opens the calendar of a database in the zone `asked`; if it is `None`, in the zone that the database stores. A database
+    /// without a zone in which nothing is counted gets that of this machine.
     ///
     /// # Errors
     /// When days are counted in a zone other than `asked`.
     pub(crate) fn open(store: &Store, asked: Option<&Zone>, clock: Clock) -> Result<Self> {
-        let (stored, counted) = store.read(|tx| sql::zone(tx))?;
-        let zone = match asked {
-            Some(asked) if asked.name() != stored => {
-                if counted {
-                    return Err(StoreError::Zone { counted: stored, asked: asked.name().to_owned() }.into());
+        let now = clock.now();
+        let mut stored = store.read(|tx| Stored::read(tx))?;
+        if let Some(new) = stored.replaced_by(asked, now)? {
+            let asked = asked.cloned();
+            stored = store.write::<_, Error>(Isolation::Alone, move |tx| {
+                // Another server may have set it meanwhile.
+                let stored = Stored::read(tx)?;
+                if stored.replaced_by(asked.as_ref(), now)?.is_some() {
+                    sql::set_zone(tx, new.name())?;
                 }
-                let name = asked.name().to_owned();
-                store.write(Isolation::Alone, move |tx| sql::set_zone(tx, &name))?;
-                asked.clone()
-            }
-            Some(asked) => asked.clone(),
-            None => stored.parse().map_err(|_| {
-                Error::Internal(
-                    format!("this program does not know the database's time zone {stored}").into(),
-                )
-            })?,
-        };
-        Ok(Self { local_time: LocalTime::new(zone), clock, zone_is_fixed: AtomicBool::new(false) })
+                Ok(Stored::read(tx)?)
+            })?;
+        }
+        Ok(Self {
+            local_time: ArcSwap::new(Arc::new(stored.local_time()?)),
+            version: AtomicI64::new(stored.version),
+            versions: store.versions(),
+            clock,
+            zone_is_fixed: AtomicBool::new(false),
+        })
     }
 
-    pub(crate) fn local_time(&self) -> &LocalTime {
-        &self.local_time
+    pub(crate) fn local_time(&self) -> Arc<LocalTime> {
+        self.local_time.load_full()
+    }
+
+    /// Returns the zone in which days are counted now.
+    pub(crate) fn zone(&self) -> Zone {
+        self.local_time.load().zone_at(self.clock.now()).clone()
+    }
+
+    /// Loads a changed zone. A change is known a minute before it counts, so that a failure may be repaired by the next call.
+    pub(crate) fn refresh(&self, store: &Store) {
+        if self.versions.get(Topic::Zone) <= self.version.load(Ordering::Acquire) {
+            return;
+        }
+        let loaded = store.read(|tx| Stored::read(tx)).map_err(Error::from);
+        match loaded.and_then(|stored| Ok((stored.local_time()?, stored.version))) {
+            Ok((local_time, version)) => {
+                self.local_time.store(Arc::new(local_time));
+                self.version.store(version, Ordering::Release);
+            }
+            Err(error) => {
+                crate::background::log_failure(&error, "the time zone of the database could not be read yet");
+            }
+        }
     }
 
     /// Returns the monotonic time, for measuring durations.
@@ -58,7 +167,7 @@ impl Calendar {
 
     /// Returns the local day and hour of a time.
     pub(crate) fn local_hour(&self, at: Timestamp) -> LocalHour {
-        self.local_time.local_hour(at)
+        self.local_time.load().local_hour(at)
     }
 
     /// Returns the current day.
@@ -69,8 +178,9 @@ impl Calendar {
     /// Counts one event that happened at `at`.
     ///
     /// # Errors
-    /// When the store fails; when another process has changed the database's zone.
+    /// When the store fails.
     pub(crate) fn count(&self, tx: &mut dyn Tx, counter: Counter, at: Timestamp) -> Result<(), StoreError> {
+        self.check_zone(tx)?;
         self.count_in(tx, counter, self.local_hour(at), 1)
     }
 
@@ -105,41 +215,141 @@ impl Calendar {
         Ok(())
     }
 
-    /// Checks, until anything is counted, that no other process has changed the database's zone.
-    fn check_zone(&self, tx: &mut dyn Tx) -> Result<(), StoreError> {
+    /// Checks, until anything is counted, that no other process was opened with another zone. Counts in the zone that
+    /// [`set_timezone`] has set.
+    ///
+    /// # Errors
+    /// When the store fails; when another process has changed the database's zone.
+    pub(crate) fn check_zone(&self, tx: &mut dyn Tx) -> Result<(), StoreError> {
         if self.zone_is_fixed.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let (stored, counted) = sql::zone(tx)?;
-        let own = self.local_time.zone().name();
-        if stored != own {
-            return Err(StoreError::Zone { counted: stored, asked: own.to_owned() });
+        let stored = Stored::read(tx)?;
+        if !stored.is_of(&self.local_time.load()) {
+            if stored.version <= self.version.load(Ordering::Acquire) {
+                let own = self.local_time.load().zones().0.name().to_owned();
+                return Err(StoreError::Zone { counted: stored.first_name().to_owned(), asked: own });
+            }
+            let local_time = stored.local_time().map_err(StoreError::other)?;
+            self.local_time.store(Arc::new(local_time));
         }
         // Counters are written with their own commit. So a counter that exists here was committed before, and the zone
         // is fixed.
-        self.zone_is_fixed.store(counted, Ordering::Relaxed);
+        self.zone_is_fixed.store(stored.is_counted, Ordering::Relaxed);
         Ok(())
     }
 }
 
-mod sql {
-    use super::{StoreError, Tx};
+/// The zones of a database as they are stored.
+#[derive(PartialEq, Eq)]
+struct Stored {
+    /// The zone of the first days; `None` is UTC if anything is counted.
+    first: Option<String>,
+    /// The later zones, each with the midnight from which it counts.
+    changes: Vec<(Timestamp, String)>,
+    is_counted: bool,
+    /// The version of the topic `Zone`.
+    version: i64,
+}
 
-    /// Reads the zone in which days are counted, and whether anything is counted.
-    pub(super) fn zone(tx: &mut dyn Tx) -> Result<(String, bool), StoreError> {
-        let sql = "SELECT coalesce((SELECT name FROM zone), 'UTC'), EXISTS (SELECT 1 FROM day_count)";
+impl Stored {
+    fn read(tx: &mut dyn Tx) -> Result<Self, StoreError> {
+        let (first, is_counted) = sql::zone(tx)?;
+        Ok(Self { first, is_counted, changes: sql::changes(tx)?, version: version_in(tx, Topic::Zone)? })
+    }
+
+    fn first_name(&self) -> &str {
+        self.first.as_deref().unwrap_or("UTC")
+    }
+
+    /// Returns the zone that the database gets when it is opened in the zone `asked`; `None` if it keeps its own.
+    ///
+    /// # Errors
+    /// When days are counted in another zone, which is not about to change to `asked`.
+    fn replaced_by(&self, asked: Option<&Zone>, now: Timestamp) -> Result<Option<Zone>> {
+        let Some(asked) = asked else {
+            return Ok((self.first.is_none() && !self.is_counted).then(Zone::of_system));
+        };
+        if !self.is_counted {
+            let is_stored = self.first.is_some() && known(self.first_name())?.is_same(asked);
+            return Ok((!is_stored).then(|| asked.clone()));
+        }
+        let Timezone { zone, next, .. } = self.described(now);
+        for zone in [Some(&zone), next.as_ref().map(|next| &next.zone)].into_iter().flatten() {
+            if known(zone)?.is_same(asked) {
+                return Ok(None);
+            }
+        }
+        Err(StoreError::Zone { counted: zone, asked: asked.name().to_owned() }.into())
+    }
+
+    fn described(&self, now: Timestamp) -> Timezone {
+        let next = self.changes.iter().find(|(date, _)| *date > now);
+        Timezone {
+            zone: self.name_at(now).to_owned(),
+            next: next.map(|(date, zone)| NextTimezone { zone: zone.clone(), date: *date }),
+            is_counted: self.is_counted,
+        }
+    }
+
+    fn name_at(&self, at: Timestamp) -> &str {
+        self.changes.iter().rfind(|(date, _)| *date <= at).map_or(self.first_name(), |(_, name)| name)
+    }
+
+    fn zone_at(&self, at: Timestamp) -> Result<Zone> {
+        known(self.name_at(at))
+    }
+
+    fn local_time(&self) -> Result<LocalTime> {
+        let changes = self.changes.iter().map(|(date, name)| Ok((*date, known(name)?)));
+        Ok(LocalTime::changing(known(self.first_name())?, &changes.collect::<Result<Vec<_>>>()?))
+    }
+
+    /// Returns whether `local_time` has these zones.
+    fn is_of(&self, local_time: &LocalTime) -> bool {
+        let (first, changes) = local_time.zones();
+        let changes = changes.map(|(date, zone)| (date, zone.name()));
+        first.name() == self.first_name()
+            && changes.eq(self.changes.iter().map(|(date, name)| (*date, name.as_str())))
+    }
+}
+
+/// Returns the zone with a stored name.
+fn known(name: &str) -> Result<Zone> {
+    name.parse().map_err(|_| {
+        Error::Internal(format!("this program does not know the database's time zone {name}").into())
+    })
+}
+
+mod sql {
+    use super::{StoreError, Timestamp, Tx};
+
+    /// Reads the zone in which the first days are counted, and whether anything is counted.
+    pub(super) fn zone(tx: &mut dyn Tx) -> Result<(Option<String>, bool), StoreError> {
+        let sql = "SELECT (SELECT name FROM zone), EXISTS (SELECT 1 FROM day_count)";
         let mut row = tx.one(sql, &[])?;
         Ok((row.take(0)?, row.take(1)?))
     }
 
-    /// Stores the zone, if nothing is counted.
+    /// Reads the later zones, with the times from which they count.
+    pub(super) fn changes(tx: &mut dyn Tx) -> Result<Vec<(Timestamp, String)>, StoreError> {
+        let rows = tx.rows("SELECT date, name FROM zone_change ORDER BY date", &[])?;
+        rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
+    }
+
+    /// Stores the zone of the first days, and removes later ones. Nothing may be counted.
     pub(super) fn set_zone(tx: &mut dyn Tx, name: &str) -> Result<(), StoreError> {
-        let (stored, counted) = zone(tx)?;
-        if counted && stored != name {
-            return Err(StoreError::Zone { counted: stored, asked: name.to_owned() });
-        }
+        tx.run("DELETE FROM zone_change", &[])?;
         let sql = "INSERT INTO zone (one, name) VALUES (1, $1) ON CONFLICT (one) DO UPDATE SET name = excluded.name";
-        tx.run(sql, &[name.into()])?;
-        Ok(())
+        tx.run(sql, &[name.into()]).map(drop)
+    }
+
+    /// Removes the zones that begin after a time.
+    pub(super) fn remove_changes(tx: &mut dyn Tx, after: Timestamp) -> Result<(), StoreError> {
+        tx.run("DELETE FROM zone_change WHERE date > $1", &[after.into()]).map(drop)
+    }
+
+    pub(super) fn insert_change(tx: &mut dyn Tx, date: Timestamp, name: &str) -> Result<(), StoreError> {
+        tx.run("INSERT INTO zone_change (date, name) VALUES ($1, $2)", &[date.into(), name.into()]).map(drop)
     }
 }

@@ -76,9 +76,9 @@ pub struct Live {
 /// `bad token`, `Not admin`.
 pub fn live(tidings: &Tidings, caller: &Caller) -> Result<Live> {
     let (identity, analysis, now) = (caller.identify(tidings), tidings.analysis(), tidings.now());
+    let seen = analysis.settle();
     let time = analysis.calendar.local_hour(now);
     let ms_into_hour = analysis.calendar.local_time().ms_into_hour(now);
-    let seen = analysis.settle();
     tidings.store().read_stale_after(
         None,
         seen,

@@ -27,11 +27,20 @@ pub(crate) struct LocalHour {
     pub(crate) hour: u8,
 }
 
-/// Converts times to days and hours of a zone.
+/// Converts times to days and hours of a zone, which may change from one time to the next.
 pub(crate) struct LocalTime {
-    zone: Zone,
+    /// The zones in the order of time; the first has no beginning.
+    periods: Vec<ZonePeriod>,
     /// The span that was used last; the next call usually needs the same.
     span: ArcSwap<OffsetSpan>,
+}
+
+/// The time in which days are those of one zone, up to the next period.
+struct ZonePeriod {
+    from: Timestamp,
+    zone: Zone,
+    /// The first day, which is the last day of the period before if that zone is more than a day ahead. So days never go back.
+    first_day: i64,
 }
 
 /// A span of time in which the zone has one offset from UTC.
@@ -40,47 +49,80 @@ struct OffsetSpan {
     from: Timestamp,
     until: Timestamp,
     offset: i64,
+    /// The first day of the zone's period.
+    first_day: i64,
 }
 
 impl LocalTime {
     pub(crate) fn new(zone: Zone) -> Self {
-        let none = OffsetSpan { from: Timestamp::MIN, until: Timestamp::MIN, offset: 0 };
-        Self { zone, span: ArcSwap::new(Arc::new(none)) }
+        Self::changing(zone, &[])
     }
 
-    pub(crate) fn zone(&self) -> &Zone {
-        &self.zone
+    /// Returns the local time of a zone that is replaced by others, each at a time after the one before.
+    pub(crate) fn changing(zone: Zone, changes: &[(Timestamp, Zone)]) -> Self {
+        let none = OffsetSpan { from: Timestamp::MIN, until: Timestamp::MIN, offset: 0, first_day: i64::MIN };
+        let first = ZonePeriod { from: Timestamp::MIN, zone, first_day: i64::MIN };
+        let mut local_time = Self { periods: vec![first], span: ArcSwap::new(Arc::new(none)) };
+        for (from, zone) in changes {
+            let first_day = local_time.local_hour(*from - 1).day;
+            local_time.periods.push(ZonePeriod { from: *from, zone: zone.clone(), first_day });
+            local_time.span.store(Arc::new(none));
+        }
+        local_time
+    }
+
+    /// Returns the zone whose days count at a time.
+    pub(crate) fn zone_at(&self, at: Timestamp) -> &Zone {
+        &self.periods[self.period_at(at)].zone
+    }
+
+    /// Returns the first zone, and the others with the times at which they begin.
+    pub(crate) fn zones(&self) -> (&Zone, impl Iterator<Item = (Timestamp, &Zone)>) {
+        let changes = self.periods[1..].iter().map(|period| (period.from, &period.zone));
+        (&self.periods[0].zone, changes)
+    }
+
+    fn period_at(&self, at: Timestamp) -> usize {
+        self.periods.iter().rposition(|period| period.from <= at).unwrap_or_default()
     }
 
     /// Returns the local day and hour of a time; times beyond the range of RFC 3339 are clamped to it.
     pub(crate) fn local_hour(&self, at: Timestamp) -> LocalHour {
         let at = at.clamp(Timestamp::RFC3339_MIN, Timestamp::RFC3339_MAX);
-        let wall = (at + self.offset(at)).as_millis();
+        let span = self.span(at);
+        let wall = (at + span.offset).as_millis();
         let hour = u8::try_from(wall.rem_euclid(DAY_MS) / HOUR_MS).expect("a day has 24 hours");
-        LocalHour { day: wall.div_euclid(DAY_MS), hour }
+        LocalHour { day: wall.div_euclid(DAY_MS).max(span.first_day), hour }
     }
 
     /// Returns the milliseconds since the last full hour of local time.
     pub(crate) fn ms_into_hour(&self, at: Timestamp) -> i64 {
         let at = at.clamp(Timestamp::RFC3339_MIN, Timestamp::RFC3339_MAX);
-        (at + self.offset(at)).as_millis().rem_euclid(HOUR_MS)
+        (at + self.span(at).offset).as_millis().rem_euclid(HOUR_MS)
     }
 
-    fn offset(&self, at: Timestamp) -> i64 {
-        let span = self.span.load();
+    fn span(&self, at: Timestamp) -> OffsetSpan {
+        let span = **self.span.load();
         if (span.from..span.until).contains(&at) {
-            return span.offset;
+            return span;
         }
-        let span = OffsetSpan::around(self.zone.rules(), at);
+        let number = self.period_at(at);
+        let period = &self.periods[number];
+        let mut span = OffsetSpan::around(period.zone.rules(), at);
+        span.from = span.from.max(period.from);
+        if let Some(next) = self.periods.get(number + 1) {
+            span.until = span.until.min(next.from);
+        }
+        span.first_day = period.first_day;
         self.span.store(Arc::new(span));
-        span.offset
+        span
     }
 
     /// Returns the time `months` calendar months before `at`.
     pub(crate) fn months_before(&self, at: Timestamp, months: i64) -> Timestamp {
         let earlier = Span::new().try_months(months).ok().and_then(|months| {
             let now = to_jiff(at.clamp(Timestamp::RFC3339_MIN, Timestamp::RFC3339_MAX))
-                .to_zoned(self.zone.rules().clone());
+                .to_zoned(self.zone_at(at).rules().clone());
             now.checked_sub(months).ok()
         });
         earlier.map_or(Timestamp::RFC3339_MIN, |earlier| from_jiff(earlier.timestamp()))
@@ -88,10 +130,18 @@ impl LocalTime {
 
     /// Returns the start of a day: midnight, or the first time after it if clocks are put forward over midnight.
     pub(crate) fn day_start(&self, day: i64) -> Timestamp {
-        let date = date(day).and_then(|date| date.to_zoned(self.zone.rules().clone()).ok());
-        date.and_then(|date| date.start_of_day().ok())
-            .map_or(Timestamp::from_millis(day.saturating_mul(DAY_MS)), |first| from_jiff(first.timestamp()))
+        let ended_before = |next: &ZonePeriod| next.first_day < day;
+        let number = self.periods[1..].iter().take_while(|next| ended_before(next)).count();
+        let period = &self.periods[number];
+        day_start(&period.zone, day).max(period.from)
     }
+}
+
+/// Returns the start of a day in a zone.
+pub(super) fn day_start(zone: &Zone, day: i64) -> Timestamp {
+    let date = date(day).and_then(|date| date.to_zoned(zone.rules().clone()).ok());
+    date.and_then(|date| date.start_of_day().ok())
+        .map_or(Timestamp::from_millis(day.saturating_mul(DAY_MS)), |first| from_jiff(first.timestamp()))
 }
 
 impl OffsetSpan {
@@ -102,7 +152,8 @@ impl OffsetSpan {
         let next = time.checked_add(Span::new().nanoseconds(1)).unwrap_or(time);
         let from = zone.preceding(next).next().map_or(Timestamp::RFC3339_MIN, |t| ceil(t.timestamp()));
         let until = zone.following(time).next().map_or(Timestamp::RFC3339_MAX + 1, |t| ceil(t.timestamp()));
-        Self { from, until, offset: i64::from(zone.to_offset(time).seconds()) * SECOND_MS }
+        let offset = i64::from(zone.to_offset(time).seconds()) * SECOND_MS;
+        Self { from, until, offset, first_day: i64::MIN }
     }
 }
 
@@ -211,6 +262,34 @@ pub(super) mod tests {
         assert_eq!(before("Europe/Berlin", "2026-04-10T10:00:00Z", 1), "2026-03-10T11:00:00.000Z");
         for months in [i64::MAX, 1_000_000] {
             assert_eq!(before("UTC", "2026-03-31T12:00:00Z", months), "0000-01-01T00:00:00.000Z");
+        }
+    }
+
+    #[test]
+    fn days_go_on_when_the_zone_changes() {
+        let midnight = Timestamp::parse("2026-11-21T00:00:00Z").unwrap();
+        let far = ["Pacific/Kiritimati", "Etc/GMT+12"];
+        for [old, new] in
+            [["UTC", "Asia/Seoul"], ["Asia/Seoul", "UTC"], ["America/New_York", "Asia/Kathmandu"], far]
+        {
+            let (old, new): (Zone, Zone) = (old.parse().unwrap(), new.parse().unwrap());
+            let change = day_start(&new, LocalTime::new(new.clone()).local_hour(midnight).day + 1);
+            let local_time = LocalTime::changing(old.clone(), &[(change, new.clone())]);
+            let before = LocalTime::new(old.clone());
+            assert_eq!(local_time.local_hour(change - 1), before.local_hour(change - 1), "{old:?} {new:?}");
+            assert_eq!(local_time.local_hour(change).hour, 0, "{old:?} {new:?}");
+            assert_eq!(
+                (local_time.zone_at(change - 1).name(), local_time.zone_at(change).name()),
+                (old.name(), new.name())
+            );
+            let mut last = i64::MIN;
+            for at in (-60..120).map(|hours| change + hours * HOUR_MS).flat_map(|at| [at - 1, at]) {
+                let day = local_time.local_hour(at).day;
+                assert!(day >= last, "{old:?} {new:?}: days go back");
+                let (from, until) = (local_time.day_start(day), local_time.day_start(day + 1));
+                assert!((from..until).contains(&at), "{old:?} {new:?} {at}: {from} {until}");
+                last = day;
+            }
         }
     }
 

@@ -139,6 +139,7 @@ impl PeriodReport {
 /// days; `overloaded` if reading takes longer than the [timeout of queries](crate::config::Config::query_timeout).
 pub fn period_report(tidings: &Tidings, from: Option<&str>, to: Option<&str>) -> Result<PeriodReport> {
     let (analysis, now) = (tidings.analysis(), tidings.now());
+    analysis.calendar.refresh(tidings.store());
     let today = analysis.calendar.local_hour(now).day;
     let (first, last) = days(today, from, to)?;
     let terms = (last == today).then(|| analysis.trends.ranking(tidings.store(), now)).transpose()?;
@@ -157,7 +158,7 @@ pub fn period_report(tidings: &Tidings, from: Option<&str>, to: Option<&str>) ->
         Ok(PeriodReport {
             from: date_text(first),
             to: date_text(last),
-            zone: local_time.zone().name().to_owned(),
+            zone: local_time.zone_at(now).name().to_owned(),
             is_final,
             days,
             weekdays,

@@ -11,6 +11,7 @@ use crate::Tidings;
 use crate::account::Caller;
 use crate::answer::{self, Encoded};
 use crate::clock::Timestamp;
+use crate::config::StudentNumbers;
 use crate::error::{Code, Error, Problem, Result};
 use crate::scope::Scope;
 use crate::store::{Topic, Tx, version_in};
@@ -39,25 +40,25 @@ pub fn summary(tidings: &Tidings) -> Result<Summary> {
 
 /// Returns the report of each day from `days` days ago to today.
 ///
-/// For callers other than administrators, student numbers are truncated as the settings say.
+/// Callers other than administrators see what the settings show of member ids.
 ///
 /// # Errors
 /// `bad request` when `days` is not from 0 to 366.
 pub fn days_ago(tidings: &Tidings, caller: &Caller, days: i64) -> Result<Days> {
-    let cut = visible_chars(tidings, caller)?;
-    Ok(compute(tidings, |tx, open, reports| reports.days_ago(tx, days, open, cut, |_| Ok(())))?.0)
+    let numbers = visible_numbers(tidings, caller)?;
+    Ok(compute(tidings, |tx, open, reports| reports.days_ago(tx, days, open, numbers, |_| Ok(())))?.0)
 }
 
 /// Returns the report of one day; its figures are 0 if nothing was counted on it.
 ///
-/// For callers other than administrators, student numbers are truncated as the settings say.
+/// Callers other than administrators see what the settings show of member ids.
 ///
 /// # Errors
 /// `bad request` for a date that does not exist.
 pub fn day(tidings: &Tidings, caller: &Caller, year: i64, month: i64, day: i64) -> Result<OneDay> {
-    let (cut, day) = (visible_chars(tidings, caller)?, day_of(year, month, day));
+    let (numbers, day) = (visible_numbers(tidings, caller)?, day_of(year, month, day));
     let day = || day.ok_or(Error::BadRequest(DATE_RULE));
-    Ok(compute(tidings, |tx, open, reports| reports.one_day(tx, day()?, open, cut))?.0)
+    Ok(compute(tidings, |tx, open, reports| reports.one_day(tx, day()?, open, numbers))?.0)
 }
 
 /// Returns how often each kind of device was reported.
@@ -105,8 +106,9 @@ pub fn bursts(tidings: &Tidings) -> Result<Bursts> {
 /// or sent.
 pub fn answer(tidings: &Tidings, caller: &Caller, question: Question) -> Result<Arc<Encoded>> {
     let analysis = tidings.analysis();
-    let cut = if question.shows_students() { visible_chars(tidings, caller)? } else { None };
-    let key = (question, cut);
+    let numbers =
+        if question.shows_students() { visible_numbers(tidings, caller)? } else { StudentNumbers::Full };
+    let key = (question, numbers);
     if let Some(cached) = analysis.cached(&key, tidings.now()) {
         return Ok(cached);
     }
@@ -123,11 +125,12 @@ pub fn answer(tidings: &Tidings, caller: &Caller, question: Question) -> Result<
         Question::Summary => encoded(tidings, |tx, open, _| read_summary(tx, open.today))?,
         Question::Devices => encoded(tidings, |tx, _, _| read_devices(tx))?,
         Question::DaysAgo(days) => encoded(tidings, |tx, open, reports| {
-            reports.days_ago(tx, days, open, cut, |students| analysis.reports.admit(students, &mut permit))
+            reports
+                .days_ago(tx, days, open, numbers, |students| analysis.reports.admit(students, &mut permit))
         })?,
         Question::Day(year, month, day) => {
             let day = day_of(year, month, day).ok_or(Error::BadRequest(DATE_RULE))?;
-            encoded(tidings, |tx, open, reports| reports.one_day(tx, day, open, cut))?
+            encoded(tidings, |tx, open, reports| reports.one_day(tx, day, open, numbers))?
         }
     };
     Ok(analysis.reports.insert(key, json, valid))
@@ -135,24 +138,28 @@ pub fn answer(tidings: &Tidings, caller: &Caller, question: Question) -> Result<
 
 /// Returns the cached result of [`answer()`], or `None` if answering needs the database. Never blocks.
 pub fn try_answer(tidings: &Tidings, caller: &Caller, question: Question) -> Option<Arc<Encoded>> {
-    let cut = match tidings.config().analysis.student_num_chars {
+    let numbers = match tidings.config().analysis.student_num_chars {
+        _ if !question.shows_students() => StudentNumbers::Full,
+        StudentNumbers::Full => StudentNumbers::Full,
+        hidden if matches!(caller, Caller::Guest) => hidden,
         // Only the database knows whether the caller is an administrator.
-        Some(_) if question.shows_students() && !matches!(caller, Caller::Guest) => return None,
-        chars => chars.filter(|_| question.shows_students()),
+        _ => return None,
     };
-    tidings.analysis().cached(&(question, cut), tidings.now())
+    tidings.analysis().cached(&(question, numbers), tidings.now())
 }
 
 fn of_terms(version: i64, until: Timestamp) -> Validity {
     Validity { topic: Topic::Terms, version, from: Timestamp::MIN, until }
 }
 
-/// Returns how many characters of student numbers the caller may see; `None` for all.
-fn visible_chars(tidings: &Tidings, caller: &Caller) -> Result<Option<usize>> {
-    let chars = tidings.config().analysis.student_num_chars;
-    let Some(_) = chars else { return Ok(None) };
+/// Returns what the caller may see of member ids.
+fn visible_numbers(tidings: &Tidings, caller: &Caller) -> Result<StudentNumbers> {
+    let hidden = tidings.config().analysis.student_num_chars;
+    if hidden == StudentNumbers::Full {
+        return Ok(hidden);
+    }
     let all = caller.identify(tidings).if_admin(tidings, Scope::AnalyticsRead, |_| ())?;
-    Ok(if all.is_some() { None } else { chars })
+    Ok(if all.is_some() { StudentNumbers::Full } else { hidden })
 }
 
 /// Computes a report, and returns it with its validity.

@@ -113,7 +113,7 @@ fn link_old(database: &Path, clock: &Clock) -> Result<PathBuf> {
     Ok(kept)
 }
 
-fn remove(file: &Path) -> Result<()> {
+pub(super) fn remove(file: &Path) -> Result<()> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(BackupError::file(file)(error)),
         _ => Ok(()),

@@ -9,6 +9,7 @@ use super::schema::SCHEMA;
 use super::{Check, FOREIGN_KEYS, INTEGRITY, Remedy, Run, place, unreadable};
 use crate::error::Result;
 use crate::files;
+use crate::location::Location;
 use crate::store::inspect::InspectedFile;
 use crate::store::{SCHEMA_VERSION, StoreError};
 
@@ -16,13 +17,21 @@ use crate::store::{SCHEMA_VERSION, StoreError};
 pub(super) fn check(run: &mut Run<'_>, path: &Path) -> Result<()> {
     // A file that cannot be read is no damaged one, which a restore would replace.
     let cannot_read = |cause: io::Error| StoreError::Other(Arc::new(cause));
-    if File::open(path).and_then(|file| file.metadata()).map_err(cannot_read)?.is_dir() {
+    let about = std::fs::metadata(path).map_err(cannot_read)?;
+    if about.is_dir() {
         return Err(cannot_read(io::ErrorKind::IsADirectory.into()).into());
     }
-    let mut bytes = None;
+    // Opening a pipe would block.
+    if about.is_file() {
+        File::open(path).map_err(cannot_read)?;
+    }
+    // Of a file that SQLite cannot read, the size is still known.
+    let mut bytes = Some(about.len());
     run.begin(INTEGRITY);
     match InspectedFile::open(path, run.stop) {
-        Err(error @ (StoreError::Foreign | StoreError::Interrupted)) => return Err(error.into()),
+        Err(error @ (StoreError::Foreign | StoreError::Interrupted | StoreError::NotAFile { .. })) => {
+            return Err(error.into());
+        }
         Err(error @ StoreError::Emptied { .. }) => {
             // The text of the error ends with the remedy.
             let remedy = Some(Remedy::Restore);
@@ -35,12 +44,13 @@ pub(super) fn check(run: &mut Run<'_>, path: &Path) -> Result<()> {
         }
         Err(error) => run.add(damaged(&error.to_string())),
         Ok(inspected) => {
-            bytes = inspected.bytes().ok();
+            bytes = inspected.bytes().ok().or(bytes);
             check_content(run, &inspected)?;
         }
     }
     run.begin("place");
-    run.checks.extend(place::look(path, run.context.key, bytes));
+    let base = Location::from(path).base();
+    run.checks.extend(place::look(&base, run.context.key, bytes));
     Ok(())
 }
 

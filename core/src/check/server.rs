@@ -48,7 +48,7 @@ pub(super) fn check(run: &mut Run<'_>, location: &Location) -> Result<()> {
     }
     #[cfg(unix)]
     {
-        let key = run.context.key.map_or_else(|| key_file(&location.stem()), std::path::Path::to_owned);
+        let key = run.context.key.map_or_else(|| key_file(&location.base()), std::path::Path::to_owned);
         run.add(permissions(&[], &key, "the key"));
     }
     Ok(())

@@ -54,6 +54,8 @@ pub enum Form {
     Whole(u64, u64),
     /// A whole number up to the bound, or `off`, which is the same as 0.
     WholeOrOff(u64),
+    /// A whole number up to the bound, or this word.
+    WholeOr(u64, &'static str),
     /// A number from the first to the second bound.
     Number(f64, f64),
     /// Any text, which the field's setter parses.
@@ -114,7 +116,7 @@ impl<C> Setting<C> {
     /// Returns a setting that is stored in `field`.
     pub const fn new(name: &'static str, form: Form, field: Field<C>, help: &'static str) -> Self {
         let placeholder = match form {
-            Form::Whole(..) | Form::WholeOrOff(_) => "N",
+            Form::Whole(..) | Form::WholeOrOff(_) | Form::WholeOr(..) => "N",
             Form::Number(..) => "X",
             _ => "",
         };
@@ -199,6 +201,8 @@ impl Form {
             Self::Whole(..) => whole(),
             Self::WholeOrOff(_) if text == OFF => Ok(Value::Whole(0)),
             Self::WholeOrOff(_) => whole().map_err(|_| "must be a whole number, or off".to_owned()),
+            Self::WholeOr(_, word) if text == *word => Ok(Value::Text(text.to_owned())),
+            Self::WholeOr(_, word) => whole().map_err(|_| format!("must be a whole number, or {word}")),
             Self::Number(..) => {
                 text.parse().map(Value::Number).map_err(|e: std::num::ParseFloatError| e.to_string())
             }
@@ -215,7 +219,7 @@ impl Form {
     pub fn check(&self, value: &Value) -> Result<(), String> {
         let within = match (self, value) {
             (Self::Whole(min, max), Value::Whole(n)) => (min..=max).contains(&n),
-            (Self::WholeOrOff(max), Value::Whole(n)) => n <= max,
+            (Self::WholeOrOff(max) | Self::WholeOr(max, _), Value::Whole(n)) => n <= max,
             (Self::Number(min, max), Value::Number(x)) => (min..=max).contains(&x),
             (Self::Choice(words), Value::Text(word)) => words.contains(&&**word),
             (Self::Secret, Value::Secret(secret)) => return secret.check(),
@@ -232,6 +236,7 @@ impl Form {
             Self::Choice(words) => format!("one of {}", words.join(", ")),
             Self::Whole(min, max) => format!("from {min} to {max}"),
             Self::WholeOrOff(max) => format!("at most {max}, or off"),
+            Self::WholeOr(max, word) => format!("at most {max}, or {word}"),
             Self::Number(min, max) => format!("from {min} to {max}"),
             Self::Text | Self::List | Self::Secret => String::new(),
         }

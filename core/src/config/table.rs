@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use super::setting::{Field, FieldType as _, Form, Group, Setting};
 use super::{Config, SIMILAR_MAX};
-use crate::field;
+use crate::{field, text_file};
 
 mod feeds;
 
@@ -163,6 +163,12 @@ const ACCOUNTS: &[Setting<Config>] = &[
         "Passwords that may wait to be hashed; more are refused with 503",
     ),
     Setting::new(
+        "sign-up",
+        Form::Choice(super::Registration::NAMES),
+        field!(Config, sign_up),
+        "Who becomes a member without an administrator: everyone, only members of the university, or nobody",
+    ),
+    Setting::new(
         "verifier",
         Form::Choice(super::Verifier::NAMES),
         field!(Config, verifier),
@@ -211,11 +217,11 @@ const ANALYTICS: &[Setting<Config>] = &[
         "timezone",
         Form::Text,
         field!(Config, analysis.timezone),
-        "The time zone whose days and hours are counted, such as Asia/Seoul; it cannot be changed \
-         once a day is counted",
+        "The time zone whose days and hours are counted, such as Asia/Seoul; once a day is counted, tidings store \
+         timezone changes it",
     )
     .takes("ZONE")
-    .unset("the database's, UTC in a new one"),
+    .unset("the database's; this machine's in a new one"),
     Setting::new(
         "log-days",
         Form::Whole(1, ANY),
@@ -249,11 +255,13 @@ const ANALYTICS: &[Setting<Config>] = &[
     ),
     Setting::new(
         "student-num-chars",
-        Form::Whole(0, ANY),
+        Form::WholeOr(ANY, super::StudentNumbers::FULL),
         field!(Config, analysis.student_num_chars),
-        "Show only the first characters of student numbers, except to administrators",
+        "What reports show of member ids, except to administrators: full for all of an id, a number for its first \
+         characters, 0 for none",
     )
-    .unset("all"),
+    .takes("N|full")
+    .unset("4 of an id of digits, none of others"),
     Setting::new(
         "trend-blocklist",
         Form::Text,
@@ -262,9 +270,8 @@ const ANALYTICS: &[Setting<Config>] = &[
             get: |_: &Config| None,
             set: |config: &mut Config, value| {
                 let path: String = super::setting::parse(value)?;
-                let text =
-                    std::fs::read_to_string(&path).map_err(|e| format!("{path} cannot be read: {e}"))?;
-                config.analysis.trend_blocklist = text.lines().map(str::to_owned).collect();
+                let text = text_file::read(path.as_ref()).map_err(|e| format!("{path} cannot be read: {e}"))?;
+                config.analysis.trend_blocklist = text_file::lines(&text).map(str::to_owned).collect();
                 Ok(())
             },
         },

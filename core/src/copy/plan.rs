@@ -16,7 +16,7 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 63] = [
+const TABLES: [(&str, Treatment); 64] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
@@ -56,6 +56,7 @@ const TABLES: [(&str, Treatment); 63] = [
     ("moved_act", Treatment::Rows),
     ("term", Treatment::Rows),
     ("zone", Treatment::Settings),
+    ("zone_change", Treatment::Rows),
     ("day_count", Treatment::Rows),
     ("total_count", Treatment::Settings),
     ("visitor", Treatment::Rows),

@@ -64,6 +64,8 @@ codes! {
     PasswordsDiffer = "passwords_differ",
     /// Another member has the id, or it is reserved.
     IdTaken = "id_taken",
+    /// Only others make members: the university's system, or administrators.
+    SignUpClosed = "sign_up_closed",
     /// No member has the id.
     UnknownMember = "unknown_member",
     /// The password is wrong.

@@ -35,7 +35,7 @@ pub(crate) struct Columns {
 /// The records of an input. `parse` receives the number of a record's first line, the names of the columns in lower case,
 /// and the values.
 pub(crate) struct Lines<R, P> {
-    reader: csv::Reader<Metered<R>>,
+    reader: csv::Reader<Metered<CrLines<R>>>,
     read: Rc<Cell<usize>>,
     columns: Columns,
     parse: P,
@@ -52,7 +52,8 @@ where
     P: FnMut(u64, &[String], &StringRecord) -> Result<L, String>,
 {
     let read = Rc::<Cell<usize>>::default();
-    let input = Metered { input, read: Rc::clone(&read), end: END };
+    let ends = LineEnds::Unknown { is_quoted: false, after_cr: false };
+    let input = Metered { input: CrLines { input, ends }, read: Rc::clone(&read), end: END };
     let reader = ReaderBuilder::new()
         .flexible(true)
         .buffer_capacity(CHUNK)
@@ -164,6 +165,62 @@ impl<R: Read, P> Lines<R, P> {
             csv::ErrorKind::Io(cause) => Err(cause),
             other => Err(io::Error::other(format!("{other:?}"))),
         }
+    }
+}
+
+/// An input whose lines may end with CR alone, as old programs for the Mac write them: then each CR becomes LF.
+struct CrLines<R> {
+    input: R,
+    ends: LineEnds,
+}
+
+/// How the lines of an input end, which the end of the first one shows.
+#[derive(Clone, Copy)]
+enum LineEnds {
+    /// The first line has not ended. After a CR, the next byte decides.
+    Unknown {
+        is_quoted: bool,
+        after_cr: bool,
+    },
+    Lf,
+    Cr,
+}
+
+impl<R: Read> Read for CrLines<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let LineEnds::Unknown { is_quoted, after_cr } = &mut self.ends else {
+            let read = self.input.read(to)?;
+            if matches!(self.ends, LineEnds::Cr) {
+                to[..read].iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
+            }
+            return Ok(read);
+        };
+        // Byte by byte, because only the first line is read in this way.
+        let mut byte = [0];
+        if to.is_empty() || self.input.read(&mut byte)? == 0 {
+            return Ok(0);
+        }
+        match byte[0] {
+            b'\n' if !*is_quoted => self.ends = LineEnds::Lf,
+            _ if *after_cr => {
+                self.ends = LineEnds::Cr;
+                // The CR before was passed on: the end of its line follows it.
+                let next = if byte[0] == b'\r' { b'\n' } else { byte[0] };
+                to[0] = b'\n';
+                return match to.get_mut(1) {
+                    Some(second) => {
+                        *second = next;
+                        Ok(2)
+                    }
+                    None => Err(io::ErrorKind::InvalidInput.into()),
+                };
+            }
+            b'"' => *is_quoted = !*is_quoted,
+            b'\r' if !*is_quoted => *after_cr = true,
+            _ => {}
+        }
+        to[0] = byte[0];
+        Ok(1)
     }
 }
 

@@ -3,9 +3,7 @@
 use std::io::{self, BufRead, Chain, Cursor, ErrorKind, Read};
 
 use super::LINE_MAX;
-
-/// The byte order mark of UTF-8, which some programs write before a text.
-const MARK: &[u8] = b"\xef\xbb\xbf";
+use crate::text_file;
 
 const TOO_LONG: &str = "it is longer than 1 MiB: shorten its texts";
 const MISSING: &str = "there is nothing where an element should be: remove a comma";
@@ -45,18 +43,8 @@ impl<R: BufRead> Records<R> {
     ///
     /// # Errors
     /// When the input cannot be read.
-    pub(super) fn new(mut input: R) -> io::Result<Self> {
-        let mut head = Vec::new();
-        input.by_ref().take(MARK.len() as u64).read_to_end(&mut head)?;
-        if head == MARK {
-            head.clear();
-        }
-        Ok(Self {
-            input: Cursor::new(head).chain(input),
-            form: Form::Unknown,
-            number: 0,
-            are_elements: false,
-        })
+    pub(super) fn new(input: R) -> io::Result<Self> {
+        Ok(Self { input: text_file::skip_mark(input)?, form: Form::Unknown, number: 0, are_elements: false })
     }
 
     /// Returns whether the records are the elements of an array. This is known after the first record.

@@ -43,8 +43,8 @@ pub enum StoreError {
     },
     /// The time zone in the settings differs from the one in which the database counts days.
     #[error(
-        "the database counts days in the time zone {counted} and cannot change to {asked}: remove the timezone setting, \
-         or set it to {counted}"
+        "the database counts days in the time zone {counted}, not in {asked}: remove the timezone setting, or set it to \
+         {counted}; to change the zone of the database, run tidings store timezone {asked}"
     )]
     Zone {
         /// The time zone of the database.
@@ -58,6 +58,14 @@ pub enum StoreError {
     /// The file cannot be created because its directory does not exist.
     #[error("the directory {} does not exist: create it, or name another file", .0.display())]
     NoDirectory(PathBuf),
+    /// The name is not that of a file, or there is something else under it, such as a pipe.
+    #[error("{} {what}: name a file, such as tidings.db", .path.display())]
+    NotAFile {
+        /// The name.
+        path: PathBuf,
+        /// What is wrong, such as `is a pipe or a device`.
+        what: &'static str,
+    },
     /// The file is damaged. Contains SQLite's message.
     #[error("{0}")]
     Damaged(String),

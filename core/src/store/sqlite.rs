@@ -32,7 +32,7 @@ pub(super) use health::Health;
 #[cfg(not(test))]
 use health::Health;
 pub use open::SCHEMA_VERSION;
-use open::{leave_log, open_to_read, refuse_emptied};
+use open::{leave_log, open_to_read, refuse_emptied, refuse_no_file};
 pub(super) use open::{open, open_and_migrate};
 #[cfg(test)]
 pub(super) use readers::READERS;

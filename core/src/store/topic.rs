@@ -5,6 +5,8 @@ use super::{StoreError, Tx, send_each};
 /// A kind of cached data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Topic {
+    /// The time zone of the counted days.
+    Zone,
     /// Posts with their views and likes.
     Posts,
     /// Notices without the number of their views.
@@ -29,7 +31,9 @@ pub(crate) enum Topic {
 
 impl Topic {
     /// All topics in the order of their numbers.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
+        // Before the counts, which are read by the days of the zone.
+        Self::Zone,
         Self::Posts,
         Self::Notices,
         Self::NoticeViews,
@@ -45,6 +49,7 @@ impl Topic {
     /// Returns the topic's name in the database, which must not change.
     pub(super) const fn name(self) -> &'static str {
         match self {
+            Self::Zone => "zone",
             Self::Posts => "posts",
             Self::Notices => "notices",
             Self::NoticeViews => "notice views",

@@ -7,7 +7,8 @@ use http::HeaderValue;
 use serde_json::Value;
 use tidings_core::Outcome::{
     AlreadyId, ApiError, BadRequest, BlacklistUser, CheckPw, Fail, IncorrectOtp, IncorrectPw, NoMember,
-    NotAdmin, NotFound, NotSchool, OtpRequired, PwIncorrect, RewriteNickname, UserNotFound, WrongUserInfo,
+    NotAdmin, NotFound, NotSchool, OtpRequired, PwIncorrect, RewriteNickname, SignUpFail, UserNotFound,
+    WrongUserInfo,
 };
 use tidings_core::account::key::Scope;
 use tidings_core::answer::SUCCESS;
@@ -41,15 +42,16 @@ fn documented(operation: &str, core: &Config) -> Vec<Error> {
     match operation {
         "sign_up" => {
             let rule = Problem::password("pw", core.password_length);
-            vec![WrongUserInfo.because(rule), CheckPw.into(), AlreadyId.into()]
+            vec![WrongUserInfo.because(rule), CheckPw.into(), AlreadyId.into(), SignUpFail.into()]
         }
         "sign_in" => {
             [NoMember, IncorrectPw, BlacklistUser, OtpRequired, IncorrectOtp].map(Error::from).into()
         }
         "sign_in_up" => {
-            [ApiError, NotSchool, OtpRequired, PwIncorrect, BlacklistUser, OtpRequired, IncorrectOtp]
-                .map(Error::from)
-                .into()
+            let closed = NotSchool.because(SignUpFail.problem());
+            let all =
+                [ApiError, NotSchool, OtpRequired, PwIncorrect, BlacklistUser, OtpRequired, IncorrectOtp];
+            all.map(Error::from).into_iter().chain([closed]).collect()
         }
         "begin_otp" => [IncorrectPw, OtpRequired, IncorrectOtp].map(Error::from).into(),
         "enable_otp" => vec![IncorrectOtp.into()],

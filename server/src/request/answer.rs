@@ -7,6 +7,7 @@ use http::HeaderValue;
 use serde::Serialize;
 use tidings_core::account::{Caller, SignInClient};
 use tidings_core::answer::{self, Encoded};
+use tidings_core::error::Code;
 use tidings_core::{Error, Outcome, Pending, Result, Tidings};
 
 use super::{Call, Parts};
@@ -243,6 +244,7 @@ fn is_auth_failure(error: &Error) -> bool {
     use Outcome::{IncorrectOtp, IncorrectPw, NoMember, NotSchool, PwIncorrect};
     let wrong = [NoMember, IncorrectPw, IncorrectOtp, NotSchool, PwIncorrect];
     match error {
+        Error::Documented(_, problem) if problem.code == Code::SignUpClosed => false,
         Error::Documented(outcome, _) => wrong.contains(outcome),
         Error::TooManyRequests { .. } => true,
         _ => false,

@@ -108,7 +108,7 @@ fn expires_at(certificate: &CertificateDer<'_>) -> Result<i64, String> {
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     let text = fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
     PrivateKeyDer::from_pem_slice(&text).map_err(|error| match error {
-        pem::Error::NoItemsFound if is_encrypted(&text) => {
+        _ if is_encrypted(&text) => {
             "has a key with a passphrase, which the server cannot ask for: remove the passphrase".to_owned()
         }
         pem::Error::NoItemsFound => "has no private key in PEM form (PKCS#8, SEC1 or PKCS#1)".to_owned(),
@@ -117,7 +117,9 @@ fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
 }
 
 fn is_encrypted(pem: &[u8]) -> bool {
-    String::from_utf8_lossy(pem).contains("BEGIN ENCRYPTED PRIVATE KEY")
+    let text = String::from_utf8_lossy(pem);
+    // PKCS#8, and the older form that OpenSSL writes for RSA and EC.
+    ["BEGIN ENCRYPTED PRIVATE KEY", "Proc-Type: 4,ENCRYPTED"].iter().any(|mark| text.contains(mark))
 }
 
 #[cfg(unix)]

@@ -427,3 +427,52 @@ fn a_verifier_with_a_private_certificate_needs_the_file_of_its_authority() {
     ]);
     assert!(missing.status != 0 && missing.stderr.contains("none.pem cannot be read"), "{missing:?}");
 }
+
+#[test]
+fn only_those_whom_the_settings_allow_become_members() {
+    for (setting, sign_up_result, new_member) in [
+        ("open", "200 success", "200 success"),
+        ("roster", "200 sign_up fail", "200 success"),
+        ("closed", "200 sign_up fail", "200 not school"),
+    ] {
+        let server = Server::with(move |serve| {
+            serve.args(["--sign-up", setting]);
+        });
+        let roster = "id,name,major,password\ns1,Kim,Art,secret\ns2,Lee,Law,secret\nmember,Ann,,secret\n";
+        let _ = server.cli_with_input(["roster", "import", "-"], roster).succeeded();
+        // The operator signs members up whatever the setting is, and imports make them.
+        let args = ["member", "sign-up", "ann", "--nickname", "Ann", "--password-stdin"];
+        let _ = server.cli_with_input(args, PASSWORD).succeeded();
+        let _ =
+            server.cli_with_input(["member", "import", "-"], r#"{"id":"ben","nickname":"Ben"}"#).succeeded();
+        assert_eq!(sign_in(&server.anyone(), "ann", PASSWORD), "200 success");
+        let form = json!({ "id": "cat", "pw": PASSWORD, "pw_check": PASSWORD, "nickname": "Cat" });
+        let answer = server.anyone().post("/sign_up", form);
+        assert_eq!(answer.outcome(), sign_up_result, "{setting}");
+        let verified = sign_in_up(&server, "s1", "secret");
+        assert_eq!(verified.outcome(), new_member, "{setting}");
+        for refused in [&answer, &verified].into_iter().filter(|answer| answer.outcome() != "200 success") {
+            assert_eq!(refused.body["code"], "sign_up_closed", "{setting}: {refused:?}");
+        }
+        assert_eq!(sign_in_up(&server, "s2", "wrong").outcome(), "200 pw incorrect", "{setting}");
+        assert_eq!(sign_in_up(&server, "s9", "secret").outcome(), "200 not school", "{setting}");
+        assert_eq!(sign_in_up(&server, "s9", "secret").body["code"], "unknown_to_university", "{setting}");
+    }
+    // A member who was verified before is signed in.
+    let server = with_roster();
+    assert_eq!(sign_in_up(&server, "s2026001", "secret").outcome(), "200 success");
+    let closed = Server::at(server.database(), |serve| {
+        serve.args(["--sign-up", "closed"]);
+    });
+    assert_eq!(sign_in_up(&closed, "s2026001", "secret").outcome(), "200 success");
+    assert_eq!(sign_in_up(&closed, "S.2026002", "비밀").outcome(), "200 not school");
+}
+
+#[test]
+fn a_server_where_nobody_can_become_a_member_says_so_at_the_start() {
+    let server = Server::with(|serve| {
+        serve.args(["--sign-up", "roster", "--verifier", "none"]);
+    });
+    assert!(server.log().contains("sign-up has no effect"), "{}", server.log());
+    assert!(!Server::start().log().contains("has no effect"));
+}

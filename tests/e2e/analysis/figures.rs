@@ -34,7 +34,7 @@ fn the_figures_agree_with_each_other_and_with_the_latest_acts() {
         (&day["today_visitor"], &day["today_view"], &day["today_fav"]),
         (&json!(5), &json!(3), &json!(3))
     );
-    assert_eq!(students(&day), ["guest 3", "admin 1", "ann 1"]);
+    assert_eq!(students(&day), ["guest 3", "member 2"]);
     let hours = day["today_time_visitor"].as_array().unwrap();
     assert_eq!(
         hours.iter().map(|hour| hour["time"].as_i64().unwrap()).collect::<Vec<_>>(),
@@ -91,10 +91,10 @@ fn removing_members_and_posts_changes_no_past_figures() {
         (&figures["total_view"], &figures["total_fav"], &figures["posts_count"]),
         (&json!(1), &json!(1), &json!(0))
     );
-    assert_eq!(students(&today(&server.anyone())), ["admin 1", "guest 1", "removed 1"]);
+    assert_eq!(students(&today(&server.anyone())), ["guest 1", "member 1", "removed 1"]);
     // Another member with the same id starts at zero.
     let _ = server.member("ann").get("/get_userinfo").succeeded();
-    assert_eq!(students(&today(&server.anyone())), ["admin 1", "ann 1", "guest 1", "removed 1"]);
+    assert_eq!(students(&today(&server.anyone())), ["member 2", "guest 1", "removed 1"]);
 }
 
 #[test]
@@ -177,6 +177,85 @@ fn student_numbers_are_truncated_for_all_but_administrators() {
         students(&today(&admin)),
         ["2024001 1", "2024002 1", "2025001 1", "2025002 1", "admin 1", "guest 1"]
     );
+}
+
+#[test]
+fn reports_name_no_member_to_everyone_by_default() {
+    let server = Server::start();
+    let admin = server.admin();
+    let members = ["2024001", "2024002", "ann"].map(|id| server.member(id));
+    for member in &members {
+        let _ = member.get("/get_userinfo").succeeded();
+    }
+    let _ = admin.get("/check_admin").succeeded();
+    let hidden = ["2024 2", "member 2", "guest 1"];
+    assert_eq!(students(&today(&server.anyone())), hidden);
+    assert_eq!(students(&today(&members[0])), ["2024 2", "member 2", "guest 1"]);
+    let whole = ["2024001 1", "2024002 1", "admin 1", "ann 1", "guest 1"];
+    assert_eq!(students(&today(&admin)), whole);
+    let day = |args: &[&str]| {
+        let shown = server.cli(args.iter().copied()).succeeded().json();
+        students(&shown["analysis"])
+    };
+    assert_eq!(day(&["analysis", "day", "--json"]), whole);
+    assert_eq!(day(&["--as", "ann", "analysis", "day", "--json"]), hidden);
+    for (flag, shown) in [("full", &whole[..]), ("0", &["member 4", "guest 1"])] {
+        let other = Server::at(server.database(), move |serve| {
+            serve.args(["--student-num-chars", flag]);
+        });
+        assert_eq!(students(&today(&other.anyone())), shown, "{flag}");
+    }
+}
+
+#[test]
+fn another_name_of_the_time_zone_is_accepted_and_another_zone_counts_later() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("tidings.db");
+    let at = |zone: &'static str| {
+        Server::try_at(&path, move |serve| {
+            serve.args(["--timezone", zone]);
+        })
+    };
+    let mut server = at("UTC").unwrap();
+    let _ = server.anyone().get("/get_device").succeeded();
+    let _ = today(&server.anyone());
+    let _ = server.stop();
+    let _ = at("Etc/UTC").unwrap().stop();
+    let refused = at("Asia/Seoul").err().unwrap();
+    assert!(format!("{refused:?}").contains("tidings store timezone Asia/Seoul"), "{refused:?}");
+    let mut running = at("UTC").unwrap();
+    let changed = running.cli(["store", "timezone", "ROK", "--json"]).succeeded().json();
+    assert_eq!(
+        (&changed["zone"], &changed["next"]["zone"], &changed["is_counted"]),
+        (&json!("UTC"), &json!("ROK"), &json!(true))
+    );
+    assert!(changed["next"]["date"].as_str().unwrap().ends_with("T15:00:00.000Z"), "{changed}");
+    let _ = running.stop();
+    // The coming zone and the one in force are accepted.
+    for zone in ["Asia/Seoul", "UTC"] {
+        let _ = at(zone).unwrap().stop();
+    }
+    assert!(at("Europe/Berlin").is_err());
+}
+
+#[test]
+fn a_new_database_counts_in_the_zone_of_the_machine_and_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join("tidings.db");
+    let tidings = |args: &[&str]| {
+        let mut command = tidings_tests::command();
+        command.env("TZ", "Asia/Kathmandu").current_dir(&directory).arg("--db");
+        command.arg(tidings_tests::location(&database)).args(args);
+        tidings_tests::run(command, "")
+    };
+    let made = tidings(&["init"]).succeeded();
+    assert!(made.stdout.contains("Its time zone is Asia/Kathmandu."), "{made:?}");
+    let shown = tidings(&["--json", "store", "timezone"]).succeeded().json();
+    assert_eq!((&shown["zone"], &shown["next"]), (&json!("Asia/Kathmandu"), &json!(null)));
+    let first = Server::with(|serve| {
+        serve.env("TZ", "Asia/Seoul");
+    });
+    assert!(first.log().contains("Days are counted in the time zone Asia/Seoul."), "{}", first.log());
 }
 
 #[test]

@@ -5,6 +5,49 @@ use tidings_tests::{PASSWORD, Server, TlsProxy, run};
 use super::{Home, assert_refused};
 
 #[test]
+fn a_self_signed_certificate_is_accepted_only_by_its_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let make = |name: &str, subject: &str| {
+        let (key, certificate) = (format!("{name}.key"), format!("{name}.pem"));
+        let mut openssl = std::process::Command::new("openssl");
+        openssl.args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "9", "-subj", subject]);
+        openssl.args(["-keyout", &key, "-out", &certificate]).current_dir(&directory);
+        assert!(openssl.output().unwrap().status.success());
+        directory.path().join(certificate)
+    };
+    let certificate = make("server", "/CN=localhost");
+    let other = make("other", "/CN=localhost");
+    let elsewhere = make("elsewhere", "/CN=elsewhere.example");
+    let started = |certificate: &std::path::Path| {
+        let (certificate, key) = (certificate.to_owned(), certificate.with_extension("key"));
+        Server::with(move |serve| {
+            serve.arg("--tls-cert").arg(&certificate).arg("--tls-key").arg(&key);
+        })
+    };
+    let server = started(&certificate);
+    let made = server.cli_with_input(["init", "--admin", "admin", "--password-stdin"], PASSWORD);
+    let _ = made.succeeded();
+    let (home, url) = (Home::new(), format!("https://localhost:{}", server.address().port()));
+    let refused = home.login(&url, &["admin"]);
+    assert_refused(&refused, 3, "the certificate is not trusted");
+    assert_refused(&refused, 3, "--tls-ca FILE");
+    let with = |file: &std::path::Path| home.login(&url, &["admin", "--tls-ca", file.to_str().unwrap()]);
+    assert_refused(&with(&other), 3, "the certificate is not");
+    assert_refused(&with(&directory.path().join("missing.pem")), 3, "cannot be read");
+    let _ = with(&certificate).succeeded();
+    // Later commands find it in the profile, from any directory.
+    let list = home.run(["--server", &url, "member", "list", "--json"]).succeeded();
+    assert_eq!(list.json()["members"][0]["user_id"], "admin");
+    assert!(home.read("profiles.toml").contains("tls_ca = "), "{}", home.read("profiles.toml"));
+    // The name is checked.
+    let named = started(&elsewhere);
+    let url = format!("https://localhost:{}", named.address().port());
+    let refused = home.login(&url, &["admin", "--tls-ca", elsewhere.to_str().unwrap()]);
+    assert_refused(&refused, 3, "the certificate is not valid");
+    let _ = home.run(["logout", "--all"]).succeeded();
+}
+
+#[test]
 fn a_certificate_is_trusted_through_its_authority_only() {
     let (server, home) = (Server::start(), Home::new());
     let _ = server.admin();

@@ -6,10 +6,16 @@ use super::{AccessToken, issue, new_session};
 use crate::Tidings;
 use crate::account::device::SignInClient;
 use crate::account::password::{Purpose, Turn};
-use crate::account::{check_new_password, find, is_id, new_generation, nickname};
-use crate::error::{Error, Outcome, Problem, Result};
+use crate::account::{Caller, check_new_password, find, is_id, new_generation, nickname};
+use crate::config;
+use crate::error::{Code, Error, Outcome, Problem, Result};
 use crate::id::MemberKey;
 use crate::store::{Isolation, StoreError, Tx};
+
+const ROSTER_ONLY: Problem = Problem::new(
+    Code::SignUpClosed,
+    "only members of the university become members here: sign in with sign_in_up",
+);
 
 /// The input of a sign-up.
 #[derive(Clone, Default)]
@@ -27,7 +33,7 @@ pub struct SignUp {
 /// Registers a member and signs them in.
 ///
 /// # Errors
-/// In this order: `wrong user info` if the id, password or nickname breaks its rule; `check pw` if the passwords
+/// In this order: `sign_up fail` unless everyone may sign up ([`crate::config::Registration`]); `wrong user info` if the id, password or nickname breaks its rule; `check pw` if the passwords
 /// differ; `already id` if the id is taken or reserved for the university. `sign_up fail` if the store fails;
 /// `overloaded` if too many passwords wait to be hashed.
 pub fn sign_up(tidings: &Tidings, form: &SignUp) -> Result<AccessToken> {
@@ -44,8 +50,24 @@ pub fn sign_up_from(
     form: &SignUp,
     client: impl Into<SignInClient>,
 ) -> Result<AccessToken> {
-    let client = client.into();
-    register(tidings, form, &client, false, |new| insert(tidings, new, &client))
+    match tidings.config().sign_up {
+        config::Registration::Open => registered(tidings, form, &client.into()),
+        config::Registration::Roster => Err(Outcome::SignUpFail.because(ROSTER_ONLY)),
+        config::Registration::Closed => Err(Outcome::SignUpFail.into()),
+    }
+}
+
+/// Signs a member up like [`sign_up`], whoever may sign up.
+///
+/// # Errors
+/// `Not admin` unless the caller is the operator; the other errors of [`sign_up`].
+pub fn sign_up_by_operator(tidings: &Tidings, caller: &Caller, form: &SignUp) -> Result<AccessToken> {
+    caller.operator()?;
+    registered(tidings, form, &SignInClient::default())
+}
+
+fn registered(tidings: &Tidings, form: &SignUp, client: &SignInClient) -> Result<AccessToken> {
+    register(tidings, form, client, false, |new| insert(tidings, new, client))
 }
 
 /// Signs a member up like [`sign_up`], but begins no session. `grant` makes them an administrator, in the same transaction, so

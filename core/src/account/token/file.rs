@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use zeroize::Zeroizing;
 
 use crate::config::Secret;
-use crate::error::{Error, Result};
+use crate::error::{Explained, Result};
 use crate::files::{self, private};
 use crate::random::random;
 use crate::store::StoreError;
@@ -38,7 +38,7 @@ impl Stamp {
 /// An internal error if the file cannot be read, is too short, or every user of the machine may write it.
 pub(super) fn read(path: &Path) -> Result<Option<Secret>> {
     let failed =
-        |e: &io::Error| Error::Internal(format!("cannot read the token key {}: {e}", path.display()).into());
+        |e: &io::Error| Explained::error(format!("cannot read the token key {}: {e}", path.display()));
     let file = match File::open(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(|e| failed(&e))?,
@@ -53,7 +53,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Secret>> {
             path.display(),
             Secret::BYTES_MIN
         );
-        return Err(Error::Internal(what.into()));
+        return Err(Explained::error(what));
     }
     Ok(Some(Secret(key)))
 }
@@ -74,7 +74,7 @@ fn look(path: &Path, about: &Metadata) -> Result<()> {
             "every user of this machine may write the token key {key}, and so sign in as any member: chmod 600 {key}, and \
             replace the key unless you know who wrote it"
         );
-        return Err(Error::Internal(what.into()));
+        return Err(Explained::error(what));
     }
     if about.mode() & NOT_THEIRS != 0 {
         tracing::warn!(
@@ -102,29 +102,30 @@ fn look(_: &Path, _: &Metadata) -> Result<()> {
 #[cfg(unix)]
 pub(crate) const NOT_THEIRS: u32 = 0o027;
 
-/// Creates a random key in this file, readable by its owner only, unless the file exists.
+/// Creates this file with the key in the file `earlier`, or with a random key if there is none, readable by its owner only,
+/// unless the file exists.
 ///
 /// # Errors
 /// An error of the store if the disk is full; otherwise an internal error if the file cannot be written.
-pub(super) fn make_first(path: &Path) -> Result<()> {
+pub(super) fn make_first(path: &Path, earlier: Option<&Path>) -> Result<()> {
     // If the existence cannot be determined, reading the file reports the cause.
     if !matches!(path.try_exists(), Ok(false)) {
         return Ok(());
     }
+    let earlier = earlier.map(read).transpose()?.flatten();
+    let key = earlier.map_or_else(|| Zeroizing::new(random::<{ Secret::BYTES_MIN }>().to_vec()), |key| key.0);
     // The key is written to a draft and then linked, so that another process that starts at the same time finds a
     // complete key or none, and both use the same one.
     let draft = path.with_extension(format!("key.{:016x}", u64::from_le_bytes(random())));
-    let made = write_private(&draft, &random::<{ Secret::BYTES_MIN }>()).and_then(|()| {
-        match fs::hard_link(&draft, path) {
-            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e),
-            _ => Ok(()),
-        }
+    let made = write_private(&draft, &key).and_then(|()| match fs::hard_link(&draft, path) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e),
+        _ => Ok(()),
     });
     let _ = fs::remove_file(&draft);
     // The key must survive a power failure because all tokens depend on it.
     made.and_then(|()| files::sync_directory(files::directory(path))).map_err(|e| match e.kind() {
         io::ErrorKind::StorageFull => StoreError::Full.into(),
-        _ => Error::Internal(format!("cannot write the token key {}: {e}", path.display()).into()),
+        _ => Explained::error(format!("cannot write the token key {}: {e}", path.display())),
     })
 }
 
@@ -142,10 +143,10 @@ mod tests {
     fn the_key_is_created_once_and_only_its_owner_can_read_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db.key");
-        make_first(&path).unwrap();
+        make_first(&path, None).unwrap();
         let key = read(&path).unwrap().unwrap();
         assert_eq!(key.0.len(), Secret::BYTES_MIN);
-        make_first(&path).unwrap();
+        make_first(&path, None).unwrap();
         assert_eq!(read(&path).unwrap().unwrap().0, key.0);
         #[cfg(unix)]
         {
@@ -161,7 +162,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db.key");
         write_private(&path, b"short").unwrap();
-        make_first(&path).unwrap();
+        make_first(&path, None).unwrap();
         let error = read(&path).err().unwrap();
         assert!(error.detail().is_some_and(|detail| detail.contains("a.db.key")), "{error:?}");
         assert_eq!(fs::read(&path).unwrap(), b"short");
@@ -173,7 +174,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db.key");
-        make_first(&path).unwrap();
+        make_first(&path, None).unwrap();
         for (mode, reads) in [(0o640, true), (0o644, true), (0o602, false), (0o666, false)] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
             assert_eq!(read(&path).is_ok(), reads, "{mode:o}");

@@ -217,7 +217,7 @@ fn keys_that_are_too_short_are_refused() {
 fn replacing_a_key_while_several_processes_run_signs_no_member_out() {
     let dir = tempfile::tempdir().unwrap();
     let (database, clock) = (dir.path().join("a.db"), Clock::fixed(NOW));
-    let open = || Keys::open(&Config::default(), &database, clock.clone()).unwrap();
+    let open = || Keys::open(&Config::default(), &database, &database, clock.clone()).unwrap();
     let (one, two) = (open(), open());
     let old = one.sign("Ann", 7, None, NOW).unwrap();
     let key = key_file(&database);
@@ -251,7 +251,7 @@ fn replacing_a_key_while_several_processes_run_signs_no_member_out() {
 fn a_replaced_key_ends_all_tokens_that_it_signed_within_a_second() {
     let dir = tempfile::tempdir().unwrap();
     let (database, clock) = (dir.path().join("a.db"), Clock::fixed(NOW));
-    let keys = Keys::open(&Config::default(), &database, clock.clone()).unwrap();
+    let keys = Keys::open(&Config::default(), &database, &database, clock.clone()).unwrap();
     let old = keys.sign("Ann", 7, None, NOW).unwrap();
     assert!(keys.verify(&old).is_some() && keys.verify(&old).is_some());
     let next = dir.path().join("next");

@@ -45,6 +45,7 @@ pub(in crate::analysis) fn write(
 ) -> Result<Written, StoreError> {
     let (mut members, mut visits, mut crawled) = (MemberCache::default(), Visits::default(), 0);
     let (mut lines, mut days) = (Vec::with_capacity(records.len()), BTreeMap::new());
+    calendar.check_zone(tx)?;
     let today = calendar.today();
     for record in records {
         let is_time = lines.len() >= MIN_RECORDS && lines.len().is_multiple_of(STEP) && time.is_over();

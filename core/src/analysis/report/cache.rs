@@ -18,6 +18,7 @@ use super::types::{DAYS_MAX, Day, Days, OneDay, Question, read_day};
 use crate::analysis::State;
 use crate::answer::Encoded;
 use crate::clock::Timestamp;
+use crate::config::StudentNumbers;
 use crate::error::{Error, Problem, Result};
 use crate::store::{StoreError, Topic, Tx, complete_version_in};
 
@@ -60,8 +61,8 @@ struct CachedAnswer {
     valid: Validity,
 }
 
-/// A question, and the number of characters to which the student numbers in its answer are truncated.
-pub(super) type Key = (Question, Option<usize>);
+/// A question, and what its answer shows of member ids.
+pub(super) type Key = (Question, StudentNumbers);
 
 /// A cache of reports.
 pub(in crate::analysis) struct ReportCache {
@@ -169,7 +170,7 @@ impl ReportCache {
         tx: &mut dyn Tx,
         days: i64,
         open: OpenDays,
-        cut: Option<usize>,
+        numbers: StudentNumbers,
         mut admit: impl FnMut(usize) -> Result<()>,
     ) -> Result<Days> {
         if !(0..=DAYS_MAX).contains(&days) {
@@ -177,7 +178,7 @@ impl ReportCache {
         }
         let mut students = 0;
         let days = (open.today - days..=open.today).map(|day| {
-            let day = self.day(tx, day, open, cut)?;
+            let day = self.day(tx, day, open, numbers)?;
             students += day.today_student_visitor.len();
             admit(students)?;
             Ok(day)
@@ -190,27 +191,27 @@ impl ReportCache {
         tx: &mut dyn Tx,
         day: i64,
         open: OpenDays,
-        cut: Option<usize>,
+        numbers: StudentNumbers,
     ) -> Result<OneDay> {
-        Ok(OneDay { analysis: self.day(tx, day, open, cut)? })
+        Ok(OneDay { analysis: self.day(tx, day, open, numbers)? })
     }
 
-    /// Returns a day with student numbers truncated to `cut` characters.
+    /// Returns a day with what `numbers` shows of member ids.
     fn day(
         &self,
         tx: &mut dyn Tx,
         day: i64,
         open: OpenDays,
-        cut: Option<usize>,
+        numbers: StudentNumbers,
     ) -> Result<Arc<Day>, StoreError> {
         let whole = if day < open.first_open {
             self.finished_day(tx, day, open.first_open)?
         } else {
             Arc::new(read_day(tx, day)?)
         };
-        Ok(match cut {
-            Some(chars) => Arc::new(whole.truncate_ids(chars)),
-            None => whole,
+        Ok(match numbers {
+            StudentNumbers::Full => whole,
+            hidden => Arc::new(whole.hide_ids(hidden)),
         })
     }
 
@@ -321,7 +322,7 @@ mod tests {
         });
         assert_eq!(inserted.unwrap(), 60_000);
         let reports = &service.analysis().reports;
-        let ask = |days| answer(&service, &Caller::Guest, Question::DaysAgo(days));
+        let ask = |days| answer(&service, &Caller::Operator, Question::DaysAgo(days));
         let held = reports.large.lock().unwrap();
         assert!(matches!(ask(300), Err(Error::Overloaded)));
         assert!(ask(200).is_ok(), "the report is not large");

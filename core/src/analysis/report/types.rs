@@ -10,11 +10,17 @@ use crate::analysis::counters::{self, Counter, Counts};
 use crate::analysis::local_time;
 use crate::analysis::trends::SearchBurst;
 use crate::analysis::visitor;
+use crate::config::StudentNumbers;
 use crate::error::Result;
 use crate::store::{StoreError, Tx};
 
 /// The maximum number of days that a report reaches back.
 pub const DAYS_MAX: i64 = 366;
+
+/// The number of characters of an id of digits that everyone may see by default: the year of entrance.
+const ENTRANCE_CHARS: usize = 4;
+/// The text that stands for ids that a caller may not see.
+const MEMBER: &str = "member";
 
 /// The figures over all days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,7 +86,9 @@ pub struct HourVisitors {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StudentVisits {
-    /// The member's id or its first characters; `guest` for all guests together, `removed` for all removed members.
+    /// The member's id, for administrators. Other callers see the first four characters of an id of digits and `member`
+    /// for other ids, unless the server is set up to show more. `guest` for all guests together, `removed` for all removed
+    /// members.
     pub student_num: String,
     /// Number of visits.
     pub count: i64,
@@ -230,12 +238,12 @@ pub(in crate::analysis) fn sort(students: &mut [StudentVisits]) {
 }
 
 impl Day {
-    /// Returns the day with student numbers truncated to `chars` characters and their visits added up. `guest` and
+    /// Returns the day with what `numbers` shows of the ids of members, and the visits of equal texts added up. `guest` and
     /// `removed` stay as they are.
-    pub(super) fn truncate_ids(&self, chars: usize) -> Self {
+    pub(super) fn hide_ids(&self, numbers: StudentNumbers) -> Self {
         let mut sums: HashMap<&str, i64> = HashMap::new();
         for StudentVisits { student_num, count } in &self.today_student_visitor {
-            let shown = if is_reserved(student_num) { student_num } else { first_chars(student_num, chars) };
+            let shown = if is_reserved(student_num) { student_num } else { shown(student_num, numbers) };
             *sums.entry(shown).or_insert(0) += count;
         }
         let students =
@@ -249,6 +257,16 @@ impl Day {
 /// Returns whether a student number is `guest` or `removed`, which stand for several visitors.
 fn is_reserved(student_num: &str) -> bool {
     RESERVED_IDS.contains(&fold(student_num).as_str())
+}
+
+/// Returns what is shown of an id.
+fn shown(id: &str, numbers: StudentNumbers) -> &str {
+    match numbers {
+        StudentNumbers::Entrance if id.bytes().all(|c| c.is_ascii_digit()) => first_chars(id, ENTRANCE_CHARS),
+        StudentNumbers::Entrance | StudentNumbers::First(0) => MEMBER,
+        StudentNumbers::First(chars) => first_chars(id, chars),
+        StudentNumbers::Full => id,
+    }
 }
 
 /// Returns the first characters of an id, which is ASCII; one character less if they would read `guest` or `removed`.

@@ -1,10 +1,13 @@
 //! Tests of visitors, acts and the reports on them.
 
+use std::time::{Duration, Instant};
+
 use tidings_cluster::only_on_sqlite;
 
 use super::*;
 use crate::config::Config;
 use crate::post::{self, Draft};
+use crate::scope::Scope;
 use crate::store::{Isolation, StoreError};
 use crate::testing::{NOW, service, service_at, service_with};
 use crate::{profile, retention, search};
@@ -103,7 +106,7 @@ fn each_day_starts_at_the_zones_midnight() {
     service.visit(&again(&ann), 1);
     service.visit(&Caller::Guest, 1);
     service.settle();
-    let days = days_ago(&service, &Caller::Guest, 1).unwrap().analysis;
+    let days = days_ago(&service, &Caller::Operator, 1).unwrap().analysis;
     let [before, after] = [&days[0], &days[1]];
     assert_eq!((before.date.as_str(), hours(before)), ("2026-11-20", vec![(23, 2)]));
     assert_eq!((after.date.as_str(), hours(after)), ("2026-11-21", vec![(0, 2)]));
@@ -236,7 +239,7 @@ fn reports_check_the_number_of_days_and_the_date() {
 #[test]
 fn student_numbers_are_truncated_and_added_up_except_for_administrators() {
     let mut config = Config::default();
-    config.analysis.student_num_chars = Some(4);
+    config.analysis.student_num_chars = config::StudentNumbers::First(4);
     let service = service_with(config);
     let root = service.admin("root");
     for id in ["2019001", "2019002", "2020001", "guests"] {
@@ -267,6 +270,34 @@ fn student_numbers_are_truncated_and_added_up_except_for_administrators() {
 }
 
 #[test]
+fn reports_show_entrance_years_and_no_other_ids_unless_the_settings_say_so() {
+    let ids = ["2019001", "2019002", "202", "2020-1", "ann", "ben"];
+    let shown = |numbers| {
+        let mut config = Config::default();
+        config.analysis.student_num_chars = numbers;
+        let service = service_with(config);
+        for id in ids {
+            service.visit(&service.member(id), 1);
+        }
+        service.visit(&Caller::Guest, 1);
+        service.settle();
+        let day = |caller: &Caller| {
+            let day = day(&service, caller, 2026, 11, 20).unwrap().analysis;
+            students(&day).into_iter().map(|(num, count)| format!("{num} {count}")).collect::<Vec<_>>()
+        };
+        assert_eq!(day(&Caller::Operator).len(), ids.len() + 1);
+        let key = service.key(Scope::AnalyticsRead);
+        assert_eq!(day(&key), day(&Caller::Operator));
+        assert_eq!(day(&service.key(Scope::Posts)), day(&Caller::Guest));
+        day(&Caller::Guest)
+    };
+    assert_eq!(shown(config::StudentNumbers::default()), ["member 3", "2019 2", "202 1", "guest 1"]);
+    assert_eq!(shown(config::StudentNumbers::First(0)), ["member 6", "guest 1"]);
+    assert_eq!(shown(config::StudentNumbers::First(2)), ["20 4", "an 1", "be 1", "guest 1"]);
+    assert_eq!(shown(config::StudentNumbers::Full).len(), ids.len() + 1);
+}
+
+#[test]
 fn visits_of_removed_members_are_added_up_on_past_days_too() {
     let service = service();
     let (ann, ben) = (service.member("ann"), service.member("ben"));
@@ -275,7 +306,7 @@ fn visits_of_removed_members_are_added_up_on_past_days_too() {
     service.settle();
     service.clock().advance(DAY_MS);
     let yesterday = || {
-        let day = days_ago(&service, &Caller::Guest, 1).unwrap().analysis.remove(0);
+        let day = days_ago(&service, &Caller::Operator, 1).unwrap().analysis.remove(0);
         students(&day).into_iter().map(|(num, count)| format!("{num} {count}")).collect::<Vec<_>>()
     };
     assert_eq!(yesterday(), ["ann 1", "ben 1"]);
@@ -292,7 +323,7 @@ fn a_request_counts_on_its_own_day_even_if_written_later() {
     let service = service();
     service.visit(&Caller::Guest, 1);
     service.clock().advance(DAY_MS);
-    let yesterday = || days_ago(&service, &Caller::Guest, 1).unwrap().analysis[0].today_visitor;
+    let yesterday = || days_ago(&service, &Caller::Operator, 1).unwrap().analysis[0].today_visitor;
     assert_eq!(yesterday(), 1);
     // A request from the last millisecond of the day, written on the next day.
     service.clock().advance(-DAY_MS);
@@ -349,7 +380,7 @@ fn a_database_with_counted_days_cannot_change_its_zone() {
     assert_eq!((counted.as_str(), asked.as_str()), ("Asia/Seoul", "Europe/Berlin"));
     // Without a zone in the settings, the database's zone applies.
     let other = open(Config::default()).unwrap();
-    assert_eq!(other.analysis().calendar.local_time().zone().name(), "Asia/Seoul");
+    assert_eq!(other.analysis().calendar.zone().name(), "Asia/Seoul");
 }
 
 #[test]
@@ -359,6 +390,70 @@ fn counting_fails_if_another_process_changed_the_zone() {
     let refused = insert_device(&service, "pc").wait();
     assert!(matches!(refused, Err(Error::Store(StoreError::Zone { .. }))), "{refused:?}");
     assert_eq!(devices(&service).unwrap(), Devices { pc: 0, tablet: 0, mobile: 0 });
+}
+
+#[test]
+fn another_name_of_the_zone_opens_the_database() {
+    let service = service_with(zone("Europe/Kiev"));
+    insert_device(&service, "pc").wait().unwrap();
+    let other = Tidings::builder(service.location()).config(zone("Europe/Kyiv")).open().unwrap();
+    assert_eq!(other.analysis().calendar.zone().name(), "Europe/Kiev");
+}
+
+#[test]
+fn another_zone_counts_from_its_next_midnight_on() {
+    let service = service_with(zone("UTC"));
+    let beside = service.beside();
+    retention::start(&beside).unwrap();
+    insert_device(&service, "pc").wait().unwrap();
+    let seoul: Zone = "Asia/Seoul".parse().unwrap();
+    let midnight = Timestamp::parse("2026-11-20T15:00:00Z").unwrap();
+    let set = set_timezone(&service, &Caller::Operator, &seoul).unwrap();
+    assert_eq!((set.zone.as_str(), set.next.unwrap().date), ("UTC", midnight));
+    let open =
+        |name| Tidings::builder(service.location()).config(zone(name)).clock(service.clock().clone()).open();
+    // The old zone is still in force, and the new one is accepted.
+    for (name, is_accepted) in [("UTC", true), ("ROK", true), ("Europe/Berlin", false)] {
+        let opened = open(name);
+        assert_eq!(opened.is_ok(), is_accepted, "{name}");
+    }
+    let searched = |tidings: &Tidings| search::log(tidings, &Caller::Guest, None, "rust").wait().unwrap();
+    let today = |tidings: &Tidings| today_counts(tidings).unwrap().date;
+    service.clock().advance(midnight - NOW - 1);
+    searched(&service);
+    assert_eq!((today(&service).as_str(), super::zone(&service).as_str()), ("2026-11-20", "UTC"));
+    service.clock().advance(1);
+    searched(&service);
+    assert_eq!((today(&service).as_str(), super::zone(&service).as_str()), ("2026-11-21", "Asia/Seoul"));
+    // Another server learns of it, also while it has nothing to do.
+    let learnt = Instant::now();
+    while today(&beside) != "2026-11-21" {
+        assert!(learnt.elapsed() < Duration::from_secs(20), "the other server counts in UTC");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    searched(&beside);
+    let counted = |day| period(&service, &Caller::Operator, day, day).unwrap().days[0].search;
+    assert_eq!((counted("2026-11-20"), counted("2026-11-21")), (1, 2));
+    let refused = open("UTC").err().unwrap();
+    assert!(refused.detail().unwrap().contains("tidings store timezone UTC"), "{refused:?}");
+    drop(open("Asia/Seoul").unwrap());
+}
+
+#[test]
+fn the_zone_changes_at_once_before_anything_is_counted() {
+    let service = service_with(zone("UTC"));
+    let seoul: Zone = "Asia/Seoul".parse().unwrap();
+    let set = set_timezone(&service, &Caller::Operator, &seoul).unwrap();
+    assert_eq!(
+        (set.zone.as_str(), set.next, super::zone(&service).as_str()),
+        ("Asia/Seoul", None, "Asia/Seoul")
+    );
+    insert_device(&service, "pc").wait().unwrap();
+    // The zone in force cancels a change.
+    let utc = Zone::default();
+    assert!(set_timezone(&service, &Caller::Operator, &utc).unwrap().next.is_some());
+    assert_eq!(set_timezone(&service, &Caller::Operator, &seoul).unwrap().next, None);
+    assert!(matches!(set_timezone(&service, &service.admin("root"), &utc), Err(Error::Forbidden)));
 }
 
 #[test]
@@ -388,7 +483,7 @@ fn addresses_and_user_agents_are_never_on_disk() {
 fn a_truncated_student_number_never_reads_guest_or_removed() {
     for (chars, id, shown) in [(5, "guest2", "gues"), (5, "GUESTS", "GUES"), (7, "removed-1", "remove")] {
         let mut config = Config::default();
-        config.analysis.student_num_chars = Some(chars);
+        config.analysis.student_num_chars = config::StudentNumbers::First(chars);
         let service = service_with(config);
         service.visit(&service.member(id), 1);
         service.settle();

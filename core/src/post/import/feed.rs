@@ -68,11 +68,58 @@ fn xml(text: &[u8]) -> Option<Entries> {
             }
         }
     }
+    if is_at_hour_24(text) {
+        // The parser takes the hour 24 for the hour 0.
+        let of_hour_24 = |text: &str| {
+            let date = || date::parse(text).and_then(|at| at.to_string().parse().ok()).unwrap_or_default();
+            is_at_hour_24(text.as_bytes()).then(date)
+        };
+        let again = Builder::new().timestamp_parser(of_hour_24).build().parse(text).ok()?.entries;
+        for ((entry, again), is_unreadable) in entries.iter_mut().zip(again).zip(&mut is_unreadable) {
+            *is_unreadable |= date(&again).is_some_and(|at| at.timestamp() == 0);
+            entry.published = again.published.or(entry.published);
+            entry.updated = again.updated.or(entry.updated);
+        }
+    }
+    if entries.is_empty() && has_entries(text) {
+        return None;
+    }
     let entries = entries.into_iter().zip(is_unreadable);
     let read = |(entry, is_unreadable)| {
         if is_unreadable { Err(NO_DATE.to_owned()) } else { Ok(fields(&entry, &feed.feed_type)) }
     };
     Some(entries.map(read).collect())
+}
+
+/// Returns whether a text has a time of the hour 24.
+fn is_at_hour_24(text: &[u8]) -> bool {
+    text.windows(4).any(|part| part == b" 24:")
+}
+
+/// Returns whether a text has elements of entries, also such as the parser does not read: those of Atom 0.3, or of other names.
+fn has_entries(text: &[u8]) -> bool {
+    let mut rest = text;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'<') {
+        rest = &rest[at..];
+        let skipped =
+            [(&b"<!--"[..], &b"-->"[..]), (b"<![CDATA[", b"]]>")].into_iter().find_map(|(begin, end)| {
+                let inside = rest.strip_prefix(begin)?;
+                let end_at = inside.windows(end.len()).position(|part| part == end)?;
+                Some(&inside[end_at + end.len()..])
+            });
+        if let Some(after) = skipped {
+            rest = after;
+            continue;
+        }
+        rest = &rest[1..];
+        let is_of_name = |byte: &u8| !byte.is_ascii_whitespace() && !b"/>".contains(byte);
+        let name = &rest[..rest.iter().position(|byte| !is_of_name(byte)).unwrap_or(rest.len())];
+        let local = name.rsplit(|byte| *byte == b':').next().unwrap_or(name);
+        if local.eq_ignore_ascii_case(b"entry") || local.eq_ignore_ascii_case(b"item") {
+            return true;
+        }
+    }
+    false
 }
 
 fn fields(entry: &Entry, feed: &FeedType) -> Fields {

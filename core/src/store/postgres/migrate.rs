@@ -20,7 +20,7 @@ impl Step {
 }
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const STEPS: [Step; 21] = [
+const STEPS: [Step; 22] = [
     Step::new(include_str!("0001_initial.sql"), 1),
     // Counters have other keys.
     Step::new(include_str!("0002_concurrent.sql"), 2),
@@ -48,6 +48,8 @@ const STEPS: [Step; 21] = [
     Step::new(include_str!("0020_second_factor.sql"), 15),
     // What earlier programs write is marked, and tokenised again.
     Step::new(include_str!("0021_tokens.sql"), 15),
+    // Earlier programs count in the first zone: it is changed when none of them runs any more.
+    Step::new(include_str!("0022_zone_changes.sql"), 15),
 ];
 
 /// The schema version of this program: the number of its steps.

@@ -35,6 +35,7 @@ impl Source {
     /// # Errors
     /// When it cannot be read or is not a tidings database.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
+        super::refuse_no_file(path)?;
         let connection = open_unchanged(path)?;
         let page = connection.pragma_query_value(None, "page_size", |row| row.get::<_, i64>(0))?;
         let source = Self { connection, page: page.unsigned_abs() };

@@ -16,7 +16,7 @@ use super::{APPLICATION_ID, StoreError};
 use crate::files::{self, beside, key_file, private, word_model};
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const MIGRATIONS: [&str; 19] = [
+const MIGRATIONS: [&str; 20] = [
     include_str!("0001_initial.sql"),
     include_str!("0002_analysis.sql"),
     include_str!("0003_acts.sql"),
@@ -36,6 +36,7 @@ const MIGRATIONS: [&str; 19] = [
     include_str!("0017_feedback_done.sql"),
     include_str!("0018_second_factor.sql"),
     include_str!("0019_tokens.sql"),
+    include_str!("0020_zone_changes.sql"),
 ];
 
 /// The schema version of this program: the number of its migrations.
@@ -174,9 +175,23 @@ pub(super) fn migrate(
     Ok(true)
 }
 
-/// Refuses an empty file that was a database, because it would silently become a new database. Refuses a missing file
-/// whose write-ahead log exists, because SQLite would remove the log.
+/// Refuses names that SQLite takes for others than those of files, and pipes and devices, which would block or lose the data.
+pub(super) fn refuse_no_file(path: &Path) -> Result<(), StoreError> {
+    let name = path.to_string_lossy();
+    let is_special = ["", "-", ":memory:"].contains(&&*name) || name.starts_with("file:");
+    let is_other = || fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir());
+    let what = match () {
+        () if is_special => "is not the name of a file",
+        () if is_other() => "is not a file",
+        () => return Ok(()),
+    };
+    Err(StoreError::NotAFile { path: path.to_owned(), what })
+}
+
+/// Refuses what [`refuse_no_file`] does, and an empty file that was a database, because it would silently become a new
+/// database. Refuses a missing file whose write-ahead log exists, because SQLite would remove the log.
 pub(super) fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
+    refuse_no_file(path)?;
     let has = |file: &Path| fs::metadata(file).is_ok_and(|about| about.len() > 0);
     let path = &files::resolved(path).unwrap_or_else(|_| path.to_owned());
     // Checked before the size of the database, because a process that creates a database creates these files later.

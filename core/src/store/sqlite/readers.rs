@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::health::Health;
 use super::running::Reads;
 use super::{SqliteTx, abandon, checkpoint, open, open_to_read};
-use crate::files::beside;
+use crate::files::{self, beside};
 use crate::store::engine::WriteTx as _;
 use crate::store::pool::{Lease, Pool, WaitLimits};
 use crate::store::{StoreError, Tx};
@@ -76,7 +76,8 @@ impl Readers {
 
     /// Returns the size of the write-ahead log in bytes.
     pub(in crate::store) fn wal_bytes(&self) -> u64 {
-        std::fs::metadata(beside(&self.path, "-wal")).map_or(0, |file| file.len())
+        let file = files::resolved(&self.path).unwrap_or_else(|_| self.path.clone());
+        std::fs::metadata(beside(&file, "-wal")).map_or(0, |file| file.len())
     }
 
     /// Implements [`crate::store::Store::empty_wal`] on a separate connection.

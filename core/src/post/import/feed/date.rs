@@ -4,7 +4,7 @@ use jiff::civil::DateTime;
 use jiff::fmt::rfc2822;
 use jiff::tz::TimeZone;
 
-use crate::clock::Timestamp;
+use crate::clock::{DAY_MS, Timestamp, at_end_of_day};
 
 /// Names of time zones that RFC 5322 does not know, and which have one meaning.
 const ZONES: [(&str, &str); 4] = [("KST", "+0900"), ("JST", "+0900"), ("CET", "+0100"), ("CEST", "+0200")];
@@ -13,6 +13,9 @@ const ZONES: [(&str, &str); 4] = [("KST", "+0900"), ("JST", "+0900"), ("CET", "+
 /// unknown name is UTC, as RFC 5322 advises.
 pub(super) fn parse(text: &str) -> Option<Timestamp> {
     let text = text.trim();
+    if let Some(day_before) = at_end_of_day(text) {
+        return parse(&day_before).map(|time| time + DAY_MS);
+    }
     Timestamp::parse(text).or_else(|| without_offset(text)).or_else(|| of_mail(text))
 }
 
@@ -44,6 +47,18 @@ mod tests {
             "Fri, 20 Nov 2026 10:36:00 CEST",
         ] {
             assert_eq!(parse(text).unwrap().to_string(), "2026-11-20T08:36:00.000Z", "{text}");
+        }
+        for text in [
+            "Mon, 21 Apr 2025 24:00:00 GMT",
+            "21 Apr 2025 24:00 +0000",
+            "2025-04-21T24:00:00Z",
+            "2025-04-21T24:00:00.000Z",
+            "2025-04-21 24:00:00",
+        ] {
+            assert_eq!(parse(text).unwrap().to_string(), "2025-04-22T00:00:00.000Z", "{text}");
+        }
+        for text in ["Mon, 21 Apr 2025 24:05:00 GMT", "2025-04-21T24:00:01Z", "2025-04-21T24:01:00Z"] {
+            assert_eq!(parse(text), None, "{text}");
         }
         for text in ["", "Montag", "Montag, 20 Nov 2026 08:36:00 +0000", "2026-11-31T00:00:00Z"] {
             assert_eq!(parse(text), None, "{text}");

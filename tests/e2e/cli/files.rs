@@ -1,0 +1,383 @@
+//! The files that commands read and write: byte order marks, line ends, links, pipes, and names that are none.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use tempfile::TempDir;
+use tidings_tests::{Output, Server, WAIT_MAX, command_in, only_on_sqlite, run};
+
+const MARK: &str = "\u{feff}";
+
+/// A directory with the database `tidings.db`, in which commands run.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn with_admin() -> Self {
+        let place = Self::new();
+        place.write("pw", "correct horse boss\n");
+        let _ = place.tidings(&["init", "--admin", "boss", "--password-file", "pw"]).succeeded();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn tidings(&self, args: &[&str]) -> Output {
+        self.tidings_with(args, "")
+    }
+
+    fn tidings_with(&self, args: &[&str], input: impl AsRef<[u8]>) -> Output {
+        let mut command = command_in(self.0.path());
+        command.args(args);
+        run(command, input)
+    }
+
+    fn spawn(&self, args: &[&str]) -> Child {
+        let mut command = command_in(self.0.path());
+        command.args(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    fn fifo(&self, name: &str) {
+        let made = std::process::Command::new("mkfifo").arg(self.path(name)).status();
+        assert!(made.unwrap().success());
+    }
+}
+
+/// Asserts that SIGTERM ends a command soon, which waits for a pipe.
+fn assert_ends(mut child: Child, what: &str) {
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    assert!(child.try_wait().unwrap().is_none(), "{what} does not wait");
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    let asked = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if asked.elapsed() > WAIT_MAX / 4 {
+            child.kill().unwrap();
+            panic!("{what} goes on after SIGTERM");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_password() {
+    let place = Place::new();
+    place.write("bom", format!("{MARK}correct horse\r\n"));
+    let _ = place.tidings(&["init", "--admin", "boss", "--password-file", "bom"]).succeeded();
+    let new = ["member", "sign-up", "ann", "--nickname", "A", "--password-stdin"];
+    let _ = place.tidings_with(&new, format!("{MARK}correct horse\n")).succeeded();
+    for id in ["boss", "ann"] {
+        let sign_in = ["member", "sign-in", id, "--password-stdin"];
+        let _ = place.tidings_with(&sign_in, "correct horse\n").succeeded();
+        let _ = place.tidings(&["member", "sign-in", id, "--password-file", "bom"]).succeeded();
+    }
+    let change = ["--as", "ann", "member", "password", "ann", "--password-stdin"];
+    let _ = place.tidings_with(&change, format!("{MARK}correct horse\nanother horse\n")).succeeded();
+    let _ =
+        place.tidings_with(&["member", "sign-in", "ann", "--password-stdin"], "another horse").succeeded();
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_text() {
+    let place = Place::new();
+    place.write("n.md", format!("{MARK}# Heading\n"));
+    let _ = place.tidings(&["init"]).succeeded();
+    let added =
+        place.tidings(&["notice", "add", "--title", "t", "--post-file", "n.md", "--json"]).succeeded();
+    let id = added.json()["_id"].as_str().unwrap().to_owned();
+    let html = place.tidings(&["notice", "show", &id, "--html"]).succeeded().stdout;
+    assert!(html.contains("<h1>Heading</h1>") && !html.contains(MARK), "{html}");
+    let post = ["post", "add", "--title", "t", "--url", "https://x.example/1", "--post-file", "-", "--json"];
+    let _ = place.tidings_with(&post, format!("{MARK}text")).succeeded();
+    let listed = place.tidings(&["post", "export", "-"]).succeeded().stdout;
+    assert!(listed.contains("\"post\":\"text\""), "{listed}");
+    place.write("tidings.toml", format!("{MARK}log-days = 7\n"));
+    let config = place.tidings(&["config", "--json"]).succeeded();
+    assert!(config.stdout.contains("log-days"), "{config:?}");
+}
+
+#[test]
+fn a_blocklist_has_its_first_line_and_every_line_end() {
+    for list in
+        [format!("{MARK}badword\r\nother\r\n"), "badword\rother\r".to_owned(), "badword\nother".to_owned()]
+    {
+        let place = Place::new();
+        place.write("block", list);
+        let file = place.path("block");
+        let server = Server::with(move |serve| {
+            serve.arg("--trend-blocklist").arg(&file);
+        });
+        let guest = server.anyone();
+        for word in ["badword", "other", "good"] {
+            let _ = guest.post("/search_logging", json!({ "search": word })).succeeded();
+        }
+        let trends = guest.get("/get_search_realtime").succeeded().body;
+        assert_eq!(trends["search_realtime"], json!([["good", 1]]));
+    }
+}
+
+#[test]
+fn only_commands_that_say_so_write_to_standard_output() {
+    only_on_sqlite!("it copies the file");
+    let place = Place::with_admin();
+    for args in [
+        &["backup", "-"][..],
+        &["store", "copy", "tidings.db", "-"],
+        &["words", "export", "-"],
+        &["analysis", "report", "--csv", "-"],
+        &["man", "-"],
+    ] {
+        let refused = place.tidings(args);
+        assert_eq!(refused.status, 2, "{args:?}: {refused:?}");
+        assert!(refused.stdout.is_empty() && !place.path("-").exists(), "{args:?}: {refused:?}");
+    }
+    let member = place.tidings(&["member", "export", "boss", "-"]).succeeded().stdout;
+    assert!(member.contains("boss"), "{member}");
+}
+
+#[test]
+fn a_link_to_nowhere_is_followed() {
+    only_on_sqlite!("it copies the file");
+    let place = Place::with_admin();
+    fs::create_dir(place.path("disk")).unwrap();
+    let is_link = |name: &str| fs::symlink_metadata(place.path(name)).unwrap().is_symlink();
+    for (args, target) in [
+        (&["backup", "link"][..], "disk/a.backup"),
+        (&["member", "export", "boss", "link"], "disk/a.jsonl"),
+        (&["post", "export", "link"], "disk/b.jsonl"),
+        (&["analysis", "report", "--html", "link"], "disk/a.html"),
+    ] {
+        symlink(target, place.path("link")).unwrap();
+        let _ = place.tidings(args).succeeded();
+        assert!(is_link("link") && place.path(target).is_file(), "{args:?}");
+        // The target exists now.
+        let _ = place.tidings(args).succeeded();
+        assert!(is_link("link") && !fs::read(place.path(target)).unwrap().is_empty(), "{args:?}");
+        fs::remove_file(place.path("link")).unwrap();
+        // The disk is not mounted.
+        symlink("nowhere/a", place.path("link")).unwrap();
+        let refused = place.tidings(args);
+        assert_eq!(refused.status, 3, "{args:?}: {refused:?}");
+        assert!(is_link("link"), "{args:?}");
+        fs::remove_file(place.path("link")).unwrap();
+    }
+}
+
+#[test]
+fn a_pipe_is_no_backup_and_no_command_waits_for_one_beyond_sigterm() {
+    only_on_sqlite!("it copies the file");
+    let place = Place::with_admin();
+    place.fifo("pipe");
+    for args in [
+        &["backup", "pipe"][..],
+        &["backup", "/dev/stdout"],
+        &["restore", "pipe", "--yes"],
+        &["--db", "pipe", "member", "list"],
+        &["--db", "pipe", "check"],
+        &["--db", "pipe", "backup", "b.db"],
+        &["store", "copy", "pipe", "b.db"],
+    ] {
+        let refused = place.tidings(args);
+        assert_eq!(refused.status, 3, "{args:?}: {refused:?}");
+        assert!(refused.stderr.contains("is not a file"), "{args:?}: {refused:?}");
+    }
+    for args in [
+        &["member", "export", "boss", "pipe"][..],
+        &["post", "export", "pipe"],
+        &["words", "export", "pipe"],
+        &["analysis", "report", "--html", "pipe"],
+        &["member", "import", "pipe"],
+        &["post", "import", "pipe"],
+        &["words", "load", "pipe"],
+        &["notice", "add", "--title", "t", "--post-file", "pipe"],
+        &["member", "sign-up", "ann", "--nickname", "A", "--password-file", "pipe"],
+    ] {
+        assert_ends(place.spawn(args), &format!("{args:?}"));
+    }
+}
+
+#[test]
+fn a_name_that_is_none_of_a_file_is_refused() {
+    only_on_sqlite!("the names are those of files");
+    let place = Place::new();
+    for name in [":memory:", "file:x.db", "-"] {
+        for command in [&["init"][..], &["serve", "--listen", "127.0.0.1:0"]] {
+            let refused = place.tidings(&[&["--db", name], command].concat());
+            assert_eq!(refused.status, 3, "{name} {command:?}: {refused:?}");
+            assert!(refused.stderr.contains("is not the name of a file"), "{name}: {refused:?}");
+            assert!(!place.path(name).exists(), "{name} {command:?}");
+        }
+    }
+}
+
+#[test]
+fn a_database_has_one_key_under_all_its_names() {
+    only_on_sqlite!("the database is a file");
+    let place = Place::with_admin();
+    fs::create_dir(place.path("links")).unwrap();
+    let link = place.path("links/campus.db");
+    symlink("../tidings.db", &link).unwrap();
+    let through = Server::at(&link, |_| {});
+    let token = token(&through);
+    assert!(!place.path("links/campus.db.key").exists());
+    let beside = Server::at(place.path("tidings.db"), |_| {});
+    assert_eq!(who(&beside, &token), "success");
+    drop((through, beside));
+    // An earlier version has put the only key beside the link.
+    fs::rename(place.path("tidings.db.key"), place.path("links/campus.db.key")).unwrap();
+    let through = Server::at(&link, |_| {});
+    assert_eq!(who(&through, &token), "success");
+    drop(through);
+    let beside = Server::at(place.path("tidings.db"), |_| {});
+    assert_eq!(who(&beside, &token), "success");
+    let mode = fs::metadata(place.path("tidings.db.key")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+fn token(server: &Server) -> String {
+    let form = json!({ "id": "boss", "pw": "correct horse boss" });
+    server.anyone().post("/sign_in", form).succeeded().body["access_token"].as_str().unwrap().to_owned()
+}
+
+fn who(server: &Server, token: &str) -> String {
+    let answer = server.anyone().with_token("boss", token).get("/check_admin");
+    answer.body["result"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_key_that_others_may_write_is_no_fault_of_the_program() {
+    only_on_sqlite!("the key is beside the file");
+    let place = Place::with_admin();
+    let key = place.path("tidings.db.key");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o666)).unwrap();
+    let refused = |what: &str| {
+        let refused = place.tidings(&["member", "list"]);
+        assert_eq!(refused.status, 3, "{refused:?}");
+        let is_right = refused.stderr.contains(what) && !refused.stderr.contains("fault of the program");
+        assert!(is_right, "{refused:?}");
+    };
+    refused("chmod 600");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::write(&key, "short").unwrap();
+    refused("shorter than 32 bytes");
+    fs::remove_file(&key).unwrap();
+    fs::create_dir(&key).unwrap();
+    refused("cannot read the token key");
+}
+
+#[test]
+fn lines_may_end_with_cr_alone() {
+    let place = Place::new();
+    for (number, text) in [
+        "title,url,post\rA,https://x.example/1,text\rB,https://x.example/2,\"two\rlines\"\r",
+        "title,url,post\r\nA,https://x.example/3,text\r\nB,https://x.example/4,\"two\nlines\"",
+        "title,url,post\nA,https://x.example/5,text\nB,https://x.example/6,text",
+        "\"title\",\"url\"\rA,https://x.example/7\rB,https://x.example/8",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = format!("{number}.csv");
+        place.write(&name, text);
+        let report = place.tidings(&["post", "import", &name, "--json"]).succeeded().json();
+        assert_eq!((&report["inserted"], &report["errors"]), (&json!(2), &json!([])), "{text:?}");
+    }
+    place.write("roster.csv", "id,name,major,password\r2026001,Ann,Art,correct horse\r");
+    let roster = place.tidings(&["roster", "import", "roster.csv", "--json"]).succeeded().json();
+    assert_eq!(roster["inserted"], 1, "{roster}");
+}
+
+#[test]
+fn a_feed_whose_entries_cannot_be_read_is_refused() {
+    let server = Server::start();
+    let admin = server.admin();
+    let entry = r#"<entry><title>a</title><link rel="alternate" href="https://x.example/3"/></entry>"#;
+    for feed in [
+        format!(r#"<feed version="0.3" xmlns="http://purl.org/atom/ns#">{entry}</feed>"#),
+        format!(r#"<feed xmlns="https://x.example/other">{entry}</feed>"#),
+        format!(r#"<a:feed xmlns:a="http://purl.org/atom/ns#"><a:entry/></a:feed>"#),
+        "<rss version=\"2.0\"><item><title>t</title><link>https://x.example/2</link></item></rss>".to_owned(),
+        "<items><item><title>t</title></item></items>".to_owned(),
+        "<html><body>no feed</body></html>".to_owned(),
+    ] {
+        let read = server.cli_with_input(["post", "import", "-", "--format", "feed", "--json"], &feed);
+        assert_eq!(
+            (read.status, read.json()["result"].as_str()),
+            (1, Some("bad request")),
+            "{feed}: {read:?}"
+        );
+        let sent = admin.request("POST", "/import_posts").body("application/atom+xml", feed.as_str()).send();
+        assert_eq!(sent.outcome(), "400 bad request", "{feed}");
+    }
+    let empty =
+        r#"<feed xmlns="http://www.w3.org/2005/Atom"><title>none yet</title><!-- <entry/> --></feed>"#;
+    let read = server.cli_with_input(["post", "import", "-", "--format", "feed", "--json"], empty);
+    assert_eq!(read.json()["inserted"], 0, "{read:?}");
+}
+
+#[test]
+fn the_hour_24_is_the_beginning_of_the_next_day() {
+    let server = Server::start();
+    let rss = |date: &str, number: u32| {
+        format!(
+            "<rss version=\"2.0\"><channel><item><title>t</title><link>https://x.example/{number}</link>\
+             <pubDate>{date}</pubDate></item></channel></rss>"
+        )
+    };
+    let json = |date: &str, number: u32| {
+        json!({ "title": "t", "url": format!("https://x.example/{number}"), "date": date }).to_string()
+    };
+    let csv = |date: &str, number: u32| format!("title,url,date\nt,https://x.example/{number},{date}\n");
+    for (format, text) in [
+        ("feed", rss("Mon, 21 Apr 2025 24:00:00 GMT", 1)),
+        ("feed", rss("2025-04-21T24:00:00Z", 2)),
+        ("feed", rss("21 Apr 2025 24:00 +0000", 3)),
+        ("jsonl", json("2025-04-21T24:00:00Z", 4)),
+        ("csv", csv("2025-04-21T24:00:00.000Z", 5)),
+    ] {
+        let read =
+            server.cli_with_input(["post", "import", "-", "--format", format, "--json"], &text).succeeded();
+        assert_eq!(read.json()["inserted"], 1, "{text}: {read:?}");
+    }
+    let posts = server.cli(["post", "list", "--json"]).succeeded().json();
+    let posts = posts["posts"].as_array().unwrap();
+    assert_eq!(posts.len(), 5);
+    assert!(posts.iter().all(|post| post["date"] == "2025-04-22T00:00:00.000Z"), "{posts:?}");
+    for (format, text) in [
+        ("feed", rss("Mon, 21 Apr 2025 24:05:00 GMT", 6)),
+        ("feed", rss("2025-04-21T24:00:01Z", 7)),
+        ("jsonl", json("2025-04-21T24:30:00Z", 8)),
+        ("csv", csv("2025-04-21T25:00:00Z", 9)),
+    ] {
+        let read = server.cli_with_input(["post", "import", "-", "--format", format, "--json"], &text);
+        assert_eq!(read.json()["errors"].as_array().unwrap().len(), 1, "{text}: {read:?}");
+    }
+}
+
+#[test]
+fn a_key_with_a_passphrase_is_named_so() {
+    let place = Place::new();
+    let script = "openssl req -x509 -newkey rsa:2048 -nodes -keyout plain.pem -out cert.pem -subj /CN=localhost -days 9 &&
+                  openssl rsa -aes128 -traditional -passout pass:x -in plain.pem -out old.pem &&
+                  openssl pkcs8 -topk8 -passout pass:x -in plain.pem -out new.pem";
+    let made = std::process::Command::new("sh").args(["-ec", script]).current_dir(place.0.path()).output();
+    assert!(made.as_ref().unwrap().status.success(), "{made:?}");
+    for key in ["old.pem", "new.pem"] {
+        let args = ["serve", "--listen", "127.0.0.1:0", "--tls-cert", "cert.pem", "--tls-key", key];
+        let refused = place.tidings(&args);
+        assert!(refused.status != 0 && refused.stderr.contains("passphrase"), "{key}: {refused:?}");
+    }
+}
