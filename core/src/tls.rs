@@ -275,7 +275,7 @@ fn verify_tls12_signature(
     let (_, candidates) = scheme.ok_or(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme)?;
     let algorithm = candidates.iter().find(|candidate| *candidate.public_key_alg_id() == *key.algorithm);
     let algorithm = algorithm.ok_or(CertificateError::BadSignature)?;
-    let verified = algorithm.verify_signature(&key.bits, message, signed.signature());
+    let verified = algorithm.verify_signature(key.bits, message, signed.signature());
     verified.map_err(|_| CertificateError::BadSignature)?;
     Ok(HandshakeSignatureValid::assertion())
 }

@@ -142,7 +142,8 @@ impl Upload {
 
 /// Returns the time that a client may take to send this many bytes.
 fn time_of(bytes: usize) -> Duration {
-    BLOCK_TIME.mul_f64(bytes.min(BLOCK) as f64 / BLOCK as f64)
+    let of = |bytes| u32::try_from(bytes).expect("a block is small");
+    BLOCK_TIME * of(bytes.min(BLOCK)) / of(BLOCK)
 }
 
 impl Drop for Upload {

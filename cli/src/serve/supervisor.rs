@@ -86,6 +86,6 @@ fn send(socket: &OsStr, state: &[NotifyState<'_>]) -> io::Result<()> {
         [b'@', name @ ..] => <SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(name)?,
         path => SocketAddr::from_pathname(OsStr::from_bytes(path))?,
     };
-    let message: String = state.iter().map(|state| format!("{state}\n")).collect();
-    UnixDatagram::unbound()?.send_to_addr(message.as_bytes(), &address).map(drop)
+    let lines: Vec<String> = state.iter().map(|state| format!("{state}\n")).collect();
+    UnixDatagram::unbound()?.send_to_addr(lines.concat().as_bytes(), &address).map(drop)
 }

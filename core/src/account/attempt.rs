@@ -24,11 +24,11 @@ pub(super) fn begin<'t>(
 ///
 /// Wrong codes count for the account, whatever the client, because a code is short. Only callers who know the password get here, so
 /// nobody else can make the member wait.
-pub(super) fn begin_code<'t>(
-    tidings: &'t Tidings,
+pub(super) fn begin_code(
+    tidings: &Tidings,
     member: MemberKey,
     client: Option<Client>,
-) -> Result<Option<Attempt<'t>>> {
+) -> Result<Option<Attempt<'_>>> {
     if client.is_none() || !tidings.config().sign_in_slowing {
         return Ok(None);
     }

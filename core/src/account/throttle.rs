@@ -84,7 +84,7 @@ type Codes = Failed<OfCodes>;
 /// Failures, after which the next attempts wait.
 #[derive(Clone, Copy, Default)]
 struct Failed<R> {
-    failed_at: Moment,
+    last_at: Moment,
     /// The number of failures, at most 255: long before that, the wait has reached its maximum.
     failures: u8,
     rule: PhantomData<R>,
@@ -96,14 +96,14 @@ impl<R: Rule> Failed<R> {
         let further = u32::from(self.failures).saturating_sub(R::FREE_FAILURES);
         let doublings = further.checked_sub(1).map(|doublings| doublings.min(16));
         let wait_ms = doublings.map_or(0, |doublings| (R::WAIT_MS << doublings).min(R::WAIT_MAX_MS));
-        self.failed_at + wait_ms - now
+        self.last_at + wait_ms - now
     }
 
     /// Records the end of an attempt.
     fn record(&mut self, outcome: Outcome, now: Moment) {
         match outcome {
             Outcome::Failed => {
-                *self = Self { failed_at: now, failures: self.failures.saturating_add(1), ..Self::default() }
+                *self = Self { last_at: now, failures: self.failures.saturating_add(1), ..Self::default() }
             }
             Outcome::Succeeded => *self = Self::default(),
             Outcome::Unknown => {}
@@ -113,8 +113,8 @@ impl<R: Rule> Failed<R> {
 
 impl<R: Rule> State for Failed<R> {
     fn worth(&self, now: Moment) -> Option<Worth> {
-        let counts = self.failures > 0 && now - self.failed_at <= FORGET_MS;
-        counts.then(|| (self.waits(now) > 0, self.failures, self.failed_at))
+        let counts = self.failures > 0 && now - self.last_at <= FORGET_MS;
+        counts.then(|| (self.waits(now) > 0, self.failures, self.last_at))
     }
 }
 

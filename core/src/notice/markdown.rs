@@ -1,8 +1,8 @@
 //! Renders the text of a notice, which is Markdown, as HTML that is safe to show on a page.
 //!
 //! The HTML has paragraphs, headings, emphasis, lists, code, block quotes, rules and links, and no attributes except `href`
-//! and `rel` of links and `start` of lists. Raw HTML is shown as text, and an image is a link to it. Links have the scheme http, https or mailto; the text
-//! of any other link is shown without the link.
+//! and `rel` of links and `start` of lists. Raw HTML is shown as text, and an image is a link to it. Links have the scheme http,
+//! https or mailto; the text of any other link is shown without the link.
 //!
 //! Source: <https://spec.commonmark.org/0.31.2/>, without extensions.
 
@@ -76,7 +76,9 @@ impl Html {
             let (begin, end) = tags(&tag);
             match &tag {
                 Tag::List(Some(start)) if *start != 1 => {
-                    self.out.push_str(&format!("<ol start=\"{start}\">\n"))
+                    self.out.push_str("<ol start=\"");
+                    self.out.push_str(&start.to_string());
+                    self.out.push_str("\">\n");
                 }
                 _ => self.out.push_str(begin),
             }

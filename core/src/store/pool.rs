@@ -303,7 +303,9 @@ mod tests {
             })
             .collect();
         drop(first);
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
         assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3]);
         let use_ = pool.in_use();
         assert_eq!((use_.open, use_.busy, use_.waiting, use_.waited), (1, 0, 0, 4));
@@ -331,10 +333,10 @@ mod tests {
         let pool = pool(4, 60_000, 8);
         let first = pool.lease(|| true, || Ok(1)).unwrap();
         let (waiting, tries) = (Arc::clone(&pool), Arc::new(AtomicUsize::new(0)));
-        let tried = Arc::clone(&tries);
+        let counter = Arc::clone(&tries);
         let thread = thread::spawn(move || {
             let open = || {
-                tried.fetch_add(1, Ordering::SeqCst);
+                counter.fetch_add(1, Ordering::SeqCst);
                 Err(crowded())
             };
             *waiting.lease(|| true, open).unwrap().connection()

@@ -29,11 +29,11 @@ impl SchemaFault {
 }
 
 /// The parts of a schema.
-pub(super) type Parts = BTreeMap<Name, Part>;
+pub(super) type Parts = BTreeMap<PartName, Part>;
 
 /// The name of a part. The order of names is one in which parts can be created.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Name {
+pub(super) struct PartName {
     pub(super) kind: PartKind,
     /// The table that it belongs to, or its own name.
     pub(super) table: String,
@@ -83,7 +83,7 @@ impl PartKind {
     }
 }
 
-impl Display for Name {
+impl Display for PartName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, table, name } = self;
         match kind {
@@ -101,8 +101,8 @@ impl Display for Name {
 
 /// Compares the parts of a schema with the expected ones. Additional parts are no faults unless they affect writes.
 pub(super) fn compare(expected: &Parts, found: &Parts) -> Vec<SchemaFault> {
-    let table = |of: &Name| {
-        let name = Name { kind: PartKind::Table, table: of.table.clone(), name: of.table.clone() };
+    let table = |of: &PartName| {
+        let name = PartName { kind: PartKind::Table, table: of.table.clone(), name: of.table.clone() };
         (expected.get(&name), found.get(&name))
     };
     let mut faults = Vec::new();

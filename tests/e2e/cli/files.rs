@@ -308,7 +308,7 @@ fn a_feed_whose_entries_cannot_be_read_is_refused() {
     for feed in [
         format!(r#"<feed version="0.3" xmlns="http://purl.org/atom/ns#">{entry}</feed>"#),
         format!(r#"<feed xmlns="https://x.example/other">{entry}</feed>"#),
-        format!(r#"<a:feed xmlns:a="http://purl.org/atom/ns#"><a:entry/></a:feed>"#),
+        r#"<a:feed xmlns:a="http://purl.org/atom/ns#"><a:entry/></a:feed>"#.to_owned(),
         "<rss version=\"2.0\"><item><title>t</title><link>https://x.example/2</link></item></rss>".to_owned(),
         "<items><item><title>t</title></item></items>".to_owned(),
         "<html><body>no feed</body></html>".to_owned(),

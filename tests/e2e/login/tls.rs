@@ -25,8 +25,8 @@ fn a_self_signed_certificate_is_accepted_only_by_its_file() {
         })
     };
     let server = started(&certificate);
-    let made = server.cli_with_input(["init", "--admin", "admin", "--password-stdin"], PASSWORD);
-    let _ = made.succeeded();
+    let init = server.cli_with_input(["init", "--admin", "admin", "--password-stdin"], PASSWORD);
+    let _ = init.succeeded();
     let (home, url) = (Home::new(), format!("https://localhost:{}", server.address().port()));
     let refused = home.login(&url, &["admin"]);
     assert_refused(&refused, 3, "the certificate is not trusted");

@@ -162,7 +162,7 @@ mod tests {
         }
         drop(permits);
         queue.flush();
-        let lines: String = (0..100).map(|n| format!("{n}\n")).collect();
+        let lines = (0..100).map(|n| format!("{n}\n")).collect::<Vec<_>>().concat();
         assert_eq!(String::from_utf8(written.lock().unwrap().clone()).unwrap(), lines);
     }
 

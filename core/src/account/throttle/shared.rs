@@ -287,21 +287,21 @@ impl<R: Rule> Stored for Attempts<R> {
     const BUCKETS: u64 = R::BUCKETS;
 
     fn until(&self) -> Moment {
-        self.reserved_until.max(self.failures.failed_at + FORGET_MS)
+        self.reserved_until.max(self.failures.last_at + FORGET_MS)
     }
 
     fn write(&self, text: &mut String) {
-        let Self { failures: Failed { failed_at, failures, .. }, running, reserved_until } = *self;
-        for number in [failed_at, failures.into(), running.into(), reserved_until] {
+        let Self { failures: Failed { last_at, failures, .. }, running, reserved_until } = *self;
+        for number in [last_at, failures.into(), running.into(), reserved_until] {
             push(text, number);
         }
     }
 
     fn read(numbers: &mut impl Iterator<Item = i64>, now: Moment) -> Option<Self> {
-        let (failed_at, failures) = (numbers.next()?.min(now), numbers.next()?.try_into().ok()?);
+        let (last_at, failures) = (numbers.next()?.min(now), numbers.next()?.try_into().ok()?);
         let (running, reserved_until) = (numbers.next()?.try_into().ok()?, numbers.next()?);
         let reserved_until = reserved_until.min(now + RESERVED_MS);
-        let failures = Failed { failed_at, failures, ..Failed::default() };
+        let failures = Failed { last_at, failures, ..Failed::default() };
         Some(Self { failures, running, reserved_until })
     }
 }

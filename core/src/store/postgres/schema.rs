@@ -1,7 +1,7 @@
 //! The schema of a database on a server, compared with that of a new database, which is created in a transaction and rolled
 //! back. So the server writes both in the same form, whatever its version.
 
-use super::super::schema::{Comparison, Name, Part, PartKind, Parts, compare};
+use super::super::schema::{Comparison, Part, PartKind, PartName, Parts, compare};
 use super::super::{FromValue, StoreError};
 use super::migrate;
 use super::session::Session;
@@ -11,7 +11,7 @@ const REFERENCE: &str = "tidings_reference";
 
 /// The parts of the schema with the table `schema_version`, except partitions: kind, table, name, definition, the statements that
 /// create and remove it, and whether it affects writes.
-const PARTS: &str = r#"
+const PARTS: &str = "
 WITH ns AS (
     SELECT n.oid, quote_ident(n.nspname) || '.' AS prefix FROM pg_namespace n
     WHERE n.oid = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('schema_version'))),
@@ -60,7 +60,7 @@ UNION ALL
 SELECT 'function', CAST(p.proname AS text), CAST(p.proname AS text), p.prosrc,
        replace(pg_get_functiondef(p.oid), ns.prefix, ''), format('DROP FUNCTION %I CASCADE', p.proname), false
 FROM pg_proc p JOIN ns ON ns.oid = p.pronamespace WHERE p.prokind = 'f' AND p.pronargs = 0
-"#;
+";
 
 /// How the row of a table is created if a new database's row would be wrong: from the rows of other tables. Empty if it cannot.
 const ROWS: [(&str, &str); 5] = [
@@ -122,8 +122,8 @@ pub(super) fn compare_schema(session: &mut Session) -> Result<Comparison, StoreE
     Ok(Comparison::Compared(compare(&expected, &found)))
 }
 
-fn found_table(found: &Parts, row: &Name) -> bool {
-    found.contains_key(&Name { kind: PartKind::Table, ..row.clone() })
+fn found_table(found: &Parts, row: &PartName) -> bool {
+    found.contains_key(&PartName { kind: PartKind::Table, ..row.clone() })
 }
 
 /// Creates the schema in the transaction of the session, and returns its parts, with the rows that every database has. The
@@ -145,7 +145,7 @@ fn reference(session: &mut Session) -> Result<Parts, StoreError> {
         if let Some(create) = create {
             let replaced = ROWS.iter().find(|(of, _)| *of == table).map(|(_, sql)| (*sql).to_owned());
             let part = Part { create: replaced.unwrap_or(create), ..Part::default() };
-            parts.insert(Name { kind: PartKind::Row, name: table.clone(), table }, part);
+            parts.insert(PartName { kind: PartKind::Row, name: table.clone(), table }, part);
         }
     }
     Ok(parts)
@@ -157,7 +157,7 @@ fn parts(session: &mut Session) -> Result<Parts, StoreError> {
     session.for_each(PARTS, &[], &mut |row| {
         let kind: String = row.take(0)?;
         let Some(kind) = PartKind::of(&kind) else { return Ok(()) };
-        let name = Name { kind, table: row.take(1)?, name: row.take(2)? };
+        let name = PartName { kind, table: row.take(1)?, name: row.take(2)? };
         let definition: String = row.take(3)?;
         let part = Part {
             definition: definition.split_whitespace().collect::<Vec<_>>().join(" "),

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::StoreError;
 use super::open::create_schema;
-use crate::store::schema::{Comparison, Name, Part, PartKind, Parts, compare, normalised};
+use crate::store::schema::{Comparison, Part, PartKind, PartName, Parts, compare, normalised};
 
 /// The tables whose rows `tidings check --repair` recomputes, so that they can be created again without a loss.
 const RECOMPUTED: [&str; 3] = ["category", "label", "post_index"];
@@ -61,8 +61,8 @@ pub(super) fn compare_schema(connection: &Connection) -> Result<Comparison, Stor
     Ok(Comparison::Compared(compare(&expected, &found)))
 }
 
-fn name_of_row(table: &str) -> Name {
-    Name { kind: PartKind::Row, table: table.to_owned(), name: table.to_owned() }
+fn name_of_row(table: &str) -> PartName {
+    PartName { kind: PartKind::Row, table: table.to_owned(), name: table.to_owned() }
 }
 
 /// Returns all parts of a schema except rows.
@@ -84,7 +84,7 @@ fn parts(connection: &Connection) -> Result<Parts, StoreError> {
             "shadow" => Part::default(),
             _ => part(kind, &name, &sql),
         };
-        parts.insert(Name { kind, table, name }, part);
+        parts.insert(PartName { kind, table, name }, part);
     }
     Ok(parts)
 }

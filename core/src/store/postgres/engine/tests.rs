@@ -5,7 +5,7 @@ use std::thread;
 use tidings_cluster::{Cluster, is_installed};
 
 use crate::location::Location;
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 
 #[test]
 fn reads_wait_for_a_connection_of_a_server_that_has_none_free() {
@@ -18,7 +18,7 @@ fn reads_wait_for_a_connection_of_a_server_that_has_none_free() {
     let store = Store::open_with(&Location::from(database.url()), 16).unwrap();
     let read = || {
         let slow = "SELECT CAST(pg_sleep(0.05) AS text) || '1'";
-        store.read(|tx| Ok::<_, StoreError>(tx.one(slow, &[])?.take::<String>(0)?))
+        store.read(|tx| tx.one(slow, &[])?.take::<String>(0))
     };
     thread::scope(|scope| {
         let reads: Vec<_> = (0..16).map(|_| scope.spawn(read)).collect();
