@@ -139,7 +139,9 @@ pub(crate) fn renew_tokens(store: &Store, is_stopped: &dyn Fn() -> bool) -> Resu
             let fields = page.into_iter().map(|Outdated { post, token }| {
                 (post.key, token, Arc::new(TokenFields::of(&post.title, &post.post)))
             });
-            let fields: Vec<_> = fields.collect();
+            let mut fields: Vec<_> = fields.collect();
+            // Transactions lock rows in the order of their keys.
+            fields.sort_unstable_by_key(|(key, ..)| *key);
             renewed += store.write_long(Isolation::Alone, move |tx| renew(tx, &fields))?;
         }
         if renewed > 0 && (is_complete || pages.is_multiple_of(MERGE_EVERY)) {

@@ -150,19 +150,29 @@ pub fn normalise_term(text: &str) -> String {
 /// A byte beyond ASCII belongs to a syllable, so it is a letter.
 fn plain(text: &str, take: &mut impl FnMut(&str)) {
     let bytes = text.as_bytes();
-    let inside = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || !b.is_ascii();
     let mut at = 0;
     while at < bytes.len() {
-        if !inside(bytes[at]) {
+        if !bytes[at].is_ascii_alphanumeric() && bytes[at].is_ascii() && bytes[at] != b'_' {
             at += 1;
             continue;
         }
         let start = at;
-        while at < bytes.len() && (inside(bytes[at]) || joins(bytes, at)) {
+        let mut is_simple = true;
+        while at < bytes.len() {
+            if !bytes[at].is_ascii_alphanumeric() {
+                if bytes[at].is_ascii() && bytes[at] != b'_' && !joins(bytes, at) {
+                    break;
+                }
+                is_simple = false;
+            }
             at += 1;
         }
         let end = at + symbols(bytes, at);
-        named(&text[start..end], end - at, take);
+        if is_simple && end == at {
+            simple(&text[start..at], take);
+        } else {
+            named(&text[start..end], end - at, take);
+        }
         at = end;
     }
 }
@@ -250,6 +260,11 @@ fn named(name: &str, symbols: usize, take: &mut impl FnMut(&str)) {
     word(&name[..start], take);
 }
 
+/// Passes a word of ASCII letters and digits to `take`.
+fn simple(word: &str, take: &mut impl FnMut(&str)) {
+    take_unless_stop(&word[..word.len().min(LENGTH_MAX)], take);
+}
+
 /// Passes a word to `take`, its stems if it ends with a Korean particle, and its parts if it is a compound.
 fn word(word: &str, take: &mut impl FnMut(&str)) {
     let word = trim(word);
@@ -272,7 +287,10 @@ const DIVIDERS: [&[char]; 3] = [&['.', '\'', '·', '‧'], &['&'], &['_', '‿',
 
 /// Passes the parts of a compound to `take`, and the parts of these.
 fn compound(compound: &str, take: &mut impl FnMut(&str)) {
-    if compound.bytes().all(|b| b.is_ascii_alphanumeric()) || by_script(compound, take) {
+    // Most words are of ASCII letters and digits, or of Hangul, whose characters begin with these bytes.
+    let is_simple = compound.bytes().all(|b| b.is_ascii_alphanumeric())
+        || compound.bytes().all(|b| matches!(b, 0x80..=0xbf | 0xea..=0xed));
+    if is_simple || by_script(compound, take) {
         return;
     }
     for (outer, dividers) in DIVIDERS.into_iter().enumerate() {
