@@ -27,7 +27,9 @@ impl Zone {
     pub fn of_system() -> Self {
         let named = |zone: TimeZone| zone.iana_name()?.parse().ok();
         let of_settings = || iana_time_zone::get_timezone().ok()?.parse().ok();
-        TimeZone::try_system().ok().and_then(named).or_else(of_settings).unwrap_or_default()
+        let zone: Self = TimeZone::try_system().ok().and_then(named).or_else(of_settings).unwrap_or_default();
+        // Many systems call UTC by an alias, such as Etc/UTC.
+        if zone.is_same(&Self::default()) { Self::default() } else { zone }
     }
 
     /// Returns whether both names are of the same zone: whether their days and hours have always been the same, as those of

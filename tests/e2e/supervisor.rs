@@ -82,16 +82,14 @@ fn the_service_manager_is_told_when_the_server_is_ready_reloads_and_stops() {
     assert!(server.wait().unwrap().success());
 }
 
-#[cfg(target_os = "linux")]
 #[test]
+#[cfg(target_os = "linux")]
 fn the_socket_of_the_service_manager_may_be_abstract_and_an_empty_name_is_none() {
-    use std::os::linux::net::SocketAddrExt as _;
-    use std::os::unix::net::SocketAddr;
-
     only_on_sqlite!("the server has a file of its own");
+    let address = <std::os::unix::net::SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name;
     let manager = Manager::new();
     let name = format!("tidings-test-{}", std::process::id());
-    let told = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+    let told = UnixDatagram::bind_addr(&address(name.as_bytes()).unwrap()).unwrap();
     told.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut server = manager.serve().env("NOTIFY_SOCKET", format!("@{name}")).spawn().unwrap();
     let mut text = [0; 4096];

@@ -39,7 +39,7 @@ mod tests {
         let uri = "otpauth://totp/tidings:an-id-of-30-characters-in-all.?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=tidings";
         for (is_dark, margin) in [(true, '█'), (false, ' ')] {
             let lines = lines(uri, is_dark).unwrap();
-            assert!(lines.len() <= 24 && lines.iter().all(|line| line.chars().count() == 45), "{lines:?}");
+            assert!(lines.len() <= 24 && lines.iter().all(|line| line.chars().count() == 41), "{lines:?}");
             let is_margin = |line: &String| line.chars().all(|c| c == margin);
             assert!(is_margin(&lines[0]) && is_margin(&lines[lines.len() - 1]), "{lines:?}");
             assert!(lines.iter().all(|line| line.starts_with(margin) && line.ends_with(margin)));

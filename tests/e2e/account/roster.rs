@@ -25,6 +25,7 @@ fn a_truncated_roster_or_one_without_column_names_is_refused() {
     insta::assert_snapshot!(nameless.stderr, @r#"
     line 1: the first line names the columns: id,name,major,password, of which major may be left out
     the column "pw" is not known and is not read
+    error: nothing was imported: 1 of the lines were left out
     "#);
 }
 

@@ -163,7 +163,10 @@ fn a_server_is_checked_and_nothing_is_created_in_a_database_without_tables() {
     );
     assert_eq!(run(&["check", "--repair"]).status, 2);
     let repaired = run(&["check", "--repair", "--yes"]).succeeded();
-    assert_eq!(repaired.stdout, printed.stdout);
+    let without_size = |printed: &str| {
+        printed.lines().filter(|line| !line.contains("size ")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(without_size(&repaired.stdout), without_size(&printed.stdout));
 }
 
 #[test]

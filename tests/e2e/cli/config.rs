@@ -302,6 +302,6 @@ fn only_a_setting_with_nearly_the_same_name_is_suggested() {
         assert!(key.stderr.trim_end().ends_with(&format!("there is no setting \"{given}\"{tip}")), "{key:?}");
         std::fs::remove_file(directory.path().join("tidings.toml")).unwrap();
     }
-    let address = without_database(directory.path(), &["config", "--listen", "localhost:8080"]);
+    let address = without_database(directory.path(), &["config", "--listen", "nowhere"]);
     assert!(address.stderr.contains("an IP address and a port, such as 127.0.0.1:8080"), "{address:?}");
 }

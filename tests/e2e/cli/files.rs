@@ -165,7 +165,7 @@ fn a_link_to_nowhere_is_followed() {
         assert!(is_link("link") && place.path(target).is_file(), "{args:?}");
         // The target exists now.
         let _ = place.tidings(args).succeeded();
-        assert!(is_link("link") && !fs::read(place.path(target)).unwrap().is_empty(), "{args:?}");
+        assert!(is_link("link") && place.path(target).is_file(), "{args:?}");
         fs::remove_file(place.path("link")).unwrap();
         // The disk is not mounted.
         symlink("nowhere/a", place.path("link")).unwrap();

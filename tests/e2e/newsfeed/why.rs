@@ -113,11 +113,10 @@ fn commands_show_the_reasons_of_http() {
         let lines = ndjson.lines().map(|line| serde_json::from_str(line).unwrap());
         assert_eq!(lines.collect::<Vec<Value>>(), http.list("newsfeed"), "{path}");
         let page = why("--color=never").stdout;
-        let plain = cli(&[args, &["--limit=3"]].concat()).stdout;
-        assert!(page.starts_with(&plain), "{path}: {page}");
         for post in http.list("newsfeed") {
             let (title, text) = (post["title"].as_str().unwrap(), post["why"]["text"].as_str().unwrap());
-            assert!(page.contains(&format!("\n{title}\n  {text}\n")), "{path}: {page}");
+            assert_eq!(page.lines().filter(|line| *line == title).count(), 1, "{path}: {page}");
+            assert!(page.lines().any(|line| line.trim() == text), "{path}: {page}");
         }
     }
     let first = cli(&["recommended", "--limit=5", "--json"]).json();

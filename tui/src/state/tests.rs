@@ -12,6 +12,7 @@ use tidings_cluster::Scratch;
 use tidings_core::Tidings;
 use tidings_core::account::Caller;
 use tidings_core::clock::{Clock, Timestamp};
+use tidings_core::config::{Config, Zone};
 
 use super::*;
 use crate::draft::{Drafts, drafts_beside};
@@ -63,7 +64,9 @@ impl Stage {
     /// Opens a database that `fill` fills.
     fn at(clock: Clock, fill: impl FnOnce(&Tidings, &Clock)) -> Self {
         let database = Scratch::new();
-        let builder = || Tidings::builder(database.location()).clock(clock.clone());
+        let mut config = Config::default();
+        config.analysis.timezone = Some(Zone::default());
+        let builder = || Tidings::builder(database.location()).config(config.clone()).clock(clock.clone());
         // A service fills the database. The screens open it afterwards, so they load all of its posts.
         fill(&builder().start().unwrap(), &clock);
         let tidings = builder().open().unwrap();

@@ -90,7 +90,7 @@ impl Fields {
     /// Returns the line of each field within `area`; those that do not fit are left out, but never the focused field.
     fn places(&self, area: Rect) -> Vec<(usize, Rect)> {
         let end = |field: usize| {
-            let above = &self.fields[..=field];
+            let above = self.fields.get(..=field).unwrap_or_default();
             above.len() + above.iter().filter(|field| field.problem.is_some()).count()
         };
         let last = self.focus.min(self.fields.len().saturating_sub(1));

@@ -29,11 +29,11 @@ fn pairs(pairs: &[(&str, i64)]) -> Vec<(String, i64)> {
 #[test]
 fn terms_are_ranked_by_count_then_by_last_search() {
     let service = service();
-    for term in ["rust", "Go", " RUST ", "c", "go", "zig", "C", "ｒｕｓｔ"] {
+    for term in ["rust", "Go", "c", "go", "zig", " C ", "ｒＵｓｔ"] {
         search(&service, &Caller::Guest, term);
     }
     // All in one millisecond: the last one written is the newest.
-    assert_eq!(ranking(&service), pairs(&[("c", 2), ("go", 2), ("rust", 2), ("ｒｕｓｔ", 1), ("zig", 1)]));
+    assert_eq!(ranking(&service), pairs(&[("rust", 2), ("c", 2), ("go", 2), ("zig", 1)]));
     service.clock().advance(1);
     search(&service, &Caller::Guest, "zig");
     assert_eq!(ranking(&service)[0], ("zig".to_owned(), 2));
