@@ -12,8 +12,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Registers a member and signs them in
-         * @description `result` is `success`; or `wrong user info` when the id, password or nickname is not valid, `check pw` when the
-         *     passwords differ, `already id` when the id is taken. The first that applies is returned.
+         * @description `result` is `success`; or `sign_up fail` with the code `sign_up_closed` when the server is set up so that nobody signs up
+         *     here, `wrong user info` when the id, password or nickname is not valid, `check pw` when the passwords differ,
+         *     `already id` when the id is taken. The first that applies is returned.
          *
          *     Anyone may call it.
          */
@@ -59,8 +60,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Signs a university member in, and registers a new member at the first sign-in
-         * @description `result` is `success`; or `not school` when the university does not know the id, `pw incorrect` when the password
-         *     is wrong, `api error` when the university's system does not respond, `blacklist user`. Only for a member who has enabled
+         * @description `result` is `success`; or `not school` when the university does not know the id, and with the code `sign_up_closed` when
+         *     it does but nobody becomes a member here; `pw incorrect` when the password is wrong, `api error` when the university's system does not respond, `blacklist user`. Only for a member who has enabled
          *     the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one.
          *
          *     Anyone may call it.
@@ -319,8 +320,9 @@ export interface paths {
         };
         /**
          * Returns everything that is stored about the member
-         * @description The response is a download of any length, sent as it is read: lists may change meanwhile. At most 16 downloads run at the
-         *     same time, each for at most ten minutes. The hash of the password and other secrets are left out.
+         * @description The response is a download of any length, sent as it is read: lists may change meanwhile. At most 16 downloads of
+         *     members run at the same time, two of one member, each for at most ten minutes; the client reads at least 64 KiB in 20
+         *     seconds. The hash of the password and other secrets are left out.
          *
          *     For members.
          */
@@ -1218,7 +1220,8 @@ export interface paths {
         /**
          * Returns the whole audit trail, earliest first
          * @description The response is a download of any length with one JSON object on each line: what a record of `/get_audit` has, and in
-         *     `stored` the fields that its hash covers. At most 16 downloads run at the same time, each for at most ten minutes.
+         *     `stored` the fields that its hash covers. At most 16 downloads run at the same time, four of one caller, each for at most
+         *     ten minutes; the client reads at least 64 KiB in 20 seconds.
          *
          *     For administrators.
          */
@@ -1671,7 +1674,8 @@ export interface paths {
         /**
          * Returns all posts in the format that `/import_posts` reads
          * @description The response is a download of any length with one JSON object on each line, in the order of the insertions, sent as it is
-         *     read: posts may change meanwhile. At most 16 downloads run at the same time, each for at most ten minutes.
+         *     read: posts may change meanwhile. At most 16 downloads run at the same time, four of one caller, each for at most
+         *     ten minutes; the client reads at least 64 KiB in 20 seconds.
          *
          *     For administrators.
          */
@@ -2614,7 +2618,7 @@ export interface paths {
         /**
          * Readiness
          * @description Answers `success` when the server can take requests. Answers 503 `overloaded` when the database does not respond,
-         *     when writes fail, and while the server shuts down.
+         *     when writes fail, as on a full disk, and before and while the server shuts down.
          *
          *     Anyone may call it.
          */
@@ -3945,7 +3949,7 @@ export interface components {
              * @description The condition; it never changes.
              * @enum {string}
              */
-            readonly code: "university_unavailable" | "unknown_to_university" | "otp_required" | "wrong_password" | "blacklisted" | "wrong_otp";
+            readonly code: "university_unavailable" | "unknown_to_university" | "otp_required" | "wrong_password" | "blacklisted" | "wrong_otp" | "sign_up_closed";
             /**
              * @description What was wrong, or what to do, for people.
              * @example the university's system did not answer, or none is set: try again later
@@ -3963,12 +3967,12 @@ export interface components {
              * @description What went wrong, as clients compare it.
              * @enum {string}
              */
-            readonly result: "wrong user info" | "check pw" | "already id";
+            readonly result: "wrong user info" | "check pw" | "already id" | "sign_up fail";
             /**
              * @description The condition; it never changes.
              * @enum {string}
              */
-            readonly code: "invalid_value" | "passwords_differ" | "id_taken";
+            readonly code: "invalid_value" | "passwords_differ" | "id_taken" | "sign_up_closed";
             /**
              * @description What was wrong, or what to do, for people.
              * @example a password has 8 to 128 characters
@@ -6179,7 +6183,9 @@ export interface components {
         /** @description The number of visits of a student number. */
         readonly StudentVisits: {
             /**
-             * @description The member's id or its first characters; `guest` for all guests together, `removed` for all removed members.
+             * @description The member's id, for administrators. Other callers see the first four characters of an id of digits and `member`
+             *     for other ids, unless the server is set up to show more. `guest` for all guests together, `removed` for all removed
+             *     members.
              * @example 2026
              */
             readonly student_num: string;
