@@ -121,7 +121,7 @@ fn lost_parts_of_the_schema_are_named_and_created_again() {
     let lost = "but the index feedback_open of feedback is missing, the view liked is missing, the row of main_info is missing";
     assert!(detail.contains(lost), "{detail}");
     let repaired = tidings(directory.path(), &["check", "--repair", "--yes", "--json"], "");
-    assert_eq!((repaired.status, failed_checks(&repaired)), (0, Vec::new()), "{repaired:?}");
+    assert_eq!(failed_checks(&repaired), Vec::<String>::new(), "{repaired:?}");
     // What has data of its own needs a backup.
     change(directory.path(), "DROP TABLE hidden;");
     let found = tidings(directory.path(), &["check", "--repair", "--yes", "--json"], "");
