@@ -165,3 +165,20 @@ fn only_the_command_line_grants_and_revokes_administrators() {
         assert_eq!(admin.get(path).outcome(), "404 Not found", "{path}");
     }
 }
+
+#[test]
+fn members_are_found_whatever_the_case_and_a_null_character_finds_nobody() {
+    let server = Server::start();
+    let admin = server.admin();
+    let _ = server.cli_with_input(["member", "import", "-"], r#"{"id":"dave","nickname":"ÄÖÜ"}"#).succeeded();
+    let found = |query: &str| {
+        let answer = admin.get(&format!("/get_members?{query}")).succeeded();
+        answer.list("members").iter().map(|member| member["user_id"].clone()).collect::<Vec<_>>()
+    };
+    for search in ["%C3%A4%C3%B6%C3%BC", "%C3%84%C3%96%C3%9C", "DAVE"] {
+        assert_eq!(found(&format!("search={search}")), ["dave"], "{search}");
+    }
+    for query in ["search=%00", "search=dave%00", "after=%00"] {
+        assert_eq!(found(query), [""; 0], "{query}");
+    }
+}
