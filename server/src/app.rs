@@ -1,6 +1,7 @@
 //! The application: the routing table with what every request passes, and the state that requests share.
 
 use std::convert::Infallible;
+use std::error::Error as StdError;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,9 +12,8 @@ use arc_swap::ArcSwap;
 use futures_util::FutureExt as _;
 use http::header::ORIGIN;
 use http::request::Parts;
-use http::uri::PathAndQuery;
-use http::{Method, Request};
-use tidings_core::account::{Account, Client};
+use http::{Method, Request, Uri};
+use tidings_core::account::{Account, Caller, Client};
 use tidings_core::analysis::Operation;
 use tidings_core::{Error, Surface, Tidings};
 use tower::Service;
@@ -28,8 +28,8 @@ use crate::limit::QuotaHeaders;
 use crate::metrics::Metrics;
 use crate::per_connection::PerConnection;
 use crate::policy::Policy;
-use crate::reply::{self, Answer, Body, Refusal, Response, Scope};
-use crate::request::Call;
+use crate::reply::{self, Body, Refusal, Response, Scope};
+use crate::request::Context;
 use crate::request_record::RequestRecord;
 use crate::route::{Route, Table};
 use crate::service::PeerAddress;
@@ -42,6 +42,8 @@ use crate::{
     main_info, members, newsfeed, notice, otp, post, profile, report, search, sessions, target, webhook,
     weights, words,
 };
+
+type BoxError = Box<dyn StdError + Send + Sync>;
 
 /// The state that all requests share.
 pub(crate) struct App {
@@ -104,14 +106,14 @@ impl App {
     + Send
     + 'static
     where
-        B: http_body::Body + Send + Sync + 'static,
+        B: http_body::Body<Error: Into<BoxError>> + Send + Sync + 'static,
     {
         let app = AppRef::new(self);
         tower::service_fn(move |request: Request<B>| {
             let peer = request.extensions().get().map(|PeerAddress(peer)| *peer);
             let (head, body) = request.into_parts();
             let answer = app.clone().serve(head, body, peer);
-            async move { Ok(*answer.await) }
+            async move { Ok(answer.await) }
         })
     }
 
@@ -133,7 +135,11 @@ impl App {
 
     /// Counts a request against the general rate limit. Returns whether it is within the limit, and the headers that tell
     /// the client how much of the limit is left.
-    fn count(policy: &Policy, path: &str, call: &Call) -> (Result<(), Refusal>, Option<Box<QuotaHeaders>>) {
+    fn count(
+        policy: &Policy,
+        path: &str,
+        call: &Context,
+    ) -> (Result<(), Refusal>, Option<Box<QuotaHeaders>>) {
         match &policy.limits.general {
             Some(limit) if !health::is_health(path) => {
                 let counted = limit.count(call.address().into());
@@ -149,20 +155,37 @@ impl App {
         self.policy.load().limits.sweep();
     }
 
-    async fn answer(&self, policy: &Policy, route: &Route, call: Call) -> Answer {
-        if let Some(key) = call.caller().known_key(&self.tidings) {
+    /// Counts a request against the limits of its operation.
+    fn check(&self, policy: &Policy, route: &Route, context: &Context) -> Result<(), Refusal> {
+        if let Some(key) = context.caller().known_key(&self.tidings) {
             policy.limits.check_key(key)?;
         }
-        let (caller, address) = (call.caller().clone(), call.address());
+        let is_signed = || context.caller().is_signed(&self.tidings);
+        Ok(policy.limits.check(route.counted, || context.address().into(), is_signed)?)
+    }
+
+    /// Runs an operation and returns its response, without the headers that depend on the request.
+    async fn run<B>(
+        &self,
+        policy: &Policy,
+        route: &Route,
+        context: Arc<Context>,
+        target: Uri,
+        body: B,
+    ) -> Response
+    where
+        B: http_body::Body<Error: Into<BoxError>> + Send + Sync + 'static,
+    {
+        let (caller, address) = (context.caller().clone(), context.address());
         let is_signed = || caller.is_signed(&self.tidings);
-        policy.limits.check(route.counted, || address.into(), is_signed)?;
         let was_signed = route.counted.is_write() && is_signed();
-        let handled = AssertUnwindSafe(async { route.handle(call).await }).catch_unwind().await;
+        let answered = AssertUnwindSafe(route.answer(context, target, body)).catch_unwind().await;
         if was_signed && !is_signed() {
             // The operation found that the token was revoked. The next request with it is one of a guest from the beginning.
             drop(policy.limits.check(route.counted, || address.into(), || false));
         }
-        handled.unwrap_or_else(|_| Err(Error::Internal("the handler panicked".into()).into()))
+        let panicked = || Err(Error::Internal("the handler panicked".into()).into());
+        answered.unwrap_or_else(|_| reply::incomplete(panicked(), route.path))
     }
 }
 
@@ -178,95 +201,89 @@ impl AppRef {
         peer: Option<IpAddr>,
     ) -> impl Future<Output = Response> + Send + use<B>
     where
-        B: http_body::Body + Send + Sync + 'static,
+        B: http_body::Body<Error: Into<BoxError>> + Send + Sync + 'static,
     {
         target::set_host(&mut head);
-        let upload = Upload::new(&head.headers, body);
-        let call = Call::new(self.clone(), head, peer, upload);
+        let mut context = Context::new(self.clone(), head, peer);
+        context.has_body = !body.is_end_stream();
         // Boxed here, because it is large, and is moved on its way to the connection.
         Box::pin(async move {
-            if let Some(refused) = target::refuse(call.head()) {
+            if let Some(refused) = target::refuse(&context.head) {
+                drop(Upload::new(&context.head.headers, body));
                 return refused;
             }
             // A request has one set of rules from its beginning to its end.
             let policy = self.policy.load();
-            if cors::is_preflight(call.head()) {
-                return policy.cors.preflight(call.head().clone()).await;
+            if cors::is_preflight(&context.head) {
+                drop(Upload::new(&context.head.headers, body));
+                return policy.cors.preflight(context.head).await;
             }
-            self.respond(&policy, call).await
+            self.respond(&policy, context, body).await
         })
     }
 
-    async fn respond(&self, policy: &Policy, mut call: Call) -> Response {
-        let (method, is_head) = (call.head().method.clone(), call.is_head());
+    async fn respond<B>(&self, policy: &Policy, mut context: Context, body: B) -> Response
+    where
+        B: http_body::Body<Error: Into<BoxError>> + Send + Sync + 'static,
+    {
+        let method = context.head.method.clone();
         let names_origin = policy.cors.names_origin();
-        let origin = call.headers().get(ORIGIN).filter(|_| names_origin).cloned();
+        let origin = context.head.headers.get(ORIGIN).filter(|_| names_origin).cloned();
         let mut scope = Scope { names_origin, ..Scope::default() };
         if method != Method::OPTIONS {
             scope.readers = policy.cors.readers(origin.as_ref());
         }
-        let target = call.head().uri.path_and_query().cloned();
-        let raw = target.as_ref().map_or("", PathAndQuery::path);
-        let (path, malformed) = match target::normal_path(raw) {
+        let uri = context.head.uri.clone();
+        let (path, malformed) = match target::normal_path(uri.path()) {
             Ok(path) => (path, None),
-            Err(error) => (raw.into(), Some(error)),
+            Err(error) => (uri.path().into(), Some(error)),
         };
         let path = path.strip_prefix(self.config.base_path.as_str()).unwrap_or_default();
         let observed = self.metrics.as_ref().map(|metrics| (metrics, Instant::now()));
-        let observe = |path, answer: &Answer| {
-            if let Some((metrics, began)) = observed {
-                metrics.count(path, &method, answer.as_ref().err(), began.elapsed());
-            }
-        };
         // Requests to unknown paths and methods also count against the limit.
-        let (allowed, quota) = App::count(policy, path, &call);
-        let finish = move |mut response: Response| {
-            if let Some(quota) = quota {
-                response.headers_mut().extend(*quota);
-            }
-            if is_head {
-                reply::remove_body(&mut response);
-            }
-            response
+        let (allowed, quota) = App::count(policy, path, &context);
+        let found = malformed.map_or_else(|| self.table.find(path), |error| Err(error.into()));
+        let template = found.as_ref().map_or("", |found| found.template());
+        let recorded = match &found {
+            Ok(found) => found.recorded(&method),
+            Err(_) => Some(Operation::unknown(method.as_str())),
         };
-        let found = match malformed.map_or_else(|| self.table.find(path), |error| Err(error.into())) {
-            Ok(found) => found,
-            Err(refusal) => {
-                let answer = allowed.and(Err(refusal));
-                observe("", &answer);
-                let result = reply::result(&answer);
-                let response = reply::respond(answer, "", scope);
-                if self.config.analytics {
-                    let record = RequestRecord::of(&call);
-                    let unknown = Operation::unknown(method.as_str());
-                    record.record(self, unknown, path, response.status(), result);
-                }
-                return finish(response);
-            }
+        let recorded = recorded.filter(|_| self.config.analytics).map(|op| (RequestRecord::of(&context), op));
+        let route = match (allowed, found) {
+            (Err(refusal), _) | (_, Err(refusal)) => Err(refusal),
+            (Ok(()), Ok(found)) => found.route(&method),
         };
-        let route = allowed.and_then(|()| found.route(&method));
-        let recorded = found.recorded(&method);
-        let template = found.template();
-        call.set_segments(found.segments);
-        let recorded = recorded.filter(|_| self.config.analytics).map(|op| (RequestRecord::of(&call), op));
         if let Ok(route) = &route {
             (scope.public, scope.has_formats) = (route.public, route.has_formats);
         }
-        scope.is_guest = call.is_guest();
-        if scope.kept().is_some() {
-            call.tag_response();
-        }
-        let answer = match route {
-            Ok(route) => self.answer(policy, route, call).await,
-            Err(refusal) => Err(refusal),
+        scope.is_guest = matches!(context.caller(), Caller::Guest);
+        context.is_tagged = scope.kept().is_some();
+        let route = route.and_then(|route| self.check(policy, route, &context).map(|()| route));
+        let response = match route {
+            Ok(route) => {
+                let target = target::within(&uri, path);
+                self.run(policy, route, Arc::new(context), target, body).await
+            }
+            Err(refusal) => {
+                drop(Upload::new(&context.head.headers, body));
+                reply::incomplete(Err(refusal), template)
+            }
         };
-        observe(template, &answer);
-        let result = reply::result(&answer);
-        let response = reply::respond(answer, template, scope);
+        let result = reply::result_of(&response);
+        if let Some((metrics, began)) = observed {
+            metrics.count(template, &method, result, began.elapsed());
+        }
+        let mut response = scope.complete(response);
         if let Some((record, operation)) = recorded {
             record.record(self, operation, path, response.status(), result);
         }
-        finish(response)
+        if let Some(quota) = quota {
+            response.headers_mut().extend(*quota);
+        }
+        if method == Method::HEAD {
+            reply::remove_body(&mut response);
+        }
+        response
     }
 }
 

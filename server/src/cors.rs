@@ -5,13 +5,11 @@ use std::convert::Infallible;
 use std::future::ready;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, VARY,
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request};
-use http_body_util::{Either, Full};
 use tower::{Layer as _, ServiceExt as _};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer, Vary};
 
@@ -71,11 +69,10 @@ impl Cors {
 
     /// Returns the response to a preflight. Shared caches do not store it, so it varies by the origin only.
     pub(crate) async fn preflight(&self, head: Parts) -> Response {
-        let answer = self.preflights.layer(tower::service_fn(|_: Request<()>| {
-            ready(Ok::<_, Infallible>(http::Response::new(Full::<Bytes>::default())))
-        }));
-        let Ok(answered) = answer.oneshot(Request::from_parts(head, ())).await;
-        let mut response = Box::new(answered.map(Either::Left));
+        let answer = self
+            .preflights
+            .layer(tower::service_fn(|_: Request<()>| ready(Ok::<_, Infallible>(Response::default()))));
+        let Ok(mut response) = answer.oneshot(Request::from_parts(head, ())).await;
         let headers = response.headers_mut();
         if self.names_origin() {
             headers.insert(VARY, ORIGIN_ONLY);

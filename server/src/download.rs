@@ -230,6 +230,7 @@ mod tests {
     use crate::app::App;
     use crate::config::Config;
     use crate::reply::Body;
+    use crate::request::Context;
     use crate::testing::{Service, by, request, service};
     use crate::upload::Upload;
 
@@ -308,7 +309,8 @@ mod tests {
         let app = App::new(service.tidings.clone(), Config::default());
         let boss = service.admin("boss").await;
         let head = by(&boss, request("GET", "/export_posts")).into_parts().0;
-        let call = Call::new(AppRef::new(Arc::clone(&app)), head, None, Upload::default());
+        let context = Context::new(AppRef::new(Arc::clone(&app)), head, None);
+        let call = Call::new(Arc::new(context), Vec::new(), Upload::default());
         let (download, first) = Download::begin(&call, Of::Admin, Endless).await.unwrap();
         let mut blocks = pin!(download.stream(first.into()));
         for _ in 0..10 {

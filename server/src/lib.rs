@@ -78,6 +78,7 @@ mod cors;
 mod data;
 mod docs;
 mod download;
+mod endpoint;
 mod events;
 mod feedback;
 mod fields;

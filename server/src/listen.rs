@@ -235,7 +235,7 @@ fn serve_connection(
             if running.connection().has_unread_body() || (is_http1 && app.is_leaving()) {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            Ok::<_, Infallible>((*response).map(|body| ResponseBody::new(body, charge, stream, running)))
+            Ok::<_, Infallible>(response.map(|body| ResponseBody::new(body, charge, stream, running)))
         }
     });
     let served = graceful.watch(hyper.serve_connection(io, answer).into_owned());

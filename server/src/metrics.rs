@@ -19,14 +19,12 @@ use prometheus::{
     TextEncoder,
 };
 use tidings_core::Tidings;
-use tidings_core::answer::SUCCESS;
 use tidings_core::stats::{self, Stats};
 use tokio::net::TcpListener;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
 use crate::app::App;
-use crate::reply::Refusal;
 use crate::security;
 
 mod database;
@@ -70,7 +68,7 @@ impl Metrics {
     }
 
     /// Counts a request to the operation with this path template; the template is empty for an unknown path.
-    pub(crate) fn count(&self, path: &str, method: &Method, refusal: Option<&Refusal>, took: Duration) {
+    pub(crate) fn count(&self, path: &str, method: &Method, result: &str, took: Duration) {
         // Clients can invent methods, so all unknown ones share a label.
         let method = match *method {
             Method::GET => "GET",
@@ -78,7 +76,6 @@ impl Metrics {
             Method::POST => "POST",
             _ => "other",
         };
-        let result = refusal.map_or(SUCCESS, Refusal::result);
         self.requests.with_label_values(&[method, path, result]).inc();
         self.durations.with_label_values(&[method, path]).observe(took.as_secs_f64());
     }

@@ -1,6 +1,5 @@
 //! Responses: the JSON object, its status and its headers.
 
-use std::pin::Pin;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
@@ -9,11 +8,11 @@ use http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, LOCATION, VARY,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
-use http_body::{Body as _, Frame};
-use http_body_util::{Either, Full, StreamBody};
+use http_body::Body as _;
 use serde::Serialize;
 use tidings_core::answer::{self, Encoded, SUCCESS};
 use tidings_core::{Error, Pending};
+use warp::Reply as _;
 
 use crate::caching::Content;
 use crate::coding::{self, Accepted, WORTH_COMPRESSING};
@@ -26,12 +25,23 @@ pub(crate) use refusal::Refusal;
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 
-/// The body of a response: in memory, or sent as it comes.
-pub(crate) type Body = Either<Full<Bytes>, StreamBody<Frames>>;
-type Frames = Pin<Box<dyn Stream<Item = Result<Frame<Bytes>, Error>> + Send + Sync>>;
+/// A response, whose body is in memory or sent as it comes.
+pub(crate) type Response = warp::reply::Response;
+/// The body of a response, whose type has no name of its own.
+pub(crate) type Body = <Response as HasBody>::Body;
 
-/// A pointer, because a response is moved through the results of many functions.
-pub(crate) type Response = Box<http::Response<Body>>;
+/// Names the type of the body of a response.
+pub(crate) trait HasBody {
+    type Body;
+}
+
+impl<B> HasBody for http::Response<B> {
+    type Body = B;
+}
+
+/// The `result` of a response, for the access log.
+#[derive(Clone, Copy)]
+pub(crate) struct ResultText(pub(crate) &'static str);
 
 /// The result of a handler.
 pub(crate) type Answer = Result<Reply, Refusal>;
@@ -98,14 +108,13 @@ impl Reply {
         body: impl Stream<Item = Result<Bytes, Error>> + Send + Sync + 'static,
         content_type: HeaderValue,
     ) -> Self {
-        let frames: Frames = Box::pin(body.map(|piece| piece.map(Frame::data)));
-        let body = Either::Right(StreamBody::new(frames));
+        let body = warp::reply::stream(body).into_response().into_body();
         Self::Content(response(StatusCode::OK, security::headers(), body)).with(CONTENT_TYPE, content_type)
     }
 
     /// Returns a permanent redirect.
     pub(crate) fn moved(location: HeaderValue) -> Self {
-        Self::Content(response(StatusCode::PERMANENT_REDIRECT, security::headers(), whole(Bytes::new())))
+        Self::Content(response(StatusCode::PERMANENT_REDIRECT, security::headers(), Body::default()))
             .with(LOCATION, location)
     }
 
@@ -145,7 +154,7 @@ impl Reply {
     }
 
     fn plain(body: Bytes, content_type: HeaderValue) -> Self {
-        Self::Content(response(StatusCode::OK, security::headers(), whole(body)))
+        Self::Content(response(StatusCode::OK, security::headers(), body.into()))
             .with(CONTENT_TYPE, content_type)
     }
 }
@@ -173,6 +182,19 @@ impl Scope<'_> {
     /// Returns the content of a response that caches may store, unless it is a refusal; `None` if they may not.
     pub(crate) fn kept(self) -> Option<Content> {
         self.public.filter(|_| self.is_guest)
+    }
+
+    /// Adds the headers that depend on the request.
+    pub(crate) fn complete(self, mut response: Response) -> Response {
+        let result = result_of(&response);
+        let kept = self.kept().filter(|_| result == SUCCESS);
+        let has_content = has_content(&response);
+        let headers = response.headers_mut();
+        self.add_headers(headers, result, kept);
+        if has_content {
+            security::secure(headers);
+        }
+        response
     }
 
     /// Adds the headers that all responses have. `kept` is the content that caches may store.
@@ -220,15 +242,26 @@ pub(crate) const ORIGIN_ONLY: HeaderValue = HeaderValue::from_static("origin");
 /// Returns the response to a handler's result. `path` is the operation's path, for the log; `scope` tells what the
 /// response depends on.
 pub(crate) fn respond(answer: Answer, path: &str, scope: Scope<'_>) -> Response {
+    match answer {
+        Ok(Reply::Unchanged(tag, headers)) => unchanged(tag, headers, scope),
+        answer => scope.complete(incomplete(answer, path)),
+    }
+}
+
+/// Returns the response to a handler's result, without the headers of [`Scope::complete`].
+pub(crate) fn incomplete(answer: Answer, path: &str) -> Response {
     let result = result(&answer);
-    let (mut response, kept) = match answer {
-        Ok(Reply::Content(response)) => (response, scope.kept()),
-        Ok(Reply::Unchanged(tag, headers)) => return unchanged(tag, headers, scope),
-        Err(refusal) => (refusal::refuse(&refusal, path), None),
+    let mut response = match answer {
+        Ok(Reply::Content(response)) => response,
+        Ok(Reply::Unchanged(tag, headers)) => {
+            let mut response = response(StatusCode::NOT_MODIFIED, HeaderMap::new(), Body::default());
+            response.headers_mut().insert(ETAG, tag);
+            response.headers_mut().extend(headers);
+            response
+        }
+        Err(refusal) => refusal::refuse(&refusal, path),
     };
-    let headers = response.headers_mut();
-    scope.add_headers(headers, result, kept);
-    security::secure(headers);
+    response.extensions_mut().insert(ResultText(result));
     response
 }
 
@@ -253,7 +286,9 @@ fn unchanged(tag: HeaderValue, more: Vec<(HeaderName, HeaderValue)>, scope: Scop
     if !more.is_empty() {
         headers.extend(more);
     }
-    response(StatusCode::NOT_MODIFIED, headers, whole(Bytes::new()))
+    let mut response = response(StatusCode::NOT_MODIFIED, headers, Body::default());
+    response.extensions_mut().insert(ResultText(SUCCESS));
+    response
 }
 
 /// Returns whether a response is not `304`, the content of which the client has in store.
@@ -266,9 +301,14 @@ pub(crate) fn result(answer: &Answer) -> &'static str {
     answer.as_ref().map_or_else(Refusal::result, |_| SUCCESS)
 }
 
+/// Returns the `result` text of a response.
+pub(crate) fn result_of(response: &Response) -> &'static str {
+    response.extensions().get().map_or(SUCCESS, |ResultText(result)| *result)
+}
+
 /// Removes the body of a response to `HEAD`, and adds the length that the response to `GET` has.
 pub(crate) fn remove_body(response: &mut Response) {
-    let body = std::mem::replace(response.body_mut(), whole(Bytes::new()));
+    let body = std::mem::take(response.body_mut());
     // 304 has no body in either response.
     if has_content(response)
         && let Some(length) = body.size_hint().exact()
@@ -279,14 +319,10 @@ pub(crate) fn remove_body(response: &mut Response) {
 
 /// Returns a response. `headers` have capacity for those that are added later.
 fn response(status: StatusCode, headers: HeaderMap, body: Body) -> Response {
-    let mut response = Box::new(http::Response::new(body));
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response
-}
-
-fn whole(body: Bytes) -> Body {
-    Either::Left(Full::new(body))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The request that a handler receives.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
 use http::request::Parts as Head;
@@ -24,6 +25,35 @@ mod answer;
 /// parsing it. Larger bodies are parsed in a lane.
 const READ_AT_ONCE: usize = 16 * 1024;
 
+/// A request, as everything that answers it sees it.
+pub(crate) struct Context {
+    pub(crate) app: AppRef,
+    caller: Caller,
+    pub(crate) head: Head,
+    peer: Option<IpAddr>,
+    /// Whether the response has a tag, because caches may store it.
+    pub(crate) is_tagged: bool,
+    /// Whether the request has a body.
+    pub(crate) has_body: bool,
+}
+
+impl Context {
+    /// Returns a request that arrived on a connection from `peer`, if it is known.
+    pub(crate) fn new(app: AppRef, head: Head, peer: Option<IpAddr>) -> Self {
+        Self { caller: caller(&head.headers), app, head, peer, is_tagged: false, has_body: false }
+    }
+
+    /// Returns the caller.
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// Returns the address of the client.
+    pub(crate) fn address(&self) -> IpAddr {
+        client::of(self.peer, &self.head.headers, &self.app.config.trust_proxy)
+    }
+}
+
 /// A request, with the methods that the handler of its operation uses.
 ///
 /// It is a pointer, because it is moved through the futures of several functions, each of which would have room for it.
@@ -31,47 +61,32 @@ pub(crate) struct Call(Box<Parts>);
 
 /// What a [`Call`] consists of.
 struct Parts {
-    app: AppRef,
+    context: Arc<Context>,
     caller: Caller,
     /// The parameters of the path in order, percent-decoded.
     segments: Vec<Vec<u8>>,
-    head: Head,
-    peer: Option<IpAddr>,
     upload: Upload,
-    /// Whether the response has a tag, because caches may store it.
-    is_tagged: bool,
 }
 
 impl Call {
-    /// Returns a request that arrived on a connection from `peer`, if it is known.
-    pub(crate) fn new(app: AppRef, head: Head, peer: Option<IpAddr>, upload: Upload) -> Self {
-        let caller = caller(&head.headers);
-        Self(Box::new(Parts { app, caller, segments: Vec::new(), head, peer, upload, is_tagged: false }))
+    /// Returns the request with these parameters of its path and this body.
+    pub(crate) fn new(context: Arc<Context>, segments: Vec<Vec<u8>>, upload: Upload) -> Self {
+        Self(Box::new(Parts { caller: context.caller.clone(), context, segments, upload }))
     }
 
     /// Returns the first line and the headers.
-    pub(crate) fn head(&self) -> &Head {
-        &self.0.head
-    }
-
-    /// Sets the parameters of the path.
-    pub(crate) fn set_segments(&mut self, segments: Vec<Vec<u8>>) {
-        self.0.segments = segments;
-    }
-
-    /// Gives the response a tag, because caches may store it.
-    pub(crate) fn tag_response(&mut self) {
-        self.0.is_tagged = true;
+    fn head(&self) -> &Head {
+        &self.0.context.head
     }
 
     /// Returns the state that all requests share.
     pub(crate) fn app(&self) -> &AppRef {
-        &self.0.app
+        &self.0.context.app
     }
 
     /// Returns the handle on the database.
     pub(crate) fn tidings(&self) -> &Tidings {
-        &self.0.app.tidings
+        &self.0.context.app.tidings
     }
 
     /// Returns the same request by a guest.
@@ -92,7 +107,7 @@ impl Call {
 
     /// Returns whether the method is `HEAD`.
     pub(crate) fn is_head(&self) -> bool {
-        self.0.head.method == Method::HEAD
+        self.head().method == Method::HEAD
     }
 
     /// Returns the parameters of the path, as many as its template has.
@@ -130,7 +145,7 @@ impl Call {
     /// # Errors
     /// `bad request` when one of them has the wrong type.
     pub(crate) fn parameters<T: DeserializeOwned>(&self) -> Result<T> {
-        fields::query(self.0.head.uri.query().unwrap_or_default())
+        fields::query(self.0.context.head.uri.query().unwrap_or_default())
     }
 
     /// Returns the fields of the body.
@@ -140,13 +155,13 @@ impl Call {
     /// missing or has the wrong type.
     pub(crate) async fn fields<T: DeserializeOwned + Send + 'static>(&mut self) -> Result<T, Refusal> {
         let client = self.address().into();
-        let App { config, bodies, lanes, .. } = &*self.0.app;
+        let App { config, bodies, lanes, .. } = &*self.0.context.app;
         let (body, _held) =
             self.0.upload.whole(config.body_limit, config.body_timeout, client, bodies).await?;
-        if self.0.head.headers.contains_key(CONTENT_ENCODING) {
+        if self.0.context.head.headers.contains_key(CONTENT_ENCODING) {
             return Err(Refusal::UnsupportedMediaType);
         }
-        let content_type = self.0.head.headers.get(CONTENT_TYPE);
+        let content_type = self.0.context.head.headers.get(CONTENT_TYPE);
         if body.len() <= READ_AT_ONCE {
             return fields::read(content_type, &body);
         }
@@ -164,38 +179,43 @@ impl Call {
         media_types: &[&str],
     ) -> Result<(UploadReader, impl Future<Output = Result<usize, Refusal>> + use<>), Refusal> {
         let is_one = |given: &[u8]| media_types.iter().any(|one| given.eq_ignore_ascii_case(one.as_bytes()));
-        let given = self.0.head.headers.get(CONTENT_TYPE).map(fields::media_type);
-        if self.0.head.headers.contains_key(CONTENT_ENCODING) || !given.is_none_or(is_one) {
+        let given = self.0.context.head.headers.get(CONTENT_TYPE).map(fields::media_type);
+        if self.0.context.head.headers.contains_key(CONTENT_ENCODING) || !given.is_none_or(is_one) {
             return Err(Refusal::UnsupportedMediaType);
         }
-        let config = &self.0.app.config;
+        let config = &self.0.context.app.config;
         Ok(std::mem::take(&mut self.0.upload).reader(config.import_limit, config.body_timeout))
     }
 
     /// Returns the address of the client.
     pub(crate) fn address(&self) -> IpAddr {
-        client::of(self.0.peer, &self.0.head.headers, &self.0.app.config.trust_proxy)
+        self.0.context.address()
     }
 
     /// Returns the client for a sign-in: its address, and the family of its program.
     pub(crate) fn sign_in_client(&self) -> SignInClient {
-        SignInClient::new(self.address().into(), user_agent(&self.0.head.headers))
+        SignInClient::new(self.address().into(), user_agent(&self.0.context.head.headers))
     }
 
     /// Returns the scheme and the host of the address that the client used, such as `https://campus.example`.
     pub(crate) fn site(&self) -> String {
-        let own = if self.0.app.tls.get().is_some() { "https" } else { "http" };
-        client::site(self.0.peer, &self.0.head.headers, &self.0.app.config.trust_proxy, own)
+        let own = if self.0.context.app.tls.get().is_some() { "https" } else { "http" };
+        client::site(
+            self.0.context.peer,
+            &self.0.context.head.headers,
+            &self.0.context.app.config.trust_proxy,
+            own,
+        )
     }
 
     /// Returns the headers of the request.
     pub(crate) fn headers(&self) -> &HeaderMap {
-        &self.0.head.headers
+        &self.0.context.head.headers
     }
 
     /// Returns the identity of the client as a guest, for counting visitors.
     pub(crate) fn guest(&self) -> Guest {
-        Guest::new(self.tidings(), self.address(), user_agent(&self.0.head.headers))
+        Guest::new(self.tidings(), self.address(), user_agent(&self.0.context.head.headers))
     }
 }
 

@@ -8,7 +8,7 @@ use tidings_core::account::Caller;
 use tidings_core::analysis::{self, Communication, Operation};
 
 use crate::app::App;
-use crate::request::Call;
+use crate::request::Context;
 
 /// The data of a request for its access log entry, copied because the handler consumes the request.
 pub(crate) struct RequestRecord {
@@ -18,11 +18,11 @@ pub(crate) struct RequestRecord {
 }
 
 impl RequestRecord {
-    pub(crate) fn of(call: &Call) -> Self {
+    pub(crate) fn of(context: &Context) -> Self {
         Self {
-            caller: call.caller().clone(),
-            address: call.address(),
-            user_agent: call.headers().get(USER_AGENT).cloned(),
+            caller: context.caller().clone(),
+            address: context.address(),
+            user_agent: context.head.headers.get(USER_AGENT).cloned(),
         }
     }
 

@@ -8,20 +8,21 @@
 //! remove a record; their paths refuse `HEAD`, so that a client that only looks for a path changes nothing.
 
 use std::collections::BTreeMap;
-use std::pin::Pin;
+use std::error::Error;
+use std::sync::Arc;
 
-use http::{HeaderValue, Method};
-use percent_encoding::percent_decode_str;
+use http::{HeaderValue, Method, Uri};
 use tidings_core::analysis::Operation;
+use tower::ServiceExt as _;
+use warp::filters::BoxedFilter;
 
 use crate::caching::Content;
+use crate::endpoint;
 use crate::limit::Counted;
-use crate::reply::{Answer, Refusal};
-use crate::request::Call;
+use crate::reply::{Answer, Refusal, Response};
+use crate::request::{Call, Context};
 
-type Handler = Box<dyn Fn(Call) -> Pin<Box<dyn Future<Output = Answer> + Send>> + Send + Sync>;
-
-/// An operation: its method, the template of its path, and its handler.
+/// An operation: its method, the template of its path, and its filter.
 pub(crate) struct Route {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
@@ -35,16 +36,19 @@ pub(crate) struct Route {
     pub(crate) counted: Counted,
     /// Whether its requests are recorded as communications.
     is_recorded: bool,
-    handler: Handler,
+    filter: BoxedFilter<(Response,)>,
 }
 
 impl Route {
     /// Returns a `GET` operation.
-    pub(crate) fn get<F>(path: &'static str, handler: impl Fn(Call) -> F + Send + Sync + 'static) -> Self
+    pub(crate) fn get<F>(
+        path: &'static str,
+        handler: impl Fn(Call) -> F + Clone + Send + Sync + 'static,
+    ) -> Self
     where
         F: Future<Output = Answer> + Send + 'static,
     {
-        let handler: Handler = Box::new(move |call| Box::pin(handler(call)));
+        let filter = endpoint::filter(path, handler);
         Self {
             method: Method::GET,
             path,
@@ -53,12 +57,15 @@ impl Route {
             has_formats: false,
             counted: Counted::Nothing,
             is_recorded: true,
-            handler,
+            filter,
         }
     }
 
     /// Returns a `POST` operation.
-    pub(crate) fn post<F>(path: &'static str, handler: impl Fn(Call) -> F + Send + Sync + 'static) -> Self
+    pub(crate) fn post<F>(
+        path: &'static str,
+        handler: impl Fn(Call) -> F + Clone + Send + Sync + 'static,
+    ) -> Self
     where
         F: Future<Output = Answer> + Send + 'static,
     {
@@ -95,14 +102,21 @@ impl Route {
         Self { is_recorded: false, ..self }
     }
 
-    /// Calls the handler.
-    pub(crate) fn handle(&self, call: Call) -> impl Future<Output = Answer> + Send + use<> {
-        (self.handler)(call)
+    /// Returns the response to a request with this target, without the headers that depend on the request.
+    pub(crate) async fn answer<B>(&self, context: Arc<Context>, target: Uri, body: B) -> Response
+    where
+        B: http_body::Body<Error: Into<Box<dyn Error + Send + Sync>>> + Send + Sync + 'static,
+    {
+        let mut request = http::Request::new(body);
+        *request.uri_mut() = target;
+        request.extensions_mut().insert(context);
+        let Ok(response) = warp::service(self.filter.clone()).oneshot(request).await;
+        response
     }
 }
 
 /// The operations of a path.
-struct Methods {
+pub(crate) struct Methods {
     routes: Vec<Route>,
     /// The value of `Allow`.
     allowed: HeaderValue,
@@ -110,35 +124,28 @@ struct Methods {
     recorded: Option<Operation>,
 }
 
-/// The operations of a path, and the parameters of the request.
-pub(crate) struct Matched<'t> {
-    methods: &'t Methods,
-    /// The parameters of the path, percent-decoded.
-    pub(crate) segments: Vec<Vec<u8>>,
-}
-
-impl<'t> Matched<'t> {
+impl Methods {
     /// Returns the operation with this method; for `HEAD`, that of `GET` if it only reads.
     ///
     /// # Errors
     /// `method not allowed` when the path has only other methods.
-    pub(crate) fn route(&self, method: &Method) -> Result<&'t Route, Refusal> {
+    pub(crate) fn route(&self, method: &Method) -> Result<&Route, Refusal> {
         let answers = |route: &&Route| {
             route.method == method
                 || (method == Method::HEAD && route.only_reads && route.method == Method::GET)
         };
-        let route = self.methods.routes.iter().find(answers);
-        route.ok_or_else(|| Refusal::MethodNotAllowed(self.methods.allowed.clone()))
+        let route = self.routes.iter().find(answers);
+        route.ok_or_else(|| Refusal::MethodNotAllowed(self.allowed.clone()))
     }
 
     /// Returns the template of the path.
     pub(crate) fn template(&self) -> &'static str {
-        self.methods.routes.first().map_or("", |route| route.path)
+        self.routes.first().map_or("", |route| route.path)
     }
 
     /// Returns the operation in the access log, or `None` if its requests are not recorded.
     pub(crate) fn recorded(&self, method: &Method) -> Option<Operation> {
-        self.methods.recorded.map(|operation| operation.by(method.as_str()))
+        self.recorded.map(|operation| operation.by(method.as_str()))
     }
 }
 
@@ -173,10 +180,9 @@ impl Table {
     ///
     /// # Errors
     /// [`Refusal::UnknownPath`].
-    pub(crate) fn find(&self, path: &str) -> Result<Matched<'_>, Refusal> {
+    pub(crate) fn find(&self, path: &str) -> Result<&Methods, Refusal> {
         let found = self.0.at(path).map_err(|_| Refusal::UnknownPath)?;
-        let segments = found.params.iter().map(|(_, segment)| percent_decode_str(segment).collect());
-        Ok(Matched { methods: found.value, segments: segments.collect() })
+        Ok(found.value)
     }
 }
 
@@ -198,12 +204,8 @@ mod tests {
 
     fn find(method: &str, path: &str) -> String {
         let table = table();
-        let found = table.find(path);
-        match found.and_then(|found| Ok((found.route(&method.parse().unwrap())?, found.segments))) {
-            Ok((route, segments)) => {
-                let segments = segments.iter().map(|segment| format!(" {}", segment.escape_ascii()));
-                format!("{} {}{}", route.method, route.path, segments.collect::<String>())
-            }
+        match table.find(path).and_then(|found| found.route(&method.parse().unwrap())) {
+            Ok(route) => format!("{} {}", route.method, route.path),
             Err(Refusal::MethodNotAllowed(allowed)) => format!("allowed: {}", allowed.to_str().unwrap()),
             Err(other) => other.result().to_owned(),
         }
@@ -211,8 +213,8 @@ mod tests {
 
     #[test]
     fn the_path_is_looked_up_first_and_then_the_method() {
-        assert_eq!(find("GET", "/remove_notice/x"), "GET /remove_notice/{notice_obi} x");
-        assert_eq!(find("POST", "/remove_notice/x"), "POST /remove_notice/{notice_obi} x");
+        assert_eq!(find("GET", "/remove_notice/x"), "GET /remove_notice/{notice_obi}");
+        assert_eq!(find("POST", "/remove_notice/x"), "POST /remove_notice/{notice_obi}");
         assert_eq!(find("PUT", "/remove_notice/x"), "allowed: GET, POST");
         for method in ["GET", "HEAD"] {
             assert_eq!(find(method, "/get_all_notice"), "GET /get_all_notice", "{method}");
@@ -226,12 +228,5 @@ mod tests {
         {
             assert_eq!(find("GET", path), "Not found", "{path}");
         }
-    }
-
-    #[test]
-    fn segments_are_decoded_after_the_path_is_split() {
-        let decoded = "POST /category_search/{category_name}/{num} a/b\\x00\\xff% 1";
-        assert_eq!(find("POST", "/category_search/a%2Fb%00%fF%/1"), decoded);
-        assert_eq!(find("POST", "/category_search/a/b/1"), "Not found");
     }
 }

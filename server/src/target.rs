@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use http::header::HOST;
 use http::request::Parts;
 use http::uri::Authority;
-use http::{HeaderValue, Method, Version};
+use http::{HeaderValue, Method, Uri, Version};
 use percent_encoding::percent_decode_str;
 use tidings_core::Error;
 use tidings_core::error::{Code, Problem};
@@ -75,6 +75,15 @@ pub(crate) fn normal_path(path: &str) -> Result<Cow<'_, str>, Error> {
         normal.push_str(rest);
     }
     Ok(normal.into())
+}
+
+/// Returns a target with this path, which is the normal form of that in `uri` below the base path, and the query of `uri`.
+pub(crate) fn within(uri: &Uri, path: &str) -> Uri {
+    if uri.path() == path {
+        return uri.clone();
+    }
+    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    format!("{path}{query}").parse().expect("a part of a path is a path")
 }
 
 /// Sets `Host` from the target of a request of HTTP/2, which has the host there.

@@ -44,13 +44,18 @@ pub(crate) struct Upload {
 impl Upload {
     /// Returns the body of a request with these headers.
     pub(crate) fn new(headers: &HeaderMap, body: impl Body + Send + Sync + 'static) -> Self {
-        if body.is_end_stream() {
-            return Self::default();
-        }
+        if body.is_end_stream() { Self::default() } else { Self::of(headers, BodyDataStream::new(body)) }
+    }
+
+    /// Returns the body of a request with these headers from its chunks.
+    pub(crate) fn of<E>(
+        headers: &HeaderMap,
+        chunks: impl Stream<Item = Result<impl Buf, E>> + Send + Sync + 'static,
+    ) -> Self {
         let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
         let keeps_sending = length.map_or(headers.contains_key(TRANSFER_ENCODING), |length| length > 0);
-        let chunks = BodyDataStream::new(body)
-            .map(|chunk| chunk.map(|mut chunk| chunk.copy_to_bytes(chunk.remaining())).map_err(drop));
+        let chunks =
+            chunks.map(|chunk| chunk.map(|mut chunk| chunk.copy_to_bytes(chunk.remaining())).map_err(drop));
         Self { chunks: Some(Box::pin(chunks)), length, keeps_sending, taken: 0 }
     }
 

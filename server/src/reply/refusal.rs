@@ -5,7 +5,7 @@ use http::{HeaderValue, StatusCode};
 use tidings_core::error::{Code, Problem};
 use tidings_core::{Error, Outcome, answer};
 
-use super::{JSON, Response, response, whole};
+use super::{JSON, Response, response};
 use crate::security;
 
 /// `Retry-After` of `overloaded`, in seconds.
@@ -127,7 +127,7 @@ pub(super) fn refuse(refusal: &Refusal, path: &str) -> Response {
     {
         tracing::error!(path, cause = error.detail(), "{error}");
     }
-    let mut response = response(status, security::headers(), whole(refusal.body().into()));
+    let mut response = response(status, security::headers(), refusal.body().into());
     response.headers_mut().insert(CONTENT_TYPE, JSON);
     let header = match refusal {
         Refusal::Operation(Error::BadToken) => Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),

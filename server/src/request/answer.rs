@@ -22,13 +22,13 @@ const COMPRESSED_AT_ONCE: usize = 8 * 1024;
 impl Call {
     /// Returns the condition of the request, for a response that another thread makes.
     fn condition(&self) -> Condition {
-        Condition::of(&self.0.head.headers, self.0.is_tagged)
+        Condition::of(&self.0.context.head.headers, self.0.context.is_tagged)
     }
 
     /// Compares the tag of the content with those that the client has, if the response has one.
     fn check<T: AsRef<[u8]>>(&self, tag: impl FnOnce() -> T) -> Checked {
-        if self.0.is_tagged {
-            caching::check(&self.0.head.headers, tag().as_ref())
+        if self.0.context.is_tagged {
+            caching::check(&self.0.context.head.headers, tag().as_ref())
         } else {
             Checked::Changed(None)
         }
@@ -36,7 +36,7 @@ impl Call {
 
     /// Returns the content codings that the client accepts.
     fn accepted(&self) -> Accepted {
-        Accepted::of(&self.0.head.headers)
+        Accepted::of(&self.0.context.head.headers)
     }
 
     /// Returns a response that the core has in memory, and that several callers share.
@@ -64,7 +64,7 @@ impl Call {
 
     async fn coded(&self, cached: &Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
         let accepted = self.accepted();
-        self.0.app.compressor.offer(cached, accepted, level);
+        self.0.context.app.compressor.offer(cached, accepted, level);
         let is_ready = cached.compressed().is_some() || (accepted.brotli && cached.dense().is_some());
         if !accepted.gzip || is_ready || cached.json().len() <= COMPRESSED_AT_ONCE {
             return Ok(Reply::encoded(cached, media_type, accepted));
@@ -72,7 +72,7 @@ impl Call {
         let (shared, type_of_shared) = (Arc::clone(cached), media_type.clone());
         let compress = move || Ok(Reply::encoded(&shared, type_of_shared, accepted));
         // Boxed, because it is large and rare, and every response would have room for it.
-        match Box::pin(self.0.app.lanes.codec.run_for(self.address().into(), compress)).await {
+        match Box::pin(self.0.context.app.lanes.codec.run_for(self.address().into(), compress)).await {
             Err(Error::Overloaded) => Ok(Reply::encoded(cached, media_type, Accepted::default())),
             compressed => Ok(compressed?),
         }
@@ -103,7 +103,7 @@ impl Call {
         media_type: HeaderValue,
         work: impl FnOnce(&Tidings, &Caller) -> Result<Arc<Encoded>> + Send + 'static,
     ) -> impl Future<Output = Answer> + Send {
-        let (app, condition) = (self.0.app.clone(), self.condition());
+        let (app, condition) = (self.0.context.app.clone(), self.condition());
         let answer = move |tidings: &_, caller: &_, accepted| {
             let cached = work(tidings, caller)?;
             Ok(match condition.check(|| cached.tag()) {
@@ -142,9 +142,9 @@ impl Call {
         self,
         work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
     ) -> Answer {
-        let app = self.0.app.clone();
+        let app = self.0.context.app.clone();
         let read = move |tidings: &Tidings, caller: &Caller| app.lanes.pace.measure(|| work(tidings, caller));
-        if !self.0.app.lanes.pace.is_quick() || !self.tidings().can_read_now() {
+        if !self.0.context.app.lanes.pace.is_quick() || !self.tidings().can_read_now() {
             return self.answer_in(|lanes| &lanes.read, read).await;
         }
         let read = read(self.tidings(), &self.0.caller)?;
@@ -171,6 +171,7 @@ impl Call {
         let plain = json.clone();
         match self
             .0
+            .context
             .app
             .lanes
             .codec
@@ -214,7 +215,8 @@ impl Call {
         work: impl FnOnce(&Tidings, &Caller, Accepted) -> Result<T> + Send + 'static,
     ) -> Result<T, Refusal> {
         let (accepted, client) = (self.accepted(), self.address().into());
-        let Parts { app, caller, .. } = *self.0;
+        let Parts { context, caller, .. } = *self.0;
+        let app = &context.app;
         let tidings = app.tidings.clone();
         Ok(lane(&app.lanes).run_for(client, move || work(&tidings, &caller, accepted)).await?)
     }
@@ -226,7 +228,7 @@ impl Call {
         work: impl FnOnce(&Tidings, &Caller, SignInClient) -> Result<T> + Send + 'static,
     ) -> Answer {
         let (address, client) = (self.address(), self.sign_in_client());
-        let logs = self.0.app.config.log_auth_failures;
+        let logs = self.0.context.app.config.log_auth_failures;
         let answer = self.answer_in(lane, move |tidings, caller| work(tidings, caller, client)).await;
         if logs
             && let Err(Refusal::Operation(error)) = &answer
