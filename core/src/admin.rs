@@ -5,6 +5,7 @@
 //! in.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{self, Admin, Caller, MemberRecord, SignUp};
@@ -96,23 +97,21 @@ pub fn revoke(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
 }
 
 /// The administrators.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Admins {
     /// The administrators by the date of the grant, the earliest first, then by id.
     pub admins: Vec<Administrator>,
 }
 
 /// An administrator.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Administrator {
     /// The id as registered.
     pub user_id: String,
     /// The nickname.
     pub nickname: String,
     /// The date when the member became an administrator.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
 }
 
@@ -129,21 +128,19 @@ pub fn list(tidings: &Tidings, caller: &Caller) -> Result<Admins> {
 }
 
 /// The blacklisted members.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Blacklist {
     /// The members by the date of the blacklisting, the latest first, then by id.
     pub blacklist: Vec<Blacklisted>,
 }
 
 /// A blacklisted member.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Blacklisted {
     /// The id as registered.
     pub user_id: String,
     /// The date when the member was blacklisted.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
 }
 

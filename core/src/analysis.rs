@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{Caller, Client, ResolvedCaller, fold};
@@ -218,8 +219,7 @@ pub fn zone(tidings: &Tidings) -> String {
 }
 
 /// A line of the access log.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LogEntry {
     #[serde(skip)]
     pub(crate) key: i64,
@@ -227,7 +227,7 @@ pub struct LogEntry {
     /// has been removed.
     pub user_id: String,
     /// The time of the answer.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
     /// The path.
     pub path: String,
@@ -249,8 +249,7 @@ impl LogEntry {
 }
 
 /// The result of a query of the log.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Log {
     /// The lines, newest first.
     pub log: Vec<LogEntry>,

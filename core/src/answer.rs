@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use siphasher::sip128::SipHasher13;
+use utoipa::ToSchema;
 
 use crate::error::{Done, Error, Problem};
 use crate::id::ObjectId;
@@ -90,18 +91,16 @@ pub fn refusal(result: &str, code: &'static str, message: &str) -> Vec<u8> {
 }
 
 /// The answer of an operation that inserts a record.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Inserted {
     /// The id of the new record.
     #[serde(rename = "_id")]
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub id: ObjectId,
 }
 
 /// A refused line of an import.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LineError {
     /// The line's number, from 1; in a JSON array, the element's.
     pub line: u64,

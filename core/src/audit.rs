@@ -10,6 +10,7 @@
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{Caller, Identity, Member, REMOVED, find, fold};
@@ -58,8 +59,7 @@ pub struct AuditQuery {
 }
 
 /// A page of the audit trail.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditPage {
     /// The records, latest first.
     pub audit: Vec<AuditRecord>,
@@ -68,13 +68,12 @@ pub struct AuditPage {
 }
 
 /// A record of the audit trail.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditRecord {
     /// Its number. The numbers have no gaps.
     pub seq: i64,
     /// The date when it was done.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
     /// Who did it: `member` (an administrator), `operator`, `key` or `service`.
     pub actor_kind: String,

@@ -1,6 +1,7 @@
 //! Change counters for programs that show live data. Reading them does not access the database.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::store::Topic;
@@ -9,8 +10,7 @@ use crate::store::Topic;
 ///
 /// Changes of this process are visible immediately, and changes of other processes within a quarter of a second. A
 /// program compares this with an earlier value to find out which parts to read again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Changes {
     /// Posts with their views and likes.
     pub posts: i64,
@@ -18,7 +18,7 @@ pub struct Changes {
     pub notices: i64,
     /// The views of notices. A server does not tell: they are counted together with the requests.
     #[serde(skip)]
-    #[cfg_attr(feature = "openapi", schema(ignore))]
+    #[schema(ignore)]
     pub notice_views: i64,
     /// Feedback.
     pub feedback: i64,

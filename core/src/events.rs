@@ -28,6 +28,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::analysis;
@@ -122,8 +123,7 @@ impl FromStr for Place {
 }
 
 /// A kind of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Changes of notices.

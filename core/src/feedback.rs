@@ -1,6 +1,7 @@
 //! Feedback: texts that members send to the administrators, on a notice or in general.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{Admin, Caller, Member, REMOVED};
@@ -90,16 +91,14 @@ pub fn send(tidings: &Tidings, caller: &Caller, notice: Option<&str>, draft: &Dr
 }
 
 /// The answer to listing the feedback.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FeedbackList {
     /// At most 1,000 entries, newest first.
     pub feedback_list: Vec<Feedback>,
 }
 
 /// Feedback of a member. The names of its fields are those of the interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Feedback {
     /// Its id.
     #[serde(rename = "_id")]
@@ -112,12 +111,12 @@ pub struct Feedback {
     /// The id of the member who wrote it; `removed` if that member has been removed.
     pub author: String,
     /// The date when it was sent.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
     /// The id of the notice that it is on, which may have been removed; `""` if it is on no notice.
     pub notice: String,
     /// 1 if it is open, 0 if it is done.
-    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    #[schema(value_type = i64)]
     pub activation: FeedbackState,
 }
 
@@ -134,8 +133,7 @@ pub fn list(tidings: &Tidings, caller: &Caller) -> Result<FeedbackList> {
 }
 
 /// A page of feedback.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FeedbackPage {
     /// At most 1,000 entries, newest first.
     pub feedback: Vec<Feedback>,

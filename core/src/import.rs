@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{Admin, Caller, Identity};
@@ -49,8 +50,7 @@ pub fn to_the_end(_: u64) -> ControlFlow<()> {
 }
 
 /// The result of an import of records that never change.
-#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MoveReport {
     /// The number of new records.
     pub inserted: u64,

@@ -1,6 +1,7 @@
 //! Looks up posts, notices and feedback by the beginning of their ids, which is what people type.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::Caller;
@@ -39,8 +40,7 @@ impl Kind {
 }
 
 /// The ids that begin with a prefix.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FoundIds {
     /// At most 20, in the order of their ids.
     pub ids: Vec<FoundId>,

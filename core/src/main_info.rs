@@ -1,6 +1,7 @@
 //! The two lines that an app shows on its front page.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::Caller;
@@ -15,8 +16,7 @@ use crate::trail::{Action, Entry};
 pub const LINE: Bounds = Bounds { min: 0, max: 50 };
 
 /// The two lines; each is `""` until an administrator has written it.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MainInfo {
     /// The first and the second line.
     pub main_info: [String; 2],

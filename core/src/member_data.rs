@@ -33,6 +33,7 @@
 use std::ops::ControlFlow;
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::sessions::Session;
@@ -52,8 +53,7 @@ mod sql;
 mod tests;
 
 /// Everything that is stored about a member. Lists are in the order in which the database has them.
-#[derive(Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Serialize, ToSchema)]
 pub struct MemberData {
     /// The account.
     pub account: AccountData,
@@ -84,8 +84,7 @@ pub struct MemberData {
 }
 
 /// The account of a member.
-#[derive(Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Serialize, ToSchema)]
 pub struct AccountData {
     /// The id as registered.
     #[serde(rename = "_id")]
@@ -97,21 +96,21 @@ pub struct AccountData {
     /// The subject that the university verified, or `""`.
     pub major: String,
     /// The date of the sign-up.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
     /// Whether the app signs the member in automatically: 0 or 1.
     pub auto_login: i64,
     /// Since when the member is an administrator; null for others.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[schema(value_type = Option<String>)]
     pub admin: Option<Timestamp>,
     /// Since when the member is on the blacklist; null for others.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[schema(value_type = Option<String>)]
     pub blacklisted: Option<Timestamp>,
     /// The begin of the measurement of interest; null if it was never reset.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[schema(value_type = Option<String>)]
     pub measured_since: Option<Timestamp>,
     /// Since when the second factor is enabled; null if it is not.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[schema(value_type = Option<String>)]
     pub second_factor: Option<Timestamp>,
     /// The number of unused recovery codes.
     pub recovery_codes: i64,
@@ -120,8 +119,7 @@ pub struct AccountData {
 }
 
 /// A like, a view or a hidden post.
-#[derive(Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Serialize, ToSchema)]
 pub struct PostAct {
     /// The post's id; `""` for a post that was removed.
     #[serde(rename = "_id")]
@@ -131,13 +129,12 @@ pub struct PostAct {
     /// Its address; `""` for a post that was removed.
     pub url: String,
     /// The date of the act.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
 }
 
 /// An act that was imported from another system.
-#[derive(Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Serialize, ToSchema)]
 pub struct ImportedAct {
     /// `view`, `like`, or `other` for a search or an opened newsfeed, of which only a hash is stored here.
     pub act: &'static str,
@@ -145,13 +142,12 @@ pub struct ImportedAct {
     #[serde(rename = "_id")]
     pub id: String,
     /// The date of the act.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
 }
 
 /// A day on which a member visited the service.
-#[derive(Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Serialize, ToSchema)]
 pub struct VisitDay {
     /// The day in the time zone of the service, such as `2026-11-20`.
     pub day: String,
@@ -160,18 +156,17 @@ pub struct VisitDay {
     /// The hours with requests, from 0 to 23.
     pub hours: Vec<i64>,
     /// The time of the last request of the day.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub seen: Timestamp,
 }
 
 /// A search from which trends are counted.
-#[derive(Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Serialize, ToSchema)]
 pub struct TrendSearch {
     /// The search.
     pub search: String,
     /// The time of the search.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
 }
 

@@ -65,7 +65,6 @@ pub use learning::Learned;
 pub use order::{LIMIT, LIMIT_MAX};
 pub use own_likes::{has_own_likes, with_own_likes};
 pub use page::FeedPage;
-#[cfg(feature = "openapi")]
 pub use signals::SignalWeights;
 pub use signals::Weights;
 pub use weights::{FeedWeights, learn_weights, pin_weights, unpin_weights, weights};

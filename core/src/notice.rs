@@ -10,6 +10,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{Admin, Caller, Member};
@@ -87,39 +88,37 @@ pub fn length(text: &str) -> usize {
 }
 
 /// A notice. The names and the order of its fields are those of the interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Notice {
     /// Its id.
     #[serde(rename = "_id")]
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub id: ObjectId,
     /// Its title, one line.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub title: Arc<str>,
     /// Its text.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub post: Arc<str>,
     /// The number of calls of `get_notice` for it.
     pub view: i64,
     /// The date when it was inserted.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
     /// 1 if everybody sees it, 0 if only administrators see it.
-    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    #[schema(value_type = i64)]
     pub activation: Visibility,
     /// The text as HTML, if the caller asked for it: a safe subset of Markdown, without scripts, images and raw HTML.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, nullable = false))]
+    #[schema(value_type = Option<String>, nullable = false)]
     pub html: Option<Arc<str>>,
 }
 
 /// Several notices, newest first. Cheap to clone.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct NoticeList {
     /// The notices, newest first.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Notice>))]
+    #[schema(value_type = Vec<Notice>)]
     notice_list: Arc<[Notice]>,
     #[serde(skip)]
     answer: Arc<Encoded>,
@@ -159,8 +158,7 @@ impl<'de> Deserialize<'de> for NoticeList {
 }
 
 /// The answer to getting a notice.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct OneNotice {
     /// The notice. It is one notice and not a list; existing clients expect this name.
     pub notice_list: Notice,

@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{Caller, Identity};
@@ -54,8 +55,7 @@ pub(crate) use stats::PostStats;
 use token_fields::TokenFields;
 
 /// A post as newsfeeds and searches return it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Post {
     /// The id of the post.
     #[serde(rename = "_id")]
@@ -63,7 +63,7 @@ pub struct Post {
     /// The title of the post.
     pub title: String,
     /// The time of publication.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
     /// The address of the image, `""` if there is none.
     pub img: String,
@@ -74,7 +74,7 @@ pub struct Post {
     /// The address of the post.
     pub url: String,
     /// The time from which the post is no longer shown; `null` for never.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, required = true))]
+    #[schema(value_type = Option<String>, required = true)]
     pub end_date: Option<Timestamp>,
 }
 
@@ -100,8 +100,7 @@ impl Post {
 }
 
 /// A complete post.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Serialize, Deserialize, ToSchema)]
 pub struct PostDetail {
     /// The part that newsfeeds show.
     #[serde(flatten)]
@@ -109,24 +108,22 @@ pub struct PostDetail {
     /// The text of the post.
     pub post: String,
     /// The topics of the post.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[schema(value_type = Vec<String>)]
     pub topic: JsonList,
     /// The tags of the post.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[schema(value_type = Vec<String>)]
     pub tag: JsonList,
 }
 
 /// The answer to getting a post.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Serialize, Deserialize, ToSchema)]
 pub struct GetPost {
     /// The post.
     pub post: PostDetail,
 }
 
 /// A category and the number of its posts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Category {
     /// The name of the category: the topic that its posts have.
     pub category_name: String,
@@ -135,8 +132,7 @@ pub struct Category {
 }
 
 /// The answer to listing the categories.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Categories {
     /// The categories with posts, ordered by the number of posts, greatest first, then by name.
     pub categories: Vec<Category>,

@@ -3,6 +3,7 @@
 //! Ids are indexed texts, so the ids with a prefix are a range of the index, and a look-up reads at most [`FOUND_MAX`] rows.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::id::ObjectId;
 use crate::store::{Row, StoreError, Tx};
@@ -38,8 +39,7 @@ impl IdRange {
 }
 
 /// A record whose id begins with a prefix.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FoundId {
     /// Its id.
     #[serde(rename = "_id")]

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{self, Caller, Identity, Member};
@@ -28,8 +29,7 @@ pub const LIST_MAX: i64 = 300;
 const TOKENS_SHOWN: usize = 32;
 
 /// The answer of `get_userinfo`.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Serialize, Deserialize, ToSchema)]
 pub struct UserInfo {
     /// The id as registered.
     pub user_id: String,
@@ -94,8 +94,7 @@ fn with_likes(tx: &mut dyn Tx, member: &Member<'_>, info: UserInfo, has_likes: b
 }
 
 /// The requested lists of a member.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Lists {
     /// The id as registered.
     pub user_id: String,

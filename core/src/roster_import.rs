@@ -7,6 +7,7 @@ use std::thread;
 
 use ::csv::StringRecord;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use crate::Tidings;
@@ -23,8 +24,7 @@ use crate::store::Tx;
 use crate::trail::Action;
 
 /// The result of an import of a roster.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct RosterReport {
     /// The number of new members.
     pub inserted: u64,

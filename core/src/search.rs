@@ -6,6 +6,7 @@
 //! words ([`crate::words`]), are searched as well and count less. Searching records nothing; [`log`] records a search.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::error::{Error, Problem, Result};
@@ -36,8 +37,7 @@ const SITES: i64 = 50;
 const NUM_RULE: Problem = Problem::invalid("num", "num is 1 to 300");
 
 /// A post that a search found.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PostHit {
     /// The post.
     #[serde(flatten)]
@@ -47,25 +47,23 @@ pub struct PostHit {
     /// If snippets were asked for: the part of the text with the words that the search has found; empty if the post has no
     /// text. The title is not part of it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(required = false, nullable = false))]
+    #[schema(required = false, nullable = false)]
     pub snippet: Option<Vec<SnippetPart>>,
 }
 
 /// The answer to a search.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct SearchResult {
     /// The posts, best match first.
     pub search_result: Vec<PostHit>,
     /// If a page was asked for: the text that continues the search; `null` on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(required = false))]
+    #[schema(required = false)]
     pub next: Option<Option<String>>,
 }
 
 /// A web site with posts that a search found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Domain {
     /// The host of the site.
     pub title: String,
@@ -76,14 +74,13 @@ pub struct Domain {
 }
 
 /// The answer to a search for sites.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Domains {
     /// The sites, at most 50, the one with the most matches first.
     pub search_result: Vec<Domain>,
     /// If a page was asked for: the text that continues the search; `null` on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(required = false))]
+    #[schema(required = false)]
     pub next: Option<Option<String>>,
 }
 

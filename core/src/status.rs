@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::Caller;
@@ -13,13 +14,12 @@ use crate::error::Result;
 use crate::stats::Stats;
 
 /// The state of the service: the figures of today, and what the program and its database do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Status {
     /// The version of the program.
     pub version: Cow<'static, str>,
     /// The current time of the server.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub now: Timestamp,
     /// The time zone in which days and hours are counted, such as `Asia/Seoul`.
     pub zone: String,

@@ -5,6 +5,7 @@
 //! (`webhook/address.rs`). A receiver gets each delivery at least once, and recognises by its id one that it has received.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use crate::Tidings;
@@ -67,15 +68,14 @@ pub struct Draft {
 }
 
 /// The answer to adding a webhook, or to replacing its secret.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Serialize, Deserialize, ToSchema)]
 pub struct WebhookSecret {
     /// The id of the webhook.
     #[serde(rename = "_id")]
     pub id: String,
     /// The secret with which deliveries are signed. It is not shown again.
     #[serde(serialize_with = "text_of")]
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub secret: Zeroizing<String>,
 }
 
@@ -123,16 +123,14 @@ pub fn add(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<WebhookS
 }
 
 /// The webhooks.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Webhooks {
     /// The webhooks by name.
     pub webhooks: Vec<Webhook>,
 }
 
 /// A webhook, without its secret.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Webhook {
     /// Its id.
     #[serde(rename = "_id")]
@@ -142,10 +140,10 @@ pub struct Webhook {
     /// The address of the receiver.
     pub url: String,
     /// What it is told about.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[schema(value_type = Vec<String>)]
     pub events: Vec<Event>,
     /// The date when it was added.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
     /// The number of deliveries that wait, or wait to be tried again.
     pub pending: i64,
@@ -199,8 +197,7 @@ pub fn rotate(tidings: &Tidings, caller: &Caller, webhook: &str) -> Result<Webho
 }
 
 /// The answer to testing a webhook.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Queued {
     /// The id of the delivery.
     #[serde(rename = "_id")]
@@ -229,16 +226,14 @@ pub fn test(tidings: &Tidings, caller: &Caller, webhook: &str) -> Result<Queued>
 }
 
 /// The deliveries that no receiver has accepted.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Deliveries {
     /// At most 1,000, latest first.
     pub deliveries: Vec<Delivery>,
 }
 
 /// A delivery that its receiver has not accepted.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Delivery {
     /// Its id, which the receiver gets as `webhook-id`.
     #[serde(rename = "_id")]
@@ -248,15 +243,15 @@ pub struct Delivery {
     /// The event.
     pub event: String,
     /// The date of the event.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
     /// `pending`, or `dead` if it was given up.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub state: DeliveryState,
     /// The number of failed attempts.
     pub attempts: i64,
     /// The date of the next attempt; null if it was given up.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[schema(value_type = Option<String>)]
     pub next_attempt: Option<Timestamp>,
     /// Why the latest attempt failed; null before the first one.
     pub error: Option<String>,

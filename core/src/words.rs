@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use tidings_text::tokens;
 use tidings_words::text_form::{self, ReadError};
 use tidings_words::{Cancelled, Corpus, Recipe};
+use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{Caller, Operator};
@@ -41,14 +42,10 @@ pub(crate) const SEARCH_RULE: Problem =
     Problem::invalid("search", "search is 1 to 200 characters without control characters");
 
 /// The answer to asking for similar words.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SimilarityWords {
     /// One object for each token of the search in order, with the token as its only key.
-    #[cfg_attr(
-        feature = "openapi",
-        schema(value_type = Vec<std::collections::BTreeMap<String, Vec<std::collections::BTreeMap<String, f64>>>>)
-    )]
+    #[schema(value_type = Vec<std::collections::BTreeMap<String, Vec<std::collections::BTreeMap<String, f64>>>>)]
     pub similarity_word: Vec<TokenWords>,
 }
 

@@ -10,9 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use lru::LruCache;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use super::{Caller, Token};
+
 use crate::Tidings;
 use crate::clock::{SECOND_MS, Timestamp};
 use crate::config::Bounds;
@@ -184,16 +186,15 @@ pub fn expiry(text: &str) -> Result<Timestamp> {
 }
 
 /// The answer to making a key.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Serialize, Deserialize, ToSchema)]
 pub struct NewKey {
     /// Its id.
     #[serde(rename = "_id")]
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub id: ObjectId,
     /// The key. It is not shown again.
     #[serde(serialize_with = "text")]
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub key: Zeroizing<String>,
 }
 
@@ -237,16 +238,14 @@ pub fn add(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<NewKey> 
 }
 
 /// The API keys.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Keys {
     /// The keys by name.
     pub keys: Vec<Key>,
 }
 
 /// An API key, without its secret.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Key {
     /// Its id.
     #[serde(rename = "_id")]
@@ -254,16 +253,16 @@ pub struct Key {
     /// What it is for.
     pub name: String,
     /// What it may do.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[schema(value_type = Vec<String>)]
     pub scopes: Vec<Scope>,
     /// The date when it was made.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
     /// The time from which on it fails; null if it never does.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[schema(value_type = Option<String>)]
     pub expires: Option<Timestamp>,
     /// The time of its latest use, up to a minute late; null if it was never used.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[schema(value_type = Option<String>)]
     pub last_used: Option<Timestamp>,
 }
 

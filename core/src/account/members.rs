@@ -1,9 +1,11 @@
 //! Administrators' operations on members: listing them, acting as or for a member, and setting a member's password.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::password::{Purpose, Turn};
 use super::{Caller, check_new_password, find, fold, revoke_tokens};
+
 use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Error, Outcome, Problem, Result};
@@ -98,8 +100,7 @@ impl MemberFilter {
 }
 
 /// A page of members.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Members {
     /// The members, by id.
     pub members: Vec<MemberEntry>,
@@ -108,8 +109,7 @@ pub struct Members {
 }
 
 /// A member in the list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemberEntry {
     /// The id as registered.
     pub user_id: String,
@@ -124,7 +124,7 @@ pub struct MemberEntry {
     /// Whether the member is blacklisted: 0 or 1.
     pub blacklisted: i64,
     /// The date when the member signed up.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
 }
 

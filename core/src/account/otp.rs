@@ -8,12 +8,14 @@ use data_encoding::{BASE32_NOPAD, Specification};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use unicode_normalization::UnicodeNormalization as _;
+use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use super::attempt::{begin, begin_code, failed, succeeded};
 use super::password::{Check, Purpose, Turn};
 use super::throttle::Attempt;
 use super::{Caller, Identity, Member, SignInClient, find, sessions};
+
 use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Code, Error, Outcome, Problem, Result};
@@ -49,8 +51,7 @@ const NOT_BEGUN: Problem =
 const NOT_ENABLED: Problem = Problem::new(Code::NotPossible, "the second factor is not enabled");
 
 /// The state of a member's second factor.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OtpStatus {
     /// 1 if a sign-in needs a code, otherwise 0.
     pub enabled: u8,
@@ -59,23 +60,21 @@ pub struct OtpStatus {
 }
 
 /// The secret that an authenticator needs.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Serialize, Deserialize, ToSchema)]
 pub struct OtpSecret {
     /// The secret in base 32, for typing.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub secret: Zeroizing<String>,
     /// The same for a QR code, as `otpauth://totp/…`.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub uri: Zeroizing<String>,
 }
 
 /// New recovery codes, which are not shown again.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Serialize, Deserialize, ToSchema)]
 pub struct RecoveryCodes {
     /// Ten codes. Each replaces a code of the authenticator once.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[schema(value_type = Vec<String>)]
     pub recovery_codes: Vec<String>,
 }
 

@@ -1,9 +1,11 @@
 //! The roster: the university's members and their passwords.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::members::READING;
 use super::{Caller, fold};
+
 use crate::Tidings;
 use crate::error::{Error, Problem, Result};
 use crate::scope::Scope;
@@ -24,8 +26,7 @@ pub struct Roster {
 }
 
 /// A page of the roster.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RosterPage {
     /// The members, by id.
     pub roster: Vec<RosterMember>,
@@ -34,8 +35,7 @@ pub struct RosterPage {
 }
 
 /// A member on the roster.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RosterMember {
     /// The university's id for the member.
     pub id: String,

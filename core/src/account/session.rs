@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::attempt::{begin, begin_code, failed, succeeded};
 use super::device::SignInClient;
@@ -13,6 +14,7 @@ use super::sessions::NewSession;
 use super::throttle::Attempt;
 use super::verify::{Verdict, university_id, university_name};
 use super::{Caller, check_new_password, cut_nickname, fold, is_too_long, revoke_tokens, sign_out};
+
 use crate::Tidings;
 use crate::config;
 use crate::error::{Error, Outcome, Result, SIGN_UP_CLOSED};
@@ -28,8 +30,7 @@ use sign_up::{New, insert};
 pub use sign_up::{SignUp, sign_up, sign_up_by_operator, sign_up_from};
 
 /// The answer of the operations that sign a member in.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Serialize, Deserialize, ToSchema)]
 pub struct AccessToken {
     /// The bearer token that the other operations take.
     pub access_token: String,

@@ -8,11 +8,13 @@ use std::sync::{Mutex, PoisonError};
 
 use lru::LruCache;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::device::Device;
 use super::key::Scope;
 use super::places::Places;
 use super::{Caller, find, sign_out};
+
 use crate::Tidings;
 use crate::clock::{SECOND_MS, Timestamp};
 use crate::error::{Error, Result};
@@ -31,16 +33,14 @@ const SEEN_MS: i64 = 60 * 60 * SECOND_MS;
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
 
 /// The sessions of a member.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Sessions {
     /// At most 1,000 sessions, the one that was used last first.
     pub sessions: Vec<Session>,
 }
 
 /// A place where a member is signed in.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Session {
     /// Its id.
     #[serde(rename = "_id")]
@@ -48,10 +48,10 @@ pub struct Session {
     /// The family of the program and its system, such as `Firefox on Linux`; `unknown` if the client did not tell.
     pub device: String,
     /// The date of the sign-in.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
     /// The time of the latest request, up to an hour late.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub last_seen: Timestamp,
     /// 1 if it is the session of this request, otherwise 0.
     pub current: u8,

@@ -4,10 +4,12 @@
 //! The figures are read from a few counters, however many visitors and log lines exist.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::counters::{Counter, Counts};
 use super::local_time::{HOUR_MS, HOURS, LocalHour, date_text};
 use super::report::Devices;
+
 use crate::Tidings;
 use crate::account::{AdminReader, Caller};
 use crate::error::Result;
@@ -18,8 +20,7 @@ use crate::store::Tx;
 pub const MONTH_DAYS: i64 = 30;
 
 /// The counts of a day up to some time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Sums {
     /// Number of visitors.
     pub visitor: i64,
@@ -36,8 +37,7 @@ pub struct Sums {
 }
 
 /// The number of visitors of a day.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DayVisitors {
     /// The day, `YYYY-MM-DD`.
     pub date: String,
@@ -46,8 +46,7 @@ pub struct DayVisitors {
 }
 
 /// The live figures of the current day.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Live {
     /// The current hour, 0 to 23.
     pub hour: usize,
@@ -59,10 +58,10 @@ pub struct Live {
     /// Number of today's visitors that are members; the others are guests.
     pub member_visitor: i64,
     /// Visitors in each hour of today …
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<i64>))]
+    #[schema(value_type = Vec<i64>)]
     pub hours: [i64; HOURS],
     /// … and of yesterday.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<i64>))]
+    #[schema(value_type = Vec<i64>)]
     pub hours_yesterday: [i64; HOURS],
     /// Number of visitors on each of the last 30 days, oldest first; the last is today.
     pub month: Vec<DayVisitors>,
@@ -88,8 +87,7 @@ pub fn live(tidings: &Tidings, caller: &Caller) -> Result<Live> {
 }
 
 /// The counts of today that all callers may see. The names of its fields are those of the daily report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TodayCounts {
     /// The day, `YYYY-MM-DD`.
     pub date: String,

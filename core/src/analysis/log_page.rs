@@ -4,10 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::ToSchema;
 
 use super::browse::{LogFilter, LogPlace, STATUS_TEXT, browse};
 use super::log::NUMBER_BITS;
 use super::{LOG_MAX, LogEntry};
+
 use crate::Tidings;
 use crate::account::Caller;
 use crate::clock::Timestamp;
@@ -87,22 +89,20 @@ pub struct LogQuery {
 }
 
 /// A page of the access log.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LogLines {
     /// The lines, newest first. Few of the lines of a long log may match, so a page can be empty although others follow.
     pub log: Vec<LogLine>,
     /// The `before` of the next page; null on the last one.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, required = true))]
+    #[schema(value_type = Option<String>, required = true)]
     pub next: Option<LogPlace>,
     /// The time to which the log was read for this page; null on the last one.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    #[schema(value_type = Option<String>)]
     pub looked_to: Option<Timestamp>,
 }
 
 /// A line of the access log with its result.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LogLine {
     /// The line.
     #[serde(flatten)]
@@ -110,7 +110,7 @@ pub struct LogLine {
     /// The `result` of the answer; null in lines of versions that did not store it.
     pub result: Option<String>,
     /// Its position, which no other line has. As `before`, it begins a page after this line.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub place: LogPlace,
 }
 

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::counters::{Counter, Counts};
 use super::local_time::{HOURS, date_text, day_of};
 use super::report::{Devices, StudentVisits, read_students, sort};
+
 use crate::Tidings;
 use crate::account::{AdminReader, Caller};
 use crate::error::{Code, Error, Problem, Result};
@@ -20,8 +22,7 @@ const PERIOD_RULE: Problem =
     Problem::new(Code::InvalidValue, "a period ends on or after its first date and has at most 366 days");
 
 /// The figures of a day.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DayFigures {
     /// The day, `YYYY-MM-DD`.
     pub date: String,
@@ -55,13 +56,12 @@ impl DayFigures {
 }
 
 /// The figures of a period of days.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Period {
     /// The days, oldest first.
     pub days: Vec<DayFigures>,
     /// Number of visitors in each hour, 0 to 23, summed over all days.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<i64>))]
+    #[schema(value_type = Vec<i64>)]
     pub hours: [i64; HOURS],
     /// Visits by student number, summed over all days, most visits first.
     pub students: Vec<StudentVisits>,

@@ -5,11 +5,13 @@
 //! long the history before and after the period is.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::counters::{Counter, Counts};
 use super::local_time::{HOURS, date_text};
 use super::period::{DayFigures, PERIOD_MAX, day_number};
 use super::report::Devices;
+
 use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Code, Error, Problem, Result};
@@ -35,8 +37,7 @@ const REPORT_RULE: Problem = Problem::new(
 const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 /// The figures of a period, for people to look at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PeriodReport {
     /// The first day, `YYYY-MM-DD`.
     pub from: String,
@@ -64,21 +65,19 @@ pub struct PeriodReport {
 }
 
 /// The visitors in each hour of a weekday.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WeekdayHours {
     /// The English name of the weekday.
     pub weekday: String,
     /// Number of days of the period that are this weekday.
     pub days: i64,
     /// Number of visitors in each hour, 0 to 23, summed over these days.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<i64>))]
+    #[schema(value_type = Vec<i64>)]
     pub hours: [i64; HOURS],
 }
 
 /// A search term with its number of searches.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TermCount {
     /// The term.
     pub term: String,
@@ -87,8 +86,7 @@ pub struct TermCount {
 }
 
 /// The posts of a topic.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TopicFigures {
     /// The topic.
     pub topic: String,
@@ -101,8 +99,7 @@ pub struct TopicFigures {
 }
 
 /// A post with its figures.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PostFigures {
     /// The id.
     #[serde(rename = "_id")]

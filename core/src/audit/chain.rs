@@ -5,8 +5,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{PAGE, Read, sql};
+
 use crate::clock::Timestamp;
 use crate::store::{StoreError, Tx};
 use crate::trail::{self, Action, Actor, Chain, Entry, HASH, Named, Origin, Record, SERVICE, Surface};
@@ -41,8 +43,7 @@ impl fmt::Display for Head {
 }
 
 /// The result of a verification.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Verification {
     /// Whether every record is as it was written, and none is missing.
     pub intact: bool,
@@ -58,8 +59,7 @@ pub struct Verification {
 }
 
 /// The first fault of a chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Fault {
     /// The number of the record, from 1.
     pub seq: i64,

@@ -13,14 +13,15 @@ mod logit;
 mod visits;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::clusters::Clusters;
 use super::index::FeedIndex;
 use super::past::PastAct;
-#[cfg(feature = "openapi")]
 use super::signals::SignalWeights;
 use super::signals::{SIGNALS, Signal, Weights};
 use super::weights::Scoring;
+
 use crate::clock::Timestamp;
 use crate::config::Feed;
 use crate::error::Result;
@@ -42,11 +43,10 @@ const LATEST: usize = 5;
 const ERRORS: f64 = 1.64;
 
 /// What was learned from the acts of members.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Learned {
     /// The time at which the acts were read.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub at: Timestamp,
     /// The number of visits whose choices were compared.
     pub visits: usize,
@@ -62,7 +62,7 @@ pub struct Learned {
     /// Whether the weights are used: the difference is more than 1.64 standard errors.
     pub is_better: bool,
     /// The weights.
-    #[cfg_attr(feature = "openapi", schema(value_type = SignalWeights))]
+    #[schema(value_type = SignalWeights)]
     pub weights: Weights,
 }
 

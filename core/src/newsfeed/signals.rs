@@ -61,7 +61,6 @@ pub(super) type Values = [f32; SIGNALS];
 pub struct Weights(pub(super) Values);
 
 /// The weight of each signal, from 0 to 1,000. It describes `Weights` in the OpenAPI document.
-#[cfg(feature = "openapi")]
 #[derive(utoipa::ToSchema)]
 #[expect(dead_code, reason = "the fields are for the document only")]
 pub struct SignalWeights {

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::learning::{self, Learned};
 use super::recent;
-#[cfg(feature = "openapi")]
 use super::signals::SignalWeights;
 use super::signals::{Signal, Weights};
+
 use crate::Tidings;
 use crate::account::Caller;
 use crate::config::Feed;
@@ -70,21 +71,20 @@ impl Scoring {
 }
 
 /// The weights of the recommended feed.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct FeedWeights {
     /// Which of them are in use: `pinned`, `learned` or `settings`.
     pub in_use: Cow<'static, str>,
     /// The weights in use.
-    #[cfg_attr(feature = "openapi", schema(value_type = SignalWeights))]
+    #[schema(value_type = SignalWeights)]
     pub weights: Weights,
     /// The weights of the settings.
-    #[cfg_attr(feature = "openapi", schema(value_type = SignalWeights))]
+    #[schema(value_type = SignalWeights)]
     pub settings: Weights,
     /// What was learned from the acts of the members, whether or not it is in use; `None` if there are too few.
     pub learned: Option<Learned>,
     /// The weights that an administrator has pinned.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<SignalWeights>))]
+    #[schema(value_type = Option<SignalWeights>)]
     pub pinned: Option<Weights>,
 }
 

@@ -19,6 +19,7 @@
 use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::interest;
 use super::item::Item;
@@ -27,6 +28,7 @@ use super::order::FeedKind;
 use super::page::FeedPage;
 use super::signals::{SIGNALS, Signal, Values};
 use super::{FeedIndex, Reader};
+
 use crate::Tidings;
 use crate::account::Caller;
 use crate::clock::{DAY_MS, Timestamp};
@@ -51,8 +53,7 @@ const POPULAR_TODAY: usize = 30;
 const NAMED_MAX: usize = 60;
 
 /// The reason why a post is in a feed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Why {
     /// The reason in English, such as `new in Rust`. It tells the member's own acts and public facts only.
     pub text: String,
@@ -62,8 +63,7 @@ pub struct Why {
 
 /// The share of each signal in the score of a post, from 0 to 1 with three digits. The shares sum to 1, or are all 0 if the
 /// post has no score.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SignalShares {
     /// The similarity to the topics of the member's acts.
     pub topic: f64,

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{Audience, POST, Pin, Placement, TITLE, Visibility};
+
 use crate::clock::Timestamp;
 use crate::error::{BrokenRule, Code, Problem, Result};
 use crate::post::NAME;
@@ -33,33 +35,32 @@ const MEMBERS_ONLY_RULE: Problem = Problem::invalid("members_only", "members_onl
 const NOTHING: Problem = Problem::new(Code::NothingGiven, "no field of the notice is given");
 
 /// Fields of a notice. Each may be missing or invalid: the operations check them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Draft {
     /// The title, 1 to 200 characters on one line.
-    #[cfg_attr(feature = "openapi", schema(required = true))]
+    #[schema(required = true)]
     pub title: Option<String>,
     /// The text, 1 to 20,000 characters.
-    #[cfg_attr(feature = "openapi", schema(required = true))]
+    #[schema(required = true)]
     pub post: Option<String>,
     /// 1 shown, 0 hidden; a new notice is shown by default.
-    #[cfg_attr(feature = "openapi", schema(required = true))]
+    #[schema(required = true)]
     pub activation: Option<i64>,
     /// The time from which the notice is visible, in RFC 3339 format; `""` for no limit.
-    #[cfg_attr(feature = "openapi", schema(required = true))]
+    #[schema(required = true)]
     pub visible_from: Option<String>,
     /// The time from which the notice is no longer visible, after `visible_from`; `""` for no limit.
-    #[cfg_attr(feature = "openapi", schema(required = true))]
+    #[schema(required = true)]
     pub visible_until: Option<String>,
     /// 1 to list the notice before the others; a new notice is not pinned by default.
-    #[cfg_attr(feature = "openapi", schema(required = true))]
+    #[schema(required = true)]
     pub pinned: Option<i64>,
     /// The topic on whose page the notice is, 1 to 100 characters; `""` for the general page.
-    #[cfg_attr(feature = "openapi", schema(required = true))]
+    #[schema(required = true)]
     pub topic: Option<String>,
     /// 1 to show the notice to members only; a new notice is for all callers by default.
-    #[cfg_attr(feature = "openapi", schema(required = true))]
+    #[schema(required = true)]
     pub members_only: Option<i64>,
 }
 

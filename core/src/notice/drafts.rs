@@ -1,8 +1,10 @@
 //! Drafts that administrators save on the server before they publish them.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{Change, Draft, change_in, insert_in, sql as notices};
+
 use crate::Tidings;
 use crate::account::{Admin, Caller};
 use crate::answer::Inserted;
@@ -20,18 +22,17 @@ const TOO_MANY: Problem =
     Problem::new(Code::NotPossible, "there are 200 drafts: publish or remove one before you save another");
 
 /// A saved draft.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SavedDraft {
     /// Its id.
     #[serde(rename = "_id")]
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub id: ObjectId,
     /// The id of the notice that it changes, which may have been removed; `null` for a new notice.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, required = true))]
+    #[schema(value_type = Option<String>, required = true)]
     pub notice: Option<ObjectId>,
     /// The date when it was saved last.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
     /// The fields as they were saved; `null` for those that are not given.
     #[serde(flatten)]
@@ -39,8 +40,7 @@ pub struct SavedDraft {
 }
 
 /// The answer to listing the drafts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DraftList {
     /// The drafts of all administrators, the one that was saved last first.
     pub drafts: Vec<SavedDraft>,

@@ -5,9 +5,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::cache::{CachedNotice, Snapshot};
 use super::{Audience, Notice};
+
 use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::Result;
@@ -15,8 +17,7 @@ use crate::id::ObjectId;
 use crate::store::Topic;
 
 /// A change of a notice, as guests see it: they see the general page, without notices for members only.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum NoticeChange {
     /// The notice was inserted, is no longer hidden, or has become visible.
@@ -33,7 +34,7 @@ pub enum NoticeChange {
     Hidden {
         /// The id of the notice.
         #[serde(rename = "_id")]
-        #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^[0-9a-f]{24}$"))]
+        #[schema(value_type = String, pattern = "^[0-9a-f]{24}$")]
         id: ObjectId,
     },
 }

@@ -4,10 +4,12 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::placement::Audience;
 use super::reader::{Reader, read_as};
 use super::{Notice, Placement, State};
+
 use crate::Tidings;
 use crate::account::Caller;
 use crate::answer::{self, Encoded};
@@ -15,8 +17,7 @@ use crate::clock::Timestamp;
 use crate::error::Result;
 
 /// A notice with all fields.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FullNotice {
     /// The notice.
     #[serde(flatten)]
@@ -51,11 +52,10 @@ pub struct ListQuery<'a> {
 }
 
 /// Several notices with all fields. Cheap to clone.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct FullList {
     /// The notices: pinned ones first, then the newest first.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<FullNotice>))]
+    #[schema(value_type = Vec<FullNotice>)]
     notice_list: Arc<[FullNotice]>,
     #[serde(skip)]
     answer: Arc<Encoded>,

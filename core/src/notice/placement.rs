@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::Visibility;
+
 use crate::activation::activation;
 use crate::clock::Timestamp;
 
@@ -29,23 +31,22 @@ activation! {
 }
 
 /// When, where and to whom a notice is visible. Administrators see it always.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Placement {
     /// The time from which the notice is visible; `null` for no limit.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, required = true))]
+    #[schema(value_type = Option<String>, required = true)]
     pub visible_from: Option<Timestamp>,
     /// The time from which the notice is no longer visible; `null` for no limit.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, required = true))]
+    #[schema(value_type = Option<String>, required = true)]
     pub visible_until: Option<Timestamp>,
     /// 1 if the notice is listed before the others.
-    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    #[schema(value_type = i64)]
     pub pinned: Pin,
     /// The topic on whose page the notice is; `null` for a notice on the general page.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, required = true))]
+    #[schema(value_type = Option<String>, required = true)]
     pub topic: Option<Arc<str>>,
     /// 1 if only members see the notice, 0 if guests see it too.
-    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    #[schema(value_type = i64)]
     pub members_only: Audience,
 }
 

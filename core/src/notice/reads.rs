@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::Caller;
@@ -18,8 +19,7 @@ pub const DAYS: Bounds = Bounds { min: 1, max: 366 };
 const DAYS_RULE: Problem = Problem::invalid("days", "days is a number from 1 to 366");
 
 /// The reads of a notice on a day.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DayReads {
     /// The day, `YYYY-MM-DD` in the time zone of the service.
     pub date: String,
@@ -28,8 +28,7 @@ pub struct DayReads {
 }
 
 /// The answer to reading how often a notice was read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Reads {
     /// One entry for each day, oldest first; the last one is today.
     pub notice_reads: Vec<DayReads>,

@@ -5,10 +5,12 @@ use std::io::BufRead;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::draft::{Content, TITLE_MISSING};
 use super::rows::{self, DerivedChanges, New};
 use super::token_fields::TokenFields;
+
 use crate::Tidings;
 use crate::account::{Admin, Caller};
 use crate::answer::LineError;
@@ -28,8 +30,7 @@ pub use feed::FEED_MAX;
 use line::Line;
 
 /// The result of an import.
-#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ImportReport {
     /// The number of new posts.
     pub inserted: u64,
@@ -41,7 +42,7 @@ pub struct ImportReport {
     pub errors: Vec<LineError>,
     /// Further information for people.
     #[serde(skip)]
-    #[cfg_attr(feature = "openapi", schema(ignore))]
+    #[schema(ignore)]
     pub about: About,
 }
 

@@ -2,8 +2,10 @@
 //! end date, and each page continues where the previous page ended, even if posts were inserted or removed in between.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::Post;
+
 use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Error, Problem, Result};
@@ -27,8 +29,7 @@ pub struct ListQuery<'a> {
 }
 
 /// A page of posts.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct PostList {
     /// The posts, newest first.
     pub posts: Vec<Post>,

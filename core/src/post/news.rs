@@ -1,15 +1,16 @@
 //! The posts that were inserted last, in the order in which they became visible.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::{Post, texts_in};
+
 use crate::error::Result;
 use crate::id::PostKey;
 use crate::store::{Row, Tx};
 
 /// A post that was inserted.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct NewPost {
     /// The post as feeds return it.
     pub post: Post,

@@ -3,30 +3,30 @@
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 use crate::clock::Timestamp;
 
 /// A post that a member liked or viewed: an element of `fav_list` and `view_list`.
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, serde::Serialize, serde::Deserialize, ToSchema)]
 pub struct PostRecord {
     /// The post's id.
     #[serde(rename = "_id")]
     pub id: String,
     /// Its topics.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[schema(value_type = Vec<String>)]
     pub topic: JsonList,
     /// Its tags.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[schema(value_type = Vec<String>)]
     pub tag: JsonList,
     /// The tokens of its title and text.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[schema(value_type = Vec<String>)]
     pub token: TokenList,
     /// The date of the like or the last view.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
     /// The date of the post.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub post_date: Timestamp,
     /// Its title.
     pub title: String,
@@ -37,35 +37,33 @@ pub struct PostRecord {
 }
 
 /// A search of a member: an element of `search_list`.
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, serde::Serialize, serde::Deserialize, ToSchema)]
 pub struct SearchRecord {
     /// The search as the member wrote it.
     pub original: String,
     /// The search, split at white space.
     pub search_split: Vec<String>,
     /// The search's tokens.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[schema(value_type = Vec<String>)]
     pub tokenizer_split: TokenList,
     /// The similar words that were added to the search.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[schema(value_type = Vec<String>)]
     pub similarity_split: TokenList,
     /// The time of the search.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
 }
 
 /// A topic feed that a member opened: an element of `newsfeed_list`.
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, serde::Serialize, serde::Deserialize, ToSchema)]
 pub struct NewsfeedAccess {
     /// The feed's name.
     pub newsfeed_name: String,
     /// The most common tags of the posts on its first page.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[schema(value_type = Vec<String>)]
     pub tag: JsonList,
     /// The time when the member opened the feed.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub date: Timestamp,
 }
 

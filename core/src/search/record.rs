@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tidings_text::tokens;
+use utoipa::ToSchema;
 
 use super::terms::similar_words;
 use super::{checked, checked_num};
+
 use crate::Tidings;
 use crate::account::{Caller, Member};
 use crate::analysis::Guest;
@@ -18,8 +20,7 @@ use crate::profile::{SearchRecord, history};
 use crate::store::{Isolation, StoreError, Topic, Tx};
 
 /// The answer to listing a member's searches.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Serialize, Deserialize, ToSchema)]
 pub struct LatelySearches {
     /// The searches, newest first.
     pub lately_search_list: Vec<SearchRecord>,

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use tidings_text::{spans, tokens};
+use utoipa::ToSchema;
 
 use crate::post::index::Terms;
 
@@ -20,8 +21,7 @@ const CANDIDATES: usize = 200;
 /// A part of a snippet. The texts of all parts together are the snippet.
 ///
 /// Parts need no unit of length, in which languages differ, and no escaping: they are plain text, as posts are.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SnippetPart {
     /// Plain text, which may contain `<` and `&`.
     pub text: String,

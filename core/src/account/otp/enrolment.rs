@@ -4,9 +4,11 @@
 //! the member a code in a way that the thief does not see.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::sql::Stored;
 use super::{ENABLED, hash, random_code};
+
 use crate::Tidings;
 use crate::account::{Caller, find};
 use crate::clock::{SECOND_MS, Timestamp};
@@ -34,13 +36,12 @@ const OWN: Problem = Problem::new(
 );
 
 /// A code with which a member sets up a second factor once.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Serialize, Deserialize, ToSchema)]
 pub struct EnrolmentCode {
     /// The code, which is not shown again.
     pub enrolment_code: String,
     /// The time at which it expires.
-    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    #[schema(value_type = String)]
     pub expires: Timestamp,
 }
 

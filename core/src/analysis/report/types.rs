@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::account::{GUEST, REMOVED, RESERVED_IDS, fold};
 use crate::analysis::counters::{self, Counter, Counts};
@@ -23,8 +24,7 @@ const ENTRANCE_CHARS: usize = 4;
 const MEMBER: &str = "member";
 
 /// The figures over all days.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Analysis {
     /// Average number of visitors per day since the first day with data, rounded down.
     pub day_avg_visitor: i64,
@@ -47,16 +47,14 @@ pub struct Analysis {
 }
 
 /// The answer to asking for all figures.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Summary {
     /// The figures.
     pub analysis: Analysis,
 }
 
 /// The report of one day.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Day {
     /// The day, `YYYY-MM-DD`.
     pub date: String,
@@ -73,8 +71,7 @@ pub struct Day {
 }
 
 /// The number of visitors in one hour of a day.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct HourVisitors {
     /// The hour, 0 to 23.
     pub time: usize,
@@ -83,8 +80,7 @@ pub struct HourVisitors {
 }
 
 /// The number of visits of a student number.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct StudentVisits {
     /// The member's id, for administrators. Other callers see the first four characters of an id of digits and `member`
     /// for other ids, unless the server is set up to show more. `guest` for all guests together, `removed` for all removed
@@ -95,26 +91,23 @@ pub struct StudentVisits {
 }
 
 /// The answer to asking for the last days.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Days {
     /// The days, oldest first.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Day>))]
+    #[schema(value_type = Vec<Day>)]
     pub analysis: Vec<Arc<Day>>,
 }
 
 /// The answer to asking for one day.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct OneDay {
     /// The day.
-    #[cfg_attr(feature = "openapi", schema(value_type = Day))]
+    #[schema(value_type = Day)]
     pub analysis: Arc<Day>,
 }
 
 /// The answer to asking for the devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Devices {
     /// Reports of a computer.
     pub pc: i64,
@@ -125,17 +118,15 @@ pub struct Devices {
 }
 
 /// The answer to asking for the frequent searches.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Realtime {
     /// Terms with their numbers of searches in the last 24 hours, most searched first.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Vec<serde_json::Value>>))]
+    #[schema(value_type = Vec<Vec<serde_json::Value>>)]
     pub search_realtime: Vec<(String, i64)>,
 }
 
 /// The answer to asking for the terms searched more than usual.
-#[derive(Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Bursts {
     /// The terms, highest score first.
     pub search_bursts: Vec<SearchBurst>,

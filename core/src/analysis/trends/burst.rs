@@ -17,6 +17,7 @@
 use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::RANKING_MAX;
 use super::term::{HourlyVisitors, NETWORK_VISITORS, Term};
@@ -33,8 +34,7 @@ const SCORE_MIN: f64 = 2.0;
 const RATIO_MIN: f64 = 2.0;
 
 /// A term searched by more visitors than usual.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SearchBurst {
     /// The term in its most frequent spelling.
     pub term: String,
