@@ -258,7 +258,12 @@ impl Server {
 
     /// Calls a `GET` operation that changes something.
     pub(crate) fn act<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T> {
-        self.decode(&self.send("GET", path, &[], None).and_then(|response| self.read(response))?)
+        self.decode(&self.act_bytes(path, &[])?)
+    }
+
+    /// Does the same as [`Server::act`], and returns the answer as it was sent.
+    pub(crate) fn act_bytes(&self, path: &[&str], query: &Query<'_>) -> Result<Vec<u8>> {
+        self.send("GET", path, query, None).and_then(|response| self.read(response))
     }
 
     /// Calls a `GET` operation that changes something and answers nothing.
@@ -283,10 +288,20 @@ impl Server {
         query: &Query<'_>,
         body: &impl Serialize,
     ) -> Result<T> {
+        self.decode(&self.post_bytes(path, query, body)?)
+    }
+
+    /// Does the same as [`Server::post_with`], and returns the answer as it was sent.
+    pub(crate) fn post_bytes(
+        &self,
+        path: &[&str],
+        query: &Query<'_>,
+        body: &impl Serialize,
+    ) -> Result<Vec<u8>> {
         let body = Zeroizing::new(serde_json::to_vec(body).map_err(|error| self.unexpected(error))?);
         let json = &mut body.as_slice();
         let response = self.send("POST", path, query, Some((json, "application/json")))?;
-        self.decode(&self.read(response)?)
+        self.read(response)
     }
 
     /// Sends what `input` contains to an import.

@@ -1,19 +1,19 @@
 //! The operations of a tidings service for programs that administer it, such as the command line and the terminal UI: on
 //! its database, or over HTTPS on a server.
 //!
-//! A [`Service`] has one method for each operation. Whoever calls it does not know which of both it uses: the answers have the
-//! same types, and the same rules apply.
+//! [`Service::call`] takes an operation. Whoever calls it does not know which of both it uses: the answers have the same types,
+//! and the same rules apply.
 //!
 //! ```
 //! use tidings_access::Service;
-//! use tidings_core::{Tidings, account::Caller, notice::Draft};
+//! use tidings_core::{Tidings, account::Caller, notice};
 //!
 //! # let dir = tempfile::tempdir()?;
 //! let tidings = Tidings::open(dir.path().join("campus.db"))?;
 //! let service = Service::on_database(tidings, Caller::Operator);
-//! let draft = Draft { title: Some("Library".into()), post: Some("Open.".into()), ..Draft::default() };
-//! service.insert_notice(&draft)?;
-//! assert_eq!(service.all_notices()?.notices().len(), 1);
+//! let draft = notice::Draft { title: Some("Library".into()), post: Some("Open.".into()), ..Default::default() };
+//! service.call(notice::Insert { draft })?;
+//! assert_eq!(service.call(notice::List::default())?.notices().len(), 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -23,6 +23,7 @@ use tidings_core::clock::{Clock, Timestamp};
 
 mod administration;
 mod analytics;
+mod call;
 mod error;
 mod events;
 mod export;
@@ -33,7 +34,6 @@ mod http;
 mod import;
 mod lookup;
 mod member;
-mod notice;
 mod otp;
 mod password;
 mod post;

@@ -100,7 +100,9 @@ pub(crate) fn run(session: &Session, command: &Notice) -> Result<ExitCode, Failu
             let id = &whole(session, id)?;
             let notice = find(session, id)?;
             session.confirm(*yes, &format!("remove the notice \"{}\"", notice.title))?;
-            service.remove_notice(id).map_err(|error| unknown(error, "notice", id))?;
+            service
+                .call(notice::Remove { notice_obi: id.to_string() })
+                .map_err(|error| unknown(error, "notice", id))?;
             out.answer(&(), |page| page.line("The notice is removed."))
         }
     }
@@ -126,7 +128,7 @@ impl Add {
         if draft.post.is_none() {
             return Err(Failure::usage("--post or --post-file is missing: a notice needs a text"));
         }
-        let inserted = service.insert_notice(&draft)?;
+        let inserted = service.call(notice::Insert { draft })?;
         out.answer(&inserted, |page| page.line(inserted.id.to_string()))
     }
 }
@@ -139,7 +141,8 @@ impl Edit {
         let (title, post) = (title.clone(), self.post.read()?);
         let draft = notice::Draft { title, post, activation: *activation, ..placing.draft() };
         if draft != notice::Draft::default() {
-            service.update_notice(id, &draft).map_err(|error| unknown(error, "notice", id))?;
+            let update = notice::Update { notice_obi: id.to_string(), draft };
+            service.call(update).map_err(|error| unknown(error, "notice", id))?;
             return out.answer(&(), |page| page.line("The notice is changed."));
         }
         // A command that would be refused must not open the editor.
@@ -156,7 +159,7 @@ fn whole<'a>(session: &Session, given: &'a str) -> Result<Cow<'a, str>, Failure>
 fn find(session: &Session, id: &str) -> Result<notice::Notice, Failure> {
     let Session { service, .. } = session;
     service.check_admin()?;
-    let notices = service.all_notices()?;
+    let notices = service.call(notice::List::default())?;
     let found = notices.notices().iter().find(|notice| notice.id.to_string().eq_ignore_ascii_case(id));
     found.cloned().ok_or_else(|| unknown(Error::NotFound.into(), "notice", id))
 }

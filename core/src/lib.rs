@@ -180,6 +180,8 @@ pub mod member_data;
 pub mod member_import;
 pub mod newsfeed;
 pub mod notice;
+pub mod operation;
+pub mod operations;
 mod outbox;
 pub mod post;
 mod prefix;
@@ -206,6 +208,7 @@ pub mod webhook;
 pub mod words;
 mod zone;
 
+pub use account::Caller;
 pub use builder::Builder;
 pub use error::{Error, Outcome, Pending, Result};
 pub use location::Location;

@@ -32,6 +32,7 @@ mod drafts;
 mod follow;
 mod full;
 mod markdown;
+mod operations;
 mod others;
 mod placement;
 mod reader;
@@ -48,6 +49,9 @@ pub use drafts::{DRAFTS_MAX, DraftList, SavedDraft, drafts, publish_draft, remov
 pub use follow::NoticeChange;
 pub(crate) use follow::SeenNotices;
 pub use full::{FullList, FullNotice, ListQuery, list_full, list_full_with_views, try_list_full};
+pub use operations::{
+    Get, GetReads, Insert, List, ListDrafts, ListFull, PublishDraft, Remove, RemoveDraft, SaveDraft, Update,
+};
 pub(crate) use others::OtherViews;
 pub use placement::{Audience, Pin, Placement, State};
 use reader::{Reader, read_as};

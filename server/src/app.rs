@@ -261,8 +261,16 @@ impl AppRef {
         let route = route.and_then(|route| self.check(policy, route, &context).map(|()| route));
         let response = match route {
             Ok(route) => {
-                let target = target::within(&uri, path);
-                self.run(policy, route, Arc::new(context), target, body).await
+                let (context, target) = (Arc::new(context), target::within(&uri, path));
+                let remembered =
+                    if scope.is_guest { route.remembered(&context, &target).await } else { None };
+                match remembered {
+                    Some(answer) => {
+                        drop(Upload::new(&context.head.headers, body));
+                        reply::incomplete(answer, template)
+                    }
+                    None => self.run(policy, route, context, target, body).await,
+                }
             }
             Err(refusal) => {
                 drop(Upload::new(&context.head.headers, body));

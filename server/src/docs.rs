@@ -17,11 +17,12 @@ use crate::request::Call;
 use crate::route::Route;
 use crate::{
     account, admin, analysis, audit, data, events, feedback, health, home, import, key, lookup, main_info,
-    members, newsfeed, notice, otp, post, profile, report, search, sessions, webhook, weights, words,
+    members, newsfeed, otp, post, profile, report, search, sessions, webhook, weights, words,
 };
 
 mod bodies;
 mod caching;
+mod declared;
 mod examples;
 mod facts;
 mod failures;
@@ -119,17 +120,6 @@ const NESTED: &str = "pin_feed_weights";
         audit::get_audit,
         audit::verify_audit,
         audit::export_audit,
-        notice::get_all_notice,
-        notice::get_notices,
-        notice::get_notice,
-        notice::insert_notice,
-        notice::update_notice,
-        notice::remove_notice,
-        notice::get_notice_drafts,
-        notice::save_notice_draft,
-        notice::publish_notice_draft,
-        notice::remove_notice_draft,
-        notice::get_notice_reads,
         main_info::get_main_info,
         main_info::update_main_info,
         feedback::notice_feedback,
@@ -209,6 +199,10 @@ struct Common;
 
 impl Modify for Common {
     fn modify(&self, document: &mut OpenApi) {
+        for declared in declared::all() {
+            declared.write(document);
+        }
+        sort(document);
         let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
         let components = document.components.get_or_insert_default();
         components.security_schemes.insert("token".into(), SecurityScheme::Http(token).into());
@@ -224,6 +218,17 @@ impl Modify for Common {
         failures::narrow_successes(components);
         bodies::write(document);
     }
+}
+
+/// Puts the paths into the order of the last document.
+fn sort(document: &mut OpenApi) {
+    let last = String::from_utf8(unpacked(TEMPLATE)).expect("JSON is UTF-8");
+    let path = |line: &str| Some(line.strip_prefix("    \"/")?.split_once('"')?.0.to_owned());
+    let places: Vec<String> = last.lines().filter_map(path).collect();
+    document
+        .paths
+        .paths
+        .sort_by_key(|path, _| places.iter().position(|place| *place == path[1..]).unwrap_or(usize::MAX));
 }
 
 /// Adds the form as an alternative to the JSON body, the responses that every operation of this kind can have, and who may
@@ -295,10 +300,17 @@ fn unpacked(file: &[u8]) -> Vec<u8> {
 #[doc(hidden)]
 pub fn described(core: &config::Config, server: &Config) -> String {
     let mut document = Document::openapi();
+    let declared = declared::all();
     if let Some(components) = &mut document.components {
         for item in document.paths.paths.values_mut() {
             for operation in [&mut item.get, &mut item.post].into_iter().flatten() {
-                failures::add_documented(operation, components, core);
+                let id = operation.operation_id.as_deref().unwrap_or_default();
+                let declared = declared.iter().find(|declared| declared.spec.name() == id);
+                let documented = match declared {
+                    Some(declared) => (declared.refusals)(core),
+                    None => failures::documented(id, core),
+                };
+                failures::add_documented(operation, components, documented);
             }
         }
     }

@@ -1,15 +1,98 @@
-//! The filter of an operation: its path, the request, then the operation itself.
+//! The filter of an operation: its path, the request, its fields, then the operation itself.
+//!
+//! What is generic about an operation ends here, in functions that read its fields and box its work: all operations share the
+//! code of the filter.
 
 use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
+use tidings_core::account::Caller;
+use tidings_core::answer::{self, Encoded};
+use tidings_core::operation::{Fields, Operation, Spec};
+use tidings_core::{Result, Tidings};
 use warp::filters::BoxedFilter;
 use warp::path::Tail;
+use warp::reject::Reject;
 use warp::{Filter, Rejection};
 
-use crate::reply::{self, Answer, Response};
+use crate::fields::Given;
+use crate::reply::{self, Answer, Refusal, Response};
 use crate::request::{Call, Context};
 use crate::upload::Upload;
+
+/// The work of an operation with its fields.
+pub(crate) type Work = Box<dyn FnOnce(&Tidings, &Caller) -> Result<Made> + Send>;
+
+/// What an operation answers.
+pub(crate) enum Made {
+    /// An answer to this caller.
+    Own(Vec<u8>),
+    /// An answer that several callers share.
+    Shared(Arc<Encoded>),
+}
+
+/// Returns the work of an operation with the fields of a request.
+///
+/// # Errors
+/// `bad request`.
+pub(crate) fn work<O: Operation>(given: &Given) -> Result<Work> {
+    Ok(boxed::<O>(given.read()?))
+}
+
+/// Returns the work of an operation.
+pub(crate) fn boxed<O: Operation>(operation: O) -> Work {
+    Box::new(move |tidings, caller| {
+        let answer = operation.run(tidings, caller)?;
+        Ok(match O::shared(&answer) {
+            Some(shared) => Made::Shared(Arc::clone(shared)),
+            None => Made::Own(answer::success(&answer)),
+        })
+    })
+}
+
+/// Returns the answer of an operation to a guest if it is in memory.
+pub(crate) fn remembered<O: Operation>(given: &Given, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
+    given.read::<O>().ok()?.remembered(tidings)
+}
+
+/// Returns the filter of a declared operation.
+pub(crate) fn declared<O: Operation>() -> BoxedFilter<(Response,)> {
+    reading(O::SPEC, work::<O>, |call, work| call.run(O::SPEC.work, work))
+}
+
+/// Returns the filter of an operation with these fields and a handler of its own.
+pub(crate) fn handled<T: Fields, F>(
+    spec: Spec,
+    handler: impl Fn(Call, T) -> F + Clone + Send + Sync + 'static,
+) -> BoxedFilter<(Response,)>
+where
+    F: Future<Output = Answer> + Send + 'static,
+{
+    reading(spec, Given::read::<T>, handler)
+}
+
+/// Returns the filter of an operation, with the function that reads its fields.
+fn reading<T: Send + 'static, F>(
+    spec: Spec,
+    read: fn(&Given) -> Result<T>,
+    handler: impl Fn(Call, T) -> F + Clone + Send + Sync + 'static,
+) -> BoxedFilter<(Response,)>
+where
+    F: Future<Output = Answer> + Send + 'static,
+{
+    let fields = move |mut call: Call| async move {
+        let fields = call.given(spec, read).await.map_err(Unreadable::rejection)?;
+        Ok::<_, Rejection>((call, fields))
+    };
+    let run = move |(call, fields)| {
+        let answer = handler(call, fields);
+        async move { reply::incomplete(answer.await, spec.path) }
+    };
+    let recover = move |rejection: Rejection| async move {
+        Ok::<_, Rejection>(reply::refused(Unreadable::reason(&rejection), spec.path))
+    };
+    path(spec.path).and(call()).and_then(fields).then(run).recover(recover).unify().boxed()
+}
 
 /// Returns the filter of the operation whose path has this template.
 pub(crate) fn filter<F>(
@@ -26,6 +109,23 @@ where
             async move { reply::incomplete(answer.await, template) }
         })
         .boxed()
+}
+
+/// The fields of a request cannot be read: a rejection, which the filter answers.
+#[derive(Debug)]
+struct Unreadable(Refusal);
+
+impl Reject for Unreadable {}
+
+impl Unreadable {
+    fn rejection(refusal: Refusal) -> Rejection {
+        warp::reject::custom(Self(refusal))
+    }
+
+    /// Returns why a request was rejected: otherwise than by its fields only because it is for another path.
+    fn reason(rejection: &Rejection) -> &Refusal {
+        rejection.find::<Self>().map_or(&Refusal::UnknownPath, |Self(refusal)| refusal)
+    }
 }
 
 /// Returns the filter of the first segment of a template. The table has compared the number of the others.

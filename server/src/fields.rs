@@ -12,14 +12,16 @@ use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use tidings_core::Error;
-use tidings_core::error::{Code, Problem};
 
 use crate::reply::Refusal;
 
 use fault::Fault;
 
 mod fault;
+mod given;
 mod json;
+
+pub(crate) use given::Given;
 
 /// Reads the fields of a body.
 ///
@@ -32,17 +34,34 @@ pub(crate) fn read<T: DeserializeOwned>(
     content_type: Option<&HeaderValue>,
     body: &[u8],
 ) -> Result<T, Refusal> {
-    let begins_as_object = || body.trim_ascii_start().starts_with(b"{");
-    let read = match content_type.map(media_type) {
-        _ if body.is_empty() => json::read(b"{}"),
-        Some(media_type) if media_type.eq_ignore_ascii_case(b"application/json") => json::read(body),
-        None if begins_as_object() => json::read(body),
-        Some(media_type) if media_type.eq_ignore_ascii_case(b"application/x-www-form-urlencoded") => {
-            form(body)
+    Ok(match Format::of(content_type, body)? {
+        Format::Json => json(body)?,
+        Format::Form => form(body)?,
+    })
+}
+
+/// The format of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Json,
+    Form,
+}
+
+impl Format {
+    /// Returns the format of a body. Without a content type it is JSON if it begins with `{`, or if it is empty.
+    ///
+    /// # Errors
+    /// `unsupported media type`.
+    pub(crate) fn of(content_type: Option<&HeaderValue>, body: &[u8]) -> Result<Self, Refusal> {
+        let is = |media_type: &[u8], name: &str| media_type.eq_ignore_ascii_case(name.as_bytes());
+        match content_type.map(media_type) {
+            _ if body.is_empty() => Ok(Self::Json),
+            Some(media_type) if is(media_type, "application/json") => Ok(Self::Json),
+            None if body.trim_ascii_start().starts_with(b"{") => Ok(Self::Json),
+            Some(media_type) if is(media_type, "application/x-www-form-urlencoded") => Ok(Self::Form),
+            _ => Err(Refusal::UnsupportedMediaType),
         }
-        _ => return Err(Refusal::UnsupportedMediaType),
-    };
-    Ok(read?)
+    }
 }
 
 /// Reads the parameters of a query string, which is written like a form.
@@ -50,13 +69,7 @@ pub(crate) fn read<T: DeserializeOwned>(
 /// # Errors
 /// `bad request` when a parameter has the wrong type.
 pub(crate) fn query<T: DeserializeOwned>(query: &str) -> Result<T, Error> {
-    T::deserialize(Form(query.as_bytes())).map_err(|fault| match fault {
-        Fault::Malformed => {
-            let why = "a parameter of the address is not UTF-8";
-            Error::BadRequest(Problem::new(Code::MalformedRequest, why))
-        }
-        fault => fault.into(),
-    })
+    Ok(T::deserialize(Form(query.as_bytes())).map_err(Fault::of_query)?)
 }
 
 /// Returns a content type without its parameters.
@@ -66,7 +79,19 @@ pub(crate) fn media_type(content_type: &HeaderValue) -> &[u8] {
     bytes[..end].trim_ascii()
 }
 
-fn form<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
+/// Reads the fields of a JSON object. Nothing has no fields.
+///
+/// # Errors
+/// `bad request`.
+pub(crate) fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
+    json::read(if body.is_empty() { b"{}" } else { body })
+}
+
+/// Reads the fields of a form.
+///
+/// # Errors
+/// `bad request`.
+pub(crate) fn form<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
     Ok(T::deserialize(Form(body))?)
 }
 
@@ -74,18 +99,12 @@ fn form<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
 /// copied.
 struct Form<'a>(&'a [u8]);
 
-impl<'de> Deserializer<'de> for Form<'_> {
-    type Error = Fault;
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        names: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Fault> {
+impl<'a> Form<'a> {
+    /// Returns those of these fields that the form has.
+    fn given(&self, names: &[&'static str]) -> Result<Vec<(&'static str, Field<'a>)>, Fault> {
         // Most queries are empty.
         if self.0.is_empty() {
-            return visitor.visit_map(MapDeserializer::new(std::iter::empty::<(&str, Field<'_>)>()));
+            return Ok(Vec::new());
         }
         let mut fields: Vec<Texts<'_>> = names.iter().map(|_| Texts::default()).collect();
         for pair in self.0.split(|b| *b == b'&').filter(|pair| !pair.is_empty()) {
@@ -96,8 +115,20 @@ impl<'de> Deserializer<'de> for Form<'_> {
             }
         }
         let given = names.iter().copied().zip(fields).filter(|(_, texts)| !texts.0.is_empty());
-        let given = given.map(|(name, texts)| (name, Field { name, texts }));
-        visitor.visit_map(MapDeserializer::new(given))
+        Ok(given.map(|(name, texts)| (name, Field { name, texts })).collect())
+    }
+}
+
+impl<'de> Deserializer<'de> for Form<'_> {
+    type Error = Fault;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        visitor.visit_map(MapDeserializer::new(self.given(names)?.into_iter()))
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Fault> {

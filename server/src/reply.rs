@@ -259,9 +259,16 @@ pub(crate) fn incomplete(answer: Answer, path: &str) -> Response {
             response.headers_mut().extend(headers);
             response
         }
-        Err(refusal) => refusal::refuse(&refusal, path),
+        Err(refusal) => return refused(&refusal, path),
     };
     response.extensions_mut().insert(ResultText(result));
+    response
+}
+
+/// Returns the response to a refused request as [`incomplete`] does.
+pub(crate) fn refused(refusal: &Refusal, path: &str) -> Response {
+    let mut response = refusal::refuse(refusal, path);
+    response.extensions_mut().insert(ResultText(refusal.result()));
     response
 }
 

@@ -3,20 +3,23 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
 use http::request::Parts as Head;
 use http::{HeaderMap, Method};
 use serde::de::DeserializeOwned;
-use tidings_core::account::{Caller, SignInClient};
+use tidings_core::account::{Caller, Client, SignInClient};
 use tidings_core::analysis::Guest;
 use tidings_core::error::{Code, Problem};
+use tidings_core::operation::{self, Spec};
 use tidings_core::{Error, Result, Tidings};
 
 use crate::app::{App, AppRef};
 use crate::client;
-use crate::fields;
+use crate::fields::{self, Format, Given};
 use crate::reply::Refusal;
 use crate::request_record::user_agent;
+use crate::shares::Share;
 use crate::upload::{Upload, UploadReader};
 
 mod answer;
@@ -154,19 +157,58 @@ impl Call {
     /// `payload too large`, `unsupported media type`, `overloaded`, `too many requests`; `bad request` when a field is
     /// missing or has the wrong type.
     pub(crate) async fn fields<T: DeserializeOwned + Send + 'static>(&mut self) -> Result<T, Refusal> {
-        let client = self.address().into();
-        let App { config, bodies, lanes, .. } = &*self.0.context.app;
-        let (body, _held) =
-            self.0.upload.whole(config.body_limit, config.body_timeout, client, bodies).await?;
-        if self.0.context.head.headers.contains_key(CONTENT_ENCODING) {
+        let (format, body, _held) = self.body().await?;
+        let length = body.len();
+        let read = move || match format {
+            Format::Json => fields::json(&body),
+            Format::Form => fields::form(&body),
+        };
+        self.parse(length, read).await
+    }
+
+    /// Reads the fields of an operation.
+    ///
+    /// # Errors
+    /// Those of [`Call::fields`].
+    pub(crate) async fn given<T: Send + 'static>(
+        &mut self,
+        spec: Spec,
+        read: fn(&Given) -> Result<T>,
+    ) -> Result<T, Refusal> {
+        let segments = std::mem::take(&mut self.0.segments);
+        let query = self.head().uri.query().unwrap_or_default().to_owned();
+        let given = Given { spec, segments, query, body: None };
+        if spec.method == operation::Method::Get {
+            return Ok(read(&given)?);
+        }
+        let (format, body, _held) = self.body().await?;
+        let length = body.len();
+        let given = Given { body: Some((format, body)), ..given };
+        self.parse(length, move || read(&given)).await
+    }
+
+    /// Returns the whole body.
+    async fn body(&mut self) -> Result<(Format, Bytes, Option<Share<Client>>), Refusal> {
+        let Parts { context, upload, .. } = &mut *self.0;
+        let (App { config, bodies, .. }, client) = (&*context.app, context.address().into());
+        let (body, held) = upload.whole(config.body_limit, config.body_timeout, client, bodies).await?;
+        let headers = &context.head.headers;
+        if headers.contains_key(CONTENT_ENCODING) {
             return Err(Refusal::UnsupportedMediaType);
         }
-        let content_type = self.0.context.head.headers.get(CONTENT_TYPE);
-        if body.len() <= READ_AT_ONCE {
-            return fields::read(content_type, &body);
+        Ok((Format::of(headers.get(CONTENT_TYPE), &body)?, body, held))
+    }
+
+    /// Parses a body of this length: a large one in a lane.
+    async fn parse<T: Send + 'static>(
+        &self,
+        length: usize,
+        read: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        if length <= READ_AT_ONCE {
+            return Ok(read()?);
         }
-        let content_type = content_type.cloned();
-        lanes.codec.run_for(client, move || Ok(fields::read(content_type.as_ref(), &body))).await?
+        Ok(self.app().lanes.codec.run_for(self.address().into(), read).await?)
     }
 
     /// Returns the body as a stream of one of these media types: a reader for an operation, and the future that feeds

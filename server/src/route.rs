@@ -12,15 +12,20 @@ use std::error::Error;
 use std::sync::Arc;
 
 use http::{HeaderValue, Method, Uri};
-use tidings_core::analysis::Operation;
+use tidings_core::Tidings;
+use tidings_core::analysis::Operation as Recorded;
+use tidings_core::answer::Encoded;
+use tidings_core::operation::{self, Effect, Fields, Operation, Rate, Spec};
 use tower::ServiceExt as _;
 use warp::filters::BoxedFilter;
 
 use crate::caching::Content;
 use crate::endpoint;
+use crate::fields::Given;
 use crate::limit::Counted;
 use crate::reply::{Answer, Refusal, Response};
 use crate::request::{Call, Context};
+use crate::syndication::{Format, FormatFields};
 
 /// An operation: its method, the template of its path, and its filter.
 pub(crate) struct Route {
@@ -37,7 +42,12 @@ pub(crate) struct Route {
     /// Whether its requests are recorded as communications.
     is_recorded: bool,
     filter: BoxedFilter<(Response,)>,
+    pub(crate) spec: Option<Spec>,
+    remembered: Option<Remembered>,
 }
+
+/// Returns the answer to a guest if it is in memory.
+type Remembered = fn(&Given, &Tidings) -> Option<tidings_core::Result<Arc<Encoded>>>;
 
 impl Route {
     /// Returns a `GET` operation.
@@ -58,6 +68,52 @@ impl Route {
             counted: Counted::Nothing,
             is_recorded: true,
             filter,
+            spec: None,
+            remembered: None,
+        }
+    }
+
+    /// Returns a declared operation.
+    pub(crate) fn of<O: Operation>() -> Self {
+        let remembered = (O::SPEC.effect != Effect::Reads).then_some(endpoint::remembered::<O> as Remembered);
+        Self { remembered, ..Self::declared(O::SPEC, endpoint::declared::<O>()) }
+    }
+
+    /// Answers the operation with this handler.
+    pub(crate) fn answered_by<T: Fields, F>(
+        self,
+        handler: impl Fn(Call, T) -> F + Clone + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Answer> + Send + 'static,
+    {
+        let spec = self.spec.expect("the operation is declared");
+        Self { filter: endpoint::handled(spec, handler), ..self }
+    }
+
+    fn declared(spec: Spec, filter: BoxedFilter<(Response,)>) -> Self {
+        let method = match spec.method {
+            operation::Method::Get => Method::GET,
+            operation::Method::Post => Method::POST,
+        };
+        let counted = match spec.rate {
+            Rate::General => Counted::Nothing,
+            Rate::SignUp => Counted::SignUp,
+            Rate::Search => Counted::Search,
+            Rate::Write => Counted::Write,
+            Rate::Feedback => Counted::Feedback,
+        };
+        Self {
+            method,
+            path: spec.path,
+            only_reads: spec.only_reads() && spec.method == operation::Method::Get,
+            public: (spec.effect == Effect::Public).then_some(Content::Data),
+            has_formats: spec.has_formats,
+            counted,
+            is_recorded: true,
+            filter,
+            spec: Some(spec),
+            remembered: None,
         }
     }
 
@@ -102,6 +158,28 @@ impl Route {
         Self { is_recorded: false, ..self }
     }
 
+    /// Returns the answer to a guest if it is in memory, before anything else of the request is read.
+    pub(crate) async fn remembered(&self, context: &Arc<Context>, target: &Uri) -> Option<Answer> {
+        let (spec, remembered) = self.spec.zip(self.remembered)?;
+        let segments = target.path()[1..].split_once('/').map_or("", |(_, rest)| rest);
+        let given = Given {
+            spec,
+            segments: endpoint::segments(segments),
+            query: target.query().unwrap_or_default().to_owned(),
+            body: None,
+        };
+        if spec.has_formats {
+            let FormatFields { format } = given.read().ok()?;
+            if !matches!(Format::chosen(&context.head.headers, format.as_deref()), Ok(None)) {
+                return None;
+            }
+        }
+        match remembered(&given, &context.app.tidings)? {
+            Ok(encoded) => Some(context.encoded(&encoded).await),
+            Err(error) => Some(Err(error.into())),
+        }
+    }
+
     /// Returns the response to a request with this target, without the headers that depend on the request.
     pub(crate) async fn answer<B>(&self, context: Arc<Context>, target: Uri, body: B) -> Response
     where
@@ -121,7 +199,7 @@ pub(crate) struct Methods {
     /// The value of `Allow`.
     allowed: HeaderValue,
     /// The path in the access log; `None` if its requests are not recorded.
-    recorded: Option<Operation>,
+    recorded: Option<Recorded>,
 }
 
 impl Methods {
@@ -144,7 +222,7 @@ impl Methods {
     }
 
     /// Returns the operation in the access log, or `None` if its requests are not recorded.
-    pub(crate) fn recorded(&self, method: &Method) -> Option<Operation> {
+    pub(crate) fn recorded(&self, method: &Method) -> Option<Recorded> {
         self.recorded.map(|operation| operation.by(method.as_str()))
     }
 }
@@ -168,7 +246,7 @@ impl Table {
             }
             let allowed = HeaderValue::from_str(&methods.join(", ")).expect("methods are plain text");
             let is_recorded = routes.iter().any(|route| route.is_recorded);
-            let recorded = is_recorded.then(|| Operation::new("GET", path));
+            let recorded = is_recorded.then(|| Recorded::new("GET", path));
             table
                 .insert(path, Methods { routes, allowed, recorded })
                 .expect("no two templates match the same path");

@@ -76,7 +76,11 @@ impl Format {
         Self::chosen(call.headers(), call.parameters::<FormatFields>()?.format.as_deref())
     }
 
-    fn chosen(headers: &HeaderMap, name: Option<&str>) -> Result<Option<Self>> {
+    /// Returns the format as [`Format::of`] does, with the name of the query.
+    ///
+    /// # Errors
+    /// `bad request` for an unknown name.
+    pub(crate) fn chosen(headers: &HeaderMap, name: Option<&str>) -> Result<Option<Self>> {
         match name {
             None => Ok(Self::accepted(headers)),
             Some("json") => Ok(None),
@@ -112,7 +116,7 @@ impl Format {
 pub(crate) struct FormatFields {
     /// `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
     /// `application/feed+json`.
-    format: Option<String>,
+    pub(crate) format: Option<String>,
 }
 
 /// What a document is about, and where it is.

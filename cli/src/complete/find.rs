@@ -11,6 +11,7 @@ use tidings_access::{Result, Service};
 use tidings_core::Tidings;
 use tidings_core::account::MemberQuery;
 use tidings_core::lookup::{self, PREFIX_MIN};
+use tidings_core::notice;
 use tidings_core::post::ListQuery;
 use tidings_tui::escape;
 
@@ -133,7 +134,12 @@ fn records(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, 
         }
         Kind::Draft => {
             let title = |title: Option<String>| title.unwrap_or_default();
-            service.drafts()?.drafts.into_iter().map(|d| (d.id.to_string(), title(d.fields.title))).collect()
+            service
+                .call(notice::ListDrafts {})?
+                .drafts
+                .into_iter()
+                .map(|d| (d.id.to_string(), title(d.fields.title)))
+                .collect()
         }
         Kind::Profile => Vec::new(),
         Kind::Post | Kind::Notice | Kind::Feedback => ids(service, kind, current)?,
@@ -157,7 +163,7 @@ fn ids(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, Stri
             page.posts.into_iter().map(|post| (post.id, post.title)).collect()
         }
         lookup::Kind::Notice => {
-            let list = service.all_notices()?;
+            let list = service.call(notice::List::default())?;
             list.notices().iter().map(|notice| (notice.id.to_string(), notice.title.to_string())).collect()
         }
         lookup::Kind::Feedback => {

@@ -85,12 +85,14 @@ pub(super) fn run(session: &Session, command: &Draft) -> Result<ExitCode, Failur
             let id = &whole(session, id)?;
             let draft = find(session, id)?;
             session.confirm(*yes, &format!("remove the draft \"{}\"", title(&draft)))?;
-            service.remove_draft(id).map_err(|error| unknown(error, "notice draft", id))?;
+            service
+                .call(notice::RemoveDraft { draft_obi: id.to_string() })
+                .map_err(|error| unknown(error, "notice draft", id))?;
             out.answer(&(), |page| page.line("The draft is removed."))
         }
         Draft::Publish { id } => {
             let id = &whole(session, id)?;
-            let published = service.publish_draft(id);
+            let published = service.call(notice::PublishDraft { draft_obi: id.to_string() });
             let published = published.map_err(|error| unknown(error, "notice draft", id))?;
             out.answer(&published, |page| page.line(published.id.to_string()))
         }
@@ -108,14 +110,14 @@ impl Save {
         };
         let draft = self.draft.as_deref().map(|draft| whole(session, draft)).transpose()?;
         let notice = self.notice.as_deref().map(|notice| super::whole(session, notice)).transpose()?;
-        let (draft, notice) = (draft.as_deref(), notice.as_deref());
-        let saved = service.save_draft(draft, notice, &fields)?;
+        let (draft, notice) = (draft.map(Cow::into_owned), notice.map(Cow::into_owned));
+        let saved = service.call(notice::SaveDraft { draft, notice, fields })?;
         out.answer(&saved, |page| page.line(saved.id.to_string()))
     }
 }
 
 fn list(session: &Session) -> Result<ExitCode, Failure> {
-    let drafts = session.service.drafts()?;
+    let drafts = session.service.call(notice::ListDrafts {})?;
     session.out.list(&drafts, &drafts.drafts, |page| {
         let columns = [
             Column::whole("ID"),
@@ -174,13 +176,13 @@ fn title(draft: &SavedDraft) -> &str {
 /// Returns the id of the draft that `given` begins.
 fn whole<'a>(session: &Session, given: &'a str) -> Result<Cow<'a, str>, Failure> {
     ids::of_list("draft", given, || {
-        let drafts = session.service.drafts()?.drafts;
+        let drafts = session.service.call(notice::ListDrafts {})?.drafts;
         Ok(drafts.iter().map(|draft| (draft.id.to_string(), title(draft).to_owned())).collect())
     })
 }
 
 fn find(session: &Session, id: &str) -> Result<SavedDraft, Failure> {
-    let drafts = session.service.drafts()?.drafts;
+    let drafts = session.service.call(notice::ListDrafts {})?.drafts;
     let found = drafts.into_iter().find(|draft| draft.id.to_string().eq_ignore_ascii_case(id));
     found.ok_or_else(|| unknown(Error::NotFound.into(), "notice draft", id))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use tempfile::NamedTempFile;
-use tidings_core::notice::{Draft, Notice};
+use tidings_core::notice::{Draft, Insert, Notice, Update};
 use tidings_core::text_file;
 
 use crate::failure::Failure;
@@ -33,7 +33,7 @@ pub(super) fn write(session: &Session, draft: Draft) -> Result<ExitCode, Failure
         return Err(Failure::declined(format!("the {missing} is empty: nothing was published")));
     }
     let draft = Draft { title: Some(title.to_owned()), post: Some(post.to_owned()), ..draft };
-    match session.service.insert_notice(&draft) {
+    match session.service.call(Insert { draft }) {
         Ok(inserted) => session.out.answer(&inserted, |page| page.line(inserted.id.to_string())),
         Err(error) => {
             note(&keep(file));
@@ -57,7 +57,7 @@ pub(super) fn edit(session: &Session, notice: &Notice) -> Result<ExitCode, Failu
     if draft.title.is_none() && draft.post.is_none() {
         return session.out.answer(&(), |page| page.line("Nothing was changed."));
     }
-    match session.service.update_notice(&notice.id.to_string(), &draft) {
+    match session.service.call(Update { notice_obi: notice.id.to_string(), draft }) {
         Ok(()) => session.out.answer(&(), |page| page.line("The notice is changed.")),
         Err(error) => {
             note(&keep(file));

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use tidings_core::notice::{Audience, FullNotice, ListQuery, Pin, State};
+use tidings_core::notice::{self, Audience, FullNotice, Get, GetReads, ListFull, Pin, State};
 use tidings_tui::number::{count, number};
 
 use super::whole;
@@ -26,13 +26,12 @@ pub(crate) struct List {
 
 impl List {
     pub(super) fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
-        let service = &session.service;
+        let service = if self.all { session.service.clone() } else { session.service.as_guest() };
         if session.out.is_for_programs() && !self.details && self.topic.is_none() {
-            let notices = if self.all { service.all_notices() } else { service.notices() }?;
+            let notices = service.call(notice::List::default())?;
             return session.out.list(&notices, notices.notices(), |_| ());
         }
-        let query = ListQuery { topic: self.topic.as_deref(), html: false };
-        let notices = if self.all { service.all_full_notices(&query) } else { service.full_notices(&query) }?;
+        let notices = service.call(ListFull { topic: self.topic.clone(), html: None })?;
         session.out.list(&notices, notices.notices(), |page| {
             let mut columns = vec![
                 Column::whole("ID"),
@@ -96,9 +95,9 @@ impl Show {
     pub(super) fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
         let Session { service, out } = session;
         let id = whole(session, &self.id)?;
-        let notice = service.notice(&id, self.html);
+        let notice = service.call(Get { notice_obi: id.to_string(), html: self.html.then_some(1) });
         let notice = notice.map_err(|error| unknown(error, "notice", &id))?;
-        let all = service.all_full_notices(&ListQuery::default())?;
+        let all = service.call(ListFull::default())?;
         out.answer(&notice, |page| {
             let notice = &notice.notice_list;
             page.styled(Style::Strong, &notice.title);
@@ -135,7 +134,7 @@ pub(crate) struct Reads {
 impl Reads {
     pub(super) fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
         let id = whole(session, &self.id)?;
-        let reads = session.service.notice_reads(&id, self.days);
+        let reads = session.service.call(GetReads { notice_obi: id.to_string(), days: Some(self.days) });
         let reads = reads.map_err(|error| unknown(error, "notice", &id))?;
         session.out.list(&reads, &reads.notice_reads, |page| {
             let mut table = Table::new([Column::whole("Day"), Column::number("Reads"), Column::bars()]);

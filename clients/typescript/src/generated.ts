@@ -4897,24 +4897,24 @@ export interface components {
         };
         readonly NewNoticeFields: {
             /**
-             * @description 1 to 200 characters.
+             * @description The title, 1 to 200 characters on one line.
              * @example Closed on Monday
              */
             readonly title: string;
             /**
-             * @description 1 to 20,000 characters.
+             * @description The text, 1 to 20,000 characters.
              * @example The library opens again on Tuesday.
              */
             readonly post: string;
             /**
              * Format: int64
-             * @description 1 for shown; 0 for hidden, which only administrators see. 1 by default for a new notice.
+             * @description 1 shown, 0 hidden; a new notice is shown by default.
              * @example 1
              * @enum {integer|null}
              */
             readonly activation?: 0 | 1 | null;
             /**
-             * @description The time from which the notice is visible; `""` for no limit.
+             * @description The time from which the notice is visible, in RFC 3339 format; `""` for no limit.
              * @example 2026-11-20T08:36:00Z
              */
             readonly visible_from?: string | null;
@@ -4925,19 +4925,19 @@ export interface components {
             readonly visible_until?: string | null;
             /**
              * Format: int64
-             * @description 1 to list the notice before the others; 0 by default.
+             * @description 1 to list the notice before the others; a new notice is not pinned by default.
              * @example 1
              * @enum {integer|null}
              */
             readonly pinned?: 0 | 1 | null;
             /**
-             * @description The topic on whose page the notice is; `""` for the general page.
+             * @description The topic on whose page the notice is, 1 to 100 characters; `""` for the general page.
              * @example science
              */
             readonly topic?: string | null;
             /**
              * Format: int64
-             * @description 1 to show the notice to members only; 0 by default.
+             * @description 1 to show the notice to members only; a new notice is for all callers by default.
              * @example 1
              * @enum {integer|null}
              */
@@ -5166,24 +5166,24 @@ export interface components {
              */
             readonly notice?: string | null;
             /**
-             * @description 1 to 200 characters.
+             * @description The title, 1 to 200 characters on one line.
              * @example Closed on Monday
              */
             readonly title?: string | null;
             /**
-             * @description 1 to 20,000 characters.
+             * @description The text, 1 to 20,000 characters.
              * @example The library opens again on Tuesday.
              */
             readonly post?: string | null;
             /**
              * Format: int64
-             * @description 1 for shown; 0 for hidden, which only administrators see. 1 by default for a new notice.
+             * @description 1 shown, 0 hidden; a new notice is shown by default.
              * @example 1
              * @enum {integer|null}
              */
             readonly activation?: 0 | 1 | null;
             /**
-             * @description The time from which the notice is visible; `""` for no limit.
+             * @description The time from which the notice is visible, in RFC 3339 format; `""` for no limit.
              * @example 2026-11-20T08:36:00Z
              */
             readonly visible_from?: string | null;
@@ -5194,19 +5194,19 @@ export interface components {
             readonly visible_until?: string | null;
             /**
              * Format: int64
-             * @description 1 to list the notice before the others; 0 by default.
+             * @description 1 to list the notice before the others; a new notice is not pinned by default.
              * @example 1
              * @enum {integer|null}
              */
             readonly pinned?: 0 | 1 | null;
             /**
-             * @description The topic on whose page the notice is; `""` for the general page.
+             * @description The topic on whose page the notice is, 1 to 100 characters; `""` for the general page.
              * @example science
              */
             readonly topic?: string | null;
             /**
              * Format: int64
-             * @description 1 to show the notice to members only; 0 by default.
+             * @description 1 to show the notice to members only; a new notice is for all callers by default.
              * @example 1
              * @enum {integer|null}
              */
@@ -5214,24 +5214,24 @@ export interface components {
         };
         readonly NoticeFields: {
             /**
-             * @description 1 to 200 characters.
+             * @description The title, 1 to 200 characters on one line.
              * @example Closed on Monday
              */
             readonly title?: string | null;
             /**
-             * @description 1 to 20,000 characters.
+             * @description The text, 1 to 20,000 characters.
              * @example The library opens again on Tuesday.
              */
             readonly post?: string | null;
             /**
              * Format: int64
-             * @description 1 for shown; 0 for hidden, which only administrators see. 1 by default for a new notice.
+             * @description 1 shown, 0 hidden; a new notice is shown by default.
              * @example 1
              * @enum {integer|null}
              */
             readonly activation?: 0 | 1 | null;
             /**
-             * @description The time from which the notice is visible; `""` for no limit.
+             * @description The time from which the notice is visible, in RFC 3339 format; `""` for no limit.
              * @example 2026-11-20T08:36:00Z
              */
             readonly visible_from?: string | null;
@@ -5242,19 +5242,19 @@ export interface components {
             readonly visible_until?: string | null;
             /**
              * Format: int64
-             * @description 1 to list the notice before the others; 0 by default.
+             * @description 1 to list the notice before the others; a new notice is not pinned by default.
              * @example 1
              * @enum {integer|null}
              */
             readonly pinned?: 0 | 1 | null;
             /**
-             * @description The topic on whose page the notice is; `""` for the general page.
+             * @description The topic on whose page the notice is, 1 to 100 characters; `""` for the general page.
              * @example science
              */
             readonly topic?: string | null;
             /**
              * Format: int64
-             * @description 1 to show the notice to members only; 0 by default.
+             * @description 1 to show the notice to members only; a new notice is for all callers by default.
              * @example 1
              * @enum {integer|null}
              */

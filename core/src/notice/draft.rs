@@ -39,10 +39,10 @@ const NOTHING: Problem = Problem::new(Code::NothingGiven, "no field of the notic
 #[serde(default)]
 pub struct Draft {
     /// The title, 1 to 200 characters on one line.
-    #[schema(required = true)]
+    #[schema(required = true, min_length = 1, max_length = 200)]
     pub title: Option<String>,
     /// The text, 1 to 20,000 characters.
-    #[schema(required = true)]
+    #[schema(required = true, min_length = 1, max_length = 20_000)]
     pub post: Option<String>,
     /// 1 shown, 0 hidden; a new notice is shown by default.
     #[schema(required = true)]

@@ -28,7 +28,7 @@ use super::{CONST, JSON};
 use crate::reply::Refusal;
 
 /// Returns the failures with status 200 of an operation, as it answers them.
-fn documented(operation: &str, core: &Config) -> Vec<Error> {
+pub(super) fn documented(operation: &str, core: &Config) -> Vec<Error> {
     let signed_out = Error::BadToken.problem();
     let scope = if operation == "admin_remove_user" { Scope::Members } else { Scope::Notices };
     let of_key = Error::MissingScope(scope).problem();
@@ -336,9 +336,8 @@ pub(super) fn narrow_successes(components: &mut Components) {
 }
 
 /// Adds the failures with status 200 that an operation documents, each as an example.
-pub(super) fn add_documented(operation: &mut Operation, components: &mut Components, core: &Config) {
+pub(super) fn add_documented(operation: &mut Operation, components: &mut Components, failures: Vec<Error>) {
     let id = operation.operation_id.clone().unwrap_or_default();
-    let failures = documented(&id, core);
     let Some(RefOr::T(done)) = operation.responses.responses.get_mut("200") else { return };
     let Some(RefOr::T(content)) = done.content.get_mut(JSON) else { return };
     if failures.is_empty() {

@@ -11,6 +11,12 @@ use tidings_core::error::{Code, Problem};
 pub(super) enum Fault {
     /// They are neither a JSON object nor a form.
     Malformed,
+    /// A parameter of the query is not UTF-8.
+    Query,
+    /// A segment of the path is not UTF-8.
+    Path,
+    /// This segment of the path is not a whole number.
+    Number(&'static str),
     /// This field is required and missing.
     Missing(&'static str),
     /// This field has another type.
@@ -35,12 +41,22 @@ impl de::Error for Fault {
     }
 }
 
+impl Fault {
+    /// Returns the fault of a query.
+    pub(super) fn of_query(self) -> Self {
+        if self == Self::Malformed { Self::Query } else { self }
+    }
+}
+
 impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
         Self::BadRequest(match fault {
             Fault::Malformed => {
                 Problem::new(Code::MalformedBody, "the body is neither a JSON object nor a form in UTF-8")
             }
+            Fault::Query => Problem::new(Code::MalformedRequest, "a parameter of the address is not UTF-8"),
+            Fault::Path => Problem::new(Code::MalformedRequest, "the path is not UTF-8"),
+            Fault::Number(field) => Problem::invalid(field, "this is not a whole number"),
             Fault::Missing(field) => Problem::missing(field, "this field is required"),
             Fault::Type(field) => Problem::invalid(field, "this has the wrong type"),
         })

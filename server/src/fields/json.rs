@@ -26,7 +26,21 @@ pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
 }
 
 /// Deserializes a JSON object as a struct.
-struct Object<'a>(&'a [u8]);
+pub(super) struct Object<'a>(pub(super) &'a [u8]);
+
+impl<'a> Object<'a> {
+    /// Returns those of these fields that the object has.
+    pub(super) fn given(&self, names: &[&'static str]) -> Result<Vec<(&'static str, Field<'a>)>, Fault> {
+        let mut json = serde_json::Deserializer::from_slice(self.0);
+        let values = json.deserialize_map(Values(names)).map_err(Fault::custom)?;
+        json.end().map_err(Fault::custom)?;
+        let given = names.iter().zip(values).filter_map(|(name, value)| {
+            let value = value.filter(|value| value.get() != "null")?;
+            Some((*name, Field { name, value }))
+        });
+        Ok(given.collect())
+    }
+}
 
 impl<'de> Deserializer<'de> for Object<'de> {
     type Error = Fault;
@@ -37,14 +51,7 @@ impl<'de> Deserializer<'de> for Object<'de> {
         names: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        let mut json = serde_json::Deserializer::from_slice(self.0);
-        let values = json.deserialize_map(Values(names)).map_err(Fault::custom)?;
-        json.end().map_err(Fault::custom)?;
-        let given = names.iter().zip(values).filter_map(|(name, value)| {
-            let value = value.filter(|value| value.get() != "null")?;
-            Some((*name, Field { name, value }))
-        });
-        visitor.visit_map(MapDeserializer::new(given))
+        visitor.visit_map(MapDeserializer::new(self.given(names)?.into_iter()))
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Fault> {
@@ -58,7 +65,7 @@ impl<'de> Deserializer<'de> for Object<'de> {
 }
 
 /// A field, with the bytes of its value, which is not null.
-struct Field<'a> {
+pub(super) struct Field<'a> {
     name: &'static str,
     value: &'a RawValue,
 }
@@ -89,9 +96,9 @@ impl<'de> Deserializer<'de> for Field<'de> {
 }
 
 /// Collects the values of these keys from an object. The last value of a repeated key counts.
-struct Values(&'static [&'static str]);
+struct Values<'n>(&'n [&'static str]);
 
-impl<'de> Visitor<'de> for Values {
+impl<'de> Visitor<'de> for Values<'_> {
     type Value = Vec<Option<&'de RawValue>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -114,9 +121,9 @@ impl<'de> Visitor<'de> for Values {
 }
 
 /// Reads a key as its index among the names.
-struct Key(&'static [&'static str]);
+struct Key<'n>(&'n [&'static str]);
 
-impl<'de> DeserializeSeed<'de> for Key {
+impl<'de> DeserializeSeed<'de> for Key<'_> {
     type Value = Option<usize>;
 
     fn deserialize<D: Deserializer<'de>>(self, key: D) -> Result<Option<usize>, D::Error> {
@@ -124,7 +131,7 @@ impl<'de> DeserializeSeed<'de> for Key {
     }
 }
 
-impl Visitor<'_> for Key {
+impl Visitor<'_> for Key<'_> {
     type Value = Option<usize>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,27 +8,29 @@ use serde::Serialize;
 use tidings_core::account::{Caller, SignInClient};
 use tidings_core::answer::{self, Encoded};
 use tidings_core::error::Code;
+use tidings_core::operation;
 use tidings_core::{Error, Outcome, Pending, Result, Tidings};
 
-use super::{Call, Parts};
+use super::{Call, Context, Parts};
 use crate::caching::{self, Checked, Condition};
 use crate::coding::{Accepted, Level};
+use crate::endpoint::{Made, Work};
 use crate::lane::{Lane, Lanes};
 use crate::reply::{Answer, JSON, Refusal, Reply};
 
 /// The largest response, in bytes, that is compressed on an async thread.
 const COMPRESSED_AT_ONCE: usize = 8 * 1024;
 
-impl Call {
+impl Context {
     /// Returns the condition of the request, for a response that another thread makes.
     fn condition(&self) -> Condition {
-        Condition::of(&self.0.context.head.headers, self.0.context.is_tagged)
+        Condition::of(&self.head.headers, self.is_tagged)
     }
 
     /// Compares the tag of the content with those that the client has, if the response has one.
     fn check<T: AsRef<[u8]>>(&self, tag: impl FnOnce() -> T) -> Checked {
-        if self.0.context.is_tagged {
-            caching::check(&self.0.context.head.headers, tag().as_ref())
+        if self.is_tagged {
+            caching::check(&self.head.headers, tag().as_ref())
         } else {
             Checked::Changed(None)
         }
@@ -36,7 +38,7 @@ impl Call {
 
     /// Returns the content codings that the client accepts.
     fn accepted(&self) -> Accepted {
-        Accepted::of(&self.0.context.head.headers)
+        Accepted::of(&self.head.headers)
     }
 
     /// Returns a response that the core has in memory, and that several callers share.
@@ -44,12 +46,17 @@ impl Call {
         self.shared(cached, JSON, Level::Answer)
     }
 
-    /// Returns a file, which never changes.
-    pub(crate) fn file(
+    /// Returns a document of another type than JSON, which several callers share.
+    fn document(
         &self,
         cached: &Arc<Encoded>,
         media_type: HeaderValue,
     ) -> impl Future<Output = Answer> + Send {
+        self.shared(cached, media_type, Level::Answer)
+    }
+
+    /// Returns a file, which never changes.
+    fn file(&self, cached: &Arc<Encoded>, media_type: HeaderValue) -> impl Future<Output = Answer> + Send {
         self.shared(cached, media_type, Level::File)
     }
 
@@ -64,7 +71,7 @@ impl Call {
 
     async fn coded(&self, cached: &Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
         let accepted = self.accepted();
-        self.0.context.app.compressor.offer(cached, accepted, level);
+        self.app.compressor.offer(cached, accepted, level);
         let is_ready = cached.compressed().is_some() || (accepted.brotli && cached.dense().is_some());
         if !accepted.gzip || is_ready || cached.json().len() <= COMPRESSED_AT_ONCE {
             return Ok(Reply::encoded(cached, media_type, accepted));
@@ -72,10 +79,26 @@ impl Call {
         let (shared, type_of_shared) = (Arc::clone(cached), media_type.clone());
         let compress = move || Ok(Reply::encoded(&shared, type_of_shared, accepted));
         // Boxed, because it is large and rare, and every response would have room for it.
-        match Box::pin(self.0.context.app.lanes.codec.run_for(self.address().into(), compress)).await {
+        match Box::pin(self.app.lanes.codec.run_for(self.address().into(), compress)).await {
             Err(Error::Overloaded) => Ok(Reply::encoded(cached, media_type, Accepted::default())),
             compressed => Ok(compressed?),
         }
+    }
+}
+
+impl Call {
+    /// Returns a response that the core has in memory, and that several callers share.
+    pub(crate) fn encoded(&self, cached: &Arc<Encoded>) -> impl Future<Output = Answer> + Send {
+        self.0.context.encoded(cached)
+    }
+
+    /// Returns a file, which never changes.
+    pub(crate) fn file(
+        &self,
+        cached: &Arc<Encoded>,
+        media_type: HeaderValue,
+    ) -> impl Future<Output = Answer> + Send {
+        self.0.context.file(cached, media_type)
     }
 
     /// Returns a document of another type than JSON, which several callers share.
@@ -84,7 +107,64 @@ impl Call {
         cached: &Arc<Encoded>,
         media_type: HeaderValue,
     ) -> impl Future<Output = Answer> + Send {
-        self.shared(cached, media_type, Level::Answer)
+        self.0.context.document(cached, media_type)
+    }
+
+    /// Runs an operation where its kind of work belongs.
+    ///
+    /// While reads of a few rows are quick, they run on the async thread, because moving them to another thread and back costs
+    /// more than the read. They run in the lane of short reads while all connections are in use, and while the average read is
+    /// slow, as when the database is not in the system's memory.
+    pub(crate) async fn run(self, kind: operation::Work, work: Work) -> Answer {
+        let context = Arc::clone(&self.0.context);
+        let lanes = &context.app.lanes;
+        let lane: fn(&Lanes) -> &Lane = match kind {
+            operation::Work::Few if lanes.pace.is_quick() && self.tidings().can_read_now() => {
+                return match lanes.pace.measure(|| work(self.tidings(), self.caller()))? {
+                    Made::Own(json) => self.compressed(json.into()).await,
+                    Made::Shared(encoded) => self.encoded(&encoded).await,
+                };
+            }
+            operation::Work::Few => {
+                let app = context.app.clone();
+                let measured: Work =
+                    Box::new(move |tidings, caller| app.lanes.pace.measure(|| work(tidings, caller)));
+                return self.make_in(|lanes| &lanes.read, measured).await;
+            }
+            operation::Work::Read => |lanes| &lanes.read,
+            operation::Work::Query => |lanes| &lanes.query,
+            operation::Work::Store => |lanes| &lanes.store,
+            operation::Work::SignIn => |lanes| &lanes.sign_in,
+            operation::Work::SignUp => |lanes| &lanes.sign_up,
+            operation::Work::Password => |lanes| &lanes.change_pw,
+            operation::Work::University => |lanes| &lanes.university,
+            operation::Work::Long => |lanes| &lanes.import,
+        };
+        self.make_in(lane, work).await
+    }
+
+    /// Runs an operation in a lane, and returns its answer.
+    async fn make_in(self, lane: fn(&Lanes) -> &Lane, work: Work) -> Answer {
+        let (app, condition) = (self.app().clone(), self.0.context.condition());
+        let answer = move |tidings: &_, caller: &_, accepted| {
+            Ok(match work(tidings, caller)? {
+                Made::Own(json) => {
+                    let json = Bytes::from(json);
+                    match condition.check(|| answer::tag(&json)) {
+                        Checked::Unchanged(reply) => reply,
+                        Checked::Changed(tag) => Reply::json(json, accepted).tagged(tag),
+                    }
+                }
+                Made::Shared(cached) => match condition.check(|| cached.tag()) {
+                    Checked::Unchanged(reply) => reply,
+                    Checked::Changed(tag) => {
+                        app.compressor.offer(&cached, accepted, Level::Answer);
+                        Reply::encoded(&cached, JSON, accepted).tagged(tag)
+                    }
+                },
+            })
+        };
+        self.run_in(lane, answer).await
     }
 
     /// Runs an operation in a lane whose answer several callers share.
@@ -103,7 +183,7 @@ impl Call {
         media_type: HeaderValue,
         work: impl FnOnce(&Tidings, &Caller) -> Result<Arc<Encoded>> + Send + 'static,
     ) -> impl Future<Output = Answer> + Send {
-        let (app, condition) = (self.0.context.app.clone(), self.condition());
+        let (app, condition) = (self.0.context.app.clone(), self.0.context.condition());
         let answer = move |tidings: &_, caller: &_, accepted| {
             let cached = work(tidings, caller)?;
             Ok(match condition.check(|| cached.tag()) {
@@ -148,23 +228,22 @@ impl Call {
             return self.answer_in(|lanes| &lanes.read, read).await;
         }
         let read = read(self.tidings(), &self.0.caller)?;
-        self.compressed(&read).await
+        self.compressed(answer::success(&read).into()).await
     }
 
     /// Returns the result of a read that runs together with others.
     pub(crate) async fn read_together<T: Serialize>(self, read: Pending<T>) -> Answer {
         let read = read.await?;
-        self.compressed(&read).await
+        self.compressed(answer::success(&read).into()).await
     }
 
-    /// Answers with a result, which is compressed on another thread if it is large.
-    async fn compressed<T: Serialize>(&self, result: &T) -> Answer {
-        let json = Bytes::from(answer::success(result));
-        let tag = match self.check(|| answer::tag(&json)) {
+    /// Answers with an object, which is compressed on another thread if it is large.
+    async fn compressed(&self, json: Bytes) -> Answer {
+        let tag = match self.0.context.check(|| answer::tag(&json)) {
             Checked::Unchanged(reply) => return Ok(reply),
             Checked::Changed(tag) => tag,
         };
-        let accepted = self.accepted();
+        let accepted = self.0.context.accepted();
         if !accepted.gzip || json.len() <= COMPRESSED_AT_ONCE {
             return Ok(Reply::json(json, accepted).tagged(tag));
         }
@@ -197,7 +276,7 @@ impl Call {
         lane: impl FnOnce(&Lanes) -> &Lane + Send,
         work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
     ) -> impl Future<Output = Answer> + Send {
-        let condition = self.condition();
+        let condition = self.0.context.condition();
         let answer = move |tidings: &_, caller: &_, accepted| {
             let json = Bytes::from(answer::success(&work(tidings, caller)?));
             Ok(match condition.check(|| answer::tag(&json)) {
@@ -214,7 +293,7 @@ impl Call {
         lane: impl FnOnce(&Lanes) -> &Lane + Send,
         work: impl FnOnce(&Tidings, &Caller, Accepted) -> Result<T> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let (accepted, client) = (self.accepted(), self.address().into());
+        let (accepted, client) = (self.0.context.accepted(), self.address().into());
         let Parts { context, caller, .. } = *self.0;
         let app = &context.app;
         let tidings = app.tidings.clone();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tidings_core::account::BeginOtp;
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::FeedbackState;
-use tidings_core::notice::{Draft, Visibility};
+use tidings_core::notice::{self, Draft, Visibility};
 use tidings_core::post;
 
 use super::{Sources, panicked};
@@ -218,32 +218,49 @@ impl Act {
             Self::SaveNotice { target, shared, draft, fields, at, .. } => {
                 let id = match (shared, target) {
                     (Some(shared), target) => {
-                        service.save_draft(Some(shared), target.as_deref(), fields)?;
-                        service.publish_draft(shared)?.id.to_string()
+                        let draft = Some(shared.clone());
+                        service.call(notice::SaveDraft {
+                            draft,
+                            notice: target.clone(),
+                            fields: Draft::clone(fields),
+                        })?;
+                        service.call(notice::PublishDraft { draft_obi: shared.clone() })?.id.to_string()
                     }
                     (None, Some(id)) => {
-                        service.update_notice(id, fields)?;
+                        service
+                            .call(notice::Update { notice_obi: id.clone(), draft: Draft::clone(fields) })?;
                         id.clone()
                     }
-                    (None, None) => service.insert_notice(fields)?.id.to_string(),
+                    (None, None) => {
+                        service.call(notice::Insert { draft: Draft::clone(fields) })?.id.to_string()
+                    }
                 };
                 // The notice is saved. If its draft stays, it is offered again.
                 let _ = drafts.remove(draft, *at);
                 return Ok(Some(id));
             }
             Self::ShareDraft { target, shared, draft, fields, at } => {
-                let id = service.save_draft(shared.as_deref(), target.as_deref(), fields)?.id;
+                let save = notice::SaveDraft {
+                    draft: shared.clone(),
+                    notice: target.clone(),
+                    fields: Draft::clone(fields),
+                };
+                let id = service.call(save)?.id;
                 let _ = drafts.remove(draft, *at);
                 return Ok(Some(id.to_string()));
             }
-            Self::PublishShared { id, .. } => return Ok(Some(service.publish_draft(id)?.id.to_string())),
-            Self::RemoveShared { id, .. } => service.remove_draft(id)?,
+            Self::PublishShared { id, .. } => {
+                return Ok(Some(
+                    service.call(notice::PublishDraft { draft_obi: id.clone() })?.id.to_string(),
+                ));
+            }
+            Self::RemoveShared { id, .. } => service.call(notice::RemoveDraft { draft_obi: id.clone() })?,
             Self::ShowNotice { id, shown, .. } => {
                 let activation = Some(Visibility::shown_if(*shown).activation());
                 let change = Draft { activation, ..Draft::default() };
-                service.update_notice(id, &change)?;
+                service.call(notice::Update { notice_obi: id.clone(), draft: change })?;
             }
-            Self::RemoveNotice { id, .. } => service.remove_notice(id)?,
+            Self::RemoveNotice { id, .. } => service.call(notice::Remove { notice_obi: id.clone() })?,
             Self::SaveDraft(kept) => drafts.keep(kept)?,
             Self::DiscardDraft { key, at } => drafts.remove(key, *at)?,
             Self::FeedbackDone { id, done } => {

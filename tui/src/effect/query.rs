@@ -119,7 +119,7 @@ fn overview(service: &Service) -> Result<Overview, Error> {
 fn board(sources: &Sources) -> Result<Notices, Problem> {
     let Sources { service, drafts } = sources;
     // First, because these need the right that the notices are shown without.
-    let shared = service.drafts()?.drafts;
+    let shared = service.call(notice::ListDrafts {})?.drafts;
     Ok(Notices { list: notices(service)?, shared, drafts: drafts.all()? })
 }
 
@@ -130,7 +130,7 @@ fn feedback(sources: &Sources) -> Result<FeedbackData, Problem> {
 }
 
 fn notices(service: &Service) -> Result<Vec<FullNotice>, Error> {
-    Ok(service.all_full_notices(&notice::ListQuery::default())?.notices().to_vec())
+    Ok(service.call(notice::ListFull::default())?.notices().to_vec())
 }
 
 /// Returns the popular feed as guests see it.

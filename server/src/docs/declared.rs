@@ -1,0 +1,274 @@
+//! Describes the declared operations: their parameters and bodies come from the schemas of their fields.
+
+use std::any::TypeId;
+
+use tidings_core::Error;
+use tidings_core::config::Config;
+use tidings_core::error::Code;
+use tidings_core::operation::{Access, Failure, Method, Operation, QUERY, REST, Spec};
+use tidings_core::operations::{self, Visitor};
+use utoipa::openapi::path::{
+    HttpMethod, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem,
+};
+use utoipa::openapi::request_body::RequestBodyBuilder;
+use utoipa::openapi::schema::{AllOfBuilder, Object, Schema, SchemaType, Type};
+use utoipa::openapi::security::SecurityRequirement;
+use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, Required, ResponseBuilder};
+use utoipa::{PartialSchema, ToSchema};
+
+use super::{Done, JSON};
+use crate::syndication::JsonFeed;
+
+/// The description of an answer.
+const SUCCESS: &str = "The answer of a successful operation.";
+
+/// A named schema.
+type Named = (String, RefOr<Schema>);
+
+/// A declared operation, as the document describes it.
+pub(super) struct Declared {
+    pub(super) spec: Spec,
+    pub(super) refusals: fn(&Config) -> Vec<Error>,
+    /// The schema of its fields, with its name.
+    fields: Named,
+    /// The schemas to which that refers.
+    named: Vec<Named>,
+    /// The schema of its answer, with its name.
+    answer: Named,
+    /// The schemas to which that refers.
+    answers: Vec<Named>,
+}
+
+/// Returns all declared operations.
+pub(super) fn all() -> Vec<Declared> {
+    struct All(Vec<Declared>);
+
+    impl Visitor for All {
+        fn visit<O: Operation>(&mut self) {
+            let (mut named, mut answers) = (Vec::new(), Vec::new());
+            O::schemas(&mut named);
+            let answer = if TypeId::of::<O::Answer>() == TypeId::of::<()>() {
+                schema::<Done>(&mut answers)
+            } else {
+                success::<O::Answer>(&mut answers)
+            };
+            self.0.push(Declared {
+                spec: O::SPEC,
+                refusals: O::refusals,
+                fields: (O::name().into_owned(), O::schema()),
+                named,
+                answer,
+                answers,
+            });
+        }
+    }
+
+    let mut all = All(Vec::new());
+    operations::each(&mut all);
+    all.0
+}
+
+/// Returns the schema of a type with its name, and adds those to which it refers.
+fn schema<T: ToSchema>(named: &mut Vec<Named>) -> Named {
+    T::schemas(named);
+    (T::name().into_owned(), <T as PartialSchema>::schema())
+}
+
+/// Returns the schema of an answer that succeeded, as [`schema`] does.
+fn success<T: ToSchema>(named: &mut Vec<Named>) -> Named {
+    let (name, fields) = schema::<T>(named);
+    let mut result = Done::schema();
+    if let RefOr::T(Schema::Object(result)) = &mut result {
+        result.description = None;
+    }
+    named.push((name.clone().into(), fields.clone()));
+    let answer = AllOfBuilder::new().item(fields).item(result).description(Some(SUCCESS)).build();
+    (format!("Success_{name}"), Schema::AllOf(answer).into())
+}
+
+impl Declared {
+    /// Adds the operation to the document.
+    pub(super) fn write(self, document: &mut OpenApi) {
+        let failures = failures(&self);
+        let Self { spec, fields: (name, fields), named, answer, mut answers, .. } = self;
+        let RefOr::T(Schema::Object(fields)) = fields else { panic!("the fields of {name} are a struct") };
+        let components = document.components.get_or_insert_default();
+        let about = fields.description.clone().unwrap_or_default();
+        let (summary, description) = about.split_once("\n\n").unwrap_or((&about, ""));
+        let mut operation = OperationBuilder::new()
+            .tag(spec.group)
+            .summary(Some(summary.trim_end_matches('.')))
+            .description((!description.is_empty()).then_some(description))
+            .operation_id(Some(spec.name()))
+            .securities(security(spec.access));
+        let (parameters, body) = split(&spec, fields, &named);
+        for parameter in parameters {
+            operation = operation.parameter(parameter);
+        }
+        let used = |other: &Named| refers(&body, &other.0);
+        components.schemas.extend(named.into_iter().filter(used));
+        if spec.method == Method::Post {
+            let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(&name))).build();
+            let body_of = RequestBodyBuilder::new().content(JSON, content).required(Some(Required::True));
+            operation = operation.request_body(Some(body_of.build()));
+            components.schemas.insert(name, body.into());
+        }
+        let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(&answer.0)));
+        let mut done = ResponseBuilder::new().content(JSON, content.build());
+        if spec.has_formats {
+            done = done.content(
+                "application/atom+xml",
+                ContentBuilder::new().schema(Some(String::schema())).build(),
+            );
+            let (name, feed) = schema::<JsonFeed<'_>>(&mut answers);
+            let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(&name))).build();
+            done = done.content("application/feed+json", content);
+            answers.push((name, feed));
+        }
+        operation = operation.response("200", done);
+        for (status, response) in failures {
+            operation = operation.response(status, Ref::from_response_name(response));
+        }
+        components.schemas.extend(answers);
+        components.schemas.insert(answer.0, answer.1);
+        let method = match spec.method {
+            Method::Get => HttpMethod::Get,
+            Method::Post => HttpMethod::Post,
+        };
+        let item = PathItem::new(method, operation);
+        match document.paths.paths.get_mut(spec.path) {
+            Some(other) => other.merge_operations(item),
+            None => {
+                document.paths.paths.insert(spec.path.to_owned(), item);
+            }
+        }
+    }
+}
+
+/// Splits the fields of an operation into its parameters and the schema of its body.
+fn split(spec: &Spec, fields: Object, named: &[Named]) -> (Vec<Parameter>, Object) {
+    let (mut parameters, mut body) = (Vec::new(), Object::new());
+    let in_path: Vec<_> = spec.parameters().collect();
+    let mut add_query = |name: String, schema| parameters.push(parameter(name, ParameterIn::Query, schema));
+    let mut of_path = Vec::new();
+    for (name, schema) in fields.properties {
+        if in_path.contains(&&*name) {
+            of_path.push(parameter(name, ParameterIn::Path, schema));
+        } else if name == QUERY {
+            let group = resolved(&schema, named);
+            group.properties.into_iter().for_each(|(name, schema)| add_query(name, schema));
+        } else if name == REST {
+            let group = resolved(&schema, named);
+            match spec.method {
+                Method::Get => {
+                    group.properties.into_iter().for_each(|(name, schema)| add_query(name, schema))
+                }
+                Method::Post => body.properties.extend(group.properties),
+            }
+        } else if spec.method == Method::Get {
+            add_query(name, schema);
+        } else {
+            body.properties.insert(name, schema);
+        }
+    }
+    body.required = body
+        .properties
+        .iter()
+        .filter(|(_, schema)| !is_nullable(schema))
+        .map(|(name, _)| name.clone())
+        .collect();
+    of_path.append(&mut parameters);
+    (of_path, body)
+}
+
+/// Returns the schema of a group of fields.
+fn resolved(reference: &RefOr<Schema>, named: &[Named]) -> Object {
+    let is_named = |name: &str| {
+        match reference {
+        RefOr::Ref(reference) => reference.ref_location.ends_with(&format!("/{name}")),
+        RefOr::T(Schema::AllOf(parts)) => parts.items.iter().any(|part| {
+            matches!(part, RefOr::Ref(reference) if reference.ref_location.ends_with(&format!("/{name}")))
+        }),
+        RefOr::T(_) => false,
+    }
+    };
+    match named.iter().find(|(name, _)| is_named(name)) {
+        Some((_, RefOr::T(Schema::Object(group)))) => group.clone(),
+        _ => panic!("a group of fields is a struct"),
+    }
+}
+
+/// Returns whether a schema refers to another one.
+fn refers(body: &Object, name: &str) -> bool {
+    let json = serde_json::to_string(body).expect("a schema is JSON");
+    json.contains(&format!("#/components/schemas/{name}\""))
+}
+
+fn is_nullable(schema: &RefOr<Schema>) -> bool {
+    match schema {
+        RefOr::T(Schema::Object(Object { schema_type: SchemaType::Array(types), .. })) => {
+            types.contains(&Type::Null)
+        }
+        RefOr::T(Schema::Array(array)) => {
+            matches!(&array.schema_type, SchemaType::Array(types) if types.contains(&Type::Null))
+        }
+        RefOr::T(Schema::OneOf(_)) => true,
+        _ => false,
+    }
+}
+
+/// Returns a parameter with the schema of a field.
+fn parameter(name: String, place: ParameterIn, mut schema: RefOr<Schema>) -> Parameter {
+    let is_optional = is_nullable(&schema);
+    let mut description = None;
+    if let RefOr::T(Schema::Object(object)) = &mut schema {
+        description = object.description.take();
+        if let SchemaType::Array(types) = &mut object.schema_type {
+            types.retain(|kind| *kind != Type::Null);
+            if let [only] = &types[..] {
+                object.schema_type = SchemaType::Type(only.clone());
+            }
+        }
+    }
+    let required = if is_optional { Required::False } else { Required::True };
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(place)
+        .description(description)
+        .required(required)
+        .schema(Some(schema))
+        .build()
+}
+
+/// Returns the tokens with which callers have access.
+fn security(access: Access) -> Option<Vec<SecurityRequirement>> {
+    let token = || SecurityRequirement::new("token", [] as [&str; 0]);
+    match access {
+        Access::Open => None,
+        Access::Anyone | Access::AnyoneFor(_) => Some(vec![SecurityRequirement::default(), token()]),
+        Access::Members | Access::Own(_) | Access::Admins(_) | Access::Persons => Some(vec![token()]),
+    }
+}
+
+/// Returns the failures with a status of their own: the statuses and the names of the responses.
+fn failures(declared: &Declared) -> Vec<(&'static str, &'static str)> {
+    let refusals = (declared.refusals)(&Config::default());
+    let refuses = |code| refusals.iter().any(|refusal| refusal.problem().code == code);
+    let mut failures = Vec::new();
+    let has_token = matches!(
+        declared.spec.access,
+        Access::Members | Access::Own(_) | Access::Admins(_) | Access::Persons
+    );
+    if has_token && !refuses(Code::BadToken) {
+        failures.push(("401", "BadToken"));
+        if declared.spec.access != Access::Members {
+            failures.push(("403", "NotAdmin"));
+        }
+    }
+    failures.extend(declared.spec.failures.iter().map(|failure| match failure {
+        Failure::Missing => ("404", "NotFound"),
+        Failure::LastAdministrator => ("409", "LastAdministrator"),
+        Failure::DuplicateUrl => ("409", "AlreadyUrl"),
+    }));
+    failures
+}
