@@ -12,7 +12,7 @@ use http::HeaderValue;
 pub use ipnet::IpNet;
 use tidings_core::config::{Invalid, setting};
 
-use crate::tls::Files;
+use crate::connection::tls::Files;
 
 mod table;
 

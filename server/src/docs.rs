@@ -10,11 +10,11 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{OpenApi, Ref, RefOr, ServerBuilder};
 use utoipa::{Modify, OpenApi as _};
 
-use crate::app;
 use crate::config::Config;
 use crate::reply::{self, Answer};
 use crate::request::Call;
 use crate::route::Route;
+use crate::router;
 use crate::{
     account, admin, analysis, audit, data, events, feedback, health, home, import, key, lookup, main_info,
     members, newsfeed, otp, post, profile, report, search, sessions, webhook, weights, words,
@@ -315,7 +315,7 @@ pub fn described(core: &config::Config, server: &Config) -> String {
         }
     }
     Limits::new(core, server).write(&mut document);
-    caching::write(&mut document, &app::operations(server));
+    caching::write(&mut document, &router::operations(server));
     examples::write_successes(&mut document);
     document.servers = Some(vec![ServerBuilder::new().url(limits::url(server)).build()]);
     document.to_pretty_json().expect("the document is JSON")

@@ -22,10 +22,10 @@ use tidings_core::{Error, Result, Tidings};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::app::AppRef;
 use crate::reply::{Answer, Reply};
 use crate::request::Call;
 use crate::shares::{Part, Share, Shares};
+use crate::state::AppRef;
 
 /// The maximum number of downloads at the same time: of members who download their own data, and of administrators and API
 /// keys, whose places members cannot take. More are answered with `overloaded`.
@@ -227,16 +227,17 @@ mod tests {
     use tower::ServiceExt as _;
 
     use super::*;
-    use crate::app::App;
     use crate::config::Config;
     use crate::reply::Body;
     use crate::request::Context;
+    use crate::router::Router;
+    use crate::state::App;
     use crate::testing::{Service, by, request, service};
     use crate::upload::Upload;
 
     /// Returns the body of a download that has begun, or the outcome of its refusal.
     async fn begin(app: &Arc<App>, token: &str, path: &str) -> Result<Body, u16> {
-        let response = app.clone().service().oneshot(by(token, request("GET", path))).await.unwrap();
+        let response = Router::new(app).service().oneshot(by(token, request("GET", path))).await.unwrap();
         let status = response.status().as_u16();
         if status == 200 { Ok(response.into_body()) } else { Err(status) }
     }

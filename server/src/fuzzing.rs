@@ -40,7 +40,7 @@ impl Fields {
 pub fn path(bytes: &[u8]) -> bool {
     static TABLE: OnceLock<Table> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
-        Table::new(app::routes(&tidings_core::config::Config::default(), &Config::default()))
+        Table::new(router::routes(&tidings_core::config::Config::default(), &Config::default()))
     });
     let Ok(path) = str::from_utf8(bytes) else { return false };
     let Ok(found) = table.find(path) else { return false };

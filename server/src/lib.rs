@@ -38,18 +38,15 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `listen` | accepts connections, stops gracefully |
-//! | `tls` | the certificate, and the TLS handshake of a connection |
+//! | `connection` | the connection guard: accepts connections, with TLS, time limits and bounds |
 //! | `policy`, `reload` | the settings that a running server can change |
 //! | `service` | the same API as a tower service, without connections |
-//! | `connections`, `connection`, `files` | limit the number of connections, and choose those that close for others |
 //! | `per_connection` | references of a connection to what all share, counted apart from those of other connections |
-//! | `unsent`, `stream` | limit the memory of responses that clients do not read, and the time that it is held |
-//! | `timeouts` | closes connections that are idle or take too long over a request |
 //! | `cors` | allows web pages of other origins to read responses |
 //! | `target` | refuses requests whose target has no path |
-//! | `app` | takes a request apart and finds its operation in the table |
-//! | `route` | the routing table: path, method, handler |
+//! | `state` | the state that all requests share |
+//! | `router` | limits, the operation in the table, the headers of the response |
+//! | `route`, `endpoint` | the routing table: path, method, and the warp filter of the operation |
 //! | `request`, `fields`, `upload`, `client` | what a handler can read of a request |
 //! | `request_record` | records answered requests in the access log and the counters |
 //! | `lane` | runs operations outside the async threads, with a bounded queue for each kind of work |
@@ -66,14 +63,12 @@ mod accept;
 mod account;
 mod admin;
 mod analysis;
-mod app;
 mod audit;
 mod caching;
 mod client;
 mod coding;
 mod config;
 mod connection;
-mod connections;
 mod cors;
 mod data;
 mod docs;
@@ -82,7 +77,6 @@ mod endpoint;
 mod events;
 mod feedback;
 mod fields;
-mod files;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -92,7 +86,6 @@ mod import;
 mod key;
 mod lane;
 mod limit;
-mod listen;
 mod lookup;
 mod main_info;
 mod members;
@@ -111,26 +104,24 @@ mod request;
 mod request_record;
 mod right;
 mod route;
+mod router;
 mod search;
 mod security;
 mod service;
 mod sessions;
 mod shares;
-mod stream;
+mod state;
 mod syndication;
 mod target;
 #[cfg(test)]
 mod testing;
-mod timeouts;
-mod tls;
-mod unsent;
 mod upload;
 mod webhook;
 mod weights;
 mod words;
 
 pub use config::{BasePath, Config, InvalidText, IpNet, Origin, SETTINGS};
+pub use connection::listen::{Running, Server, serve};
 pub use docs::{described, openapi};
-pub use listen::{Running, Server, serve};
 pub use reload::Handle;
 pub use service::{PeerAddress, service};

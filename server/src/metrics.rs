@@ -24,8 +24,8 @@ use tokio::net::TcpListener;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
-use crate::app::App;
 use crate::security;
+use crate::state::App;
 
 mod database;
 

@@ -15,6 +15,11 @@ impl<T> PerConnection<T> {
     pub(crate) fn new(state: Arc<T>) -> Self {
         Self(Arc::new(state))
     }
+
+    /// Returns the first reference of another connection.
+    pub(crate) fn for_connection(&self) -> Self {
+        Self::new(Arc::clone(&self.0))
+    }
 }
 
 impl<T> Clone for PerConnection<T> {

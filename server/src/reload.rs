@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tidings_core::config::Invalid;
 
-use crate::app::App;
 use crate::config::Config;
+use crate::state::App;
 
 /// Changes the settings of a [`Server`](crate::Server), also while it serves.
 #[derive(Clone)]

@@ -14,12 +14,12 @@ use tidings_core::error::{Code, Problem};
 use tidings_core::operation::{self, Spec};
 use tidings_core::{Error, Result, Tidings};
 
-use crate::app::{App, AppRef};
 use crate::client;
 use crate::fields::{self, Format, Given};
 use crate::reply::Refusal;
 use crate::request_record::user_agent;
 use crate::shares::Share;
+use crate::state::{App, AppRef};
 use crate::upload::{Upload, UploadReader};
 
 mod answer;

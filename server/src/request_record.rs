@@ -7,8 +7,8 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use tidings_core::account::Caller;
 use tidings_core::analysis::{self, Communication, Operation};
 
-use crate::app::App;
 use crate::request::Context;
+use crate::state::App;
 
 /// The data of a request for its access log entry, copied because the handler consumes the request.
 pub(crate) struct RequestRecord {

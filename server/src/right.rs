@@ -7,8 +7,8 @@ use tidings_core::account::{Caller, Client, check_right};
 use tidings_core::{Error, Result};
 use tokio::time::sleep;
 
-use crate::app::AppRef;
 use crate::request::Call;
+use crate::state::AppRef;
 
 /// The interval of the checks.
 pub(crate) const CHECK_EVERY: Duration = Duration::from_millis(if cfg!(test) { 100 } else { 5_000 });
@@ -70,8 +70,9 @@ mod tests {
     use tower::ServiceExt as _;
 
     use super::*;
-    use crate::app::App;
     use crate::config::Config;
+    use crate::router::Router;
+    use crate::state::App;
     use crate::testing::{by, outcome, service};
 
     /// Returns a body that begins and never ends.
@@ -90,7 +91,7 @@ mod tests {
         let app = App::new(service.tidings.clone(), Config::default());
         let import = |path: &str| {
             let request = Request::builder().method("POST").uri(path).body(endless()).unwrap();
-            let answer = app.clone().service().oneshot(by(&key.key, request));
+            let answer = Router::new(&app).service().oneshot(by(&key.key, request));
             tokio::spawn(async move {
                 let (head, body) = answer.await.unwrap().into_parts();
                 outcome(&Response::from_parts(head, body.collect().await.unwrap().to_bytes()))

@@ -13,8 +13,9 @@ use http_body::{Body, Frame, SizeHint};
 use tidings_core::{Result, Tidings};
 use tower::Service;
 
-use crate::app::App;
 use crate::config::Config;
+use crate::router::Router;
+use crate::state::App;
 
 /// The address at the other end of the connection that a request arrived on: an extension of the request.
 ///
@@ -102,7 +103,7 @@ where
     tidings.start_background()?;
     // Nothing would serve the metrics, so none are collected.
     let app = App::new(tidings, Config { metrics_listen: None, ..config });
-    let mut service = app.service();
+    let mut service = Router::new(&app).service();
     Ok(tower::service_fn(move |request: Request<B>| service.call(request.map(SyncBody::new))))
 }
 

@@ -11,8 +11,9 @@ use tidings_core::Tidings;
 use tidings_core::account::Caller;
 use tower::ServiceExt as _;
 
-use crate::app::App;
 use crate::config::Config;
+use crate::router::Router;
+use crate::state::App;
 
 /// A service with its own database, which is removed when the service is dropped.
 pub(crate) struct Service {
@@ -35,7 +36,7 @@ impl Service {
 
     /// Returns the response of this server.
     pub(crate) async fn answer_of(&self, app: &Arc<App>, request: Request<Full<Bytes>>) -> Response<Bytes> {
-        let service = Arc::clone(app).service();
+        let service = Router::new(app).service();
         let (head, body) = service.oneshot(request).await.unwrap().into_parts();
         Response::from_parts(head, body.collect().await.unwrap().to_bytes())
     }

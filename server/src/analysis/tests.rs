@@ -41,7 +41,7 @@ async fn answered_requests_have_log_lines_and_unknown_paths_share_one() {
     service.call(post("/sign_in", "text/plain", "")).await;
     let preflight = with(request("OPTIONS", "/sign_in"), "origin", "https://app.example.org");
     service.call(with(preflight, "access-control-request-method", "POST")).await;
-    let app = crate::app::App::new(service.tidings.clone(), limited);
+    let app = crate::state::App::new(service.tidings.clone(), limited);
     for _ in 0..2 {
         service.answer_of(&app, request("GET", "/get_device")).await;
     }

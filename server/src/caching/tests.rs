@@ -201,7 +201,7 @@ async fn head_has_the_headers_of_get_and_no_body() {
 #[tokio::test]
 async fn head_is_refused_where_get_changes_something() {
     let service = service();
-    for route in crate::app::routes(service.tidings.config(), &Config::default()) {
+    for route in crate::router::routes(service.tidings.config(), &Config::default()) {
         let path = route.path.replace(['{', '}'], "");
         let answer = service.call(request("HEAD", &path)).await;
         let allow = header(&answer, "allow");

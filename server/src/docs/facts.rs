@@ -17,7 +17,7 @@ mod webhooks;
 /// allow.
 const NAME_MAX: usize = 1_000_000;
 /// A text in a path or a query is shorter than a head, beyond which no request is read.
-const GIVEN_MAX: usize = crate::listen::HEAD_MAX;
+const GIVEN_MAX: usize = crate::connection::bounds::HEAD_MAX;
 /// The longest address of a post or an image.
 const ADDRESS_MAX: usize = tidings_core::post::URL_MAX;
 

@@ -5,7 +5,7 @@ use utoipa::openapi::path::Operation;
 use utoipa::openapi::{ObjectBuilder, RefOr, Type};
 
 /// The longest text in a header: a link repeats a name of the request, each byte of which may take three.
-const TEXT_MAX: usize = 3 * crate::listen::HEAD_MAX + 100;
+const TEXT_MAX: usize = 3 * crate::connection::bounds::HEAD_MAX + 100;
 
 /// The name of a header, its description and an example.
 type About = (&'static str, &'static str, &'static str);

@@ -53,7 +53,7 @@ fn the_document_has_the_settings_in_force() {
 #[test]
 fn the_document_has_every_operation_and_no_other() {
     let in_table: BTreeSet<(String, String)> =
-        crate::app::routes(&config::Config::default(), &Config::default())
+        crate::router::routes(&config::Config::default(), &Config::default())
             .iter()
             .filter(|route| ![PAGE, PAGE_FILES].contains(&route.path))
             .map(|route| (route.path.to_owned(), route.method.as_str().to_lowercase()))

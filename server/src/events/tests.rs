@@ -9,9 +9,10 @@ use tidings_core::{notice, post};
 use tokio::time::timeout;
 use tower::ServiceExt as _;
 
-use crate::app::App;
 use crate::config::Config;
 use crate::reply::Body;
+use crate::router::Router;
+use crate::state::App;
 use crate::testing::{Service, by, header, outcome, request, service, with};
 
 const OPERATOR: Caller = Caller::Operator;
@@ -21,7 +22,7 @@ struct Events(Body);
 
 impl Events {
     async fn open(app: &Arc<App>, request: Request<Full<Bytes>>) -> Self {
-        let response = Arc::clone(app).service().oneshot(request).await.unwrap();
+        let response = Router::new(app).service().oneshot(request).await.unwrap();
         assert_eq!(response.status(), 200);
         Self(response.into_body())
     }
@@ -92,7 +93,7 @@ async fn a_listener_gets_its_place_the_counts_and_then_what_happens() {
     let service = service();
     insert_post(&service, 1);
     let app = app(&service, Config::default());
-    let response = Arc::clone(&app).service().oneshot(events()).await.unwrap();
+    let response = Router::new(&app).service().oneshot(events()).await.unwrap();
     let headers = response.headers();
     for (name, value) in [
         ("content-type", "text/event-stream"),
@@ -103,7 +104,7 @@ async fn a_listener_gets_its_place_the_counts_and_then_what_happens() {
         assert_eq!(headers[name], value);
     }
     let gzip = with(with(events(), "accept-encoding", "gzip, br"), "origin", "https://app.example");
-    let response = Arc::clone(&app).service().oneshot(gzip).await.unwrap();
+    let response = Router::new(&app).service().oneshot(gzip).await.unwrap();
     assert!(!response.headers().contains_key("content-encoding"));
     assert_eq!(response.headers()["access-control-allow-origin"], "*");
     let mut stream = Events::open(&app, events()).await;
@@ -300,7 +301,7 @@ async fn changes_are_for_administrators_who_ask_for_them() {
     let app = app(&service, Config::default());
     let changes = || request("GET", "/events?events=changes");
     let answer = async |request| {
-        let response = Arc::clone(&app).service().oneshot(request).await.unwrap();
+        let response = Router::new(&app).service().oneshot(request).await.unwrap();
         (response.status().as_u16(), header_of(&response, "tidings-result"))
     };
     assert_eq!(answer(changes()).await, (401, "bad token".to_owned()));

@@ -12,9 +12,9 @@ use tidings_core::changes::Changes;
 use tokio::time::Instant;
 
 use super::frame;
-use crate::app::AppRef;
 use crate::request::Call;
 use crate::right::{self, CHECK_EVERY, Right};
+use crate::state::AppRef;
 
 /// The interval of the looks for changes.
 const LOOK_EVERY: Duration = Duration::from_millis(500);

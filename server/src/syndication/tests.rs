@@ -46,7 +46,7 @@ async fn a_feed_reader_reads_posts_and_follows_the_pages() {
     insert_posts(&service, 3);
     let config = Config { base_path: "/api".parse().unwrap(), ..Config::default() };
     let name = "%EB%8C%80%ED%95%99%20%EC%86%8C%EC%8B%9D";
-    let app = crate::app::App::new(service.tidings.clone(), config);
+    let app = crate::state::App::new(service.tidings.clone(), config);
     let get = async |path: &str| service.answer_of(&app, of_host(request("GET", path))).await;
     for (path, title) in [
         ("get_popularity_newsfeed", "Popular posts"),
@@ -174,7 +174,7 @@ async fn the_format_is_that_of_the_query_or_of_accept() {
 #[tokio::test]
 async fn a_document_is_made_once_and_again_when_the_feed_changes() {
     let service = service();
-    let app = crate::app::App::new(service.tidings.clone(), Config::default());
+    let app = crate::state::App::new(service.tidings.clone(), Config::default());
     let get = async || {
         let request = of_host(request("GET", "/get_all_notice?format=atom"));
         service.answer_of(&app, with(request, "accept-encoding", "gzip")).await

@@ -22,41 +22,26 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{interval, sleep, timeout};
 
-use crate::app::{App, AppRef};
+use super::bounds::{
+    BACKLOG, BROKEN_STREAMS, CONNECTION_UNSENT, CONNECTION_WINDOW, HEAD_MAX, HEAD_MAX_HTTP2, SEND_BUFFER,
+    STREAM_BUFFER, STREAM_WINDOW, STREAMS,
+};
+use super::files;
+use super::stream::{self, StreamExecutor};
 use crate::config::Config;
-use crate::connection::{Connection, RequestBody};
-use crate::connections::{ConnectionPermit, Connections, Refused};
+use crate::connection::registry::{ConnectionPermit, Connections, Refused};
+use crate::connection::state::{Connection, RequestBody};
+use crate::connection::timeouts::{TimeoutStream, Timeouts};
+use crate::connection::tls::{Socket, Tls};
+use crate::connection::unsent::{CHARGED_FROM, ResponseBody};
 use crate::limit;
 use crate::per_connection::PerConnection;
 use crate::reload::Handle;
 use crate::reply::{self, Response, Scope};
-use crate::stream::{self, StreamExecutor};
-use crate::timeouts::{TimeoutStream, Timeouts};
-use crate::tls::{Socket, Tls};
-use crate::unsent::{CHARGED_FROM, ResponseBody};
-use crate::{files, metrics, request, target};
+use crate::router::Router;
+use crate::state::App;
+use crate::{metrics, request, target};
 
-/// The maximum size of a request's head in HTTP/1, in bytes.
-pub(crate) const HEAD_MAX: usize = 64 * 1024;
-/// The maximum size of each request's head in HTTP/2, in bytes.
-const HEAD_MAX_HTTP2: u32 = 16 * 1024;
-/// The maximum number of concurrent requests on an HTTP/2 connection.
-const STREAMS: u32 = 32;
-/// Flow-control windows for uploads, in bytes, of a stream and of an HTTP/2 connection.
-const STREAM_WINDOW: u32 = 128 * 1024;
-const CONNECTION_WINDOW: u32 = 256 * 1024;
-/// The maximum number of bytes of a response that h2 buffers for each stream.
-const STREAM_BUFFER: usize = 64 * 1024;
-/// The maximum number of streams that an HTTP/2 client may break by protocol errors.
-const BROKEN_STREAMS: usize = 256;
-/// A connection whose client has left this many bytes unread gets no more responses: 128 KiB for each of its streams.
-const CONNECTION_UNSENT: usize = 4 * 1024 * 1024;
-/// The socket's send buffer, in bytes. Linux doubles it to include its own bookkeeping, and a guest's feed fits in
-/// it. Without this setting the system would buffer up to 4 MiB for each connection.
-const SEND_BUFFER: usize = 128 * 1024;
-/// The listen backlog, as far as the system allows it. Beyond it, the system drops the first packets of connections,
-/// which clients send again only after a second.
-const BACKLOG: i32 = 4_096;
 /// Pause in accepting when the system has no resources for another connection.
 const REST: Duration = Duration::from_millis(200);
 /// The interval at which a waiting connection asks for a permit again.
@@ -152,7 +137,7 @@ impl Running {
             app.leave();
             sleep(app.config.stop_delay).await;
         };
-        let graceful = GracefulShutdown::new();
+        let (router, graceful) = (Router::new(&app), GracefulShutdown::new());
         // Dropping these tasks at the end aborts the requests that still run.
         let mut tasks = JoinSet::new();
         let mut sweep = interval(limit::SWEEP);
@@ -169,7 +154,7 @@ impl Running {
             };
             let connection = Arc::clone(&permit.connection);
             let task =
-                tasks.spawn(serve_connection(AppRef::new(Arc::clone(&app)), socket, peer, permit, &graceful));
+                tasks.spawn(serve_connection(router.for_connection(), socket, peer, permit, &graceful));
             connection.set_task(task);
         }
         app.stop();
@@ -182,12 +167,13 @@ impl Running {
 
 /// Serves one connection.
 fn serve_connection(
-    app: AppRef,
+    router: Router,
     socket: TcpStream,
     peer: IpAddr,
     permit: ConnectionPermit,
     graceful: &GracefulShutdown,
 ) -> impl Future<Output = ()> + Send + use<> {
+    let app = router.app().clone();
     let config = &app.config;
     let header = if permit.is_scarce {
         SCARCE_HEADER_TIMEOUT.min(config.header_timeout)
@@ -210,7 +196,7 @@ fn serve_connection(
         let refused = target::refuse_without_host(&head);
         // Not in a closure, into which the head would be moved once more.
         let answered = if has_room && refused.is_none() {
-            Some(app.clone().serve(head, body, Some(peer)))
+            Some(router.clone().serve(head, body, Some(peer)))
         } else {
             None
         };

@@ -19,7 +19,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion
 
 use super::*;
 use crate::config::Config;
-use crate::listen::Server;
+use crate::connection::listen::Server;
 use crate::reload::Handle;
 use crate::testing;
 

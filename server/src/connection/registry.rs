@@ -15,9 +15,9 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::config::Config;
-use crate::connection::Connection;
-use crate::stream::StreamState;
-use crate::unsent::{Charge, UnsentBytes};
+use crate::connection::state::Connection;
+use crate::connection::stream::StreamState;
+use crate::connection::unsent::{Charge, UnsentBytes};
 
 mod bounds;
 

@@ -1,31 +1,24 @@
-//! The application: the routing table with what every request passes, and the state that requests share.
+//! What every request passes: limits, then its operation in the routing table, then the headers of its response.
 
 use std::convert::Infallible;
 use std::error::Error as StdError;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
-use arc_swap::ArcSwap;
 use futures_util::FutureExt as _;
 use http::header::ORIGIN;
 use http::request::Parts;
 use http::{Method, Request, Uri};
-use tidings_core::account::{Account, Caller, Client};
+use tidings_core::Error;
+use tidings_core::account::Caller;
 use tidings_core::analysis::Operation;
-use tidings_core::{Error, Surface, Tidings};
 use tower::Service;
 
-use crate::coding::Compressor;
 use crate::config::Config;
 use crate::cors;
-use crate::download::Downloads;
-use crate::events::Hub;
-use crate::lane::Lanes;
 use crate::limit::QuotaHeaders;
-use crate::metrics::Metrics;
 use crate::per_connection::PerConnection;
 use crate::policy::Policy;
 use crate::reply::{self, Body, Refusal, Response, Scope};
@@ -33,9 +26,7 @@ use crate::request::Context;
 use crate::request_record::RequestRecord;
 use crate::route::{Route, Table};
 use crate::service::PeerAddress;
-use crate::shares::{Part, Shares};
-use crate::syndication::Documents;
-use crate::tls::Tls;
+use crate::state::{App, AppRef};
 use crate::upload::Upload;
 use crate::{
     account, admin, analysis, audit, data, docs, events, feedback, health, home, import, key, lookup,
@@ -45,62 +36,36 @@ use crate::{
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 
-/// The state that all requests share.
-pub(crate) struct App {
-    pub(crate) tidings: Tidings,
-    pub(crate) config: Config,
-    pub(crate) lanes: Lanes,
-    pub(crate) compressor: Compressor,
-    /// The rules that a reload can change.
-    pub(crate) policy: ArcSwap<Policy>,
-    /// The certificate, if the server speaks TLS.
-    pub(crate) tls: OnceLock<Arc<Tls>>,
-    /// The metrics, if they are served.
-    pub(crate) metrics: Option<Metrics>,
-    /// The hub of live events, if they are on.
-    pub(crate) events: Option<Hub>,
-    /// The cached documents for feed readers.
-    pub(crate) documents: Documents,
-    /// The memory in bytes that the bodies of all requests share.
-    pub(crate) bodies: Arc<Shares<Client>>,
-    /// The places of downloads.
-    pub(crate) downloads: Downloads,
-    /// The places of imports.
-    pub(crate) imports: Arc<Shares<Account>>,
-    leaving: AtomicBool,
-    table: Table,
+/// The routing table, and the state that requests share. Its clones belong to one connection.
+#[derive(Clone)]
+pub(crate) struct Router {
+    app: AppRef,
+    table: PerConnection<Table>,
 }
 
-impl App {
-    pub(crate) fn new(tidings: Tidings, config: Config) -> Arc<Self> {
-        let tidings = tidings.through(Surface::Http);
-        Arc::new(Self {
-            lanes: Lanes::new(
-                config.operations,
-                config.operation_queue,
-                tidings.config().hash_queue,
-                tidings.config().verifier,
-                tidings.is_on_server().then_some(tidings.config().postgres_read_connections),
-            ),
-            compressor: Compressor::new(),
-            policy: ArcSwap::from_pointee(Policy::new(&config)),
-            tls: OnceLock::new(),
-            metrics: config.metrics_listen.map(|_| Metrics::new(&tidings)),
-            events: config.event_connections.map(|_| Hub::new(tidings.clone(), config.event_streams())),
-            documents: Documents::new(),
-            bodies: Shares::new(config.bodies_limit, Part::OfFree),
-            downloads: Downloads::new(),
-            imports: import::places(),
-            table: Table::new(routes(tidings.config(), &config)),
-            leaving: AtomicBool::new(false),
-            tidings,
-            config,
-        })
+impl Router {
+    /// Returns the router of a server.
+    pub(crate) fn new(app: &Arc<App>) -> Self {
+        Self::with(app, Table::new(routes(app.tidings.config(), &app.config)))
+    }
+
+    fn with(app: &Arc<App>, table: Table) -> Self {
+        Self { app: AppRef::new(Arc::clone(app)), table: PerConnection::new(Arc::new(table)) }
+    }
+
+    /// Returns the same router for another connection.
+    pub(crate) fn for_connection(&self) -> Self {
+        Self { app: self.app.for_connection(), table: self.table.for_connection() }
+    }
+
+    /// Returns the state that requests share.
+    pub(crate) fn app(&self) -> &AppRef {
+        &self.app
     }
 
     /// Returns the API as a tower service. Its responses have the headers of CORS.
     pub(crate) fn service<B>(
-        self: Arc<Self>,
+        self,
     ) -> impl Service<Request<B>, Response = http::Response<Body>, Error = Infallible, Future: Send + 'static>
     + Clone
     + Send
@@ -108,59 +73,20 @@ impl App {
     where
         B: http_body::Body<Error: Into<BoxError>> + Send + Sync + 'static,
     {
-        let app = AppRef::new(self);
         tower::service_fn(move |request: Request<B>| {
             let peer = request.extensions().get().map(|PeerAddress(peer)| *peer);
             let (head, body) = request.into_parts();
-            let answer = app.clone().serve(head, body, peer);
+            let answer = self.clone().serve(head, body, peer);
             async move { Ok(answer.await) }
         })
     }
 
-    /// Marks the server as about to shut down: it is not ready, and closes connections after their responses.
-    pub(crate) fn leave(&self) {
-        self.leaving.store(true, Ordering::Relaxed);
-    }
-
-    /// Returns whether the server is about to shut down.
-    pub(crate) fn is_leaving(&self) -> bool {
-        self.leaving.load(Ordering::Relaxed)
-    }
-
-    /// Marks the server as shutting down and ends the streams of events.
-    pub(crate) fn stop(&self) {
-        self.leave();
-        self.events.iter().for_each(Hub::close);
-    }
-
-    /// Counts a request against the general rate limit. Returns whether it is within the limit, and the headers that tell
-    /// the client how much of the limit is left.
-    fn count(
-        policy: &Policy,
-        path: &str,
-        call: &Context,
-    ) -> (Result<(), Refusal>, Option<Box<QuotaHeaders>>) {
-        match &policy.limits.general {
-            Some(limit) if !health::is_health(path) => {
-                let counted = limit.count(call.address().into());
-                let quota = Box::new(limit.headers(&counted));
-                (counted.map(drop).map_err(Refusal::from), Some(quota))
-            }
-            _ => (Ok(()), None),
-        }
-    }
-
-    /// Removes idle clients from the rate limits.
-    pub(crate) fn sweep(&self) {
-        self.policy.load().limits.sweep();
-    }
-
     /// Counts a request against the limits of its operation.
     fn check(&self, policy: &Policy, route: &Route, context: &Context) -> Result<(), Refusal> {
-        if let Some(key) = context.caller().known_key(&self.tidings) {
+        if let Some(key) = context.caller().known_key(&self.app.tidings) {
             policy.limits.check_key(key)?;
         }
-        let is_signed = || context.caller().is_signed(&self.tidings);
+        let is_signed = || context.caller().is_signed(&self.app.tidings);
         Ok(policy.limits.check(route.counted, || context.address().into(), is_signed)?)
     }
 
@@ -177,7 +103,7 @@ impl App {
         B: http_body::Body<Error: Into<BoxError>> + Send + Sync + 'static,
     {
         let (caller, address) = (context.caller().clone(), context.address());
-        let is_signed = || caller.is_signed(&self.tidings);
+        let is_signed = || caller.is_signed(&self.app.tidings);
         let was_signed = route.counted.is_write() && is_signed();
         let answered = AssertUnwindSafe(route.answer(context, target, body)).catch_unwind().await;
         if was_signed && !is_signed() {
@@ -187,12 +113,7 @@ impl App {
         let panicked = || Err(Error::Internal("the handler panicked".into()).into());
         answered.unwrap_or_else(|_| reply::incomplete(panicked(), route.path))
     }
-}
 
-/// The state of all requests, as those of one connection refer to it.
-pub(crate) type AppRef = PerConnection<App>;
-
-impl AppRef {
     /// Answers a request that arrived on a connection from `peer`, if it is known.
     pub(crate) fn serve<B>(
         self,
@@ -204,7 +125,7 @@ impl AppRef {
         B: http_body::Body<Error: Into<BoxError>> + Send + Sync + 'static,
     {
         target::set_host(&mut head);
-        let mut context = Context::new(self.clone(), head, peer);
+        let mut context = Context::new(self.app.clone(), head, peer);
         context.has_body = !body.is_end_stream();
         // Boxed here, because it is large, and is moved on its way to the connection.
         Box::pin(async move {
@@ -213,7 +134,7 @@ impl AppRef {
                 return refused;
             }
             // A request has one set of rules from its beginning to its end.
-            let policy = self.policy.load();
+            let policy = self.app.policy.load();
             if cors::is_preflight(&context.head) {
                 drop(Upload::new(&context.head.headers, body));
                 return policy.cors.preflight(context.head).await;
@@ -238,17 +159,18 @@ impl AppRef {
             Ok(path) => (path, None),
             Err(error) => (uri.path().into(), Some(error)),
         };
-        let path = path.strip_prefix(self.config.base_path.as_str()).unwrap_or_default();
-        let observed = self.metrics.as_ref().map(|metrics| (metrics, Instant::now()));
+        let path = path.strip_prefix(self.app.config.base_path.as_str()).unwrap_or_default();
+        let observed = self.app.metrics.as_ref().map(|metrics| (metrics, Instant::now()));
         // Requests to unknown paths and methods also count against the limit.
-        let (allowed, quota) = App::count(policy, path, &context);
+        let (allowed, quota) = count(policy, path, &context);
         let found = malformed.map_or_else(|| self.table.find(path), |error| Err(error.into()));
         let template = found.as_ref().map_or("", |found| found.template());
         let recorded = match &found {
             Ok(found) => found.recorded(&method),
             Err(_) => Some(Operation::unknown(method.as_str())),
         };
-        let recorded = recorded.filter(|_| self.config.analytics).map(|op| (RequestRecord::of(&context), op));
+        let recorded =
+            recorded.filter(|_| self.app.config.analytics).map(|op| (RequestRecord::of(&context), op));
         let route = match (allowed, found) {
             (Err(refusal), _) | (_, Err(refusal)) => Err(refusal),
             (Ok(()), Ok(found)) => found.route(&method),
@@ -283,7 +205,7 @@ impl AppRef {
         }
         let mut response = scope.complete(response);
         if let Some((record, operation)) = recorded {
-            record.record(self, operation, path, response.status(), result);
+            record.record(&self.app, operation, path, response.status(), result);
         }
         if let Some(quota) = quota {
             response.headers_mut().extend(*quota);
@@ -292,6 +214,19 @@ impl AppRef {
             reply::remove_body(&mut response);
         }
         response
+    }
+}
+
+/// Counts a request against the general rate limit. Returns whether it is within the limit, and the headers that tell
+/// the client how much of the limit is left.
+fn count(policy: &Policy, path: &str, call: &Context) -> (Result<(), Refusal>, Option<Box<QuotaHeaders>>) {
+    match &policy.limits.general {
+        Some(limit) if !health::is_health(path) => {
+            let counted = limit.count(call.address().into());
+            let quota = Box::new(limit.headers(&counted));
+            (counted.map(drop).map_err(Refusal::from), Some(quota))
+        }
+        _ => (Ok(()), None),
     }
 }
 

@@ -130,7 +130,7 @@ async fn a_client_over_the_rate_limit_is_told_when_to_try_again() {
     let call = |address: &str, path: &str| {
         let mut request = request("GET", path);
         request.extensions_mut().insert(PeerAddress(address.parse().unwrap()));
-        tower::ServiceExt::oneshot(Arc::clone(&server).service(), request)
+        tower::ServiceExt::oneshot(Router::new(&server).service(), request)
     };
     assert_eq!(call("192.0.2.1", "/get_userinfo").await.unwrap().status(), 200);
     let refused = call("192.0.2.1", "/get_userinfo").await.unwrap();
@@ -145,10 +145,10 @@ async fn a_client_over_the_rate_limit_is_told_when_to_try_again() {
 async fn a_panic_in_a_handler_is_an_internal_error_and_the_server_goes_on() {
     let service = service();
     let routes = [Route::get("/panic", |_| async { panic!("a mistake") })];
-    let mut server = App::new(service.tidings.clone(), Config::default());
-    Arc::get_mut(&mut server).unwrap().table = Table::new(routes);
+    let server = App::new(service.tidings.clone(), Config::default());
+    let router = Router::with(&server, Table::new(routes));
     for _ in 0..2 {
-        let answer = tower::ServiceExt::oneshot(Arc::clone(&server).service(), request("GET", "/panic"));
+        let answer = tower::ServiceExt::oneshot(router.clone().service(), request("GET", "/panic"));
         assert_eq!(answer.await.unwrap().status(), 500);
     }
 }
@@ -158,7 +158,7 @@ async fn a_server_that_shuts_down_is_alive_and_not_ready() {
     let service = service();
     let server = App::new(service.tidings.clone(), Config::default());
     let status = async |path| {
-        let answer = tower::ServiceExt::oneshot(Arc::clone(&server).service(), request("GET", path)).await;
+        let answer = tower::ServiceExt::oneshot(Router::new(&server).service(), request("GET", path)).await;
         answer.unwrap().status().as_u16()
     };
     assert_eq!((status("/healthz").await, status("/readyz").await), (200, 200));

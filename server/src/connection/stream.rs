@@ -11,8 +11,8 @@ use hyper::rt::Executor;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
-use crate::connection::Connection;
-use crate::connections::Connections;
+use crate::connection::registry::Connections;
+use crate::connection::state::Connection;
 
 /// The approximate memory of a stream in addition to its response: its request, its tasks and its state in h2.
 pub(crate) const STREAM_COST: usize = 16 * 1024;
@@ -143,7 +143,7 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
-    use crate::unsent::UnsentBytes;
+    use crate::connection::unsent::UnsentBytes;
 
     const IDLE: Duration = Duration::from_secs(75);
     const NEARLY_IDLE: Duration = Duration::from_secs(74);

@@ -13,8 +13,8 @@ use tokio_rustls::rustls::server::Acceptor;
 use tokio_rustls::server::TlsStream;
 
 use super::{H2, Tls};
-use crate::connection::Connection;
-use crate::timeouts::TimeoutStream;
+use crate::connection::state::Connection;
+use crate::connection::timeouts::TimeoutStream;
 
 /// The first byte of a TLS handshake.
 const HANDSHAKE: u8 = 22;

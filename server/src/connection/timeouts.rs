@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
-use crate::connection::Connection;
+use crate::connection::state::Connection;
 
 /// The timeouts of a connection.
 #[derive(Clone, Copy, Debug)]

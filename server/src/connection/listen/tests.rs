@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::*;
-use crate::connections::REST;
+use crate::connection::registry::REST;
 use crate::testing;
 
 struct Server {

@@ -1,0 +1,97 @@
+//! The state that all requests share.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::ArcSwap;
+use tidings_core::account::{Account, Client};
+use tidings_core::{Surface, Tidings};
+
+use crate::coding::Compressor;
+use crate::config::Config;
+use crate::connection::tls::Tls;
+use crate::download::Downloads;
+use crate::events::Hub;
+use crate::import;
+use crate::lane::Lanes;
+use crate::metrics::Metrics;
+use crate::per_connection::PerConnection;
+use crate::policy::Policy;
+use crate::shares::{Part, Shares};
+use crate::syndication::Documents;
+
+/// The state that all requests share.
+pub(crate) struct App {
+    pub(crate) tidings: Tidings,
+    pub(crate) config: Config,
+    pub(crate) lanes: Lanes,
+    pub(crate) compressor: Compressor,
+    /// The rules that a reload can change.
+    pub(crate) policy: ArcSwap<Policy>,
+    /// The certificate, if the server speaks TLS.
+    pub(crate) tls: OnceLock<Arc<Tls>>,
+    /// The metrics, if they are served.
+    pub(crate) metrics: Option<Metrics>,
+    /// The hub of live events, if they are on.
+    pub(crate) events: Option<Hub>,
+    /// The cached documents for feed readers.
+    pub(crate) documents: Documents,
+    /// The memory in bytes that the bodies of all requests share.
+    pub(crate) bodies: Arc<Shares<Client>>,
+    /// The places of downloads.
+    pub(crate) downloads: Downloads,
+    /// The places of imports.
+    pub(crate) imports: Arc<Shares<Account>>,
+    leaving: AtomicBool,
+}
+
+impl App {
+    pub(crate) fn new(tidings: Tidings, config: Config) -> Arc<Self> {
+        let tidings = tidings.through(Surface::Http);
+        Arc::new(Self {
+            lanes: Lanes::new(
+                config.operations,
+                config.operation_queue,
+                tidings.config().hash_queue,
+                tidings.config().verifier,
+                tidings.is_on_server().then_some(tidings.config().postgres_read_connections),
+            ),
+            compressor: Compressor::new(),
+            policy: ArcSwap::from_pointee(Policy::new(&config)),
+            tls: OnceLock::new(),
+            metrics: config.metrics_listen.map(|_| Metrics::new(&tidings)),
+            events: config.event_connections.map(|_| Hub::new(tidings.clone(), config.event_streams())),
+            documents: Documents::new(),
+            bodies: Shares::new(config.bodies_limit, Part::OfFree),
+            downloads: Downloads::new(),
+            imports: import::places(),
+            leaving: AtomicBool::new(false),
+            tidings,
+            config,
+        })
+    }
+
+    /// Marks the server as about to shut down: it is not ready, and closes connections after their responses.
+    pub(crate) fn leave(&self) {
+        self.leaving.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether the server is about to shut down.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Relaxed)
+    }
+
+    /// Marks the server as shutting down and ends the streams of events.
+    pub(crate) fn stop(&self) {
+        self.leave();
+        self.events.iter().for_each(Hub::close);
+    }
+
+    /// Removes idle clients from the rate limits.
+    pub(crate) fn sweep(&self) {
+        self.policy.load().limits.sweep();
+    }
+}
+
+/// The state of all requests, as those of one connection refer to it.
+pub(crate) type AppRef = PerConnection<App>;
