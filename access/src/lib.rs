@@ -42,7 +42,6 @@ mod requests;
 mod search;
 mod sign_in;
 mod watch;
-mod webhook;
 
 pub use error::{Error, Refusal, Result};
 pub use events::{Event, Events};

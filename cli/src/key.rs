@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_core::account::key::{self, Draft, Scope};
+use tidings_core::account::key::{self, Add, Revoke, Scope};
 use tidings_core::clock::{DAY_MS, Timestamp};
 
 use crate::failure::Failure;
@@ -80,8 +80,11 @@ pub(crate) fn run(session: &Session, command: &Key) -> Result<ExitCode, Failure>
                 Expiry::Days(days) => service.now() + days * DAY_MS,
                 Expiry::At(time) => time,
             });
-            let draft = Draft { name: name.clone(), scopes: scope.clone(), expires };
-            let new = service.add_key(&draft)?;
+            let new = service.call(Add {
+                name: name.clone(),
+                scopes: scope.iter().map(ToString::to_string).collect(),
+                expires: expires.map(|time| time.to_string()),
+            })?;
             out.answer(&new, |page| {
                 page.line(new.key.as_str());
                 page.note("Keep it in a safe place: it is not shown again.");
@@ -90,17 +93,18 @@ pub(crate) fn run(session: &Session, command: &Key) -> Result<ExitCode, Failure>
         Key::List => list(session),
         Key::Revoke { key } => {
             let key = &ids::of_named("key", key, || {
-                let keys = service.keys()?.keys;
+                let keys = service.call(key::List {})?.keys;
                 Ok(keys.into_iter().map(|key| (key.id, key.name)).collect())
             })?;
-            service.revoke_key(key).map_err(|error| unknown(error, "key", key))?;
+            let revoked = service.call(Revoke { key_obi: key.to_string() });
+            revoked.map_err(|error| unknown(error, "key", key))?;
             out.answer(&(), |page| page.line(format!("The key {key} is revoked.")))
         }
     }
 }
 
 fn list(session: &Session) -> Result<ExitCode, Failure> {
-    let keys = session.service.keys()?;
+    let keys = session.service.call(key::List {})?;
     let now = session.service.now();
     session.out.list(&keys, &keys.keys, |page| {
         let columns = [

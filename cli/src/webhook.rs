@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_core::webhook::{self, Draft, Event};
+use tidings_core::webhook::{self, Add, Event, ListDeliveries, Remove, Retry, Rotate, Test};
 
 use crate::failure::Failure;
 use crate::ids;
@@ -66,8 +66,9 @@ pub(crate) fn run(session: &Session, command: &Webhook) -> Result<ExitCode, Fail
     let no_hook = |error, webhook| unknown(error, "webhook", webhook);
     match command {
         Webhook::Add { name, url, events } => {
-            let events = if events.is_empty() { Event::ALL.into() } else { events.clone() };
-            let new = service.add_webhook(&Draft { name: name.clone(), url: url.clone(), events })?;
+            let events = if events.is_empty() { Event::ALL } else { events };
+            let events = events.iter().map(ToString::to_string).collect();
+            let new = service.call(Add { name: name.clone(), url: url.clone(), events })?;
             out.answer(&new, |page| {
                 page.line(new.secret.as_str());
                 page.note(KEEP);
@@ -76,12 +77,14 @@ pub(crate) fn run(session: &Session, command: &Webhook) -> Result<ExitCode, Fail
         Webhook::List => list(session),
         Webhook::Remove { webhook } => {
             let webhook = &whole(session, webhook)?;
-            service.remove_webhook(webhook).map_err(|error| no_hook(error, webhook))?;
+            let removed = service.call(Remove { webhook_obi: webhook.to_string() });
+            removed.map_err(|error| no_hook(error, webhook))?;
             out.answer(&(), |page| page.line(format!("The webhook {webhook} is removed.")))
         }
         Webhook::Rotate { webhook } => {
             let webhook = &whole(session, webhook)?;
-            let new = service.rotate_webhook(webhook).map_err(|error| no_hook(error, webhook))?;
+            let new = service.call(Rotate { webhook_obi: webhook.to_string() });
+            let new = new.map_err(|error| no_hook(error, webhook))?;
             out.answer(&new, |page| {
                 page.line(new.secret.as_str());
                 page.note(KEEP);
@@ -89,16 +92,18 @@ pub(crate) fn run(session: &Session, command: &Webhook) -> Result<ExitCode, Fail
         }
         Webhook::Test { webhook } => {
             let webhook = &whole(session, webhook)?;
-            let queued = service.test_webhook(webhook).map_err(|error| no_hook(error, webhook))?;
+            let queued = service.call(Test { webhook_obi: webhook.to_string() });
+            let queued = queued.map_err(|error| no_hook(error, webhook))?;
             out.answer(&queued, |page| page.line(format!("The test {} waits to be sent.", queued.id)))
         }
         Webhook::Deliveries => deliveries(session),
         Webhook::Retry { delivery } => {
             let delivery = &ids::of_list("delivery", delivery, || {
-                let waiting = service.webhook_deliveries()?.deliveries;
+                let waiting = service.call(ListDeliveries {})?.deliveries;
                 Ok(waiting.into_iter().map(|delivery| (delivery.id, String::new())).collect())
             })?;
-            service.retry_webhook_delivery(delivery).map_err(|error| unknown(error, "delivery", delivery))?;
+            let retried = service.call(Retry { delivery_obi: delivery.to_string() });
+            retried.map_err(|error| unknown(error, "delivery", delivery))?;
             out.answer(&(), |page| page.line(format!("The delivery {delivery} is sent again.")))
         }
     }
@@ -107,13 +112,13 @@ pub(crate) fn run(session: &Session, command: &Webhook) -> Result<ExitCode, Fail
 /// Returns the name or the id of the webhook that `given` names or begins.
 fn whole<'a>(session: &Session, given: &'a str) -> Result<Cow<'a, str>, Failure> {
     ids::of_named("webhook", given, || {
-        let hooks = session.service.webhooks()?.webhooks;
+        let hooks = session.service.call(webhook::List {})?.webhooks;
         Ok(hooks.into_iter().map(|hook| (hook.id, hook.name)).collect())
     })
 }
 
 fn list(session: &Session) -> Result<ExitCode, Failure> {
-    let hooks = session.service.webhooks()?;
+    let hooks = session.service.call(webhook::List {})?;
     session.out.list(&hooks, &hooks.webhooks, |page| {
         let columns = [
             Column::text("Name"),
@@ -141,7 +146,7 @@ fn list(session: &Session) -> Result<ExitCode, Failure> {
 }
 
 fn deliveries(session: &Session) -> Result<ExitCode, Failure> {
-    let waiting = session.service.webhook_deliveries()?;
+    let waiting = session.service.call(ListDeliveries {})?;
     session.out.list(&waiting, &waiting.deliveries, |page| {
         let columns = [
             Column::whole("Id"),

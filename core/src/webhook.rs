@@ -23,6 +23,7 @@ use crate::text;
 use crate::trail::{Action, Entry};
 
 mod address;
+mod operations;
 mod send;
 mod sender;
 mod sign;
@@ -33,6 +34,7 @@ mod turns;
 mod worker;
 
 pub use address::URL_RULE;
+pub use operations::{Add, List, ListDeliveries, Remove, Retry, Rotate, Test};
 pub use sender::Figures;
 pub(crate) use sender::Sender;
 

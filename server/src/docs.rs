@@ -16,8 +16,8 @@ use crate::request::Call;
 use crate::route::Route;
 use crate::router;
 use crate::{
-    account, admin, analysis, audit, data, events, feedback, health, home, import, key, lookup, main_info,
-    members, newsfeed, otp, post, profile, report, search, sessions, webhook, weights, words,
+    account, admin, analysis, audit, data, events, feedback, health, home, import, lookup, main_info,
+    members, newsfeed, otp, post, profile, report, search, sessions, weights, words,
 };
 
 mod bodies;
@@ -107,16 +107,6 @@ const NESTED: &str = "pin_feed_weights";
         sessions::get_member_sessions,
         sessions::sign_out_member,
         sessions::sign_out_member_session,
-        key::get_keys,
-        key::add_key,
-        key::remove_key,
-        webhook::get_webhooks,
-        webhook::add_webhook,
-        webhook::remove_webhook,
-        webhook::rotate_webhook,
-        webhook::test_webhook,
-        webhook::get_webhook_deliveries,
-        webhook::retry_webhook_delivery,
         audit::get_audit,
         audit::verify_audit,
         audit::export_audit,

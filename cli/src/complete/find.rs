@@ -9,10 +9,10 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use clap_complete::engine::CompletionCandidate;
 use tidings_access::{Result, Service};
 use tidings_core::Tidings;
-use tidings_core::account::MemberQuery;
+use tidings_core::account::{MemberQuery, key};
 use tidings_core::lookup::{self, PREFIX_MIN};
-use tidings_core::notice;
 use tidings_core::post::ListQuery;
+use tidings_core::{notice, webhook};
 use tidings_tui::escape;
 
 use crate::args::Cli;
@@ -121,15 +121,17 @@ fn records(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, 
             found.into_iter().map(|found| (found.category_name, String::new())).collect()
         }
         Kind::Key => {
-            let keys = service.keys()?.keys;
-            let scopes = |key: &tidings_core::account::key::Key| {
-                key.scopes.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(", ")
-            };
+            let keys = service.call(key::List {})?.keys;
+            let scopes =
+                |key: &key::Key| key.scopes.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(", ");
             keys.into_iter().map(|key| (key.name.clone(), scopes(&key))).collect()
         }
-        Kind::Webhook => service.webhooks()?.webhooks.into_iter().map(|hook| (hook.name, hook.url)).collect(),
+        Kind::Webhook => {
+            let hooks = service.call(webhook::List {})?.webhooks;
+            hooks.into_iter().map(|hook| (hook.name, hook.url)).collect()
+        }
         Kind::Delivery => {
-            let waiting = service.webhook_deliveries()?.deliveries;
+            let waiting = service.call(webhook::ListDeliveries {})?.deliveries;
             waiting.into_iter().map(|waiting| (waiting.id, waiting.webhook)).collect()
         }
         Kind::Draft => {

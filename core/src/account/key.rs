@@ -25,12 +25,14 @@ use crate::store::{Isolation, StoreError};
 use crate::text;
 use crate::trail::{Action, Entry, hex};
 
+mod operations;
 mod sql;
 
 #[cfg(test)]
 mod tests;
 
 pub use crate::scope::{Scope, UnknownScope};
+pub use operations::{Add, List, Revoke};
 pub(crate) use sql::find;
 pub(crate) use sql::{logged, logged_name};
 
