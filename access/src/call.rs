@@ -39,7 +39,7 @@ impl Service {
 
 impl Server {
     /// Calls an operation.
-    fn call<O: Operation>(&self, operation: &O) -> Result<O::Answer> {
+    pub(crate) fn call<O: Operation>(&self, operation: &O) -> Result<O::Answer> {
         let fields = serde_json::to_value(operation).map_err(|error| self.unexpected(error))?;
         let Request { path, query, body } = Request::new(&O::SPEC, fields);
         let path: Vec<&str> = path.iter().map(String::as_str).collect();

@@ -1,10 +1,8 @@
-//! Newsfeeds, and the weights of the recommended feed.
+//! Newsfeeds.
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use tidings_core::account::Caller;
-use tidings_core::newsfeed::{self, FeedWeights, Page, Why};
+use tidings_core::newsfeed::{self, Page, Why};
 use tidings_core::post::Post;
 use tidings_core::{Tidings, newsfeed::FeedPage as CorePage};
 
@@ -73,48 +71,6 @@ impl Service {
                 Ok(FeedPage { posts, next, json })
             },
         )
-    }
-
-    /// Returns the weights of the recommended feed.
-    ///
-    /// # Errors
-    /// Those of [`newsfeed::weights`].
-    pub fn weights(&self) -> Result<FeedWeights> {
-        self.run(newsfeed::weights, |server| server.get(&["get_feed_weights"], &[]))
-    }
-
-    /// Learns the weights of the recommended feed now.
-    ///
-    /// # Errors
-    /// Those of [`newsfeed::learn_weights`].
-    pub fn learn_weights(&self) -> Result<FeedWeights> {
-        self.run(newsfeed::learn_weights, |server| server.act(&["learn_feed_weights"]))
-    }
-
-    /// Pins the weights in use, with these changes.
-    ///
-    /// # Errors
-    /// Those of [`newsfeed::pin_weights`].
-    pub fn pin_weights(&self, changes: &[(String, f64)]) -> Result<FeedWeights> {
-        #[derive(Serialize)]
-        struct Form<'a> {
-            weights: BTreeMap<&'a str, f64>,
-        }
-        self.run(
-            |tidings, caller| newsfeed::pin_weights(tidings, caller, changes),
-            |server| {
-                let weights = changes.iter().map(|(signal, weight)| (signal.as_str(), *weight)).collect();
-                server.post(&["pin_feed_weights"], &Form { weights })
-            },
-        )
-    }
-
-    /// Unpins the weights.
-    ///
-    /// # Errors
-    /// Those of [`newsfeed::unpin_weights`].
-    pub fn unpin_weights(&self) -> Result<FeedWeights> {
-        self.run(newsfeed::unpin_weights, |server| server.act(&["unpin_feed_weights"]))
     }
 }
 

@@ -21,7 +21,6 @@ use tidings_core::Tidings;
 use tidings_core::account::Caller;
 use tidings_core::clock::{Clock, Timestamp};
 
-mod administration;
 mod analytics;
 mod call;
 mod error;

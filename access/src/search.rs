@@ -1,7 +1,6 @@
 //! Searches.
 
 use serde::Serialize;
-use tidings_core::analysis::{self, Bursts, Realtime};
 use tidings_core::search::{self, Domains, LatelySearches, Paging, SearchResult};
 use tidings_core::words::{self, SimilarityWords};
 
@@ -80,28 +79,6 @@ impl Service {
         self.run(
             |tidings, caller| search::lately(tidings, caller, limit),
             |server| server.get(&["get_user_lately_search", &limit.to_string()], &[]),
-        )
-    }
-
-    /// Returns the most frequent searches of the last 24 hours.
-    ///
-    /// # Errors
-    /// Those of [`analysis::realtime`].
-    pub fn frequent_searches(&self) -> Result<Realtime> {
-        self.run(
-            |tidings, _| analysis::realtime(tidings),
-            |server| server.as_reader().get(&["get_search_realtime"], &[]),
-        )
-    }
-
-    /// Returns the terms that are searched more than usual.
-    ///
-    /// # Errors
-    /// Those of [`analysis::bursts`].
-    pub fn bursts(&self) -> Result<Bursts> {
-        self.run(
-            |tidings, _| analysis::bursts(tidings),
-            |server| server.as_reader().get(&["get_search_bursts"], &[]),
         )
     }
 }

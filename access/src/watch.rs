@@ -13,6 +13,7 @@ use tidings_core::changes::Changes;
 use tidings_core::clock::{Clock, Timestamp};
 use tidings_core::error::Code;
 use tidings_core::profile::UserInfo;
+use tidings_core::status;
 
 use crate::error::{Error, Result};
 use crate::http::Server;
@@ -296,7 +297,7 @@ impl Follower {
             return Ok(());
         }
         let asked = Clock::system().now();
-        let status = unless_refused(self.server.status())?;
+        let status = unless_refused(self.server.call(&status::Get {}))?;
         let answered = Clock::system().now();
         let caller = unless_refused(self.server.caller())?.flatten();
         self.is_introduced = true;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use tidings_core::answer::SUCCESS;
-use tidings_core::audit::{self, AuditQuery, AuditRecord, Head};
+use tidings_core::audit::{self, AuditRecord, Head};
 use tidings_tui::number::number;
 
 use crate::export;
@@ -59,10 +59,10 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    fn query(&self) -> AuditQuery {
+    fn query(&self) -> audit::List {
         let Self { action, actor, on, before, limit } = self;
         let (action, actor, subject) = (action.clone(), actor.clone(), on.clone());
-        AuditQuery { before: *before, limit: *limit, action, actor, subject }
+        audit::List { before: *before, limit: *limit, action, actor, subject }
     }
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn run(session: &Session, command: &Audit) -> Result<ExitCode, Failur
     match command {
         Audit::List(filter) => list(session, filter),
         Audit::Verify { head } => {
-            let verified = service.verify_audit(head.as_ref())?;
+            let verified = service.call(audit::Verify { head: head.as_ref().map(ToString::to_string) })?;
             if let Some(fault) = &verified.fault {
                 // The object that HTTP sends, and a status for scripts.
                 return out.answer_with_result(SUCCESS, &verified, |page| {
@@ -101,11 +101,11 @@ fn list(session: &Session, filter: &Filter) -> Result<ExitCode, Failure> {
     if out.streams() {
         return stream_pages(query.limit, query.before, |before, left| {
             let limit = Some(left.min(audit::RECORDS_MAX));
-            let page = service.audit(&AuditQuery { before, limit, ..query.clone() })?;
+            let page = service.call(audit::List { before, limit, ..query.clone() })?;
             Ok((page.audit, page.next))
         });
     }
-    let found = service.audit(&query)?;
+    let found = service.call(query.clone())?;
     out.answer(&found, |page| {
         let columns = [
             Column::number("No."),

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use tidings_core::analysis::{GetBursts, GetRealtime};
 use tidings_core::search::SnippetPart;
 use tidings_tui::number::number;
 
@@ -149,7 +150,7 @@ fn similar(session: &Session, text: &str) -> Result<ExitCode, Failure> {
 }
 
 fn realtime(session: &Session) -> Result<ExitCode, Failure> {
-    let realtime = session.service.frequent_searches()?;
+    let realtime = session.service.as_reader().call(GetRealtime {})?;
     session.out.list(&realtime, &realtime.search_realtime, |page| {
         let mut table = Table::new([Column::number("Searches"), Column::text("Term")]);
         for (term, count) in &realtime.search_realtime {
@@ -160,7 +161,7 @@ fn realtime(session: &Session) -> Result<ExitCode, Failure> {
 }
 
 fn bursts(session: &Session) -> Result<ExitCode, Failure> {
-    let bursts = session.service.bursts()?;
+    let bursts = session.service.as_reader().call(GetBursts {})?;
     session.out.list(&bursts, &bursts.search_bursts, |page| {
         let columns = [
             Column::number("Visitors"),

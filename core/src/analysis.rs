@@ -34,6 +34,7 @@ mod live;
 pub(crate) mod local_time;
 pub(crate) mod log;
 mod log_page;
+mod operations;
 mod period;
 mod period_report;
 pub(crate) mod recount;
@@ -48,7 +49,11 @@ pub use calendar::{NextTimezone, Timezone, set_timezone, timezone};
 pub use live::{DayVisitors, Live, MONTH_DAYS, Sums, TodayCounts, live};
 pub(crate) use live::{today, today_counts};
 pub use log::Operation;
-pub use log_page::{InvalidLogPlace, LogLine, LogLines, LogQuery, log_page};
+pub use log_page::{InvalidLogPlace, LogLine, LogLines, log_page};
+pub use operations::{
+    GetBursts, GetDay, GetDaysAgo, GetDevices, GetLog, GetLogDate, GetLogUser, GetLogUserDate, GetPeriod,
+    GetRealtime, GetReport, GetSummary, InsertDevice,
+};
 pub use period::{DayFigures, PERIOD_MAX, Period, period};
 pub use period_report::{
     POSTS_READ, PeriodReport, PostFigures, RANKED_MAX, REPORT_DAYS, TermCount, TopicFigures, WeekdayHours,
@@ -249,7 +254,7 @@ impl LogEntry {
 }
 
 /// The result of a query of the log.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Log {
     /// The lines, newest first.
     pub log: Vec<LogEntry>,

@@ -21,12 +21,14 @@ use crate::store::{Isolation, StoreError, Tx};
 use crate::trail::{self, Action, Entry, Record};
 
 mod chain;
+mod operations;
 mod sql;
 #[cfg(test)]
 mod tests;
 
 pub use chain::{Fault, Head, InvalidHead, Verification};
 pub(crate) use chain::{prune, verify as verify_chain};
+pub use operations::{List, Verify};
 
 /// The maximum number of records of a page.
 pub const RECORDS_MAX: i64 = 1_000;
@@ -42,21 +44,6 @@ const ACTION_RULE: Problem = Problem::invalid(
     "there is no such action: an action is, for example, notice.insert, member.remove or key.add, and notice means all of \
      notices",
 );
-
-/// The input of [`list`]: which records, all by default.
-#[derive(Clone, Debug, Default)]
-pub struct AuditQuery {
-    /// Records before the one with this number.
-    pub before: Option<i64>,
-    /// The maximum number of records, 0 or more, above 1,000 as 1,000; 100 by default.
-    pub limit: Option<i64>,
-    /// What was done, such as `notice.insert`, or its first word, such as `notice`.
-    pub action: Option<String>,
-    /// Who acted: the id of a member, the name of a key, `operator` or `service`.
-    pub actor: Option<String>,
-    /// What was acted on: the id of a member, or of a record.
-    pub subject: Option<String>,
-}
 
 /// A page of the audit trail.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -134,7 +121,7 @@ impl From<Read> for AuditRecord {
 ///
 /// # Errors
 /// `bad token`, `Not admin`; `bad request` if `limit` or `before` is negative or there is no such action.
-pub fn list(tidings: &Tidings, caller: &Caller, query: &AuditQuery) -> Result<AuditPage> {
+pub fn list(tidings: &Tidings, caller: &Caller, query: &List) -> Result<AuditPage> {
     let identity = caller.identify(tidings);
     let limit = query.limit.unwrap_or(RECORDS);
     tidings.store().read(|tx| {
@@ -172,7 +159,7 @@ enum Party {
     Text(String),
 }
 
-fn filter(tx: &mut dyn Tx, query: &AuditQuery) -> Result<Filter> {
+fn filter(tx: &mut dyn Tx, query: &List) -> Result<Filter> {
     let action = query.action.as_deref().map(|action| {
         let group = format!("{action}.");
         match trail::Action::NAMES {

@@ -38,6 +38,7 @@ mod member_signals;
 mod moment;
 mod near;
 pub(crate) mod next;
+mod operations;
 mod order;
 mod order_cache;
 mod own_likes;
@@ -62,6 +63,7 @@ pub(crate) use learner::learn_from_import;
 
 pub use entry::{FeedEntry, entries};
 pub use learning::Learned;
+pub use operations::{GetWeights, LearnWeights, PinWeights, UnpinWeights};
 pub use order::{LIMIT, LIMIT_MAX};
 pub use own_likes::{has_own_likes, with_own_likes};
 pub use page::FeedPage;

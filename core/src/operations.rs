@@ -2,7 +2,7 @@
 
 use crate::account::key;
 use crate::operation::Operation;
-use crate::{notice, webhook};
+use crate::{analysis, audit, newsfeed, notice, status, webhook};
 
 /// What is done with each operation.
 pub trait Visitor {
@@ -22,6 +22,8 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<webhook::Test>();
     visitor.visit::<webhook::ListDeliveries>();
     visitor.visit::<webhook::Retry>();
+    visitor.visit::<audit::List>();
+    visitor.visit::<audit::Verify>();
     visitor.visit::<notice::List>();
     visitor.visit::<notice::ListFull>();
     visitor.visit::<notice::Get>();
@@ -33,4 +35,22 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<notice::PublishDraft>();
     visitor.visit::<notice::RemoveDraft>();
     visitor.visit::<notice::GetReads>();
+    visitor.visit::<newsfeed::GetWeights>();
+    visitor.visit::<newsfeed::LearnWeights>();
+    visitor.visit::<newsfeed::PinWeights>();
+    visitor.visit::<newsfeed::UnpinWeights>();
+    visitor.visit::<analysis::GetRealtime>();
+    visitor.visit::<analysis::GetBursts>();
+    visitor.visit::<analysis::GetLogDate>();
+    visitor.visit::<analysis::GetLogUser>();
+    visitor.visit::<analysis::GetLogUserDate>();
+    visitor.visit::<analysis::GetLog>();
+    visitor.visit::<analysis::GetPeriod>();
+    visitor.visit::<status::Get>();
+    visitor.visit::<analysis::GetSummary>();
+    visitor.visit::<analysis::GetDaysAgo>();
+    visitor.visit::<analysis::GetDay>();
+    visitor.visit::<analysis::InsertDevice>();
+    visitor.visit::<analysis::GetDevices>();
+    visitor.visit::<analysis::GetReport>();
 }

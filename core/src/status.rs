@@ -11,6 +11,8 @@ use crate::analysis::{self, Live};
 use crate::changes::Changes;
 use crate::clock::Timestamp;
 use crate::error::Result;
+use crate::operation::{Access, Operation, Spec, Work};
+use crate::scope::Scope;
 use crate::stats::Stats;
 
 /// The state of the service: the figures of today, and what the program and its database do.
@@ -60,11 +62,24 @@ pub fn status(tidings: &Tidings, caller: &Caller) -> Result<Status> {
     })
 }
 
+/// Returns the state of the service: the figures of today, and of the program and its database
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Get {}
+
+impl Operation for Get {
+    type Answer = Status;
+    const SPEC: Spec =
+        Spec::get("analysis", "/get_status", Access::Admins(Scope::AnalyticsRead)).works(Work::Store);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Status> {
+        status(tidings, caller)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::Error;
-    use crate::scope::Scope;
     use crate::testing::{NOW, service};
 
     #[test]

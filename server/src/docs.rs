@@ -16,8 +16,7 @@ use crate::request::Call;
 use crate::route::Route;
 use crate::router;
 use crate::{
-    account, admin, analysis, audit, data, events, feedback, health, home, import, lookup, main_info,
-    members, newsfeed, otp, post, profile, report, search, sessions, weights, words,
+    account, admin, audit, data, events, feedback, health, home, import, lookup, main_info, members, newsfeed, otp, post, profile, report, search, sessions, words,
 };
 
 mod bodies;
@@ -107,8 +106,6 @@ const NESTED: &str = "pin_feed_weights";
         sessions::get_member_sessions,
         sessions::sign_out_member,
         sessions::sign_out_member_session,
-        audit::get_audit,
-        audit::verify_audit,
         audit::export_audit,
         main_info::get_main_info,
         main_info::update_main_info,
@@ -141,24 +138,6 @@ const NESTED: &str = "pin_feed_weights";
         newsfeed::get_popularity_newsfeed,
         newsfeed::get_newsfeed_of_topic,
         newsfeed::get_topic_newsfeed,
-        weights::get_feed_weights,
-        weights::learn_feed_weights,
-        weights::pin_feed_weights,
-        weights::unpin_feed_weights,
-        analysis::get_search_realtime,
-        analysis::get_search_bursts,
-        analysis::get_log_date,
-        analysis::get_log_user,
-        analysis::get_log_user_date,
-        analysis::get_log,
-        analysis::get_analysis_of_days,
-        analysis::get_status,
-        analysis::get_analysis,
-        analysis::get_everyday_analysis_days_ago,
-        analysis::specific_days,
-        analysis::insert_device,
-        analysis::get_device,
-        report::get_report,
         report::reports,
         report::reports_file,
         events::events,

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use http::HeaderValue;
 use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY};
-use serde::Deserialize;
-use tidings_core::analysis::{self, PeriodReport};
+use tidings_core::Error;
+use tidings_core::analysis::GetReport;
 use tidings_core::answer::Encoded;
-use tidings_core::{Error, Result, Tidings};
+use tidings_core::operation::Operation as _;
 use tidings_report::{Place, Table};
-use utoipa::IntoParams;
 
 use crate::docs;
 use crate::home::HTML;
@@ -26,42 +25,10 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/get_report", get_report).public(),
+        Route::of::<GetReport>(),
         Route::get("/reports", reports).public(),
         Route::get("/reports/{file}", reports_file).public(),
     ]
-}
-
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct ReportParameters {
-    /// The first day, `YYYY-MM-DD`; by default, or if it is empty, 29 days before the last day.
-    from: Option<String>,
-    /// The last day, `YYYY-MM-DD`; by default, if it is empty, or after today, today.
-    to: Option<String>,
-}
-
-impl ReportParameters {
-    fn report(&self, tidings: &Tidings) -> Result<PeriodReport> {
-        analysis::period_report(tidings, self.from.as_deref(), self.to.as_deref())
-    }
-}
-
-/// Returns the report of a period of at most 366 days
-///
-/// Figures by day, visitors by weekday and hour, devices, and the topics and posts that were published in the period. Search
-/// terms are those of the last 24 hours, and are missing if the period ends before today. Nothing in a report is about a
-/// single visitor.
-#[utoipa::path(
-    get,
-    path = "/get_report",
-    tag = "analysis",
-    params(ReportParameters),
-    responses((status = 200, body = docs::Success<PeriodReport>)),
-)]
-pub(crate) async fn get_report(call: Call) -> Answer {
-    let asked: ReportParameters = call.parameters()?;
-    call.query(move |tidings, _| asked.report(tidings)).await
 }
 
 /// Shows the report of a period as a page
@@ -71,16 +38,16 @@ pub(crate) async fn get_report(call: Call) -> Answer {
     get,
     path = "/reports",
     tag = "analysis",
-    params(ReportParameters),
+    params(GetReport),
     responses((status = 200, body = String, content_type = "text/html")),
 )]
 pub(crate) async fn reports(call: Call) -> Answer {
-    let asked: ReportParameters = call.parameters()?;
+    let asked: GetReport = call.parameters()?;
     let page = call.document_in(
         |lanes| &lanes.query,
         HTML,
-        move |tidings, _| {
-            let page = tidings_report::page(&asked.report(tidings)?, Place::Server);
+        move |tidings, caller| {
+            let page = tidings_report::page(&asked.run(tidings, caller)?, Place::Server);
             Ok(Arc::new(Encoded::new(page)))
         },
     );
@@ -97,18 +64,18 @@ pub(crate) async fn reports(call: Call) -> Answer {
     tag = "analysis",
     params(
         ("file" = String, Path, description = "`days.csv`, `hours.csv`, `terms.csv`, `devices.csv`, `topics.csv` or `posts.csv`"),
-        ReportParameters,
+        GetReport,
     ),
     responses((status = 200, body = String, content_type = "text/csv"), docs::Missing),
 )]
 pub(crate) async fn reports_file(mut call: Call) -> Answer {
     let [file] = call.ids();
     let table = Table::of_file_name(&file).ok_or(Error::NotFound)?;
-    let asked: ReportParameters = call.parameters()?;
+    let asked: GetReport = call.parameters()?;
     let csv = call.document_in(
         |lanes| &lanes.query,
         CSV,
-        move |tidings, _| Ok(Arc::new(Encoded::new(table.csv(&asked.report(tidings)?)))),
+        move |tidings, caller| Ok(Arc::new(Encoded::new(table.csv(&asked.run(tidings, caller)?)))),
     );
     let name = format!("attachment; filename=\"{}\"", table.file_name());
     let name = HeaderValue::try_from(name).expect("the name of a table is ASCII");

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use jiff::ToSpan as _;
 use jiff::civil::Date;
-use tidings_core::analysis::{DAYS_MAX, PERIOD_MAX};
+use tidings_core::analysis::{DAYS_MAX, GetDaysAgo, GetPeriod, PERIOD_MAX};
 use tidings_tui::number::number;
 
 use crate::failure::Failure;
@@ -45,13 +45,13 @@ impl Days {
                     DAYS_MAX + 1
                 )));
             }
-            let days = service.days_ago(number - 1)?;
+            let days = service.call(GetDaysAgo { days: number - 1 })?;
             let rows = days.analysis.iter();
             let rows = rows.map(|day| (&*day.date, [day.today_visitor, day.today_view, day.today_fav]));
             return out.list(&days, &days.analysis, |page| table(page, rows));
         }
         let [first, last] = self.period(session)?.map(|date| date.to_string());
-        let period = service.period(&first, &last)?;
+        let period = service.call(GetPeriod { first, last })?;
         let rows = period.days.iter().map(|day| (&*day.date, [day.visitor, day.view, day.like]));
         out.list(&period, &period.days, |page| table(page, rows))
     }
@@ -82,7 +82,7 @@ const FROM: &str = "'--from <YYYY-MM-DD>'";
 
 /// Returns the current day where the service is.
 fn today(session: &Session) -> Result<Date, Failure> {
-    let today = session.service.days_ago(0)?;
+    let today = session.service.call(GetDaysAgo { days: 0 })?;
     let date = today.analysis.first().and_then(|day| day.date.parse().ok());
     date.ok_or_else(|| Failure::system("the service does not tell which day it is"))
 }

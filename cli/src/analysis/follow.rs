@@ -135,8 +135,8 @@ impl Follower<'_> {
         let filter = LogFilter { since: Some(self.read_to - LATE_MS), ..self.filter.clone() };
         let (mut lines, mut place) = (Vec::new(), None);
         loop {
-            let page = self.session.service.log(&filter, place, LOG_MAX)?;
-            lines.extend(page.lines.into_iter().map(LogLine::from));
+            let page = self.session.service.call(filter.page(place, LOG_MAX))?;
+            lines.extend(page.log);
             place = page.next;
             if place.is_none() {
                 break;

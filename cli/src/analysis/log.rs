@@ -111,10 +111,10 @@ fn page(
     place: Option<LogPlace>,
     limit: i64,
 ) -> Result<(Vec<LogLine>, Option<LogPlace>), Failure> {
-    let page = session.service.log(filter, place, limit);
+    let page = session.service.call(filter.page(place, limit));
     let page =
         page.map_err(|error| unknown(error, "member", filter.member.as_deref().unwrap_or_default()))?;
-    Ok((page.lines.into_iter().map(LogLine::from).collect(), page.next))
+    Ok((page.log, page.next))
 }
 
 fn of_log(page: &mut Page, log: &[LogLine]) {

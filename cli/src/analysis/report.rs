@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use tidings_core::analysis::PeriodReport;
+use tidings_core::analysis::{GetReport, PeriodReport};
 use tidings_report::{Place, Table as CsvTable};
 use tidings_tui::number::number;
 
@@ -38,7 +38,8 @@ pub(super) fn run(session: &Session, args: &ReportArgs) -> Result<ExitCode, Fail
             "the page and the answer would be mixed: name a file, or leave --json out",
         ));
     }
-    let report = session.service.period_report(args.from.as_deref(), args.to.as_deref())?;
+    let asked = GetReport { from: args.from.clone(), to: args.to.clone() };
+    let report = session.service.as_reader().call(asked)?;
     let mut written = Vec::new();
     if let Some(directory) = &args.csv {
         refuse_stdout(directory)?;

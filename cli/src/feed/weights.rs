@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use clap::Args;
 use tidings_access::Error as AccessError;
 use tidings_core::Error;
-use tidings_core::newsfeed::{FeedWeights, Learned, Weights as BySignal};
+use tidings_core::newsfeed::{
+    FeedWeights, GetWeights, LearnWeights, Learned, PinWeights, UnpinWeights, Weights as BySignal,
+};
 use tidings_tui::number::number;
 
 use crate::failure::Failure;
@@ -33,10 +35,12 @@ fn weight(text: &str) -> Result<(String, f64), String> {
 pub(super) fn run(session: &Session, command: &Weights) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
     let weights = match command {
-        Weights { learn: true, .. } => service.learn_weights(),
-        Weights { pin: Some(changes), .. } => service.pin_weights(changes),
-        Weights { unpin: true, .. } => service.unpin_weights(),
-        _ => service.weights(),
+        Weights { learn: true, .. } => service.call(LearnWeights {}),
+        Weights { pin: Some(changes), .. } => {
+            service.call(PinWeights { weights: changes.iter().cloned().collect() })
+        }
+        Weights { unpin: true, .. } => service.call(UnpinWeights {}),
+        _ => service.call(GetWeights {}),
     };
     let weights = weights.map_err(|error| match error {
         AccessError::Core(Error::BadRequest(why)) => Failure::refused(&error, why.message()),

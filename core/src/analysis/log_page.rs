@@ -6,9 +6,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::ToSchema;
 
-use super::browse::{LogFilter, LogPlace, STATUS_TEXT, browse};
+use super::browse::{LogFilter, LogPage, LogPlace, STATUS_TEXT, browse};
 use super::log::NUMBER_BITS;
-use super::{LOG_MAX, LogEntry};
+use super::{GetLog, LOG_MAX, LogEntry};
 
 use crate::Tidings;
 use crate::account::Caller;
@@ -67,27 +67,6 @@ impl<'de> Deserialize<'de> for LogPlace {
     }
 }
 
-/// The input of [`log_page`]: which lines, all by default.
-#[derive(Clone, Debug, Default)]
-pub struct LogQuery {
-    /// Lines of this member, of `guest` or of `removed`.
-    pub member: Option<String>,
-    /// Lines whose `result` is this text, without regard to case; an underscore stands for a blank.
-    pub result: Option<String>,
-    /// Lines whose path contains this text.
-    pub path: Option<String>,
-    /// Lines with this status, such as `404`, or with one of a class, such as `4xx`.
-    pub status: Option<String>,
-    /// Lines at this time or later: RFC 3339, or a date.
-    pub since: Option<String>,
-    /// Lines before this time.
-    pub until: Option<String>,
-    /// The `next` of the previous page, or the `place` of a line.
-    pub before: Option<String>,
-    /// The maximum number of lines, 1 to 1,000; 100 by default.
-    pub limit: Option<i64>,
-}
-
 /// A page of the access log.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LogLines {
@@ -126,12 +105,36 @@ impl From<LogLine> for LogEntry {
     }
 }
 
+impl From<LogLines> for LogPage {
+    fn from(LogLines { log, next, looked_to }: LogLines) -> Self {
+        Self { lines: log.into_iter().map(LogEntry::from).collect(), next, looked_to }
+    }
+}
+
+impl LogFilter {
+    /// Returns the operation that reads the newest matching lines, or those after `place`, as [`browse`] does.
+    pub fn page(&self, place: Option<LogPlace>, limit: i64) -> GetLog {
+        let Self { member, path, result, status, since, until } = self.clone();
+        let [since, until] = [since, until].map(|time| time.map(|time| time.to_string()));
+        GetLog {
+            member,
+            result,
+            path,
+            status: status.map(|status| status.to_string()),
+            since,
+            until,
+            before: place.map(|place| place.to_string()),
+            limit: Some(limit.clamp(1, LOG_MAX)),
+        }
+    }
+}
+
 /// Returns a page of the access log, newest first, as [`browse`] does.
 ///
 /// # Errors
 /// `bad request` if a part of the query breaks its rule; otherwise the errors of [`browse`].
-pub fn log_page(tidings: &Tidings, caller: &Caller, query: &LogQuery) -> Result<LogLines> {
-    let LogQuery { member, result, path, status, since, until, before, limit } = query.clone();
+pub fn log_page(tidings: &Tidings, caller: &Caller, query: &GetLog) -> Result<LogLines> {
+    let GetLog { member, result, path, status, since, until, before, limit } = query.clone();
     let limit = limit.unwrap_or(LINES);
     if !(1..=LOG_MAX).contains(&limit) {
         return Err(Error::BadRequest(LIMIT_RULE));
@@ -202,7 +205,7 @@ mod tests {
             record(&service, &communication);
             service.clock().advance(1_000);
         }
-        let mut query = LogQuery { limit: Some(2), path: Some("get_post".into()), ..LogQuery::default() };
+        let mut query = GetLog { limit: Some(2), path: Some("get_post".into()), ..GetLog::default() };
         let mut pages = Vec::new();
         loop {
             let page = log_page(&service, &Caller::Operator, &query).unwrap();
@@ -215,11 +218,11 @@ mod tests {
         }
         assert_eq!(pages, ["/get_post/4 /get_post/3", "/get_post/2 /get_post/1", "/get_post/0"]);
         for (query, field) in [
-            (LogQuery { limit: Some(0), ..LogQuery::default() }, "limit"),
-            (LogQuery { limit: Some(1_001), ..LogQuery::default() }, "limit"),
-            (LogQuery { since: Some("yesterday".into()), ..LogQuery::default() }, "since"),
-            (LogQuery { status: Some("600".into()), ..LogQuery::default() }, "status"),
-            (LogQuery { before: Some("5".into()), ..LogQuery::default() }, "before"),
+            (GetLog { limit: Some(0), ..GetLog::default() }, "limit"),
+            (GetLog { limit: Some(1_001), ..GetLog::default() }, "limit"),
+            (GetLog { since: Some("yesterday".into()), ..GetLog::default() }, "since"),
+            (GetLog { status: Some("600".into()), ..GetLog::default() }, "status"),
+            (GetLog { before: Some("5".into()), ..GetLog::default() }, "before"),
         ] {
             let refused = log_page(&service, &Caller::Operator, &query).unwrap_err();
             assert_eq!((refused.to_string().as_str(), refused.problem().field), ("bad request", Some(field)));

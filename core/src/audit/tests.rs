@@ -10,7 +10,7 @@ use crate::testing::{NOW, Service, service};
 use crate::{Surface, admin, feedback, main_info, notice, post, profile};
 
 fn all(service: &Service) -> Vec<AuditRecord> {
-    let query = AuditQuery { limit: Some(RECORDS_MAX), ..AuditQuery::default() };
+    let query = List { limit: Some(RECORDS_MAX), ..List::default() };
     list(service, &Caller::Operator, &query).unwrap().audit
 }
 
@@ -367,23 +367,23 @@ fn a_page_is_filtered_and_continued() {
     service.member("ben");
     notices(&service, 3);
     admin::push_blacklist(&service, &ann, "ben").unwrap();
-    let page = |query: AuditQuery| {
+    let page = |query: List| {
         let page = list(&service, &ann, &query).unwrap();
         (page.audit.iter().map(|record| record.seq).collect::<Vec<_>>(), page.next)
     };
     let text = |text: &str| Some(text.to_owned());
-    assert_eq!(page(AuditQuery { limit: Some(2), ..Default::default() }), (vec![5, 4], Some(4)));
-    assert_eq!(page(AuditQuery { before: Some(4), ..Default::default() }), (vec![3, 2, 1], None));
-    assert_eq!(page(AuditQuery { action: text("notice"), ..Default::default() }).0, [4, 3, 2]);
-    assert_eq!(page(AuditQuery { action: text("member.blacklist"), ..Default::default() }).0, [5]);
-    assert_eq!(page(AuditQuery { actor: text("ANN"), ..Default::default() }).0, [5]);
-    assert_eq!(page(AuditQuery { actor: text("operator"), ..Default::default() }).0, [4, 3, 2, 1]);
-    assert_eq!(page(AuditQuery { subject: text("ben"), ..Default::default() }).0, [5]);
-    assert_eq!(page(AuditQuery { subject: text("nobody"), ..Default::default() }).0, [0; 0]);
+    assert_eq!(page(List { limit: Some(2), ..Default::default() }), (vec![5, 4], Some(4)));
+    assert_eq!(page(List { before: Some(4), ..Default::default() }), (vec![3, 2, 1], None));
+    assert_eq!(page(List { action: text("notice"), ..Default::default() }).0, [4, 3, 2]);
+    assert_eq!(page(List { action: text("member.blacklist"), ..Default::default() }).0, [5]);
+    assert_eq!(page(List { actor: text("ANN"), ..Default::default() }).0, [5]);
+    assert_eq!(page(List { actor: text("operator"), ..Default::default() }).0, [4, 3, 2, 1]);
+    assert_eq!(page(List { subject: text("ben"), ..Default::default() }).0, [5]);
+    assert_eq!(page(List { subject: text("nobody"), ..Default::default() }).0, [0; 0]);
     for (query, field) in [
-        (AuditQuery { limit: Some(-1), ..Default::default() }, "limit"),
-        (AuditQuery { before: Some(-1), ..Default::default() }, "before"),
-        (AuditQuery { action: text("notic"), ..Default::default() }, "action"),
+        (List { limit: Some(-1), ..Default::default() }, "limit"),
+        (List { before: Some(-1), ..Default::default() }, "before"),
+        (List { action: text("notic"), ..Default::default() }, "action"),
     ] {
         assert_eq!(list(&service, &ann, &query).unwrap_err().problem().field, Some(field));
     }
@@ -398,7 +398,7 @@ fn only_administrators_and_keys_with_the_scope_read_it() {
         let made = key::add(&service, &Caller::Operator, &draft(scope.name(), scope)).unwrap();
         Caller::token(made.key.as_str())
     };
-    let query = AuditQuery::default();
+    let query = List::default();
     let mut take = |_: &[u8], _| ControlFlow::Continue(());
     for (caller, allowed) in [
         (Caller::Guest, false),

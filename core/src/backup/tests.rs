@@ -404,8 +404,7 @@ fn a_backup_is_restored_where_there_was_no_database() {
     assert_eq!(put(&elsewhere, &file).unwrap().previous, None);
     assert_eq!(titles(&elsewhere), ["one"]);
     let restored = Tidings::open(&elsewhere).unwrap();
-    let trail =
-        crate::audit::list(&restored, &Caller::Operator, &crate::audit::AuditQuery::default()).unwrap();
+    let trail = crate::audit::list(&restored, &Caller::Operator, &crate::audit::List::default()).unwrap();
     assert_eq!((&*trail.audit[0].action, &*trail.audit[0].actor), ("store.restore", "root"));
     assert!(put(&dir.folder().join("no").join("where.db"), &file).is_err());
 }

@@ -5,7 +5,7 @@ use tidings_cluster::only_on_sqlite;
 
 use super::*;
 use crate::account::{key, sign_in};
-use crate::audit::{self, AuditQuery};
+use crate::audit;
 use crate::testing::{NOW, Service, service};
 use crate::{admin, post, profile};
 
@@ -251,7 +251,7 @@ fn members_export_their_own_data_and_administrators_that_of_others_with_a_record
     let audit = audit::list(
         &service,
         &Caller::Operator,
-        &AuditQuery { action: Some("member.export".into()), ..AuditQuery::default() },
+        &audit::List { action: Some("member.export".into()), ..audit::List::default() },
     );
     let records: Vec<_> =
         audit.unwrap().audit.into_iter().map(|record| (record.actor_kind, record.subject)).collect();

@@ -97,7 +97,7 @@ fn of_member<'tx>(tx: &mut dyn Tx, admin: &Admin<'tx>, user_id: &str) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::audit::{self, AuditQuery};
+    use crate::audit;
     use crate::profile::{lists, user_info};
     use crate::search;
     use crate::testing::service;
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(text(change_nickname_of(&service, &writer, "ann", " ")), "rewrite_nickname");
         assert_eq!(text(update_auto_login_of(&service, &writer, "ann", 2)), "bad request");
         assert_eq!(text(reset_measurement_of(&service, &writer, "nobody")), "Not found");
-        let query = AuditQuery { actor: Some("members".into()), ..AuditQuery::default() };
+        let query = audit::List { actor: Some("members".into()), ..audit::List::default() };
         let records = audit::list(&service, &Caller::Operator, &query).unwrap().audit;
         let records = records.iter().map(|r| format!("{} {} {}", r.action, r.subject, r.after));
         assert_eq!(

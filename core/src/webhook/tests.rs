@@ -9,7 +9,7 @@ use super::worker::{DELAYS, Worker};
 use super::*;
 use crate::account::key;
 use crate::admin;
-use crate::audit::{self, AuditQuery};
+use crate::audit;
 use crate::clock::SECOND_MS;
 use crate::config::Config;
 use crate::feedback;
@@ -314,7 +314,7 @@ fn a_replaced_secret_also_signs_for_a_day() {
     assert_eq!(secrets(), 1);
     let shown = serde_json::to_string(&list(&service, &Caller::Operator).unwrap()).unwrap();
     assert!(!shown.contains("whsec_"), "{shown}");
-    let trail = audit::list(&service, &Caller::Operator, &AuditQuery::default()).unwrap();
+    let trail = audit::list(&service, &Caller::Operator, &audit::List::default()).unwrap();
     assert!(!format!("{trail:?}").contains("whsec_"));
 }
 

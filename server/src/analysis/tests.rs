@@ -1,4 +1,5 @@
 use tidings_core::account::Caller;
+use tidings_core::analysis::Window;
 
 use super::*;
 use crate::config::Config;

@@ -4,13 +4,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tidings_access::{Error, Feed, Service};
 use tidings_core::account::MemberQuery;
-use tidings_core::analysis::LogFilter;
-use tidings_core::audit::AuditQuery;
+use tidings_core::analysis::{GetBursts, GetPeriod, GetRealtime, LogFilter, LogPage};
+use tidings_core::audit;
 use tidings_core::error::Code;
 use tidings_core::newsfeed::Why;
 use tidings_core::notice::{self, FullNotice};
 use tidings_core::post::ListQuery;
-use tidings_core::{post, search};
+use tidings_core::{post, search, status};
 
 use super::{
     Answer, FeedbackData, Figures, Health, Member, Notices, Overview, PostRow, PostText, Query, Sources,
@@ -45,8 +45,10 @@ impl Query {
                 Answer::Figures(figures(service, &first, &last).map(Box::new).map_err(Problem::from))
             }
             Self::Log { filter, place } => {
-                let page = service.log(&filter, place, LOG_LINES);
-                Answer::Log(page.map_err(|error| no_such_member(error, filter.member.as_deref())))
+                let page = service.call(filter.page(place, LOG_LINES));
+                Answer::Log(
+                    page.map(LogPage::from).map_err(|error| no_such_member(error, filter.member.as_deref())),
+                )
             }
             Self::Members { search, only, after, limit } => {
                 let search = Some(search).filter(|search| !search.is_empty());
@@ -55,10 +57,12 @@ impl Query {
             }
             Self::Member(id) => Answer::Member(member(service, id).map(Box::new).map_err(Problem::from)),
             Self::Audit { before } => {
-                let query = AuditQuery { before, limit: Some(RECORDS), ..AuditQuery::default() };
-                Answer::Audit(service.audit(&query).map_err(Problem::from))
+                let query = audit::List { before, limit: Some(RECORDS), ..audit::List::default() };
+                Answer::Audit(service.call(query).map_err(Problem::from))
             }
-            Self::VerifyAudit => Answer::Verified(service.verify_audit(None).map_err(Problem::from)),
+            Self::VerifyAudit => {
+                Answer::Verified(service.call(audit::Verify::default()).map_err(Problem::from))
+            }
         }
     }
 
@@ -97,15 +101,15 @@ fn no_such_member(error: Error, member: Option<&str>) -> Problem {
 }
 
 fn overview(service: &Service) -> Result<Overview, Error> {
-    let status = service.status()?;
+    let status = service.call(status::Get {})?;
     let changes = status.changes;
     let parts =
         [changes.posts, changes.notices, changes.feedback, changes.members, changes.counts, changes.terms];
     Ok(Overview {
         live: status.live,
-        terms: service.frequent_searches()?.search_realtime,
-        bursts: service.bursts()?.search_bursts,
-        log: service.log(&LogFilter::default(), None, OVERVIEW_LINES)?,
+        terms: service.as_reader().call(GetRealtime {})?.search_realtime,
+        bursts: service.as_reader().call(GetBursts {})?.search_bursts,
+        log: service.call(LogFilter::default().page(None, OVERVIEW_LINES))?.into(),
         health: Health {
             database_bytes: status.database_bytes,
             wal_bytes: status.wal_bytes,
@@ -205,22 +209,23 @@ fn whole_post(service: &Service, id: &str) -> Result<PostText, Error> {
 
 fn figures(service: &Service, first: &str, last: &str) -> Result<Figures, Error> {
     Ok(Figures {
-        period: service.period(first, last)?,
-        terms: service.frequent_searches()?.search_realtime,
-        bursts: service.bursts()?.search_bursts,
+        period: service.call(GetPeriod { first: first.to_owned(), last: last.to_owned() })?,
+        terms: service.as_reader().call(GetRealtime {})?.search_realtime,
+        bursts: service.as_reader().call(GetBursts {})?.search_bursts,
     })
 }
 
 fn member(service: &Service, id: String) -> Result<Member, Error> {
+    let of_member = LogFilter { member: Some(id.clone()), ..LogFilter::default() };
     Ok(Member {
         auto_login: service.user_info(&id)?.auto_login == 1,
         lists: service.lists(&id, 0)?,
         // A key may see members and not the log, which is only one of the views.
-        log: match service.log_of(&id, MEMBER_LINES) {
+        log: match service.call(of_member.page(None, MEMBER_LINES)) {
             Err(error) if matches!(error.code(), Some(Code::NotAdmin | Code::MissingScope)) => {
                 Err(error.into())
             }
-            log => Ok(log?),
+            log => Ok(LogPage::from(log?).lines),
         },
         id,
     })

@@ -1,6 +1,6 @@
 use super::*;
 use crate::account::{self, MemberQuery, SignUp, sign_in};
-use crate::audit::{self, AuditQuery};
+use crate::audit;
 use crate::config::Config;
 use crate::import::to_the_end;
 #[cfg(feature = "evaluation")]
@@ -108,7 +108,7 @@ fn operations_of_administrators_are_refused_to_members_and_guests() {
     assert_eq!(admin::list(&service, &Caller::Operator).unwrap(), before);
     assert_eq!(account::roster(&service, &Caller::Operator, "", 9).unwrap().roster, []);
     assert!(sign_in(&service, "ben", "password of ben", None).is_ok());
-    let trail = audit::list(&service, &Caller::Operator, &AuditQuery::default()).unwrap().audit;
+    let trail = audit::list(&service, &Caller::Operator, &audit::List::default()).unwrap().audit;
     assert_eq!(trail.len(), 1, "only the grant of ann: {trail:?}");
 }
 
@@ -137,7 +137,7 @@ fn people_with_the_right_may_what_no_key_may() {
             assert!(operation(&service, caller).is_ok(), "{name} {caller:?}");
         }
     }
-    let query = AuditQuery { actor: Some("ann".into()), ..AuditQuery::default() };
+    let query = audit::List { actor: Some("ann".into()), ..audit::List::default() };
     let trail = audit::list(&service, &Caller::Operator, &query).unwrap().audit;
     for action in
         ["admin.grant", "admin.revoke", "member.password", "member.export", "roster.import", "feed.pin"]

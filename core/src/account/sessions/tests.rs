@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use super::*;
 use crate::account::{self, NewPassword, SignInClient, sign_in, sign_out_all};
-use crate::audit::{AuditQuery, list};
+use crate::audit::{List, list};
 use crate::clock::DAY_MS;
 use crate::error::Outcome;
 use crate::testing::{NOW, Service, service};
@@ -106,8 +106,7 @@ fn an_administrator_signs_a_member_out() {
     }
     sign_out_member(&service, &ann, "ben", None).unwrap();
     assert!(!works(&service, &ben) && works(&service, &ann));
-    let records =
-        list(&service, &ann, &AuditQuery { action: Some("member".into()), ..AuditQuery::default() });
+    let records = list(&service, &ann, &List { action: Some("member".into()), ..List::default() });
     let texts: Vec<_> =
         records.unwrap().audit.into_iter().map(|r| format!("{} {}", r.subject, r.after)).collect();
     assert_eq!(texts, ["ben everywhere", "ben one session"]);
