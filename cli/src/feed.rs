@@ -5,10 +5,10 @@ mod weights;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
-use tidings_access::Feed as Newsfeed;
-use tidings_core::newsfeed::{LIMIT_MAX, Why};
-use tidings_core::post::Post;
+use tidings_access::Service;
+use tidings_core::newsfeed::{
+    self, FeedPost, FeedPosts, LIMIT_MAX, ListPopular, ListRecommended, ListTopic, Newsfeed, Why,
+};
 use tidings_tui::number::{count, number};
 
 use crate::failure::Failure;
@@ -52,59 +52,69 @@ pub(crate) struct Paging {
     why: bool,
 }
 
-/// A post with the reason why it is in the feed, if it was asked for.
-#[derive(Serialize)]
-struct Line {
-    #[serde(flatten)]
-    post: Post,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<Why>,
-}
-
 pub(crate) fn run(session: &Session, command: &Feed) -> Result<ExitCode, Failure> {
     match command {
-        Feed::Recommended(paging) => answer(session, paging, Newsfeed::Recommended),
-        Feed::Popular(paging) => answer(session, paging, Newsfeed::Popular),
-        Feed::Topic { name, paging } => answer(session, paging, Newsfeed::Topic(name)),
+        Feed::Recommended(paging) => {
+            answer(session, paging, |service, page| service.call(ListRecommended { page }))
+        }
+        Feed::Popular(paging) => {
+            answer(session, paging, |service, page| service.call(ListPopular { page, format: None }))
+        }
+        Feed::Topic { name, paging } => answer(session, paging, |service, page| {
+            service.call(ListTopic { category_name: name.clone(), page, format: None })
+        }),
         Feed::Weights(command) => weights::run(session, command),
     }
 }
 
-fn answer(session: &Session, paging: &Paging, feed: Newsfeed<'_>) -> Result<ExitCode, Failure> {
-    let Session { service, out } = session;
+fn answer(
+    session: &Session,
+    paging: &Paging,
+    list: impl Fn(&Service, newsfeed::Paging) -> tidings_access::Result<Newsfeed>,
+) -> Result<ExitCode, Failure> {
+    let (service, out) = (session.service.as_reader(), &session.out);
+    let page = newsfeed::Paging {
+        limit: paging.limit,
+        next: paging.next.clone(),
+        why: paging.why.then_some(1),
+        // The process that returned the previous page has ended.
+        resumes: true,
+        ..newsfeed::Paging::default()
+    };
     if out.streams() {
         return stream_pages(paging.limit, paging.next.clone(), |next, left| {
             let most = i64::try_from(LIMIT_MAX).unwrap_or(i64::MAX);
-            let page = service.feed(feed, Some(left.min(most)), next.as_deref(), paging.why)?;
-            let lines = page.posts.into_iter().map(|(post, why)| Line { post, why }).collect();
-            Ok((lines, page.next))
+            let page = newsfeed::Paging { limit: Some(left.min(most)), next, ..page.clone() };
+            let FeedPosts { newsfeed, next } = list(&service, page)?.posts();
+            Ok((newsfeed, next))
         });
     }
-    let page = service.feed(feed, paging.limit, paging.next.as_deref(), paging.why)?;
-    out.encoded(&page.json, |screen| {
+    let answer = list(&service, page)?;
+    let FeedPosts { newsfeed, next } = answer.posts();
+    out.encoded(answer.answer().json(), |screen| {
         if paging.why {
-            explained(screen, &page.posts);
+            explained(screen, &newsfeed);
         } else {
             let mut table = post::table();
-            for (post, _) in &page.posts {
+            for FeedPost { post, .. } in &newsfeed {
                 let (views, likes) = (number(post.view), number(post.fav_cnt));
                 let (id, title, url) = (post.id.clone(), post.title.clone(), post.url.clone());
                 table.row([id, title, views, likes, local(post.date), url]);
             }
             screen.table(&table, "There are no posts.");
         }
-        if let Some(next) = &page.next {
+        if let Some(next) = &next {
             screen.note(&format!("There are more: --next {next}"));
         }
     })
 }
 
 /// Prints each post with the reason why it is in the feed.
-fn explained(screen: &mut Page, posts: &[(Post, Option<Why>)]) {
+fn explained(screen: &mut Page, posts: &[FeedPost]) {
     if posts.is_empty() {
         screen.note("There are no posts.");
     }
-    for (i, (post, why)) in posts.iter().enumerate() {
+    for (i, FeedPost { post, why, .. }) in posts.iter().enumerate() {
         if i > 0 {
             screen.line("");
         }

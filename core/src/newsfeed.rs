@@ -18,6 +18,7 @@ use crate::keyed::OwnSet;
 use crate::profile::history;
 use crate::store::Isolation;
 
+mod answer;
 mod clusters;
 mod entry;
 #[cfg(feature = "evaluation")]
@@ -61,9 +62,13 @@ mod why;
 pub(crate) use keeper::Feeds;
 pub(crate) use learner::learn_from_import;
 
+pub use answer::{FeedPost, FeedPosts, Newsfeed};
 pub use entry::{FeedEntry, entries};
 pub use learning::Learned;
-pub use operations::{GetWeights, LearnWeights, PinWeights, UnpinWeights};
+pub use operations::{
+    GetWeights, LearnWeights, ListPopular, ListRecommended, ListTopic, ListTopicV1, Paging, PinWeights,
+    UnpinWeights,
+};
 pub use order::{LIMIT, LIMIT_MAX};
 pub use own_likes::{has_own_likes, with_own_likes};
 pub use page::FeedPage;

@@ -35,6 +35,10 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<notice::PublishDraft>();
     visitor.visit::<notice::RemoveDraft>();
     visitor.visit::<notice::GetReads>();
+    visitor.visit::<newsfeed::ListRecommended>();
+    visitor.visit::<newsfeed::ListPopular>();
+    visitor.visit::<newsfeed::ListTopic>();
+    visitor.visit::<newsfeed::ListTopicV1>();
     visitor.visit::<newsfeed::GetWeights>();
     visitor.visit::<newsfeed::LearnWeights>();
     visitor.visit::<newsfeed::PinWeights>();

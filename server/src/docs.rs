@@ -16,7 +16,8 @@ use crate::request::Call;
 use crate::route::Route;
 use crate::router;
 use crate::{
-    account, admin, audit, data, events, feedback, health, home, import, lookup, main_info, members, newsfeed, otp, post, profile, report, search, sessions, words,
+    account, admin, audit, data, events, feedback, health, home, import, lookup, main_info, members, otp,
+    post, profile, report, search, sessions, words,
 };
 
 mod bodies;
@@ -134,10 +135,6 @@ const NESTED: &str = "pin_feed_weights";
         search::domain_search,
         search::get_user_lately_search,
         words::get_similarity_words,
-        newsfeed::get_recommendation_newsfeed,
-        newsfeed::get_popularity_newsfeed,
-        newsfeed::get_newsfeed_of_topic,
-        newsfeed::get_topic_newsfeed,
         report::reports,
         report::reports_file,
         events::events,

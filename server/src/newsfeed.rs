@@ -1,24 +1,16 @@
 //! The newsfeeds.
 
-use std::sync::Arc;
-
 use http::HeaderValue;
 use http::header::{HeaderName, LINK};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::{Deserialize, Serialize};
-use tidings_core::account::Caller;
-use tidings_core::error::Problem;
-use tidings_core::newsfeed::{self, FeedPage, Page, Why};
-use tidings_core::post::Post;
-use tidings_core::{Error, Result, Tidings};
-use utoipa::{IntoParams, ToSchema};
+use tidings_core::newsfeed::{self, ListPopular, ListRecommended, ListTopic, ListTopicV1, Newsfeed};
+use tidings_core::operation::Operation;
 
-use crate::docs;
 use crate::lane::{Lane, Lanes};
 use crate::reply::{Answer, JSON, Reply};
 use crate::request::Call;
 use crate::route::Route;
-use crate::syndication::{self, Format, FormatFields, JsonFeed, Outline};
+use crate::syndication::{self, Format, Outline};
 
 /// The date of deprecation of version 1 of the topic feed: 2026-11-20, the first release, which already had version
 /// 2.
@@ -27,239 +19,90 @@ use crate::syndication::{self, Format, FormatFields, JsonFeed, Outline};
 const DEPRECATED: HeaderValue = HeaderValue::from_static("@1795132800");
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 
-const POPULAR: &str = "/get_popularity_newsfeed";
-
-#[expect(deprecated, reason = "the operation is deprecated, not its handler")]
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/get_recommendation_newsfeed", get_recommendation_newsfeed).public(),
-        Route::get(POPULAR, get_popularity_newsfeed).public().with_formats(),
-        Route::get("/get_topic_newsfeed/{newsfeed_name}", get_topic_newsfeed).public().with_formats(),
-        Route::get("/get_newsfeed_of_topic/{category_name}", get_newsfeed_of_topic).public().with_formats(),
+        Route::of::<ListRecommended>()
+            .answered_by(|call, fields: ListRecommended| own(call, |lanes| &lanes.read, fields)),
+        Route::of::<ListPopular>().answered_by(popular),
+        Route::of::<ListTopicV1>().answered_by(topic_v1),
+        Route::of::<ListTopic>().answered_by(topic),
     ]
 }
 
-#[derive(Default, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct PageFields {
-    /// The maximum number of posts, {page}; {page-default} by default.
-    limit: Option<i64>,
-    /// The `next` of the previous page, valid for ten minutes: continues the same order of posts.
-    next: Option<String>,
-    /// 1: each post has `liked`, which is 1 if the caller likes the post, otherwise 0.
-    liked: Option<i64>,
-    /// 1: each post has `why`, the reason why it is in the newsfeed.
-    why: Option<i64>,
-}
-
-/// A post of a newsfeed.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct FeedPost {
-    #[serde(flatten)]
-    post: Post,
-    /// With `?liked=1`: 1 if the caller likes the post, otherwise 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    liked: Option<i64>,
-    /// With `?why=1`: the reason why the post is in the newsfeed. It tells the caller's own acts and public facts only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    why: Option<Why>,
-}
-
-/// What each post of an answer has besides the fields of a post.
-#[derive(Clone, Copy, Default, PartialEq)]
-struct More {
-    /// Whether the caller likes the post.
-    likes: bool,
-    /// The reason why the post is in the newsfeed.
-    why: bool,
-}
-
-/// A page of a newsfeed.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "the core returns the encoded answer")]
-pub(crate) struct Newsfeed {
-    /// The posts.
-    newsfeed: Vec<FeedPost>,
-    /// The `next` of the following page; `null` on the last page.
-    #[schema(required = true)]
-    next: Option<String>,
-}
-
-/// Returns posts recommended to the member
-///
-/// Based on the posts that the member liked and viewed, their searches and the newsfeeds that they opened; posts that
-/// the member has seen are left out. Guests, and members with little activity, get fresh and popular posts across
-/// topics.
-#[utoipa::path(
-    get,
-    path = "/get_recommendation_newsfeed",
-    tag = "newsfeed",
-    security((), ("token" = [])),
-    params(PageFields),
-    responses((status = 200, body = docs::Success<Newsfeed>)),
-)]
-pub(crate) async fn get_recommendation_newsfeed(call: Call) -> Answer {
-    answer(call, |lanes| &lanes.read, newsfeed::recommended).await
-}
-
-/// Returns popular posts
-///
-/// Ranked by views and likes; recent ones count more.
-#[utoipa::path(
-    get,
-    path = "/get_popularity_newsfeed",
-    tag = "newsfeed",
-    security((), ("token" = [])),
-    params(PageFields, FormatFields),
-    responses(
-        (status = 200, content(
-            (docs::Success<Newsfeed> = "application/json"),
-            (String = "application/atom+xml"),
-            (JsonFeed<'_> = "application/feed+json"),
-        )),
-    ),
-)]
-pub(crate) async fn get_popularity_newsfeed(call: Call) -> Answer {
-    // All callers get the same feed, so members also get it from memory, except those who see their own likes in it.
-    let page = call.parameters::<PageFields>()?;
-    let format = Format::of(&call)?;
-    let is_own = || !call.is_guest() && newsfeed::has_own_likes(call.tidings(), call.caller());
-    if format.is_none() && (page.more()? != More::default() || is_own()) {
-        let feed = |tidings: &_, _: &_, page: &Page<'_>| newsfeed::popular(tidings, page);
-        return answer(call, |lanes| &lanes.store, feed).await;
+/// Answers with popular posts. All callers get the same feed, so members also get it from memory, except those who see their own
+/// likes in it.
+async fn popular(call: Call, fields: ListPopular) -> Answer {
+    let format = Format::chosen(call.headers(), fields.format.as_deref())?;
+    let is_own = || newsfeed::has_own_likes(call.tidings(), call.caller());
+    if format.is_none() && (!fields.page.is_plain()? || is_own()) {
+        return own(call, |lanes| &lanes.store, fields).await;
     }
-    let feed = newsfeed::popular(call.tidings(), &page.page())?;
+    let page = fields.page.page();
+    let feed = newsfeed::popular(call.tidings(), &page)?;
     match format {
         None => call.encoded(feed.answer()).await,
         Some(format) => {
-            let outline = Outline::new(&call, format, "Popular posts", POPULAR).at(&page.page());
+            let outline = Outline::new(&call, format, "Popular posts", ListPopular::SPEC.path).at(&page);
             syndication::posts(call, outline, feed).await
         }
     }
 }
 
-/// Returns the posts of a topic, newest first
-///
-/// The posts whose topics or tags contain the name. Opening the first page is recorded in the member's list.
-#[utoipa::path(
-    get,
-    path = "/get_newsfeed_of_topic/{category_name}",
-    tag = "newsfeed",
-    security((), ("token" = [])),
-    params(("category_name" = String, Path, description = "A topic or a tag"), PageFields, FormatFields),
-    responses(
-        (status = 200, content(
-            (docs::Success<Newsfeed> = "application/json"),
-            (String = "application/atom+xml"),
-            (JsonFeed<'_> = "application/feed+json"),
-        )),
-    ),
-)]
-pub(crate) async fn get_newsfeed_of_topic(mut call: Call) -> Answer {
-    let [name] = call.segments()?;
-    topic(call, name).await
-}
-
-/// Returns the posts of a topic (version 1)
-///
-/// Superseded by `/get_newsfeed_of_topic/{category_name}`, which gives the same answer.
-#[utoipa::path(
-    get,
-    path = "/get_topic_newsfeed/{newsfeed_name}",
-    tag = "newsfeed",
-    security((), ("token" = [])),
-    params(("newsfeed_name" = String, Path, description = "A topic or a tag"), PageFields, FormatFields),
-    responses(
-        (status = 200, content(
-            (docs::Success<Newsfeed> = "application/json"),
-            (String = "application/atom+xml"),
-            (JsonFeed<'_> = "application/feed+json"),
-        )),
-    ),
-)]
-#[deprecated]
-pub(crate) async fn get_topic_newsfeed(mut call: Call) -> Answer {
-    let [name] = call.segments()?;
-    let base = call.app().config.base_path.as_str();
-    let successor = utf8_percent_encode(&name, NON_ALPHANUMERIC);
-    let link = format!(r#"<{base}/get_newsfeed_of_topic/{successor}>; rel="successor-version""#);
+/// Answers with the posts of a topic as version 2 does, and tells where that is.
+async fn topic_v1(call: Call, fields: ListTopicV1) -> Answer {
+    let fields = ListTopic::from(fields);
+    let (base, path) = (call.app().config.base_path.as_str(), path(&fields.category_name));
+    let link = format!(r#"<{base}{path}>; rel="successor-version""#);
     let link = HeaderValue::from_str(&link).expect("a base path and percent-encoded text are ASCII");
-    Ok(topic(call, name).await?.with(DEPRECATION, DEPRECATED).with(LINK, link))
+    Ok(topic(call, fields).await?.with(DEPRECATION, DEPRECATED).with(LINK, link))
 }
 
-async fn topic(call: Call, name: String) -> Answer {
-    let path = format!("/get_newsfeed_of_topic/{}", utf8_percent_encode(&name, NON_ALPHANUMERIC));
-    let title = name.clone();
+/// Answers with the posts of a topic.
+async fn topic(call: Call, fields: ListTopic) -> Answer {
     // A member's opening of the feed is recorded, which waits for the disk. All callers get the same feed, so `HEAD`, which
     // changes nothing, answers as to a guest.
     let call = if call.is_head() { call.by_guest() } else { call };
-    let feed = move |tidings: &_, caller: &_, page: &Page<'_>| newsfeed::topic(tidings, caller, &name, page);
-    let Some(format) = Format::of(&call)? else {
-        return answer(call, |lanes| &lanes.store, feed).await;
+    let Some(format) = Format::chosen(call.headers(), fields.format.as_deref())? else {
+        if call.is_guest()
+            && let Some(answer) = fields.remembered(call.tidings())
+        {
+            return call.encoded(&answer?).await;
+        }
+        return own(call, |lanes| &lanes.store, fields).await;
     };
-    let page = call.parameters::<PageFields>()?;
-    let outline = Outline::new(&call, format, title, &path).at(&page.page());
+    let ListTopic { category_name: name, page, .. } = fields;
+    let outline = Outline::new(&call, format, &name, &path(&name)).at(&page.page());
     if call.is_guest() {
-        let feed = feed(call.tidings(), call.caller(), &page.page())?;
+        let feed = newsfeed::topic(call.tidings(), call.caller(), &name, &page.page())?;
         return syndication::posts(call, outline, feed).await;
     }
-    let feed = move |tidings: &_, caller: &_| feed(tidings, caller, &page.page());
+    let feed = move |tidings: &_, caller: &_| newsfeed::topic(tidings, caller, &name, &page.page());
     syndication::posts_of_member(call, outline, |lanes| &lanes.store, feed).await
 }
 
-/// Answers a feed: for guests directly from memory, for members in a lane, because it reads the database.
-async fn answer(
+/// Answers with a page that may be the caller's own. Few such pages are asked for again, so none is compressed with Brotli.
+async fn own(
     call: Call,
     lane: impl FnOnce(&Lanes) -> &Lane + Send,
-    feed: impl FnOnce(&Tidings, &Caller, &Page<'_>) -> Result<FeedPage> + Send + 'static,
+    fields: impl Operation<Answer = Newsfeed>,
 ) -> Answer {
-    let page = call.parameters::<PageFields>()?;
-    let more = page.more()?;
-    let encoded = move |tidings: &_, caller: &_| {
-        let feed = newsfeed::with_own_likes(tidings, caller, feed(tidings, caller, &page.page())?)?;
-        if more == More::default() {
-            return Ok(Arc::clone(feed.answer()));
-        }
-        let likes = more.likes.then(|| newsfeed::likes(tidings, caller, &feed)).transpose()?;
-        let why = more.why.then(|| newsfeed::why(tidings, caller, &feed)).transpose()?;
-        Ok(Arc::new(feed.answer_with(likes.as_deref(), why.as_deref())))
-    };
-    if call.is_guest() {
-        let answer = encoded(call.tidings(), call.caller())?;
-        return call.encoded(&answer).await;
-    }
     let answer = move |tidings: &_, caller: &_, accepted| {
-        encoded(tidings, caller).map(|answer| Reply::encoded(&answer, JSON, accepted))
+        Ok(Reply::encoded(fields.run(tidings, caller)?.answer(), JSON, accepted))
     };
     call.run_in(lane, answer).await
 }
 
-impl PageFields {
-    fn page(&self) -> Page<'_> {
-        Page { limit: self.limit, next: self.next.as_deref(), ..Page::default() }
-    }
-
-    /// Returns what each post has besides the fields of a post.
-    fn more(&self) -> Result<More> {
-        let is_on = |switch, problem| match switch {
-            None | Some(0) => Ok(false),
-            Some(1) => Ok(true),
-            Some(_) => Err(Error::BadRequest(problem)),
-        };
-        Ok(More {
-            likes: is_on(self.liked, Problem::invalid("liked", "liked is 0 or 1"))?,
-            why: is_on(self.why, Problem::invalid("why", "why is 0 or 1"))?,
-        })
-    }
+/// Returns the path of the feed of a topic.
+fn path(name: &str) -> String {
+    let name = utf8_percent_encode(name, NON_ALPHANUMERIC).to_string();
+    ListTopic::SPEC.path.replace("{category_name}", &name)
 }
 
 #[cfg(test)]
 mod tests {
+    use tidings_core::account::Caller;
     use tidings_core::post::{self, Draft};
 
-    use super::*;
     use crate::config::Config;
     use crate::testing::{by, header, json, outcome, request, service, with};
 

@@ -25,7 +25,7 @@ use crate::fields::Given;
 use crate::limit::Counted;
 use crate::reply::{Answer, Refusal, Response};
 use crate::request::{Call, Context};
-use crate::syndication::{Format, FormatFields};
+use crate::syndication::{Format, FormatField};
 
 /// An operation: its method, the template of its path, and its filter.
 pub(crate) struct Route {
@@ -169,7 +169,7 @@ impl Route {
             body: None,
         };
         if spec.has_formats {
-            let FormatFields { format } = given.read().ok()?;
+            let FormatField { format } = given.read().ok()?;
             if !matches!(Format::chosen(&context.head.headers, format.as_deref()), Ok(None)) {
                 return None;
             }

@@ -17,7 +17,6 @@ use tidings_core::error::Problem;
 use tidings_core::newsfeed::{self, FeedPage, Page};
 use tidings_core::notice::NoticeList;
 use tidings_core::{Error, Result, Tidings};
-use utoipa::IntoParams;
 
 use crate::accept;
 use crate::lane::{Lane, Lanes};
@@ -72,14 +71,6 @@ impl Format {
     ///
     /// # Errors
     /// `bad request` for an unknown name.
-    pub(crate) fn of(call: &Call) -> Result<Option<Self>> {
-        Self::chosen(call.headers(), call.parameters::<FormatFields>()?.format.as_deref())
-    }
-
-    /// Returns the format as [`Format::of`] does, with the name of the query.
-    ///
-    /// # Errors
-    /// `bad request` for an unknown name.
     pub(crate) fn chosen(headers: &HeaderMap, name: Option<&str>) -> Result<Option<Self>> {
         match name {
             None => Ok(Self::accepted(headers)),
@@ -111,11 +102,9 @@ impl Format {
     }
 }
 
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct FormatFields {
-    /// `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
-    /// `application/feed+json`.
+/// The field that an operation with several formats has.
+#[derive(Deserialize)]
+pub(crate) struct FormatField {
     pub(crate) format: Option<String>,
 }
 

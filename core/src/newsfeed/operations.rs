@@ -1,18 +1,232 @@
 //! The operations on newsfeeds and on the weights of the recommended one.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{FeedWeights, SignalWeights};
-use crate::error::Result;
+use super::{FeedPage, FeedWeights, Newsfeed, Page, SignalWeights};
+use crate::answer::Encoded;
+use crate::error::{Error, Problem, Result};
 use crate::operation::{Access, Operation, Spec, Work};
 use crate::scope::Scope;
 use crate::{Caller, Tidings};
 
 const GROUP: &str = "newsfeed";
 const ADMINS: Access = Access::Admins(Scope::Posts);
+
+/// Selects a page of a newsfeed, and what each post has besides the fields of a post.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Paging {
+    /// The maximum number of posts, {page}; {page-default} by default.
+    pub limit: Option<i64>,
+    /// The `next` of the previous page, valid for ten minutes: continues the same order of posts.
+    pub next: Option<String>,
+    /// 1: each post has `liked`, which is 1 if the caller likes the post, otherwise 0.
+    pub liked: Option<i64>,
+    /// 1: each post has `why`, the reason why it is in the newsfeed.
+    pub why: Option<i64>,
+    /// See [`Page::resumes`]. A server does not read it.
+    #[serde(skip)]
+    pub resumes: bool,
+}
+
+impl Paging {
+    /// Returns the page.
+    pub fn page(&self) -> Page<'_> {
+        Page { limit: self.limit, next: self.next.as_deref(), resumes: self.resumes }
+    }
+
+    /// Returns whether posts have `liked`.
+    fn has_likes(&self) -> Result<bool> {
+        is_on(self.liked, Problem::invalid("liked", "liked is 0 or 1"))
+    }
+
+    /// Returns whether posts have `why`.
+    fn has_why(&self) -> Result<bool> {
+        is_on(self.why, Problem::invalid("why", "why is 0 or 1"))
+    }
+
+    /// Returns whether posts have the fields of a post only, so that their answer is the same for all callers who get the page.
+    ///
+    /// # Errors
+    /// `bad request`.
+    pub fn is_plain(&self) -> Result<bool> {
+        let (likes, why) = (self.has_likes()?, self.has_why()?);
+        Ok(!likes && !why)
+    }
+
+    /// Returns the answer with the page of a feed.
+    fn answer(
+        &self,
+        tidings: &Tidings,
+        caller: &Caller,
+        feed: impl FnOnce(&Page<'_>) -> Result<FeedPage>,
+    ) -> Result<Newsfeed> {
+        let (likes, why) = (self.has_likes()?, self.has_why()?);
+        let feed = super::with_own_likes(tidings, caller, feed(&self.page())?)?;
+        if !likes && !why {
+            return Ok(Newsfeed(Arc::clone(feed.answer())));
+        }
+        let likes = likes.then(|| super::likes(tidings, caller, &feed)).transpose()?;
+        let why = why.then(|| super::why(tidings, caller, &feed)).transpose()?;
+        Ok(Newsfeed(Arc::new(feed.answer_with(likes.as_deref(), why.as_deref()))))
+    }
+}
+
+fn is_on(switch: Option<i64>, rule: Problem) -> Result<bool> {
+    match switch {
+        None | Some(0) => Ok(false),
+        Some(1) => Ok(true),
+        Some(_) => Err(Error::BadRequest(rule)),
+    }
+}
+
+/// Returns the answer to a guest. Guests' feeds are in memory.
+fn of_guest(
+    operation: &(impl Operation<Answer = Newsfeed> + Clone),
+    tidings: &Tidings,
+) -> Result<Arc<Encoded>> {
+    let Newsfeed(answer) = operation.clone().run(tidings, &Caller::Guest)?;
+    Ok(answer)
+}
+
+/// Returns posts recommended to the member
+///
+/// Based on the posts that the member liked and viewed, their searches and the newsfeeds that they opened; posts that
+/// the member has seen are left out. Guests, and members with little activity, get fresh and popular posts across
+/// topics.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct ListRecommended {
+    /// The page.
+    #[serde(rename = "..")]
+    pub page: Paging,
+}
+
+impl Operation for ListRecommended {
+    type Answer = Newsfeed;
+    const SPEC: Spec = Spec::get(GROUP, "/get_recommendation_newsfeed", Access::Anyone).public();
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Newsfeed> {
+        self.page.answer(tidings, caller, |page| super::recommended(tidings, caller, page))
+    }
+
+    fn shared(answer: &Newsfeed) -> Option<&Arc<Encoded>> {
+        Some(answer.answer())
+    }
+
+    fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
+        Some(of_guest(self, tidings))
+    }
+}
+
+/// Returns popular posts
+///
+/// Ranked by views and likes; recent ones count more.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct ListPopular {
+    /// The page.
+    #[serde(rename = "..")]
+    pub page: Paging,
+    /// `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
+    /// `application/feed+json`.
+    pub format: Option<String>,
+}
+
+impl Operation for ListPopular {
+    type Answer = Newsfeed;
+    const SPEC: Spec = Spec::get(GROUP, "/get_popularity_newsfeed", Access::Anyone)
+        .public()
+        .with_formats()
+        .works(Work::Store);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Newsfeed> {
+        self.page.answer(tidings, caller, |page| super::popular(tidings, page))
+    }
+
+    fn shared(answer: &Newsfeed) -> Option<&Arc<Encoded>> {
+        Some(answer.answer())
+    }
+
+    fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
+        Some(of_guest(self, tidings))
+    }
+}
+
+/// Returns the posts of a topic, newest first
+///
+/// The posts whose topics or tags contain the name. Opening the first page is recorded in the member's list.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ListTopic {
+    /// A topic or a tag
+    pub category_name: String,
+    /// The page.
+    #[serde(rename = "..")]
+    pub page: Paging,
+    /// `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
+    /// `application/feed+json`.
+    pub format: Option<String>,
+}
+
+impl Operation for ListTopic {
+    type Answer = Newsfeed;
+    const SPEC: Spec = Spec::get(GROUP, "/get_newsfeed_of_topic/{category_name}", Access::Anyone)
+        .public()
+        .with_formats()
+        .works(Work::Store);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Newsfeed> {
+        let Self { category_name, page, .. } = self;
+        page.answer(tidings, caller, |page| super::topic(tidings, caller, &category_name, page))
+    }
+
+    fn shared(answer: &Newsfeed) -> Option<&Arc<Encoded>> {
+        Some(answer.answer())
+    }
+
+    fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
+        Some(of_guest(self, tidings))
+    }
+}
+
+/// Returns the posts of a topic (version 1)
+///
+/// Superseded by `/get_newsfeed_of_topic/{category_name}`, which gives the same answer.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(deprecated)]
+pub struct ListTopicV1 {
+    /// A topic or a tag
+    pub newsfeed_name: String,
+    /// The page.
+    #[serde(rename = "..")]
+    pub page: Paging,
+    /// `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
+    /// `application/feed+json`.
+    pub format: Option<String>,
+}
+
+impl From<ListTopicV1> for ListTopic {
+    fn from(ListTopicV1 { newsfeed_name, page, format }: ListTopicV1) -> Self {
+        Self { category_name: newsfeed_name, page, format }
+    }
+}
+
+impl Operation for ListTopicV1 {
+    type Answer = Newsfeed;
+    const SPEC: Spec = Spec::get(GROUP, "/get_topic_newsfeed/{newsfeed_name}", Access::Anyone)
+        .public()
+        .with_formats()
+        .works(Work::Store);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Newsfeed> {
+        ListTopic::from(self).run(tidings, caller)
+    }
+
+    fn shared(answer: &Newsfeed) -> Option<&Arc<Encoded>> {
+        Some(answer.answer())
+    }
+}
 
 /// Returns the weights of the signals of the recommended feed
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]

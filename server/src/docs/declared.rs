@@ -100,6 +100,7 @@ impl Declared {
             .summary(Some(summary.trim_end_matches('.')))
             .description((!description.is_empty()).then_some(description))
             .operation_id(Some(spec.name()))
+            .deprecated(fields.deprecated.clone())
             .securities(security(spec.access));
         let (parameters, body) = split(&spec, fields, &named);
         for parameter in parameters {

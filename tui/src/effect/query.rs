@@ -2,12 +2,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tidings_access::{Error, Feed, Service};
+use tidings_access::{Error, Service};
 use tidings_core::account::MemberQuery;
 use tidings_core::analysis::{GetBursts, GetPeriod, GetRealtime, LogFilter, LogPage};
 use tidings_core::audit;
 use tidings_core::error::Code;
-use tidings_core::newsfeed::Why;
+use tidings_core::newsfeed::{FeedPost, ListPopular, Paging};
 use tidings_core::notice::{self, FullNotice};
 use tidings_core::post::ListQuery;
 use tidings_core::{post, search, status};
@@ -139,11 +139,12 @@ fn notices(service: &Service) -> Result<Vec<FullNotice>, Error> {
 
 /// Returns the popular feed as guests see it.
 fn popular(service: &Service) -> Result<Vec<PostRow>, Error> {
-    let page = service.feed(Feed::Popular, Some(POSTS), None, true)?;
-    let row = |(place, (post, why)): (usize, (post::Post, Option<Why>))| {
+    let page = Paging { limit: Some(POSTS), why: Some(1), ..Paging::default() };
+    let feed = service.as_reader().call(ListPopular { page, format: None })?;
+    let row = |(place, FeedPost { post, why, .. }): (usize, FeedPost)| {
         PostRow::of(post, place, why.map(|why| why.text).unwrap_or_default())
     };
-    Ok((1..).zip(page.posts).map(row).collect())
+    Ok((1..).zip(feed.posts().newsfeed).map(row).collect())
 }
 
 /// Returns the newest posts. A name that is not that of a topic or tag stands for the topic with the most posts among those

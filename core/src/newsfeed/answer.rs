@@ -1,0 +1,117 @@
+//! The answer of a newsfeed: encoded, because all guests share it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{PartialSchema, ToSchema};
+
+use super::why::Why;
+use crate::answer::{self, Encoded};
+use crate::post::Post;
+
+/// A post of a newsfeed.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct FeedPost {
+    /// The post.
+    #[serde(flatten)]
+    pub post: Post,
+    /// With `?liked=1`: 1 if the caller likes the post, otherwise 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub liked: Option<i64>,
+    /// With `?why=1`: the reason why the post is in the newsfeed. It tells the caller's own acts and public facts only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub why: Option<Why>,
+}
+
+/// A page of a newsfeed.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = Newsfeed)]
+pub struct FeedPosts {
+    /// The posts.
+    pub newsfeed: Vec<FeedPost>,
+    /// The `next` of the following page; `null` on the last page.
+    #[schema(required = true)]
+    pub next: Option<String>,
+}
+
+/// The encoded answer with a page of a newsfeed.
+#[derive(Clone, Debug)]
+pub struct Newsfeed(pub(super) Arc<Encoded>);
+
+impl Newsfeed {
+    /// Returns the complete answer, `{"result":"success","newsfeed":[…],"next":…}`.
+    pub fn answer(&self) -> &Arc<Encoded> {
+        &self.0
+    }
+
+    /// Decodes the posts.
+    pub fn posts(&self) -> FeedPosts {
+        serde_json::from_slice(self.0.json()).expect("the JSON object is that of a page")
+    }
+}
+
+impl Serialize for Newsfeed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.posts().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Newsfeed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let posts = FeedPosts::deserialize(deserializer)?;
+        Ok(Self(Arc::new(Encoded::new(answer::success(&posts)))))
+    }
+}
+
+impl PartialSchema for Newsfeed {
+    fn schema() -> RefOr<Schema> {
+        FeedPosts::schema()
+    }
+}
+
+impl ToSchema for Newsfeed {
+    fn name() -> Cow<'static, str> {
+        FeedPosts::name()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        FeedPosts::schemas(schemas);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::Caller;
+    use crate::newsfeed::{ListPopular, Paging};
+    use crate::post::{self, Draft};
+    use crate::testing::service;
+
+    #[test]
+    fn a_page_has_the_same_encoding_after_it_was_decoded() {
+        let service = service();
+        for number in 0..3 {
+            let draft = Draft {
+                title: Some(format!("Post {number}")),
+                url: Some(format!("https://example.org/{number}")),
+                topic: Some(vec!["대학 \"소식\"".into()]),
+                ..Draft::default()
+            };
+            post::insert(&service, &Caller::Operator, &draft).unwrap();
+        }
+        for (limit, count, switch) in [(2, 2_usize, None), (3, 3, Some(1))] {
+            let page = Paging { limit: Some(limit), liked: switch, why: switch, ..Paging::default() };
+            let answer = service.call(&Caller::Guest, ListPopular { page, format: None }).unwrap();
+            let posts = answer.posts();
+            assert_eq!((posts.newsfeed.len(), posts.next.is_some()), (count, limit == 2));
+            assert!(posts.newsfeed.iter().all(|post| post.why.is_some() == switch.is_some()));
+            let again: Newsfeed = serde_json::from_slice(answer.answer().json()).unwrap();
+            assert_eq!(again.answer().json(), answer.answer().json());
+        }
+    }
+}
