@@ -13,7 +13,7 @@ use crate::coding::Accepted;
 use crate::config::{BasePath, Config, IpNet, Origin};
 use crate::endpoint;
 use crate::route::Table;
-use crate::{app, client, fields, request};
+use crate::{client, fields, request, router};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
