@@ -20,6 +20,31 @@ impl Service {
         }
     }
 
+    /// Calls the operation of members on their `own` account if operations are called as the member `id`, otherwise that of
+    /// administrators on `any` account.
+    ///
+    /// # Errors
+    /// Those of the operation.
+    pub fn call_on<O: Operation>(
+        &self,
+        id: &str,
+        own: O,
+        any: impl Operation<Answer = O::Answer>,
+    ) -> Result<O::Answer> {
+        let acting = match &self.0 {
+            Place::Database(database) => match &database.caller {
+                Caller::Member(id) => Some(id.as_str()),
+                Caller::Guest | Caller::Token(_) | Caller::Operator => None,
+            },
+            Place::Server(server) => server.member(),
+        };
+        if acting.is_some_and(|acting| acting.eq_ignore_ascii_case(id)) {
+            self.call(own)
+        } else {
+            self.call(any)
+        }
+    }
+
     /// Returns the same service as a guest sees it.
     pub fn as_guest(&self) -> Self {
         Self(match &self.0 {

@@ -1,12 +1,9 @@
-//! Members: their accounts, lists and sessions, and the rights of administrators.
+//! Members: signing in, and operations that members do on their own accounts and administrators on any.
 
 use serde::Serialize;
-use tidings_core::account::{
-    self, AccessToken, Caller, MemberQuery, Members, Roster, Sessions, SignIn, SignUp,
-};
-use tidings_core::admin::{self, Admins, Blacklist};
+use tidings_core::account::{self, AccessToken, Caller, Sessions, SignIn, SignUp};
 use tidings_core::profile::{self, Lists, UserInfo};
-use tidings_core::{Outcome, Tidings};
+use tidings_core::{Outcome, Tidings, admin, member};
 
 use crate::Service;
 use crate::error::Result;
@@ -57,23 +54,6 @@ impl Service {
         )
     }
 
-    /// Returns a page of the members.
-    ///
-    /// # Errors
-    /// Those of [`account::list`].
-    pub fn members(&self, query: &MemberQuery) -> Result<Members> {
-        self.run(
-            |tidings, caller| account::list(tidings, caller, query),
-            |server| {
-                let MemberQuery { search, limit, after, only } = query.clone();
-                let limit = limit.map(|limit| limit.to_string());
-                let only = only.map(|only| only.as_str().to_owned());
-                let query = [("search", search), ("limit", limit), ("after", after), ("only", only)];
-                server.get(&["get_members"], &query)
-            },
-        )
-    }
-
     /// Returns the id with which a member signed up; `id` may differ in case.
     ///
     /// # Errors
@@ -87,13 +67,7 @@ impl Service {
     /// # Errors
     /// Those of [`Service::registered`].
     pub fn user_info(&self, id: &str) -> Result<UserInfo> {
-        self.run(
-            |tidings, caller| match own(tidings, caller, id)? {
-                Some(member) => profile::user_info(tidings, &member),
-                None => profile::user_info_of(tidings, caller, id),
-            },
-            |server| server.user_info(id),
-        )
+        self.call_on(id, profile::Get {}, member::Get { user_id: id.to_owned() })
     }
 
     /// Returns a member's lists: all (0), likes (1), views (2), searches (3) or opened newsfeeds (4).
@@ -101,19 +75,9 @@ impl Service {
     /// # Errors
     /// Those of [`Service::registered`].
     pub fn lists(&self, id: &str, kind: u8) -> Result<Lists> {
-        let kind = kind.to_string();
-        self.run(
-            |tidings, caller| match own(tidings, caller, id)? {
-                Some(member) => profile::lists(tidings, &member, &kind),
-                None => profile::lists_of(tidings, caller, id, &kind),
-            },
-            |server| {
-                server.get(
-                    server.path_of(id, &["get_specific_userinfo", &kind], &["get_member_lists", id, &kind]),
-                    &[],
-                )
-            },
-        )
+        let (user_id, type_num) = (id.to_owned(), kind.to_string());
+        let own = profile::GetLists { type_num: type_num.clone() };
+        self.call_on(id, own, member::GetLists { user_id, type_num })
     }
 
     /// Resets a member's measured interest.
@@ -121,19 +85,8 @@ impl Service {
     /// # Errors
     /// Those of [`Service::registered`].
     pub fn reset_measurement(&self, id: &str) -> Result<()> {
-        self.run(
-            |tidings, caller| match own(tidings, caller, id)? {
-                Some(member) => profile::reset_measurement(tidings, &member),
-                None => profile::reset_measurement_of(tidings, caller, id),
-            },
-            |server| {
-                server.done(server.path_of(
-                    id,
-                    &["reset_user_measurement"],
-                    &["reset_member_measurement", id],
-                ))
-            },
-        )
+        let user_id = id.to_owned();
+        self.call_on(id, profile::ResetMeasurement {}, member::ResetMeasurement { user_id })
     }
 
     /// Changes a member's nickname.
@@ -141,21 +94,9 @@ impl Service {
     /// # Errors
     /// Those of [`Service::registered`] and of [`profile::change_nickname`].
     pub fn change_nickname(&self, id: &str, nickname: &str) -> Result<()> {
-        #[derive(Serialize)]
-        struct Form<'a> {
-            new_nickname: &'a str,
-        }
-        self.run(
-            |tidings, caller| match own(tidings, caller, id)? {
-                Some(member) => profile::change_nickname(tidings, &member, nickname),
-                None => profile::change_nickname_of(tidings, caller, id, nickname),
-            },
-            |server| {
-                let form = Form { new_nickname: nickname };
-                server
-                    .posted(server.path_of(id, &["change_nickname"], &["change_member_nickname", id]), &form)
-            },
-        )
+        let (user_id, new_nickname) = (id.to_owned(), nickname.to_owned());
+        let own = profile::ChangeNickname { new_nickname: new_nickname.clone() };
+        self.call_on(id, own, member::ChangeNickname { user_id, new_nickname })
     }
 
     /// Sets whether apps sign a member in automatically, 0 or 1.
@@ -163,31 +104,9 @@ impl Service {
     /// # Errors
     /// Those of [`Service::registered`].
     pub fn update_auto_login(&self, id: &str, auto_login: i64) -> Result<()> {
-        let number = auto_login.to_string();
-        self.run(
-            |tidings, caller| match own(tidings, caller, id)? {
-                Some(member) => profile::update_auto_login(tidings, &member, auto_login),
-                None => profile::update_auto_login_of(tidings, caller, id, auto_login),
-            },
-            |server| {
-                server.done(server.path_of(
-                    id,
-                    &["update_auto_login", &number],
-                    &["update_member_auto_login", id, &number],
-                ))
-            },
-        )
-    }
-
-    /// Disables a member's second factor.
-    ///
-    /// # Errors
-    /// Those of [`account::reset_otp`].
-    pub fn reset_otp(&self, id: &str) -> Result<()> {
-        self.run(
-            |tidings, caller| account::reset_otp(tidings, caller, id),
-            |server| server.done(&["reset_member_otp", id]),
-        )
+        let user_id = id.to_owned();
+        let own = profile::UpdateAutoLogin { auto_login };
+        self.call_on(id, own, member::UpdateAutoLogin { user_id, auto_login })
     }
 
     /// Returns where a member is signed in.
@@ -231,13 +150,7 @@ impl Service {
     /// # Errors
     /// Those of [`profile::remove_mine`] and [`admin::remove_user`].
     pub fn remove_member(&self, id: &str) -> Result<()> {
-        self.run(
-            |tidings, caller| match own(tidings, caller, id)? {
-                Some(member) => profile::remove_mine(tidings, &member),
-                None => admin::remove_user(tidings, caller, id),
-            },
-            |server| server.done(server.path_of(id, &["remove_mine"], &["admin_remove_user", id])),
-        )
+        self.call_on(id, profile::Remove {}, member::Remove { user_id: id.to_owned() })
     }
 
     /// Checks that the caller is an administrator, so that a command that will be refused does not ask questions. An API key
@@ -246,10 +159,8 @@ impl Service {
     /// # Errors
     /// `Not admin`.
     pub fn check_admin(&self) -> Result<()> {
-        self.run(admin::check, |server| match server.member() {
-            Some(_) => server.get::<serde::de::IgnoredAny>(&["check_admin"], &[]).map(|_| ()),
-            None => Ok(()),
-        })
+        let has_key = self.server().is_some_and(|server| server.member().is_none());
+        if has_key { Ok(()) } else { self.call(admin::Check {}) }
     }
 
     /// Checks that a member is an administrator.
@@ -259,83 +170,9 @@ impl Service {
     pub fn check_admin_of(&self, id: &str) -> Result<()> {
         self.run(
             |tidings, caller| admin::check(tidings, &caller.on_behalf_of(tidings, id)?),
-            |server| match server.user_info(id)?.admin {
+            |_| match self.user_info(id)?.admin {
                 1 => Ok(()),
                 _ => Err(Outcome::NotAdmin.into()),
-            },
-        )
-    }
-
-    /// Returns the administrators.
-    ///
-    /// # Errors
-    /// Those of [`admin::list`].
-    pub fn admins(&self) -> Result<Admins> {
-        self.run(admin::list, |server| server.get(&["get_admins"], &[]))
-    }
-
-    /// Makes a member an administrator.
-    ///
-    /// # Errors
-    /// Those of [`admin::grant`].
-    pub fn grant(&self, id: &str) -> Result<()> {
-        self.run(
-            |tidings, caller| admin::grant(tidings, caller, id),
-            |server| server.done(&["grant_admin", id]),
-        )
-    }
-
-    /// Revokes a member's administrator rights.
-    ///
-    /// # Errors
-    /// Those of [`admin::revoke`].
-    pub fn revoke(&self, id: &str) -> Result<()> {
-        self.run(
-            |tidings, caller| admin::revoke(tidings, caller, id),
-            |server| server.done(&["revoke_admin", id]),
-        )
-    }
-
-    /// Returns the members who may not sign in.
-    ///
-    /// # Errors
-    /// Those of [`admin::blacklist`].
-    pub fn blacklist(&self) -> Result<Blacklist> {
-        self.run(admin::blacklist, |server| server.get(&["get_blacklist"], &[]))
-    }
-
-    /// Blacklists a member.
-    ///
-    /// # Errors
-    /// Those of [`admin::push_blacklist`].
-    pub fn push_blacklist(&self, id: &str) -> Result<()> {
-        self.run(
-            |tidings, caller| admin::push_blacklist(tidings, caller, id),
-            |server| server.done(&["push_blacklist", id]),
-        )
-    }
-
-    /// Removes a member from the blacklist.
-    ///
-    /// # Errors
-    /// Those of [`admin::pop_blacklist`].
-    pub fn pop_blacklist(&self, id: &str) -> Result<()> {
-        self.run(
-            |tidings, caller| admin::pop_blacklist(tidings, caller, id),
-            |server| server.done(&["pop_blacklist", id]),
-        )
-    }
-
-    /// Returns at most `limit` members of the roster whose ids come after `after`.
-    ///
-    /// # Errors
-    /// Those of [`account::roster`].
-    pub fn roster(&self, after: &str, limit: i64) -> Result<Roster> {
-        self.run(
-            |tidings, caller| account::roster(tidings, caller, after, limit),
-            |server| {
-                let limit = ("limit", Some(limit.to_string()));
-                server.get(&["get_roster"], &[("after", Some(after.to_owned())), limit])
             },
         )
     }
@@ -352,10 +189,6 @@ impl Server {
         }
         let SignIn { id, pw, otp } = form;
         self.as_guest().post(&[operation], &Form { id, pw, otp: otp.as_deref() })
-    }
-
-    fn user_info(&self, id: &str) -> Result<UserInfo> {
-        self.get(self.path_of(id, &["get_userinfo"], &["get_member", id]), &[])
     }
 }
 

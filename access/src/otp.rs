@@ -1,7 +1,7 @@
-//! The second factor of the acting member, and enrolment codes for others.
+//! The second factor of the acting member.
 
 use serde::Serialize;
-use tidings_core::account::{self, BeginOtp, EnrolmentCode, OtpSecret, OtpStatus, RecoveryCodes};
+use tidings_core::account::{self, BeginOtp, OtpSecret, OtpStatus, RecoveryCodes};
 
 use crate::Service;
 use crate::error::Result;
@@ -74,17 +74,6 @@ impl Service {
         self.run(
             |tidings, caller| account::renew_recovery_codes(tidings, caller, pw, otp, None),
             |server| server.post(&["renew_recovery_codes"], &Both { pw, otp }),
-        )
-    }
-
-    /// Issues a code with which a member sets up a second factor.
-    ///
-    /// # Errors
-    /// Those of [`account::issue_otp`].
-    pub fn issue_otp(&self, id: &str) -> Result<EnrolmentCode> {
-        self.run(
-            |tidings, caller| account::issue_otp(tidings, caller, id),
-            |server| server.act(&["issue_member_otp", id]),
         )
     }
 }

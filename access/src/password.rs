@@ -16,21 +16,6 @@ use crate::{Place, Service};
 const DOCUMENT_MAX: u64 = 16 << 20;
 
 impl Service {
-    /// Sets a member's password and signs the member out everywhere.
-    ///
-    /// # Errors
-    /// Those of [`account::set_password`].
-    pub fn set_password(&self, id: &str, pw: &str) -> Result<()> {
-        #[derive(Serialize)]
-        struct Form<'a> {
-            new_pw: &'a str,
-        }
-        self.run(
-            |tidings, caller| account::set_password(tidings, caller, id, pw),
-            |server| server.posted(&["set_member_password", id], &Form { new_pw: pw }),
-        )
-    }
-
     /// Changes the password of the acting member, whose tokens all fail from then on, and returns a new token.
     ///
     /// # Errors

@@ -2,10 +2,10 @@
 
 use data_encoding::BASE64URL_NOPAD;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use tidings_core::account::{AccessToken, Sessions, SignIn};
 use tidings_core::clock::Timestamp;
 use tidings_core::error::Code;
+use tidings_core::member;
 use zeroize::Zeroizing;
 
 use crate::Service;
@@ -63,8 +63,7 @@ impl Server {
     /// # Errors
     /// `bad token` if it does not; when the server does not answer.
     pub fn check_key(&self) -> Result<()> {
-        let query = [("limit", Some("1".to_owned()))];
-        match self.get::<IgnoredAny>(&["get_members"], &query) {
+        match self.call(&member::List { limit: Some(1), ..Default::default() }) {
             // The server looks a key up before it checks the scopes.
             Err(error) if error.code() == Some(Code::MissingScope) => Ok(()),
             answer => answer.map(|_| ()),

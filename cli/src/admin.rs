@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_access::{Result, Service};
+use tidings_access::Error;
+use tidings_core::admin;
+use tidings_core::operation::Operation;
 
 use crate::failure::Failure;
 use crate::output::{Column, Style, Table, dated, local};
@@ -36,10 +38,14 @@ pub(crate) enum Admin {
 
 pub(crate) fn run(session: &Session, command: &Admin) -> Result<ExitCode, Failure> {
     match command {
-        Admin::Grant { id } => change(session, id, Service::grant, "is an administrator.", "sign up first"),
+        Admin::Grant { id } => {
+            let grant = admin::Grant { user_id: id.clone() };
+            change(session, id, grant, "is an administrator.", "sign up first")
+        }
         Admin::Revoke { id } => {
+            let revoke = admin::Revoke { user_id: id.clone() };
             let list = "tidings admin list names the administrators";
-            change(session, id, Service::revoke, "is no longer an administrator.", list)
+            change(session, id, revoke, "is no longer an administrator.", list)
         }
         Admin::Check { id } => {
             let id = session.member(id)?;
@@ -60,26 +66,26 @@ pub(crate) fn run(session: &Session, command: &Admin) -> Result<ExitCode, Failur
 fn change(
     session: &Session,
     id: &str,
-    act: impl FnOnce(&Service, &str) -> Result<()>,
+    operation: impl Operation<Answer = ()>,
     done: &str,
     advice: &str,
 ) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
-    let explained = |error: tidings_access::Error| {
+    let explained = |error: Error| {
         if error.is_not_found() {
             Failure::refused(&error, format!("there is no member {id:?}: {advice}"))
         } else {
             error.into()
         }
     };
-    act(service, id).map_err(explained)?;
+    service.call(operation).map_err(explained)?;
     let id = service.registered(id).map_err(explained)?;
     out.answer(&(), |page| page.line(format!("{id} {done}")))
 }
 
 fn list(session: &Session) -> Result<ExitCode, Failure> {
-    let admins = session.service.admins()?;
-    let kept_out = session.service.blacklist()?.blacklist;
+    let admins = session.service.call(admin::List {})?;
+    let kept_out = session.service.call(admin::GetBlacklist {})?.blacklist;
     session.out.list(&admins, &admins.admins, |page| {
         let columns = [
             Column::whole("ID"),

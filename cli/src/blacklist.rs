@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use tidings_core::admin;
 
 use crate::failure::Failure;
 use crate::output::{Column, Table, dated, local};
@@ -32,18 +33,20 @@ pub(crate) fn run(session: &Session, command: &Blacklist) -> Result<ExitCode, Fa
     match command {
         Blacklist::List => list(session),
         Blacklist::Add { id } => {
-            service.push_blacklist(id).map_err(|error| unknown(error, "member", id))?;
+            let push = admin::PushBlacklist { user_id: id.clone() };
+            service.call(push).map_err(|error| unknown(error, "member", id))?;
             out.answer(&(), |page| page.line(format!("{id} is blacklisted.")))
         }
         Blacklist::Remove { id } => {
-            service.pop_blacklist(id).map_err(|error| unknown(error, "member", id))?;
+            let pop = admin::PopBlacklist { user_id: id.clone() };
+            service.call(pop).map_err(|error| unknown(error, "member", id))?;
             out.answer(&(), |page| page.line(format!("{id} may sign in again.")))
         }
     }
 }
 
 fn list(session: &Session) -> Result<ExitCode, Failure> {
-    let blacklist = session.service.blacklist()?;
+    let blacklist = session.service.call(admin::GetBlacklist {})?;
     session.out.list(&blacklist, &blacklist.blacklist, |page| {
         let mut table = Table::new([Column::whole("ID"), Column::whole(dated("Since"))]);
         for member in &blacklist.blacklist {

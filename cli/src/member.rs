@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use tidings_core::account::{SignIn, SignUp};
 use tidings_core::import::MoveReport;
+use tidings_core::member;
 use tidings_tui::number::number;
 
 use crate::export;
@@ -229,11 +230,13 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
         Member::Sessions { id } => sessions::list(session, id),
         Member::SignOut { id, session: of } => sessions::sign_out(session, id, of.as_deref()),
         Member::ResetOtp { id } => {
-            service.reset_otp(id).map_err(|error| unknown(error, "member", id))?;
+            let reset = member::ResetOtp { user_id: id.clone() };
+            service.call(reset).map_err(|error| unknown(error, "member", id))?;
             out.answer(&(), |page| page.line(format!("{id} signs in with the password alone.")))
         }
         Member::Otp { id } => {
-            let issued = service.issue_otp(id).map_err(|error| unknown(error, "member", id))?;
+            let issue = member::IssueOtp { user_id: id.clone() };
+            let issued = service.call(issue).map_err(|error| unknown(error, "member", id))?;
             out.answer(&issued, |page| {
                 page.qr(&issued.enrolment_code);
                 page.line(&issued.enrolment_code);

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_core::account::Roster as Listed;
+use tidings_core::account::{Roster as Listed, RosterPage};
+use tidings_core::member::ListRoster;
 use tidings_core::roster_import::RosterReport;
 
 use crate::failure::Failure;
@@ -49,11 +50,8 @@ pub(crate) fn run(session: &Session, command: &Roster) -> Result<ExitCode, Failu
 
 fn list(session: &Session) -> Result<ExitCode, Failure> {
     let page = |after: Option<String>| {
-        let after = after.unwrap_or_default();
-        let page = session.service.roster(&after, PAGE);
-        let members = page?.roster;
-        let next = members.last().map(|member| member.id.clone());
-        Ok::<_, Failure>((members, next))
+        let RosterPage { roster, next } = session.service.call(ListRoster { limit: Some(PAGE), after })?;
+        Ok::<_, Failure>((roster, next))
     };
     if session.out.streams() {
         return stream_pages(None, None, |after, _| page(after));

@@ -17,6 +17,10 @@ use crate::scope::Scope;
 use crate::store::{Isolation, Tx};
 use crate::trail::{Action, Entry};
 
+mod operations;
+
+pub use operations::{Check, GetBlacklist, Grant, List, PopBlacklist, PushBlacklist, Revoke};
+
 /// Checks that the caller is an administrator or the operator.
 ///
 /// # Errors

@@ -94,6 +94,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`account`] | members, signing up and in, tokens, who the caller is, university verification |
+//! | [`member`] | the operations of administrators on members |
 //! | [`member_import`], [`roster_import`] | imports of members, and of the roster for verification |
 //! | [`member_data`] | everything that is stored about a member |
 //! | [`admin`] | administrators, the blacklist |
@@ -176,6 +177,7 @@ mod lease;
 pub mod location;
 pub mod lookup;
 pub mod main_info;
+pub mod member;
 pub mod member_data;
 pub mod member_import;
 pub mod newsfeed;

@@ -42,7 +42,7 @@
 //! # What the fields of an operation mean
 //!
 //! - A field that the path names in braces is that segment of the path. A segment that is no UTF-8 is refused, except in the
-//!   name of an object (`…_obi`) or a member (`user_id`), which then is unknown.
+//!   name of an object (`…_obi`), a member (`user_id`) or a list (`type_num`), which then is unknown.
 //! - The other fields are the query of a `GET`, and the JSON object or form of a `POST`.
 //! - A field renamed to `..` ([`REST`]) has fields of its own, which count as if they were listed in its place.
 //! - A field renamed to `?` ([`QUERY`]) has the fields of the query of a `POST`.

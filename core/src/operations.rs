@@ -2,7 +2,7 @@
 
 use crate::account::key;
 use crate::operation::Operation;
-use crate::{analysis, audit, newsfeed, notice, status, webhook};
+use crate::{admin, analysis, audit, member, newsfeed, notice, profile, status, webhook};
 
 /// What is done with each operation.
 pub trait Visitor {
@@ -12,6 +12,30 @@ pub trait Visitor {
 
 /// Visits all operations.
 pub fn each(visitor: &mut impl Visitor) {
+    visitor.visit::<profile::Get>();
+    visitor.visit::<profile::GetLists>();
+    visitor.visit::<profile::ChangeNickname>();
+    visitor.visit::<profile::UpdateAutoLogin>();
+    visitor.visit::<profile::ResetMeasurement>();
+    visitor.visit::<profile::Remove>();
+    visitor.visit::<admin::Check>();
+    visitor.visit::<admin::List>();
+    visitor.visit::<admin::Grant>();
+    visitor.visit::<admin::Revoke>();
+    visitor.visit::<member::List>();
+    visitor.visit::<member::Get>();
+    visitor.visit::<member::GetLists>();
+    visitor.visit::<member::ChangeNickname>();
+    visitor.visit::<member::UpdateAutoLogin>();
+    visitor.visit::<member::ResetMeasurement>();
+    visitor.visit::<member::SetPassword>();
+    visitor.visit::<member::ResetOtp>();
+    visitor.visit::<member::IssueOtp>();
+    visitor.visit::<member::ListRoster>();
+    visitor.visit::<member::Remove>();
+    visitor.visit::<admin::GetBlacklist>();
+    visitor.visit::<admin::PushBlacklist>();
+    visitor.visit::<admin::PopBlacklist>();
     visitor.visit::<key::List>();
     visitor.visit::<key::Add>();
     visitor.visit::<key::Revoke>();

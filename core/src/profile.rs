@@ -16,9 +16,11 @@ use crate::store::{GatheredReads, Isolation, Store, StoreError, Topic, Tx};
 pub(crate) mod history;
 pub(crate) mod likes;
 mod of_member;
+mod operations;
 mod records;
 
 pub use of_member::{change_nickname_of, lists_of, reset_measurement_of, update_auto_login_of, user_info_of};
+pub use operations::{ChangeNickname, Get, GetLists, Remove, ResetMeasurement, UpdateAutoLogin};
 pub use records::{JsonList, NewsfeedAccess, PostRecord, SearchRecord, TokenList};
 
 /// The maximum number of entries of each list. Older entries are deleted, except likes, which are only not returned.

@@ -16,8 +16,8 @@ use crate::request::Call;
 use crate::route::Route;
 use crate::router;
 use crate::{
-    account, admin, audit, data, events, feedback, health, home, import, lookup, main_info, members, otp,
-    post, profile, report, search, sessions, words,
+    account, audit, data, events, feedback, health, home, import, lookup, main_info, otp, post, report,
+    search, sessions, words,
 };
 
 mod bodies;
@@ -33,7 +33,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use failures::{Administrators, DuplicateUrl, LastAdministrator, Members, Missing};
+pub(crate) use failures::{Administrators, DuplicateUrl, Members, Missing};
 use limits::Limits;
 pub(crate) use schema::{Done, Success};
 
@@ -75,35 +75,11 @@ const NESTED: &str = "pin_feed_weights";
         otp::enable_otp,
         otp::disable_otp,
         otp::renew_recovery_codes,
-        profile::get_userinfo,
-        profile::get_specific_userinfo,
         data::get_my_data,
-        profile::change_nickname,
-        profile::update_auto_login,
-        profile::reset_user_measurement,
-        profile::remove_mine,
-        admin::check_admin,
-        admin::get_admins,
-        admin::grant_admin,
-        admin::revoke_admin,
-        members::get_members,
-        members::get_member,
-        members::get_member_lists,
         data::get_member_data,
-        members::change_member_nickname,
-        members::update_member_auto_login,
-        members::reset_member_measurement,
-        members::set_member_password,
-        members::reset_member_otp,
-        members::issue_member_otp,
-        members::get_roster,
         import::import_members,
         import::import_acts,
         import::import_roster,
-        admin::admin_remove_user,
-        admin::get_blacklist,
-        admin::push_blacklist,
-        admin::pop_blacklist,
         sessions::get_member_sessions,
         sessions::sign_out_member,
         sessions::sign_out_member_session,

@@ -9,10 +9,10 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use clap_complete::engine::CompletionCandidate;
 use tidings_access::{Result, Service};
 use tidings_core::Tidings;
-use tidings_core::account::{MemberQuery, key};
+use tidings_core::account::key;
 use tidings_core::lookup::{self, PREFIX_MIN};
 use tidings_core::post::ListQuery;
-use tidings_core::{notice, webhook};
+use tidings_core::{member, notice, webhook};
 use tidings_tui::escape;
 
 use crate::args::Cli;
@@ -112,8 +112,7 @@ fn records(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, 
     Ok(match kind {
         Kind::Member => {
             let search = Some(current.to_owned()).filter(|current| !current.is_empty());
-            let page =
-                service.members(&MemberQuery { search, limit: Some(MOST), ..MemberQuery::default() })?;
+            let page = service.call(member::List { search, limit: Some(MOST), ..Default::default() })?;
             page.members.into_iter().map(|member| (member.user_id, member.nickname)).collect()
         }
         Kind::Topic => {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use tidings_access::Error;
 use tidings_core::account::NewPassword;
 use tidings_core::error::Code;
+use tidings_core::member;
 
 use crate::credentials;
 use crate::failure::Failure;
@@ -38,7 +39,7 @@ fn give(session: &Session, id: &str, password: &Password) -> Result<ExitCode, Fa
     // An unknown member is reported before the command asks for a password.
     let id = session.member(id)?;
     let pw = password::new(password, || service.password_rule())?;
-    service.set_password(&id, &pw)?;
+    service.call(member::SetPassword { user_id: id.clone(), new_pw: pw.to_string() })?;
     out.answer(&(), |page| page.line(format!("{id} has a new password and is signed out everywhere.")))
 }
 

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use tidings_core::account::{MEMBERS_MAX, MemberQuery};
+use tidings_core::account::MEMBERS_MAX;
+use tidings_core::member;
 
 use crate::failure::Failure;
 use crate::output::{Column, Style, Table, dated, local, stream_pages};
@@ -25,10 +26,7 @@ pub(crate) struct Options {
 pub(super) fn run(session: &Session, options: &Options) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
     let Options { search, limit, after } = options;
-    let list = |after, limit| {
-        let query = MemberQuery { search: search.clone(), limit, after, only: None };
-        service.members(&query)
-    };
+    let list = |after, limit| service.call(member::List { search: search.clone(), limit, after, only: None });
     if out.streams() {
         return stream_pages(*limit, after.clone(), |after, left| {
             let page = list(after, Some(left.min(MEMBERS_MAX)))?;

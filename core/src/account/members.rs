@@ -170,7 +170,7 @@ pub fn set_password(tidings: &Tidings, caller: &Caller, id: &str, pw: &str) -> R
         let _admin = identity.administrator(tx)?;
         find(tx, id)?.ok_or(Error::NotFound)
     })?;
-    check_new_password(tidings.config(), "pw", pw, member.admin)?;
+    check_new_password(tidings.config(), "new_pw", pw, member.admin)?;
     let password = tidings.hasher().hash(Turn::new(Purpose::Administration, None), pw)?;
     tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.administrator(tx)?;

@@ -7,15 +7,13 @@ use http::HeaderValue;
 use serde_json::Value;
 use tidings_core::Outcome::{
     AlreadyId, ApiError, BadRequest, BlacklistUser, CheckPw, Fail, IncorrectOtp, IncorrectPw, NoMember,
-    NotAdmin, NotFound, NotSchool, OtpRequired, PwIncorrect, RewriteNickname, SignUpFail, UserNotFound,
-    WrongUserInfo,
+    NotSchool, OtpRequired, PwIncorrect, SignUpFail, WrongUserInfo,
 };
-use tidings_core::account::key::Scope;
 use tidings_core::answer::SUCCESS;
 use tidings_core::config::Config;
 use tidings_core::error::{Code, Problem};
 use tidings_core::import::Done;
-use tidings_core::{Error, StoreError, answer, feedback, profile};
+use tidings_core::{Error, StoreError, answer, feedback};
 use utoipa::openapi::example::ExampleBuilder;
 use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::header::HeaderBuilder;
@@ -30,15 +28,6 @@ use crate::reply::Refusal;
 /// Returns the failures with status 200 of an operation, as it answers them.
 pub(super) fn documented(operation: &str, core: &Config) -> Vec<Error> {
     let signed_out = Error::BadToken.problem();
-    let scope = if operation == "admin_remove_user" { Scope::Members } else { Scope::Notices };
-    let of_key = Error::MissingScope(scope).problem();
-    let needs_otp = Error::SecondFactorNeeded.problem();
-    let not_admin = [
-        NotAdmin.because(signed_out),
-        NotAdmin.into(),
-        NotAdmin.because(of_key),
-        NotAdmin.because(needs_otp),
-    ];
     match operation {
         "sign_up" => {
             let rule = Problem::password("pw", core.password_length);
@@ -61,26 +50,6 @@ pub(super) fn documented(operation: &str, core: &Config) -> Vec<Error> {
             WrongUserInfo.because(Problem::password("new_pw", core.password_length)),
             CheckPw.because(CheckPw.problem().of("new_pw_check")),
         ],
-        "get_userinfo" => vec![UserNotFound.into()],
-        "get_specific_userinfo" => {
-            vec![BadRequest.because(profile::TYPE_RULE), BadRequest.because(signed_out)]
-        }
-        "change_nickname" => {
-            let rule = Problem::nickname("new_nickname", core.nickname_length);
-            vec![RewriteNickname.because(rule), NoMember.because(signed_out)]
-        }
-        "change_member_nickname" => {
-            vec![RewriteNickname.because(Problem::nickname("new_nickname", core.nickname_length))]
-        }
-        "set_member_password" => {
-            vec![WrongUserInfo.because(Problem::password("new_pw", core.password_length))]
-        }
-        "reset_user_measurement" | "remove_mine" => vec![NotFound.because(signed_out)],
-        // A key is no administrator.
-        "check_admin" => vec![NotAdmin.because(signed_out), NotAdmin.into(), NotAdmin.because(needs_otp)],
-        "insert_notice" | "update_notice" => not_admin.into(),
-        "admin_remove_user" | "remove_notice" => not_admin.into_iter().chain([NotFound.into()]).collect(),
-        "push_blacklist" | "pop_blacklist" => vec![NotFound.into()],
         "notice_feedback" => vec![
             BadRequest.because(signed_out),
             Fail.because(feedback::NO_NOTICE),
@@ -387,8 +356,6 @@ responses! {
     Administrators: "401" "BadToken", "403" "NotAdmin";
     /// The failure of an operation on an object that may not exist.
     Missing: "404" "NotFound";
-    /// The failure of an operation that would leave the service without an administrator.
-    LastAdministrator: "409" "LastAdministrator";
     /// The failure of an operation that sets the url of a post.
     DuplicateUrl: "409" "AlreadyUrl";
 }

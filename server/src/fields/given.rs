@@ -117,10 +117,10 @@ impl<'a> IntoDeserializer<'a, Fault> for Value<'a> {
     }
 }
 
-/// Returns a segment as text. One that is the name of an object or a member is unknown if it is not UTF-8: U+FFFD is in none.
+/// Returns a segment as text. One that is the name of an object, a member or a list is unknown if it is not UTF-8: U+FFFD is in none.
 fn text<'a>(name: &str, segment: &'a [u8]) -> Result<Cow<'a, str>, Fault> {
     let text = String::from_utf8_lossy(segment);
-    let is_id = name.ends_with("_obi") || name == "user_id";
+    let is_id = name.ends_with("_obi") || ["user_id", "type_num"].contains(&name);
     if is_id || matches!(text, Cow::Borrowed(_)) { Ok(text) } else { Err(Fault::Path) }
 }
 

@@ -9,7 +9,7 @@ use tidings_core::account::BeginOtp;
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::FeedbackState;
 use tidings_core::notice::{self, Draft, Visibility};
-use tidings_core::post;
+use tidings_core::{admin, member, post};
 
 use super::{Sources, panicked};
 use crate::draft::SavedDraft;
@@ -275,7 +275,9 @@ impl Act {
                 return Ok(Some(id.clone()));
             }
             Self::ReadFeedback { ids } => drafts.mark_read(ids)?,
-            Self::SetPassword { id, pw } => service.set_password(id, &pw.0)?,
+            Self::SetPassword { id, pw } => {
+                service.call(member::SetPassword { user_id: id.clone(), new_pw: pw.0.clone() })?;
+            }
             Self::BeginOtp { pw, code } => {
                 let code = Some(code.0.clone()).filter(|code| !code.trim().is_empty());
                 let secret = service.begin_otp(&BeginOtp { pw: pw.0.clone(), enrolment_code: code })?;
@@ -285,10 +287,12 @@ impl Act {
                 return Ok(Some(service.enable_otp(&otp.0)?.recovery_codes.join("\n")));
             }
             Self::RemovePost { id, .. } => service.remove_post(id)?,
-            Self::Blacklist { id, on: true } => service.push_blacklist(id)?,
-            Self::Blacklist { id, .. } => service.pop_blacklist(id)?,
-            Self::Administrate { id, on: true } => service.grant(id)?,
-            Self::Administrate { id, .. } => service.revoke(id)?,
+            Self::Blacklist { id, on: true } => {
+                service.call(admin::PushBlacklist { user_id: id.clone() })?;
+            }
+            Self::Blacklist { id, .. } => service.call(admin::PopBlacklist { user_id: id.clone() })?,
+            Self::Administrate { id, on: true } => service.call(admin::Grant { user_id: id.clone() })?,
+            Self::Administrate { id, .. } => service.call(admin::Revoke { user_id: id.clone() })?,
             Self::ResetMember { id } => service.reset_measurement(id)?,
             Self::RemoveMember { id } => service.remove_member(id)?,
             Self::Export { path, sheet, replace } => sheet::write(path, sheet, *replace)?,

@@ -3,14 +3,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tidings_access::{Error, Service};
-use tidings_core::account::MemberQuery;
 use tidings_core::analysis::{GetBursts, GetPeriod, GetRealtime, LogFilter, LogPage};
 use tidings_core::audit;
 use tidings_core::error::Code;
 use tidings_core::newsfeed::{FeedPost, ListPopular, Paging};
 use tidings_core::notice::{self, FullNotice};
 use tidings_core::post::ListQuery;
-use tidings_core::{post, search, status};
+use tidings_core::{member, post, search, status};
 
 use super::{
     Answer, FeedbackData, Figures, Health, Member, Notices, Overview, PostRow, PostText, Query, Sources,
@@ -52,8 +51,9 @@ impl Query {
             }
             Self::Members { search, only, after, limit } => {
                 let search = Some(search).filter(|search| !search.is_empty());
-                let query = MemberQuery { search, limit: i64::try_from(limit).ok(), after, only };
-                Answer::Members(service.members(&query).map_err(Problem::from))
+                let only = only.map(|only| only.as_str().to_owned());
+                let list = member::List { search, limit: i64::try_from(limit).ok(), after, only };
+                Answer::Members(service.call(list).map_err(Problem::from))
             }
             Self::Member(id) => Answer::Member(member(service, id).map(Box::new).map_err(Problem::from)),
             Self::Audit { before } => {
