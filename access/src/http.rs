@@ -227,11 +227,6 @@ impl Server {
         if is_own { own } else { any }
     }
 
-    /// Returns the same server as a guest sees it, unless operations are called as a member.
-    pub(crate) fn as_reader(&self) -> Self {
-        if self.member.is_some() { self.clone() } else { Self { token: None, ..self.clone() } }
-    }
-
     /// Returns the same server as a guest sees it.
     pub(crate) fn as_guest(&self) -> Self {
         Self { token: None, member: None, ..self.clone() }

@@ -26,18 +26,13 @@ mod call;
 mod error;
 mod events;
 mod export;
-mod feedback;
-mod front;
 mod http;
 mod import;
-mod lookup;
 mod member;
 mod otp;
 mod password;
-mod post;
 mod ready;
 mod requests;
-mod search;
 mod sign_in;
 mod watch;
 

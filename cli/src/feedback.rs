@@ -3,7 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_core::feedback::{self, Draft, FeedbackList, FeedbackPage, FeedbackState};
+use tidings_access::{Error, Service};
+use tidings_core::feedback::{
+    self, FeedbackList, FeedbackPage, FeedbackState, LIST_MAX, Mark, Message, SendGeneral, SendOnNotice,
+};
 use tidings_core::lookup::Kind;
 
 use crate::failure::Failure;
@@ -47,18 +50,21 @@ pub(crate) fn run(session: &Session, command: &Feedback) -> Result<ExitCode, Fai
     let Session { service, out } = session;
     match command {
         Feedback::Send { kind, notice, text } => {
-            let draft = Draft { kind: kind.clone(), post: Some(text.clone()) };
+            let message = Message { kind: kind.clone(), post: Some(text.clone()), feedback: None };
             let service = session.acting_member()?;
             let notice =
                 notice.as_deref().map(|notice| ids::whole(session, Kind::Notice, notice)).transpose()?;
-            service.send_feedback(notice.as_deref(), &draft)?;
+            match notice {
+                Some(notice) => service.call(SendOnNotice { notice_obi: notice.into_owned(), message })?,
+                None => service.call(SendGeneral { message })?,
+            }
             out.answer(&(), |page| page.line("The feedback is sent."))
         }
         Feedback::List { all } => list(session, *all),
         Feedback::Done { id, undo } => {
             let id = &ids::whole(session, Kind::Feedback, id)?;
             let state = if *undo { FeedbackState::Open } else { FeedbackState::Done };
-            let set = service.set_feedback(id, state);
+            let set = service.call(Mark { feedback_obi: id.to_string(), activation: state.activation() });
             set.map_err(|error| unknown(error, "feedback", id))?;
             let state = if *undo { "open again" } else { "done" };
             out.answer(&(), |page| page.line(format!("The feedback is {state}.")))
@@ -70,11 +76,11 @@ fn list(session: &Session, all: bool) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
     if out.streams() {
         return stream_pages(None, None, |after, _| {
-            let page = service.feedback(all, after.as_deref())?;
+            let page = page_of(service, all, after)?;
             Ok((page.feedback, page.next))
         });
     }
-    let FeedbackPage { feedback, next } = service.feedback(all, None)?;
+    let FeedbackPage { feedback, next } = page_of(service, all, None)?;
     let list = FeedbackList { feedback_list: feedback };
     out.answer(&list, |page| {
         for (place, feedback) in list.feedback_list.iter().enumerate() {
@@ -90,6 +96,11 @@ fn list(session: &Session, all: bool) -> Result<ExitCode, Failure> {
             page.note("There are more: --ndjson prints them all");
         }
     })
+}
+
+/// Returns the longest page of open or all feedback.
+pub(crate) fn page_of(service: &Service, all: bool, after: Option<String>) -> Result<FeedbackPage, Error> {
+    service.call(feedback::List { all: Some(all.into()), limit: Some(LIST_MAX), after })
 }
 
 /// Prints one item of feedback with its whole text.

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_core::main_info::Draft;
+use tidings_core::main_info::{Draft, Get, Update};
 
 use crate::failure::Failure;
 use crate::session::Session;
@@ -32,7 +32,7 @@ pub(crate) fn run(session: &Session, command: &Front) -> Result<ExitCode, Failur
     let Session { service, out } = session;
     match command {
         Front::Show => {
-            let info = service.front()?;
+            let info = service.as_reader().call(Get {})?;
             out.answer(&info, |page| {
                 for line in info.main_info.iter().filter(|line| !line.is_empty()) {
                     page.line(line);
@@ -46,7 +46,8 @@ pub(crate) fn run(session: &Session, command: &Front) -> Result<ExitCode, Failur
             Err(Failure::usage("--first or --second is missing: say which line to change"))
         }
         Front::Set { first, second } => {
-            service.update_front(&Draft { new_info_1: first.clone(), new_info_2: second.clone() })?;
+            let draft = Draft { new_info_1: first.clone(), new_info_2: second.clone() };
+            service.call(Update { draft })?;
             out.answer(&(), |page| page.line("The front page is changed."))
         }
     }

@@ -4,7 +4,8 @@
 
 use std::borrow::Cow;
 
-use tidings_core::lookup::{FOUND_MAX, Kind, PREFIX_MIN};
+use tidings_access::{Error, Service};
+use tidings_core::lookup::{FOUND_MAX, FindIds, FoundIds, Kind, PREFIX_MIN};
 use tidings_tui::escape;
 
 use crate::failure::Failure;
@@ -22,8 +23,20 @@ pub(crate) fn whole<'a>(session: &Session, kind: Kind, given: &'a str) -> Result
         return Ok(Cow::Borrowed(given));
     }
     // The operation itself reports why it fails, and a server of an earlier version has no look-up.
-    let found = session.service.find_ids(kind, given).map(|found| found.ids).unwrap_or_default();
+    let found = beginning_with(&session.service, kind, given).map(|found| found.ids).unwrap_or_default();
     unique(kind.name(), given, found.into_iter().map(|found| (found.id, found.title)))
+}
+
+/// Returns the records of a kind that the caller sees and whose ids begin with a prefix.
+///
+/// # Errors
+/// Those of [`FindIds`].
+pub(crate) fn beginning_with(service: &Service, kind: Kind, prefix: &str) -> Result<FoundIds, Error> {
+    let find = FindIds { kind: kind.name().to_owned(), prefix: prefix.to_owned() };
+    match kind {
+        Kind::Post => service.as_reader().call(find),
+        Kind::Notice | Kind::Feedback => service.call(find),
+    }
 }
 
 /// Returns the only id of a list that `given` begins, or `given` if it is a whole id or begins none. `list` returns ids and

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use tidings_core::lookup::Kind;
+use tidings_core::post::{Get, Hide, Insert, Like, Remove, Unhide, Unlike, Update, View};
 use tidings_tui::number::number;
 
 use crate::export;
@@ -118,12 +119,13 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
     let whole = |id| ids::whole(session, Kind::Post, id);
     match command {
         Post::Add(fields) => {
-            let inserted = service.insert_post(&fields.whole_draft()?)?;
+            let inserted = service.call(Insert { draft: fields.whole_draft()? })?;
             out.answer(&inserted, |page| page.line(inserted.id.to_string()))
         }
         Post::Edit { id, fields } => {
             let id = &whole(id)?;
-            service.update_post(id, &fields.draft()?).map_err(missing(id))?;
+            let update = Update { post_obi: id.to_string(), draft: fields.draft()? };
+            service.call(update).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is changed."))
         }
         Post::Import { file, format, strictness } => import::run(session, file, *format, *strictness),
@@ -141,38 +143,38 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
             // The command asks only if the caller may remove the post.
             service.check_admin()?;
             let id = &whole(id)?;
-            let found = service.post(id).map_err(missing(id))?;
+            let found = service.as_reader().call(Get { post_obi: id.to_string() }).map_err(missing(id))?;
             session.confirm(*yes, &format!("remove the post \"{}\"", found.post.shown.title))?;
-            service.remove_post(id).map_err(missing(id))?;
+            service.call(Remove { post_obi: id.to_string() }).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is removed."))
         }
         Post::View { id } => {
             let id = &whole(id)?;
-            service.view_post(id).map_err(missing(id))?;
+            service.as_reader().call(View { post_obi: id.to_string() }).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The view is counted."))
         }
         Post::Like { id } => {
             let service = session.acting_member()?;
             let id = &whole(id)?;
-            service.like_post(id).map_err(missing(id))?;
+            service.call(Like { post_obi: id.to_string() }).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is liked."))
         }
         Post::Unlike { id } => {
             let service = session.acting_member()?;
             let id = &whole(id)?;
-            service.unlike_post(id).map_err(missing(id))?;
+            service.call(Unlike { post_obi: id.to_string() }).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The like is taken back."))
         }
         Post::Hide { id, undo: false } => {
             let service = session.acting_member()?;
             let id = &whole(id)?;
-            service.hide_post(id).map_err(missing(id))?;
+            service.call(Hide { post_obi: id.to_string() }).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is hidden from the recommended feed."))
         }
         Post::Hide { id, undo: true } => {
             let service = session.acting_member()?;
             let id = &whole(id)?;
-            service.unhide_post(id).map_err(missing(id))?;
+            service.call(Unhide { post_obi: id.to_string() }).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is not hidden."))
         }
     }

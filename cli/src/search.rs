@@ -4,7 +4,10 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use tidings_core::analysis::{GetBursts, GetRealtime};
-use tidings_core::search::SnippetPart;
+use tidings_core::search::{
+    Find, FindInCategory, FindSites, ListRecent, Log, PostPage, SitePage, SnippetPart,
+};
+use tidings_core::words::FindSimilar;
 use tidings_tui::number::number;
 
 use crate::failure::Failure;
@@ -64,11 +67,11 @@ pub(crate) enum Search {
 pub(crate) fn run(session: &Session, command: &Search) -> Result<ExitCode, Failure> {
     match command {
         Search::Run { text, category, limit, snippets } => {
-            find(session, text, category.as_deref(), *limit, *snippets)
+            find(session, text, category.as_ref(), *limit, *snippets)
         }
         Search::Sites { text } => sites(session, text),
         Search::Log { text } => {
-            session.service.log_search(text)?;
+            session.service.as_reader().call(Log { search: text.clone() })?;
             session.out.answer(&(), |page| page.line("The search is recorded."))
         }
         Search::Similar { text } => similar(session, text),
@@ -81,11 +84,16 @@ pub(crate) fn run(session: &Session, command: &Search) -> Result<ExitCode, Failu
 fn find(
     session: &Session,
     text: &str,
-    category: Option<&str>,
+    category: Option<&String>,
     limit: i64,
     snippets: bool,
 ) -> Result<ExitCode, Failure> {
-    let found = session.service.search(text, category, limit, snippets)?;
+    let (service, search) = (session.service.as_reader(), text.to_owned());
+    let page = PostPage { snippets: snippets.then_some(1), ..PostPage::default() };
+    let found = match category.cloned() {
+        Some(category_name) => service.call(FindInCategory { category_name, num: limit, search, page }),
+        None => service.call(Find { num: limit, search, page }),
+    }?;
     session.out.list(&found, &found.search_result, |page| {
         let columns = [
             Column::whole("ID"),
@@ -111,7 +119,8 @@ fn find(
 }
 
 fn sites(session: &Session, text: &str) -> Result<ExitCode, Failure> {
-    let found = session.service.search_sites(text)?;
+    let find = FindSites { search: text.to_owned(), page: SitePage::default() };
+    let found = session.service.as_reader().call(find)?;
     session.out.list(&found, &found.search_result, |page| {
         let mut table = Table::new([
             Column::text("Site"),
@@ -132,7 +141,7 @@ fn marked(snippet: &[SnippetPart]) -> String {
 }
 
 fn similar(session: &Session, text: &str) -> Result<ExitCode, Failure> {
-    let answer = session.service.similar_words(text)?;
+    let answer = session.service.as_reader().call(FindSimilar { search: text.to_owned() })?;
     session.out.list(&answer, &answer.similarity_word, |page| {
         for token in &answer.similarity_word {
             page.styled(Style::Strong, &token.token);
@@ -179,7 +188,7 @@ fn bursts(session: &Session) -> Result<ExitCode, Failure> {
 }
 
 fn recent(session: &Session, limit: i64) -> Result<ExitCode, Failure> {
-    let lately = session.acting_member()?.recent_searches(limit)?;
+    let lately = session.acting_member()?.call(ListRecent { num: limit })?;
     session.out.list(&lately, &lately.lately_search_list, |page| {
         let mut table = Table::new([Column::whole(dated("Date")), Column::text("Search")]);
         for search in &lately.lately_search_list {

@@ -19,9 +19,11 @@ use crate::text;
 use crate::trail::{Action, Entry};
 
 pub(crate) use limit::prune;
+pub use operations::{List, ListAll, Mark, Message, SendGeneral, SendOnNotice};
 pub(crate) use sql::{get, insert, of_member};
 
 mod limit;
+mod operations;
 #[cfg(test)]
 mod tests;
 

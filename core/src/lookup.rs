@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use crate::Tidings;
 use crate::account::Caller;
 use crate::error::{Error, Problem, Result};
+use crate::operation::{Access, Operation, Spec};
 use crate::prefix::IdRange;
 use crate::{feedback, notice, post};
 
@@ -61,6 +62,28 @@ pub fn find(tidings: &Tidings, caller: &Caller, kind: &str, prefix: &str) -> Res
         Kind::Feedback => feedback::with_ids(tidings, caller, &range),
     }?;
     Ok(FoundIds { ids })
+}
+
+/// Finds the posts, the notices or the feedback whose ids begin with a prefix
+///
+/// At most 20, in the order of their ids. Posts are for everyone, notices for callers who see them, and feedback for
+/// administrators.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct FindIds {
+    /// `post`, `notice` or `feedback`
+    pub kind: String,
+    /// The beginning of the id, 4 to 24 hex digits
+    pub prefix: String,
+}
+
+impl Operation for FindIds {
+    type Answer = FoundIds;
+    const SPEC: Spec =
+        Spec::get("search", "/find_ids/{kind}/{prefix}", Access::AnyoneFor("posts and notices"));
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<FoundIds> {
+        find(tidings, caller, &self.kind, &self.prefix)
+    }
 }
 
 #[cfg(test)]

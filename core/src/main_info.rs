@@ -7,6 +7,7 @@ use crate::Tidings;
 use crate::account::Caller;
 use crate::config::Bounds;
 use crate::error::{BrokenRule, Code, Problem, Result};
+use crate::operation::{Access, Operation, Spec};
 use crate::scope::Scope;
 use crate::store::Isolation;
 use crate::text;
@@ -22,12 +23,12 @@ pub struct MainInfo {
     pub main_info: [String; 2],
 }
 
-/// The input of [`update`]; a line that is `None` does not change.
-#[derive(Clone, Debug, Default)]
+/// The new lines; one that is `None` does not change.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Draft {
-    /// The first line, 0 to 50 characters.
+    /// The first line, {info-line} characters.
     pub new_info_1: Option<String>,
-    /// The second line, 0 to 50 characters.
+    /// The second line, {info-line} characters.
     pub new_info_2: Option<String>,
 }
 
@@ -68,6 +69,39 @@ fn lines(draft: &Draft) -> Result<[Option<String>; 2], BrokenRule> {
         text.as_ref().map(|text| text::line(text, LINE).filter(is_shown).ok_or(BrokenRule(rule))).transpose()
     };
     Ok([line(first, "new_info_1")?, line(second, "new_info_2")?])
+}
+
+const GROUP: &str = "notice";
+
+/// Returns the two lines of an app's front page
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Get {}
+
+impl Operation for Get {
+    type Answer = MainInfo;
+    const SPEC: Spec = Spec::get(GROUP, "/get_main_info", Access::Open).public();
+
+    fn run(self, tidings: &Tidings, _: &Caller) -> Result<MainInfo> {
+        get(tidings)
+    }
+}
+
+/// Changes one or both of the two lines
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = MainInfoFields)]
+pub struct Update {
+    /// The lines.
+    #[serde(rename = "..")]
+    pub draft: Draft,
+}
+
+impl Operation for Update {
+    type Answer = ();
+    const SPEC: Spec = Spec::post(GROUP, "/update_main_info", Access::Admins(Scope::Front));
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        update(tidings, caller, &self.draft)
+    }
 }
 
 mod sql {

@@ -137,7 +137,7 @@ pub enum Access {
     Open,
     /// Everyone. A token that fails is as none.
     Anyone,
-    /// Everyone for some objects, as the text says.
+    /// Everyone for these objects, and administrators for others.
     AnyoneFor(&'static str),
     /// Members.
     Members,

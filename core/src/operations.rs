@@ -2,7 +2,10 @@
 
 use crate::account::key;
 use crate::operation::Operation;
-use crate::{admin, analysis, audit, member, newsfeed, notice, profile, status, webhook};
+use crate::{
+    admin, analysis, audit, feedback, lookup, main_info, member, newsfeed, notice, post, profile, search,
+    status, webhook, words,
+};
 
 /// What is done with each operation.
 pub trait Visitor {
@@ -59,6 +62,31 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<notice::PublishDraft>();
     visitor.visit::<notice::RemoveDraft>();
     visitor.visit::<notice::GetReads>();
+    visitor.visit::<main_info::Get>();
+    visitor.visit::<main_info::Update>();
+    visitor.visit::<feedback::SendOnNotice>();
+    visitor.visit::<feedback::SendGeneral>();
+    visitor.visit::<feedback::ListAll>();
+    visitor.visit::<feedback::List>();
+    visitor.visit::<feedback::Mark>();
+    visitor.visit::<post::Get>();
+    visitor.visit::<post::ListCategories>();
+    visitor.visit::<post::List>();
+    visitor.visit::<post::View>();
+    visitor.visit::<post::Like>();
+    visitor.visit::<post::Unlike>();
+    visitor.visit::<post::Hide>();
+    visitor.visit::<post::Unhide>();
+    visitor.visit::<post::Insert>();
+    visitor.visit::<post::Update>();
+    visitor.visit::<post::Remove>();
+    visitor.visit::<lookup::FindIds>();
+    visitor.visit::<search::Log>();
+    visitor.visit::<search::Find>();
+    visitor.visit::<search::FindInCategory>();
+    visitor.visit::<search::FindSites>();
+    visitor.visit::<search::ListRecent>();
+    visitor.visit::<words::FindSimilar>();
     visitor.visit::<newsfeed::ListRecommended>();
     visitor.visit::<newsfeed::ListPopular>();
     visitor.visit::<newsfeed::ListTopic>();

@@ -34,6 +34,7 @@ pub(crate) mod import;
 pub(crate) mod index;
 mod list;
 pub(crate) mod news;
+mod operations;
 pub(crate) mod recount;
 pub(crate) mod reindex;
 mod rows;
@@ -47,6 +48,7 @@ pub use export::{Exported, PostExport, export};
 pub use import::{FEED_MAX, Format, ImportReport, import, import_as};
 pub use list::{LIST_MAX, ListQuery, PostList, list};
 pub use news::NewPost;
+pub use operations::{Get, Hide, Insert, Like, List, ListCategories, Remove, Unhide, Unlike, Update, View};
 
 use acts::{Act, Kind};
 use draft::Change;

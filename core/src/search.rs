@@ -18,11 +18,13 @@ pub use crate::words::SEARCH;
 use crate::words::SEARCH_RULE;
 use paging::Page;
 
+mod operations;
 mod paging;
 mod record;
 mod snippet;
 mod terms;
 
+pub use operations::{Find, FindInCategory, FindSites, ListRecent, Log, PostPage, SitePage};
 pub use paging::{Paging, RESULTS_MAX};
 pub use record::{LatelySearches, lately, log};
 pub(crate) use record::{ListedSearch, Search};

@@ -24,6 +24,7 @@ use crate::Tidings;
 use crate::account::{Caller, Operator};
 use crate::config::{self, Bounds};
 use crate::error::{Code, Error, Problem, Result};
+use crate::operation::{Access, Operation, Rate, Spec, Work};
 use crate::store::{Isolation, StoreError};
 use crate::text;
 use crate::trail::{Action, Entry};
@@ -129,6 +130,31 @@ pub fn similar(tidings: &Tidings, search: &str) -> Result<SimilarityWords> {
         TokenWords { token, words }
     });
     Ok(SimilarityWords { similarity_word: similarity_word.collect() })
+}
+
+/// Returns similar words from posts for each token of a search
+///
+/// `[{"token": [{"word": 0.83}, …]}, …]` in the order of the tokens: for each token at most {similar-words} words
+/// with their similarity, from {similarity} to 1, most similar first; the settings can change both bounds. For a
+/// token that no post contains, such as a misspelled or inflected word, the words with a similar spelling are used;
+/// if there are none, the list is empty.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = SearchFields)]
+pub struct FindSimilar {
+    /// {search} characters.
+    pub search: String,
+}
+
+impl Operation for FindSimilar {
+    type Answer = SimilarityWords;
+    const SPEC: Spec = Spec::post("search", "/get_similarity_words", Access::Open)
+        .reads()
+        .works(Work::Query)
+        .limited(Rate::Search);
+
+    fn run(self, tidings: &Tidings, _: &Caller) -> Result<SimilarityWords> {
+        similar(tidings, &self.search)
+    }
 }
 
 /// Returns the most similar words of a token, most similar first: at most `most`, with a similarity of at least `least`

@@ -1,10 +1,13 @@
 //! The OpenAPI document, and a page for reading it and trying the operations.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::sync::{Arc, OnceLock};
 
 use tidings_core::answer::Encoded;
 use tidings_core::config;
+use tidings_core::operation::Access;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{OpenApi, Ref, RefOr, ServerBuilder};
@@ -15,10 +18,7 @@ use crate::reply::{self, Answer};
 use crate::request::Call;
 use crate::route::Route;
 use crate::router;
-use crate::{
-    account, audit, data, events, feedback, health, home, import, lookup, main_info, otp, post, report,
-    search, sessions, words,
-};
+use crate::{account, audit, data, events, health, home, import, otp, post, report, sessions};
 
 mod bodies;
 mod caching;
@@ -33,7 +33,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use failures::{Administrators, DuplicateUrl, Members, Missing};
+pub(crate) use failures::{Administrators, Members, Missing};
 use limits::Limits;
 pub(crate) use schema::{Done, Success};
 
@@ -84,33 +84,8 @@ const NESTED: &str = "pin_feed_weights";
         sessions::sign_out_member,
         sessions::sign_out_member_session,
         audit::export_audit,
-        main_info::get_main_info,
-        main_info::update_main_info,
-        feedback::notice_feedback,
-        feedback::send_feedback,
-        feedback::get_all_feedback,
-        feedback::get_feedback,
-        feedback::update_feedback,
-        post::get_post,
-        post::get_categories,
-        post::get_posts,
         post::export_posts,
-        post::post_view,
-        post::post_like,
-        post::post_unlike,
-        post::post_hide,
-        post::post_unhide,
-        post::insert_post,
-        post::update_post,
-        post::remove_post,
         post::import::import_posts,
-        lookup::find_ids,
-        search::search_logging,
-        search::priority_search,
-        search::category_search,
-        search::domain_search,
-        search::get_user_lately_search,
-        words::get_similarity_words,
         report::reports,
         report::reports_file,
         events::events,
@@ -141,7 +116,10 @@ struct Common;
 
 impl Modify for Common {
     fn modify(&self, document: &mut OpenApi) {
-        for declared in declared::all() {
+        let declared = declared::all();
+        let accesses: BTreeMap<_, _> =
+            declared.iter().map(|declared| (declared.spec.name(), declared.spec.access)).collect();
+        for declared in declared {
             declared.write(document);
         }
         sort(document);
@@ -151,7 +129,8 @@ impl Modify for Common {
         failures::add_shared(components);
         for item in document.paths.paths.values_mut() {
             for operation in [&mut item.get, &mut item.post].into_iter().flatten() {
-                complete(operation);
+                let access = operation.operation_id.as_deref().and_then(|id| accesses.get(id));
+                complete(operation, access.copied());
                 headers::write(operation);
                 facts::write_parameters(operation);
             }
@@ -175,7 +154,7 @@ fn sort(document: &mut OpenApi) {
 
 /// Adds the form as an alternative to the JSON body, the responses that every operation of this kind can have, and who may
 /// call the operation.
-fn complete(operation: &mut Operation) {
+fn complete(operation: &mut Operation, access: Option<Access>) {
     let mut responses = vec![
         ("400", "BadRequest"),
         ("405", "MethodNotAllowed"),
@@ -197,21 +176,9 @@ fn complete(operation: &mut Operation) {
     if let Some(RefOr::T(done)) = operation.responses.responses.get_mut("200") {
         done.description = "The answer of the operation.".into();
     }
-    let has_refusal = operation.responses.responses.contains_key("403");
-    let callers = match (operation.operation_id.as_deref(), &operation.security, has_refusal) {
-        // Their refusal has status 200.
-        (
-            Some("admin_remove_user" | "check_admin" | "insert_notice" | "update_notice" | "remove_notice"),
-            ..,
-        ) => "For administrators.",
-        (Some("get_log_user" | "get_log_user_date"), ..) => {
-            "For administrators, and for members about themselves."
-        }
-        (Some("find_ids"), ..) => "Anyone may call it for posts and notices.",
-        (_, None, _) => "Anyone may call it.",
-        (_, Some(either), _) if either.len() > 1 => "Anyone may call it; a token that fails is as none.",
-        (_, Some(_), true) => "For administrators.",
-        (_, Some(_), false) => "For members.",
+    let callers = match access {
+        Some(access) => callers(access),
+        None => undeclared_callers(operation).into(),
     };
     let description = operation.description.get_or_insert_default();
     let separator = if description.is_empty() { "" } else { "\n\n" };
@@ -219,6 +186,29 @@ fn complete(operation: &mut Operation) {
     for (status, name) in responses {
         let response = Ref::from_response_name(name);
         operation.responses.responses.entry(status.into()).or_insert(response.into());
+    }
+}
+
+/// Returns who may call an operation, in words.
+fn callers(access: Access) -> Cow<'static, str> {
+    Cow::Borrowed(match access {
+        Access::Open => "Anyone may call it.",
+        Access::Anyone => "Anyone may call it; a token that fails is as none.",
+        Access::AnyoneFor(objects) => return format!("Anyone may call it for {objects}.").into(),
+        Access::Members => "For members.",
+        Access::Own(_) => "For administrators, and for members about themselves.",
+        Access::Admins(_) | Access::Persons => "For administrators.",
+    })
+}
+
+/// Does the same as [`callers`] for an operation that is not declared.
+fn undeclared_callers(operation: &Operation) -> &'static str {
+    let has_refusal = operation.responses.responses.contains_key("403");
+    match (&operation.security, has_refusal) {
+        (None, _) => "Anyone may call it.",
+        (Some(either), _) if either.len() > 1 => "Anyone may call it; a token that fails is as none.",
+        (Some(_), true) => "For administrators.",
+        (Some(_), false) => "For members.",
     }
 }
 

@@ -134,15 +134,6 @@ impl Call {
         texts.try_into().expect("a handler takes the parameters that its template has")
     }
 
-    /// Returns the only parameter of the path, which is called `name`, as a whole number.
-    ///
-    /// # Errors
-    /// `bad request` when it is not a whole number.
-    pub(crate) fn number(&mut self, name: &'static str) -> Result<i64> {
-        let [text] = self.segments()?;
-        number(name, &text)
-    }
-
     /// Returns the parameters of the query string.
     ///
     /// # Errors
@@ -259,14 +250,6 @@ impl Call {
     pub(crate) fn guest(&self) -> Guest {
         Guest::new(self.tidings(), self.address(), user_agent(&self.0.context.head.headers))
     }
-}
-
-/// Returns the path parameter `name` as a whole number.
-///
-/// # Errors
-/// `bad request` when it is not a whole number.
-pub(crate) fn number(name: &'static str, text: &str) -> Result<i64> {
-    text.parse().map_err(|_| Error::BadRequest(Problem::invalid(name, "this is not a whole number")))
 }
 
 /// Returns the caller: a guest if there is no `Authorization` header; the bearer of an invalid token if the header does

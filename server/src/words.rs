@@ -1,34 +1,11 @@
 //! Similar words.
 
-use tidings_core::words::{self, SimilarityWords};
+use tidings_core::words::FindSimilar;
 
-use crate::docs;
-use crate::limit::Counted;
-use crate::reply::Answer;
-use crate::request::Call;
 use crate::route::Route;
-use crate::search::SearchFields;
 
 pub(crate) fn routes() -> Vec<Route> {
-    vec![Route::post("/get_similarity_words", get_similarity_words).counts_as(Counted::Search)]
-}
-
-/// Returns similar words from posts for each token of a search
-///
-/// `[{"token": [{"word": 0.83}, …]}, …]` in the order of the tokens: for each token at most {similar-words} words
-/// with their similarity, from {similarity} to 1, most similar first; the settings can change both bounds. For a
-/// token that no post contains, such as a misspelled or inflected word, the words with a similar spelling are used;
-/// if there are none, the list is empty.
-#[utoipa::path(
-    post,
-    path = "/get_similarity_words",
-    tag = "search",
-    request_body = SearchFields,
-    responses((status = 200, body = docs::Success<SimilarityWords>)),
-)]
-pub(crate) async fn get_similarity_words(mut call: Call) -> Answer {
-    let SearchFields { search } = call.fields().await?;
-    call.query(move |tidings, _| words::similar(tidings, &search)).await
+    vec![Route::of::<FindSimilar>()]
 }
 
 #[cfg(test)]

@@ -11,14 +11,15 @@ use tidings_access::{Result, Service};
 use tidings_core::Tidings;
 use tidings_core::account::key;
 use tidings_core::lookup::{self, PREFIX_MIN};
-use tidings_core::post::ListQuery;
-use tidings_core::{member, notice, webhook};
+use tidings_core::{member, notice, post, webhook};
 use tidings_tui::escape;
 
 use crate::args::Cli;
 use crate::credentials;
 use crate::database;
+use crate::feedback;
 use crate::global::Global;
+use crate::ids;
 use crate::profile::Store;
 use crate::session::Session;
 use crate::settings::Settings;
@@ -116,7 +117,7 @@ fn records(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, 
             page.members.into_iter().map(|member| (member.user_id, member.nickname)).collect()
         }
         Kind::Topic => {
-            let found = service.categories()?.categories;
+            let found = service.as_reader().call(post::ListCategories {})?.categories;
             found.into_iter().map(|found| (found.category_name, String::new())).collect()
         }
         Kind::Key => {
@@ -155,12 +156,13 @@ fn ids(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, Stri
         _ => lookup::Kind::Feedback,
     };
     if current.len() >= PREFIX_MIN {
-        let found = service.find_ids(looked_up, current)?.ids;
+        let found = ids::beginning_with(service, looked_up, current)?.ids;
         return Ok(found.into_iter().map(|found| (found.id, found.title)).collect());
     }
     Ok(match looked_up {
         lookup::Kind::Post => {
-            let page = service.posts(&ListQuery { limit: Some(MOST), ..ListQuery::default() })?;
+            let list = post::List { limit: Some(MOST), ..Default::default() };
+            let page = service.as_reader().call(list)?;
             page.posts.into_iter().map(|post| (post.id, post.title)).collect()
         }
         lookup::Kind::Notice => {
@@ -168,7 +170,7 @@ fn ids(service: &Service, kind: Kind, current: &str) -> Result<Vec<(String, Stri
             list.notices().iter().map(|notice| (notice.id.to_string(), notice.title.to_string())).collect()
         }
         lookup::Kind::Feedback => {
-            let page = service.feedback(false, None)?;
+            let page = feedback::page_of(service, false, None)?;
             let line = |text: &str| text.lines().next().unwrap_or_default().to_owned();
             page.feedback.into_iter().map(|feedback| (feedback.id, line(&feedback.post))).collect()
         }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use tidings_core::post::{LIST_MAX, ListQuery};
+use tidings_core::post::{Get, LIST_MAX, List, ListCategories};
 use tidings_tui::number::{count, number};
 
 use crate::failure::Failure;
@@ -37,16 +37,16 @@ pub(crate) fn table() -> Table {
 
 pub(super) fn list(session: &Session, options: &ListOptions) -> Result<ExitCode, Failure> {
     let Session { service, out } = session;
-    let topic = options.topic.as_deref();
+    let (service, topic) = (service.as_reader(), &options.topic);
     if out.streams() {
         return stream_pages(options.limit, options.next.clone(), |next, left| {
-            let query = ListQuery { topic, limit: Some(left.min(LIST_MAX)), next: next.as_deref() };
-            let page = service.posts(&query)?;
+            let list = List { topic: topic.clone(), limit: Some(left.min(LIST_MAX)), next };
+            let page = service.call(list)?;
             Ok((page.posts, page.next))
         });
     }
-    let query = ListQuery { topic, limit: options.limit, next: options.next.as_deref() };
-    let posts = service.posts(&query)?;
+    let list = List { topic: topic.clone(), limit: options.limit, next: options.next.clone() };
+    let posts = service.call(list)?;
     out.answer(&posts, |page| {
         let mut table = table();
         for post in &posts.posts {
@@ -62,7 +62,7 @@ pub(super) fn list(session: &Session, options: &ListOptions) -> Result<ExitCode,
 }
 
 pub(super) fn categories(session: &Session) -> Result<ExitCode, Failure> {
-    let found = session.service.categories()?;
+    let found = session.service.as_reader().call(ListCategories {})?;
     session.out.list(&found, &found.categories, |page| {
         let mut table = Table::new([Column::text("Category"), Column::number("Posts")]);
         for category in &found.categories {
@@ -73,7 +73,8 @@ pub(super) fn categories(session: &Session) -> Result<ExitCode, Failure> {
 }
 
 pub(super) fn one(session: &Session, id: &str) -> Result<ExitCode, Failure> {
-    let found = session.service.post(id).map_err(|error| unknown(error, "post", id))?;
+    let found = session.service.as_reader().call(Get { post_obi: id.to_owned() });
+    let found = found.map_err(|error| unknown(error, "post", id))?;
     session.out.answer(&found, |page| {
         let (shown, detail) = (&found.post.shown, &found.post);
         page.styled(Style::Strong, &shown.title);

@@ -2335,7 +2335,7 @@ export interface paths {
          * @description Newest first. A page reads a bounded part of the log, so it can be empty although `next` names another page. For
          *     administrators and for the member whose lines it asks for, unless the settings make the log public.
          *
-         *     For administrators.
+         *     For administrators, and for members about themselves.
          */
         readonly get: operations["get_log"];
         readonly put?: never;
@@ -4971,7 +4971,7 @@ export interface components {
         };
         readonly NewPostFields: {
             /**
-             * @description 1 to 300 characters.
+             * @description The title, 1 to 300 characters on one line; white space at its ends is removed.
              * @example An eclipse over the lake
              */
             readonly title: string;
@@ -4981,24 +4981,27 @@ export interface components {
              */
             readonly post?: string | null;
             /**
-             * @description The URL, http or https, up to 2,000 characters, unique among posts.
+             * @description The URL, http or https, up to 2,000 characters, unique among posts. It is stored as written, except that white space
+             *     at its ends is removed: two spellings of the same address are two URLs.
              * @example https://news.example.org/eclipse
              */
             readonly url: string;
             /**
-             * @description The URL of an image; `""` for none.
+             * @description The URL of an image; `""` for none. It is http or https, or a path that begins with `/`, for an image that the
+             *     client itself serves.
              * @example https://news.example.org/lake.jpg
              */
             readonly img?: string | null;
             /**
-             * @description The categories, up to 50, each of 1 to 100 characters.
+             * @description The categories, up to 50, each of 1 to 100 characters. White space at their ends and repeated names are
+             *     removed.
              * @example [
              *       "science"
              *     ]
              */
             readonly topic?: readonly string[] | null;
             /**
-             * @description The tags, up to 50, each of 1 to 100 characters.
+             * @description The tags, up to 50, each of 1 to 100 characters, with the same rule as the categories.
              * @example [
              *       "nature",
              *       "weather"
@@ -5513,7 +5516,7 @@ export interface components {
         };
         readonly PostFields: {
             /**
-             * @description 1 to 300 characters.
+             * @description The title, 1 to 300 characters on one line; white space at its ends is removed.
              * @example An eclipse over the lake
              */
             readonly title?: string | null;
@@ -5523,24 +5526,27 @@ export interface components {
              */
             readonly post?: string | null;
             /**
-             * @description The URL, http or https, up to 2,000 characters, unique among posts.
+             * @description The URL, http or https, up to 2,000 characters, unique among posts. It is stored as written, except that white space
+             *     at its ends is removed: two spellings of the same address are two URLs.
              * @example https://news.example.org/eclipse
              */
             readonly url?: string | null;
             /**
-             * @description The URL of an image; `""` for none.
+             * @description The URL of an image; `""` for none. It is http or https, or a path that begins with `/`, for an image that the
+             *     client itself serves.
              * @example https://news.example.org/lake.jpg
              */
             readonly img?: string | null;
             /**
-             * @description The categories, up to 50, each of 1 to 100 characters.
+             * @description The categories, up to 50, each of 1 to 100 characters. White space at their ends and repeated names are
+             *     removed.
              * @example [
              *       "science"
              *     ]
              */
             readonly topic?: readonly string[] | null;
             /**
-             * @description The tags, up to 50, each of 1 to 100 characters.
+             * @description The tags, up to 50, each of 1 to 100 characters, with the same rule as the categories.
              * @example [
              *       "nature",
              *       "weather"

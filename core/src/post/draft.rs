@@ -1,7 +1,8 @@
 //! Drafts of posts, and the rule of each field.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use url::Url;
+use utoipa::ToSchema;
 
 use crate::clock::Timestamp;
 use crate::config::Bounds;
@@ -45,25 +46,27 @@ const NOTHING: Problem = Problem::new(Code::NothingGiven, "no field of the post 
 
 /// The unchecked fields of a post. Inserting a post requires title and url; updating a post requires at least one
 /// field, and leaves out the fields that do not change.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = PostFields)]
 pub struct Draft {
-    /// The title, 1 to 300 characters on one line; white space at its ends is removed.
+    /// The title, {post-title} characters on one line; white space at its ends is removed.
     pub title: Option<String>,
-    /// The text, up to 100,000 characters.
+    /// The text, {post-text} characters.
     pub post: Option<String>,
-    /// The address, http or https, up to 2,000 characters. It is stored as written, except that white space at its ends
-    /// is removed: two spellings of the same address are two addresses.
+    /// The URL, http or https, {post-url} characters, unique among posts. It is stored as written, except that white space
+    /// at its ends is removed: two spellings of the same address are two URLs.
     pub url: Option<String>,
-    /// The address of the image, `""` for none: http or https, or a path that begins with `/`, for an image that the
+    /// The URL of an image; `""` for none. It is http or https, or a path that begins with `/`, for an image that the
     /// client itself serves.
     pub img: Option<String>,
-    /// The topics: up to 50 names of 1 to 100 characters. White space at their ends and repeated names are removed.
+    /// The categories, {post-names}, each of {post-name} characters. White space at their ends and repeated names are
+    /// removed.
     pub topic: Option<Vec<String>>,
-    /// The tags, with the same rule as the topics.
+    /// The tags, {post-names}, each of {post-name} characters, with the same rule as the categories.
     pub tag: Option<Vec<String>>,
-    /// The time of publication in RFC 3339 format; by default, a new post has the present time.
+    /// The date of publication, RFC 3339; the current time by default for a new post.
     pub date: Option<String>,
-    /// The time from which the post is no longer shown, in RFC 3339 format; `""` for never.
+    /// The date from which the post is hidden, RFC 3339; `""` for never.
     pub end_date: Option<String>,
 }
 

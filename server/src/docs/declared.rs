@@ -256,10 +256,7 @@ fn failures(declared: &Declared) -> Vec<(&'static str, &'static str)> {
     let refusals = (declared.refusals)(&Config::default());
     let refuses = |code| refusals.iter().any(|refusal| refusal.problem().code == code);
     let mut failures = Vec::new();
-    let has_token = matches!(
-        declared.spec.access,
-        Access::Members | Access::Own(_) | Access::Admins(_) | Access::Persons
-    );
+    let has_token = !matches!(declared.spec.access, Access::Open | Access::Anyone);
     if has_token && !refuses(Code::BadToken) {
         failures.push(("401", "BadToken"));
         if declared.spec.access != Access::Members {

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use http::HeaderValue;
 use serde_json::Value;
 use tidings_core::Outcome::{
-    AlreadyId, ApiError, BadRequest, BlacklistUser, CheckPw, Fail, IncorrectOtp, IncorrectPw, NoMember,
-    NotSchool, OtpRequired, PwIncorrect, SignUpFail, WrongUserInfo,
+    AlreadyId, ApiError, BlacklistUser, CheckPw, IncorrectOtp, IncorrectPw, NoMember, NotSchool, OtpRequired,
+    PwIncorrect, SignUpFail, WrongUserInfo,
 };
 use tidings_core::answer::SUCCESS;
 use tidings_core::config::Config;
 use tidings_core::error::{Code, Problem};
 use tidings_core::import::Done;
-use tidings_core::{Error, StoreError, answer, feedback};
+use tidings_core::{Error, StoreError, answer};
 use utoipa::openapi::example::ExampleBuilder;
 use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::header::HeaderBuilder;
@@ -27,7 +27,6 @@ use crate::reply::Refusal;
 
 /// Returns the failures with status 200 of an operation, as it answers them.
 pub(super) fn documented(operation: &str, core: &Config) -> Vec<Error> {
-    let signed_out = Error::BadToken.problem();
     match operation {
         "sign_up" => {
             let rule = Problem::password("pw", core.password_length);
@@ -50,12 +49,6 @@ pub(super) fn documented(operation: &str, core: &Config) -> Vec<Error> {
             WrongUserInfo.because(Problem::password("new_pw", core.password_length)),
             CheckPw.because(CheckPw.problem().of("new_pw_check")),
         ],
-        "notice_feedback" => vec![
-            BadRequest.because(signed_out),
-            Fail.because(feedback::NO_NOTICE),
-            Fail.because(feedback::POST_RULE),
-        ],
-        "send_feedback" => vec![BadRequest.because(signed_out), Fail.because(feedback::POST_RULE)],
         _ => Vec::new(),
     }
 }
@@ -356,6 +349,4 @@ responses! {
     Administrators: "401" "BadToken", "403" "NotAdmin";
     /// The failure of an operation on an object that may not exist.
     Missing: "404" "NotFound";
-    /// The failure of an operation that sets the url of a post.
-    DuplicateUrl: "409" "AlreadyUrl";
 }

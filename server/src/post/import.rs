@@ -3,10 +3,9 @@
 use http::header::CONTENT_TYPE;
 use tidings_core::account::key::Scope;
 use tidings_core::error::{Code, Problem};
-use tidings_core::post::{self, Format, ImportReport};
+use tidings_core::post::{self, Draft, Format, ImportReport};
 use utoipa::ToSchema;
 
-use super::PostFields;
 use crate::docs;
 use crate::fields;
 use crate::import;
@@ -31,7 +30,7 @@ const FORMATS: [(&str, Format); 6] = [
 #[expect(dead_code, reason = "the fields are for the document only")]
 pub(crate) struct PostLineFields {
     #[serde(flatten)]
-    post: PostFields,
+    post: Draft,
     /// The URL, http or https, {post-url} characters, which identifies the post.
     url: String,
     /// The `_id` of a new post; a new one by default. An existing post keeps its own.

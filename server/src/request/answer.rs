@@ -213,24 +213,6 @@ impl Call {
         self.answer_in(|lanes| &lanes.read, work)
     }
 
-    /// Runs an operation that reads a few rows, and returns its result.
-    ///
-    /// While such reads are quick, it runs on the async thread, because moving it to another thread and back costs more
-    /// than the read. It runs in the lane of short reads while all connections are in use, and while the average read is
-    /// slow, as when the database is not in the system's memory.
-    pub(crate) async fn read_few<T: Serialize>(
-        self,
-        work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
-    ) -> Answer {
-        let app = self.0.context.app.clone();
-        let read = move |tidings: &Tidings, caller: &Caller| app.lanes.pace.measure(|| work(tidings, caller));
-        if !self.0.context.app.lanes.pace.is_quick() || !self.tidings().can_read_now() {
-            return self.answer_in(|lanes| &lanes.read, read).await;
-        }
-        let read = read(self.tidings(), &self.0.caller)?;
-        self.compressed(answer::success(&read).into()).await
-    }
-
     /// Returns the result of a read that runs together with others.
     pub(crate) async fn read_together<T: Serialize>(self, read: Pending<T>) -> Answer {
         let read = read.await?;
@@ -260,14 +242,6 @@ impl Call {
             Err(Error::Overloaded) => Ok(Reply::json(plain, Accepted::default()).tagged(tag)),
             compressed => Ok(compressed?.tagged(tag)),
         }
-    }
-
-    /// Runs a search, or another operation that may read for a long time, and returns its result.
-    pub(crate) fn query<T: Serialize>(
-        self,
-        work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
-    ) -> impl Future<Output = Answer> + Send {
-        self.answer_in(|lanes| &lanes.query, work)
     }
 
     /// Runs an operation in a lane, and returns its result.

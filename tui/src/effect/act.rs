@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tidings_core::account::BeginOtp;
 use tidings_core::clock::Timestamp;
-use tidings_core::feedback::FeedbackState;
+use tidings_core::feedback::{FeedbackState, Mark};
 use tidings_core::notice::{self, Draft, Visibility};
 use tidings_core::{admin, member, post};
 
@@ -265,13 +265,15 @@ impl Act {
             Self::DiscardDraft { key, at } => drafts.remove(key, *at)?,
             Self::FeedbackDone { id, done } => {
                 let state = if *done { FeedbackState::Done } else { FeedbackState::Open };
-                service.set_feedback(id, state)?;
+                service.call(Mark { feedback_obi: id.clone(), activation: state.activation() })?;
             }
             Self::SavePost { target: None, fields, .. } => {
-                return Ok(Some(service.insert_post(fields)?.id.to_string()));
+                return Ok(Some(
+                    service.call(post::Insert { draft: post::Draft::clone(fields) })?.id.to_string(),
+                ));
             }
             Self::SavePost { target: Some(id), fields, .. } => {
-                service.update_post(id, fields)?;
+                service.call(post::Update { post_obi: id.clone(), draft: post::Draft::clone(fields) })?;
                 return Ok(Some(id.clone()));
             }
             Self::ReadFeedback { ids } => drafts.mark_read(ids)?,
@@ -286,7 +288,7 @@ impl Act {
             Self::EnableOtp { otp } => {
                 return Ok(Some(service.enable_otp(&otp.0)?.recovery_codes.join("\n")));
             }
-            Self::RemovePost { id, .. } => service.remove_post(id)?,
+            Self::RemovePost { id, .. } => service.call(post::Remove { post_obi: id.clone() })?,
             Self::Blacklist { id, on: true } => {
                 service.call(admin::PushBlacklist { user_id: id.clone() })?;
             }

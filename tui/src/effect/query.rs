@@ -6,10 +6,11 @@ use tidings_access::{Error, Service};
 use tidings_core::analysis::{GetBursts, GetPeriod, GetRealtime, LogFilter, LogPage};
 use tidings_core::audit;
 use tidings_core::error::Code;
+use tidings_core::feedback::ListAll;
 use tidings_core::newsfeed::{FeedPost, ListPopular, Paging};
 use tidings_core::notice::{self, FullNotice};
-use tidings_core::post::ListQuery;
-use tidings_core::{member, post, search, status};
+use tidings_core::search::{Find, PostHit, PostPage};
+use tidings_core::{member, post, status};
 
 use super::{
     Answer, FeedbackData, Figures, Health, Member, Notices, Overview, PostRow, PostText, Query, Sources,
@@ -129,7 +130,7 @@ fn board(sources: &Sources) -> Result<Notices, Problem> {
 
 fn feedback(sources: &Sources) -> Result<FeedbackData, Problem> {
     let Sources { service, drafts } = sources;
-    let list = service.all_feedback()?.feedback_list;
+    let list = service.call(ListAll {})?.feedback_list;
     Ok(FeedbackData { list, notices: notices(service)?, read: drafts.read_feedback()? })
 }
 
@@ -150,21 +151,25 @@ fn popular(service: &Service) -> Result<Vec<PostRow>, Error> {
 /// Returns the newest posts. A name that is not that of a topic or tag stands for the topic with the most posts among those
 /// that begin with it.
 fn newest(service: &Service, name: Option<&str>) -> Result<Vec<PostRow>, Error> {
+    let service = service.as_reader();
     let list = |topic: Option<&str>| {
-        let page = service.posts(&ListQuery { topic, limit: Some(POSTS), next: None })?;
+        let topic = topic.map(str::to_owned);
+        let page = service.call(post::List { topic, limit: Some(POSTS), next: None })?;
         Ok((1..).zip(page.posts).map(|(place, post)| PostRow::of(post, place, String::new())).collect())
     };
     let exact: Vec<PostRow> = list(name)?;
     let Some(name) = name.filter(|_| exact.is_empty()) else { return Ok(exact) };
     let folded = name.to_lowercase();
-    let topics = service.categories()?.categories.into_iter().map(|found| found.category_name);
+    let topics =
+        service.call(post::ListCategories {})?.categories.into_iter().map(|found| found.category_name);
     let topic = topics.into_iter().find(|topic| topic.to_lowercase().starts_with(&folded));
     topic.map_or(Ok(exact), |topic| list(Some(&topic)))
 }
 
 fn find(service: &Service, text: &str) -> Result<Vec<PostRow>, Error> {
-    let found = service.search(text, None, POSTS, false)?.search_result;
-    let row = |hit: search::PostHit| {
+    let find = Find { num: POSTS, search: text.to_owned(), page: PostPage::default() };
+    let found = service.as_reader().call(find)?.search_result;
+    let row = |hit: PostHit| {
         // A similarity is between 0 and 1.
         #[expect(
             clippy::cast_possible_truncation,
@@ -194,7 +199,7 @@ impl PostRow {
 }
 
 fn whole_post(service: &Service, id: &str) -> Result<PostText, Error> {
-    let post = service.post(id)?.post;
+    let post = service.as_reader().call(post::Get { post_obi: id.to_owned() })?.post;
     Ok(PostText {
         id: post.shown.id.clone(),
         title: post.shown.title.clone(),

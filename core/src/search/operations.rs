@@ -1,0 +1,165 @@
+//! The operations on searches.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{Domains, LatelySearches, Paging, SearchResult};
+use crate::error::{Error, Problem, Result};
+use crate::operation::{Access, Operation, Rate, Spec, Work};
+use crate::{Caller, Tidings};
+
+const GROUP: &str = "search";
+
+/// Returns what an operation that searches declares.
+const fn searches(path: &'static str) -> Spec {
+    Spec::post(GROUP, path, Access::Open).reads().works(Work::Query).limited(Rate::Search)
+}
+
+/// Records a search; a member's search is also added to the member's list
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = SearchFields)]
+pub struct Log {
+    /// {search} characters.
+    pub search: String,
+}
+
+impl Operation for Log {
+    type Answer = ();
+    const SPEC: Spec = Spec::post(GROUP, "/search_logging", Access::Anyone).works(Work::Query);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        super::log(tidings, caller, None, &self.search).wait()
+    }
+}
+
+/// Which page of the posts is found, and whether with snippets.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct PostPage {
+    /// 1: the answer has `next`, which continues the search.
+    pub paged: Option<i64>,
+    /// The `next` of the previous page. The pages together have the best 3,000 results.
+    pub next: Option<String>,
+    /// 1: each post has `snippet`, in which the words found are marked.
+    pub snippets: Option<i64>,
+}
+
+impl PostPage {
+    fn find(
+        &self,
+        tidings: &Tidings,
+        search: &str,
+        category: Option<&str>,
+        num: i64,
+    ) -> Result<SearchResult> {
+        let paging = paging(self.paged, self.next.as_deref())?;
+        let snippets = match self.snippets {
+            None | Some(0) => false,
+            Some(1) => true,
+            Some(_) => return Err(Error::BadRequest(Problem::invalid("snippets", "snippets is 0 or 1"))),
+        };
+        super::page(tidings, search, category, num, paging, snippets)
+    }
+}
+
+/// Which page of the web sites is found.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct SitePage {
+    /// 1: the answer has `next`, which continues the search.
+    pub paged: Option<i64>,
+    /// The `next` of the previous page. The pages together have the best 3,000 results.
+    pub next: Option<String>,
+}
+
+fn paging(paged: Option<i64>, next: Option<&str>) -> Result<Paging<'_>> {
+    match (next, paged) {
+        (_, Some(number)) if !matches!(number, 0 | 1) => {
+            Err(Error::BadRequest(Problem::invalid("paged", "paged is 0 or 1")))
+        }
+        (Some(next), _) => Ok(Paging::After(next)),
+        (None, Some(1)) => Ok(Paging::First),
+        (None, _) => Ok(Paging::Off),
+    }
+}
+
+/// Returns the posts that match best
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = SearchFields)]
+pub struct Find {
+    /// The maximum number, {num}
+    pub num: i64,
+    /// {search} characters.
+    pub search: String,
+    /// The page.
+    #[serde(rename = "?")]
+    pub page: PostPage,
+}
+
+impl Operation for Find {
+    type Answer = SearchResult;
+    const SPEC: Spec = searches("/priority_search/{num}");
+
+    fn run(self, tidings: &Tidings, _: &Caller) -> Result<SearchResult> {
+        self.page.find(tidings, &self.search, None, self.num)
+    }
+}
+
+/// Returns the posts of a category that match best
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = SearchFields)]
+pub struct FindInCategory {
+    /// A topic or a tag
+    pub category_name: String,
+    /// The maximum number, {num}
+    pub num: i64,
+    /// {search} characters.
+    pub search: String,
+    /// The page.
+    #[serde(rename = "?")]
+    pub page: PostPage,
+}
+
+impl Operation for FindInCategory {
+    type Answer = SearchResult;
+    const SPEC: Spec = searches("/category_search/{category_name}/{num}");
+
+    fn run(self, tidings: &Tidings, _: &Caller) -> Result<SearchResult> {
+        self.page.find(tidings, &self.search, Some(&self.category_name), self.num)
+    }
+}
+
+/// Returns the web sites of matching posts, the site with the most matches first
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = SearchFields)]
+pub struct FindSites {
+    /// {search} characters.
+    pub search: String,
+    /// The page.
+    #[serde(rename = "?")]
+    pub page: SitePage,
+}
+
+impl Operation for FindSites {
+    type Answer = Domains;
+    const SPEC: Spec = searches("/domain_search");
+
+    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Domains> {
+        let SitePage { paged, next } = &self.page;
+        super::domains_page(tidings, &self.search, paging(*paged, next.as_deref())?)
+    }
+}
+
+/// Returns the member's most recent searches
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ListRecent {
+    /// The maximum number, {num}
+    pub num: i64,
+}
+
+impl Operation for ListRecent {
+    type Answer = LatelySearches;
+    const SPEC: Spec = Spec::get(GROUP, "/get_user_lately_search/{num}", Access::Members);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<LatelySearches> {
+        super::lately(tidings, caller, self.num)
+    }
+}
