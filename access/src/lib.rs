@@ -29,7 +29,6 @@ mod export;
 mod http;
 mod import;
 mod member;
-mod otp;
 mod password;
 mod ready;
 mod requests;

@@ -1,59 +1,13 @@
-//! Members: signing in, and operations that members do on their own accounts and administrators on any.
+//! Operations that members do on their own accounts and administrators on any.
 
-use serde::Serialize;
-use tidings_core::account::{self, AccessToken, Caller, Sessions, SignIn, SignUp};
+use tidings_core::account::{ListSessions, Sessions, SignOutAll, SignOutSession};
 use tidings_core::profile::{self, Lists, UserInfo};
-use tidings_core::{Outcome, Tidings, admin, member};
+use tidings_core::{Outcome, admin, member};
 
 use crate::Service;
 use crate::error::Result;
-use crate::http::Server;
 
 impl Service {
-    /// Signs a member up and in.
-    ///
-    /// # Errors
-    /// Those of [`account::sign_up`].
-    pub fn sign_up(&self, form: &SignUp) -> Result<AccessToken> {
-        #[derive(Serialize)]
-        struct Form<'a> {
-            id: &'a str,
-            pw: &'a str,
-            pw_check: &'a str,
-            nickname: &'a str,
-        }
-        let SignUp { id, pw, pw_check, nickname } = form;
-        self.run(
-            |tidings, caller| match caller {
-                Caller::Operator => account::sign_up_by_operator(tidings, caller, form),
-                _ => account::sign_up(tidings, form),
-            },
-            |server| server.as_guest().post(&["sign_up"], &Form { id, pw, pw_check, nickname }),
-        )
-    }
-
-    /// Signs a member in.
-    ///
-    /// # Errors
-    /// Those of [`account::sign_in_with`].
-    pub fn sign_in(&self, form: &SignIn) -> Result<AccessToken> {
-        self.run(
-            |tidings, _| account::sign_in_with(tidings, form, None),
-            |server| server.sign_in("sign_in", form),
-        )
-    }
-
-    /// Signs a member of the university in, and up if necessary.
-    ///
-    /// # Errors
-    /// Those of [`account::sign_in_up_with`].
-    pub fn sign_in_up(&self, form: &SignIn) -> Result<AccessToken> {
-        self.run(
-            |tidings, _| account::sign_in_up_with(tidings, form, None),
-            |server| server.sign_in("sign_in_up", form),
-        )
-    }
-
     /// Returns the id with which a member signed up; `id` may differ in case.
     ///
     /// # Errors
@@ -112,37 +66,24 @@ impl Service {
     /// Returns where a member is signed in.
     ///
     /// # Errors
-    /// Those of [`account::sessions`] and [`account::sessions_of`].
+    /// Those of [`Service::registered`].
     pub fn sessions(&self, id: &str) -> Result<Sessions> {
-        self.run(
-            |tidings, caller| match own(tidings, caller, id)? {
-                Some(member) => account::sessions(tidings, &member),
-                None => account::sessions_of(tidings, caller, id),
-            },
-            |server| server.get(server.path_of(id, &["get_sessions"], &["get_member_sessions", id]), &[]),
-        )
+        self.call_on(id, ListSessions {}, member::ListSessions { user_id: id.to_owned() })
     }
 
     /// Signs a member out of a session, or everywhere.
     ///
     /// # Errors
-    /// Those of [`account::sign_out_session`] and [`account::sign_out_member`].
+    /// Those of [`Service::registered`]; `Not found` if the member has no such session.
     pub fn sign_out(&self, id: &str, session: Option<&str>) -> Result<()> {
-        self.run(
-            |tidings, caller| match (own(tidings, caller, id)?, session) {
-                (Some(member), Some(session)) => account::sign_out_session(tidings, &member, session),
-                (Some(member), None) => account::sign_out_all(tidings, &member),
-                (None, _) => account::sign_out_member(tidings, caller, id, session),
-            },
-            |server| match session {
-                Some(session) => {
-                    let (own, any) =
-                        (["sign_out_session", session], ["sign_out_member_session", id, session]);
-                    server.done(server.path_of(id, &own, &any))
-                }
-                None => server.done(server.path_of(id, &["sign_out_all"], &["sign_out_member", id])),
-            },
-        )
+        let user_id = id.to_owned();
+        match session.map(str::to_owned) {
+            Some(session_obi) => {
+                let own = SignOutSession { session_obi: session_obi.clone() };
+                self.call_on(id, own, member::SignOutSession { user_id, session_obi })
+            }
+            None => self.call_on(id, SignOutAll {}, member::SignOut { user_id }),
+        }
     }
 
     /// Removes a member: members themselves, administrators any member.
@@ -175,29 +116,5 @@ impl Service {
                 _ => Err(Outcome::NotAdmin.into()),
             },
         )
-    }
-}
-
-impl Server {
-    fn sign_in(&self, operation: &str, form: &SignIn) -> Result<AccessToken> {
-        #[derive(Serialize)]
-        struct Form<'a> {
-            id: &'a str,
-            pw: &'a str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            otp: Option<&'a str>,
-        }
-        let SignIn { id, pw, otp } = form;
-        self.as_guest().post(&[operation], &Form { id, pw, otp: otp.as_deref() })
-    }
-}
-
-/// Returns the caller if it is the member `id`, because members manage their own accounts.
-fn own(tidings: &Tidings, caller: &Caller, id: &str) -> tidings_core::Result<Option<Caller>> {
-    match caller {
-        Caller::Member(acting) if acting.eq_ignore_ascii_case(id) => {
-            caller.on_behalf_of(tidings, id).map(Some)
-        }
-        _ => Ok(None),
     }
 }

@@ -2,9 +2,8 @@
 
 use std::io::Read as _;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
-use tidings_core::account::{self, AccessToken, NewPassword};
 use tidings_core::config::Bounds;
 use tidings_core::error::Problem;
 
@@ -16,24 +15,6 @@ use crate::{Place, Service};
 const DOCUMENT_MAX: u64 = 16 << 20;
 
 impl Service {
-    /// Changes the password of the acting member, whose tokens all fail from then on, and returns a new token.
-    ///
-    /// # Errors
-    /// Those of [`account::change_pw`].
-    pub fn change_password(&self, form: &NewPassword) -> Result<AccessToken> {
-        #[derive(Serialize)]
-        struct Form<'a> {
-            pw: &'a str,
-            new_pw: &'a str,
-            new_pw_check: &'a str,
-        }
-        let NewPassword { pw, new_pw, new_pw_check } = form;
-        self.run(
-            |tidings, caller| account::change_pw(tidings, caller, form, None),
-            |server| server.post(&["change_pw"], &Form { pw, new_pw, new_pw_check }),
-        )
-    }
-
     /// Returns the rule of passwords in words; `None` if the server does not tell it.
     pub fn password_rule(&self) -> Option<String> {
         let bounds = match &self.0 {

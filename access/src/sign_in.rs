@@ -2,7 +2,7 @@
 
 use data_encoding::BASE64URL_NOPAD;
 use serde::Deserialize;
-use tidings_core::account::{AccessToken, Sessions, SignIn};
+use tidings_core::account::{AccessToken, ListSessions, SignIn, SignOutAll, SignOutSession};
 use tidings_core::clock::Timestamp;
 use tidings_core::error::Code;
 use tidings_core::member;
@@ -30,9 +30,9 @@ impl SignedIn {
     /// Signs a member in on a server with a password.
     ///
     /// # Errors
-    /// Those of [`Service::sign_in`].
+    /// Those of [`SignIn`].
     pub fn new(server: &Server, form: &SignIn) -> Result<Self> {
-        let AccessToken { access_token } = Service::on_server(server.clone()).sign_in(form)?;
+        let AccessToken { access_token } = server.as_guest().call(form)?;
         let token = Zeroizing::new(access_token);
         let server = server.signed_in(token.clone(), Some(&form.id));
         let info = Service::on_server(server.clone()).user_info(&form.id)?;
@@ -90,11 +90,11 @@ impl Server {
     /// # Errors
     /// When the server does not answer, or refuses.
     pub fn sign_out(&self) -> Result<()> {
-        let ended = self.get::<Sessions>(&["get_sessions"], &[]).and_then(|sessions| {
+        let ended = self.call(&ListSessions {}).and_then(|sessions| {
             match sessions.sessions.iter().find(|session| session.current == 1) {
-                Some(session) => self.done(&["sign_out_session", &session.id]),
+                Some(session) => self.call(&SignOutSession { session_obi: session.id.clone() }),
                 // The disk of the server was full at the sign-in, so the token ends only with all others.
-                None => self.done(&["sign_out_all"]),
+                None => self.call(&SignOutAll {}),
             }
         });
         match ended {

@@ -4,7 +4,9 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use tidings_access::{Error, Service};
-use tidings_core::account::{BeginOtp, OtpSecret, RecoveryCodes};
+use tidings_core::account::{
+    BeginOtp, DisableOtp, EnableOtp, GetOtp, OtpSecret, RecoveryCodes, RenewRecoveryCodes,
+};
 use tidings_core::error::Code;
 
 use crate::failure::Failure;
@@ -77,7 +79,7 @@ pub(crate) fn run(session: &Session, command: &Otp) -> Result<ExitCode, Failure>
     }
     match command {
         Otp::Status => {
-            let status = service.otp_status()?;
+            let status = service.call(GetOtp {})?;
             out.answer(&status, |page| {
                 page.line(if status.enabled == 1 {
                     format!(
@@ -89,20 +91,23 @@ pub(crate) fn run(session: &Session, command: &Otp) -> Result<ExitCode, Failure>
                 });
             })
         }
-        Otp::Enable { otp: Some(otp), .. } => enabled(out, &service.enable_otp(otp).map_err(explained)?),
+        Otp::Enable { otp: Some(otp), .. } => {
+            let codes = service.call(EnableOtp { otp: otp.clone() }).map_err(explained)?;
+            enabled(out, &codes)
+        }
         Otp::Enable { password, enrolment_code, otp: None } => {
             enable(session, password, enrolment_code.as_deref())
         }
         Otp::Disable(confirmation) => {
             let (pw, otp) = confirmation.get(out)?;
-            service.disable_otp(&pw, &otp).map_err(explained)?;
+            service.call(DisableOtp { pw, otp }).map_err(explained)?;
             out.answer(&(), |page| {
                 page.line("The second factor is disabled, and every other session has ended.");
             })
         }
         Otp::Renew(confirmation) => {
             let (pw, otp) = confirmation.get(out)?;
-            let codes = service.renew_recovery_codes(&pw, &otp).map_err(explained)?;
+            let codes = service.call(RenewRecoveryCodes { pw, otp }).map_err(explained)?;
             out.answer(&codes, |page| {
                 page.line("The new recovery codes, each of which works once:");
                 codes.recovery_codes.iter().for_each(|code| page.line(code));
@@ -132,7 +137,7 @@ fn enable(session: &Session, password: &Password, code: Option<&str>) -> Result<
         let Some(otp) = asked(out, "The code that the authenticator shows: ")? else {
             return Err(Failure::declined("the second factor is not enabled"));
         };
-        match service.enable_otp(&otp) {
+        match service.call(EnableOtp { otp }) {
             Ok(codes) => return enabled(out, &codes),
             Err(error) if error.code() == Some(Code::WrongOtp) => {
                 output::note("this is not the code: wait for the next one, and look at the clocks");
@@ -144,12 +149,12 @@ fn enable(session: &Session, password: &Password, code: Option<&str>) -> Result<
 
 /// Makes a secret, and asks for an enrolment code if one is needed.
 fn begin(service: &Service, out: &Output, form: &BeginOtp) -> Result<OtpSecret, Failure> {
-    match service.begin_otp(form) {
+    match service.call(form.clone()) {
         Err(error) if error.code() == Some(Code::OtpRequired) => {
             match asked(out, "Enrolment code, from the operator or another administrator: ")? {
                 Some(code) => {
                     let form = BeginOtp { enrolment_code: Some(code), ..form.clone() };
-                    service.begin_otp(&form).map_err(explained)
+                    service.call(form).map_err(explained)
                 }
                 None => Err(explained(error)),
             }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::account::{self, EnrolmentCode, MemberFilter, MemberQuery, Members, RosterPage};
+use crate::account::{self, EnrolmentCode, MemberFilter, MemberQuery, Members, RosterPage, Sessions};
 use crate::config::Config;
 use crate::error::{Error, Outcome, Problem, Result};
 use crate::operation::{Access, Failure, Operation, Spec, Work};
@@ -251,5 +251,58 @@ impl Operation for Remove {
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
         admin::remove_user(tidings, caller, &self.user_id)
+    }
+}
+
+/// Lists where a member is signed in
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ListSessions {
+    /// The id of the member
+    pub user_id: String,
+}
+
+impl Operation for ListSessions {
+    type Answer = Sessions;
+    const SPEC: Spec = Spec::get(GROUP, "/get_member_sessions/{user_id}", READERS).or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Sessions> {
+        account::sessions_of(tidings, caller, &self.user_id)
+    }
+}
+
+/// Signs a member out everywhere
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct SignOut {
+    /// The id of the member
+    pub user_id: String,
+}
+
+impl Operation for SignOut {
+    type Answer = ();
+    const SPEC: Spec =
+        Spec::get(GROUP, "/sign_out_member/{user_id}", ADMINS).writes().or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        account::sign_out_member(tidings, caller, &self.user_id, None)
+    }
+}
+
+/// Signs a member out of one session
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct SignOutSession {
+    /// The id of the member
+    pub user_id: String,
+    /// The id of the session
+    pub session_obi: String,
+}
+
+impl Operation for SignOutSession {
+    type Answer = ();
+    const SPEC: Spec = Spec::get(GROUP, "/sign_out_member_session/{user_id}/{session_obi}", ADMINS)
+        .writes()
+        .or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        account::sign_out_member(tidings, caller, &self.user_id, Some(&self.session_obi))
     }
 }

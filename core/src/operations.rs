@@ -1,6 +1,6 @@
 //! The list of all operations, in the order of the documentation.
 
-use crate::account::key;
+use crate::account::{self, key};
 use crate::operation::Operation;
 use crate::{
     admin, analysis, audit, feedback, lookup, main_info, member, newsfeed, notice, post, profile, search,
@@ -15,6 +15,18 @@ pub trait Visitor {
 
 /// Visits all operations.
 pub fn each(visitor: &mut impl Visitor) {
+    visitor.visit::<account::SignUp>();
+    visitor.visit::<account::SignIn>();
+    visitor.visit::<account::SignInUp>();
+    visitor.visit::<account::ChangePassword>();
+    visitor.visit::<account::SignOutAll>();
+    visitor.visit::<account::ListSessions>();
+    visitor.visit::<account::SignOutSession>();
+    visitor.visit::<account::GetOtp>();
+    visitor.visit::<account::BeginOtp>();
+    visitor.visit::<account::EnableOtp>();
+    visitor.visit::<account::DisableOtp>();
+    visitor.visit::<account::RenewRecoveryCodes>();
     visitor.visit::<profile::Get>();
     visitor.visit::<profile::GetLists>();
     visitor.visit::<profile::ChangeNickname>();
@@ -39,6 +51,9 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<admin::GetBlacklist>();
     visitor.visit::<admin::PushBlacklist>();
     visitor.visit::<admin::PopBlacklist>();
+    visitor.visit::<member::ListSessions>();
+    visitor.visit::<member::SignOut>();
+    visitor.visit::<member::SignOutSession>();
     visitor.visit::<key::List>();
     visitor.visit::<key::Add>();
     visitor.visit::<key::Revoke>();

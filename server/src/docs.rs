@@ -18,7 +18,7 @@ use crate::reply::{self, Answer};
 use crate::request::Call;
 use crate::route::Route;
 use crate::router;
-use crate::{account, audit, data, events, health, home, import, otp, post, report, sessions};
+use crate::{audit, data, events, health, home, import, post, report};
 
 mod bodies;
 mod caching;
@@ -63,26 +63,11 @@ const NESTED: &str = "pin_feed_weights";
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
     paths(
-        account::sign_up,
-        account::sign_in,
-        account::sign_in_up,
-        account::change_pw,
-        account::sign_out_all,
-        sessions::get_sessions,
-        sessions::sign_out_session,
-        otp::get_otp,
-        otp::begin_otp,
-        otp::enable_otp,
-        otp::disable_otp,
-        otp::renew_recovery_codes,
         data::get_my_data,
         data::get_member_data,
         import::import_members,
         import::import_acts,
         import::import_roster,
-        sessions::get_member_sessions,
-        sessions::sign_out_member,
-        sessions::sign_out_member_session,
         audit::export_audit,
         post::export_posts,
         post::import::import_posts,
@@ -240,7 +225,7 @@ pub fn described(core: &config::Config, server: &Config) -> String {
                 let declared = declared.iter().find(|declared| declared.spec.name() == id);
                 let documented = match declared {
                     Some(declared) => (declared.refusals)(core),
-                    None => failures::documented(id, core),
+                    None => failures::documented(id),
                 };
                 failures::add_documented(operation, components, documented);
             }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use tidings_core::account::Client;
 use tidings_core::config::Verifier;
+use tidings_core::operation::Work;
 use tidings_core::{Error, Result};
 use tokio::sync::{Semaphore, oneshot};
 
@@ -134,6 +135,20 @@ impl Lanes {
             ("import", import),
         ];
         lanes.map(|(name, lane)| (name, lane.depth()))
+    }
+
+    /// Returns the lane of this kind of work.
+    pub(crate) fn of(&self, work: Work) -> &Lane {
+        match work {
+            Work::Few | Work::Read => &self.read,
+            Work::Query => &self.query,
+            Work::Store => &self.store,
+            Work::SignIn => &self.sign_in,
+            Work::SignUp => &self.sign_up,
+            Work::Password => &self.change_pw,
+            Work::University => &self.university,
+            Work::Long => &self.import,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use tidings_access::Error;
-use tidings_core::account::NewPassword;
+use tidings_core::account::ChangePassword;
 use tidings_core::error::Code;
 use tidings_core::member;
 
@@ -54,7 +54,7 @@ fn change_own(
     let id = session.member(id)?;
     let [pw, new_pw] =
         password::change(password, || service.password_rule())?.map(|pw| pw.as_str().to_owned());
-    let token = service.change_password(&NewPassword { pw, new_pw_check: new_pw.clone(), new_pw })?;
+    let token = service.call(ChangePassword { pw, new_pw_check: new_pw.clone(), new_pw })?;
     // The token with which the command has signed in fails from now on.
     let renewed = credentials::renew(global, &token.access_token)?;
     out.answer(&token, |page| {

@@ -26,12 +26,14 @@ use crate::trail::{Action, Entry, hex};
 
 mod code;
 mod enrolment;
+mod operations;
 mod sql;
 #[cfg(test)]
 mod tests;
 
 pub(super) use enrolment::sql::remove_everybodys;
 pub use enrolment::{EnrolmentCode, issue_otp};
+pub use operations::{BeginOtp, DisableOtp, EnableOtp, GetOtp, RenewRecoveryCodes};
 
 /// The number of recovery codes of a member.
 const RECOVERY_CODES: usize = 10;
@@ -89,15 +91,6 @@ pub fn otp_status(tidings: &Tidings, caller: &Caller) -> Result<OtpStatus> {
         let enabled = sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled);
         Ok(OtpStatus { enabled: u8::from(enabled), recovery_codes: sql::recovery_codes(tx, member.key)? })
     })
-}
-
-/// The input that begins to set up a second factor.
-#[derive(Clone, Default)]
-pub struct BeginOtp {
-    /// The password.
-    pub pw: String,
-    /// The code that [`issue_otp`] has issued, where administrators need a second factor.
-    pub enrolment_code: Option<String>,
 }
 
 /// Makes a secret for the caller's authenticator. The second factor is not enabled before [`enable_otp`] has seen a code.

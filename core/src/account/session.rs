@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use super::attempt::{begin, begin_code, failed, succeeded};
 use super::device::SignInClient;
+use super::operations::{ChangePassword, SignIn};
 use super::otp::{self, Factor};
 use super::password::{Check, Purpose, Turn, is_common};
 use super::places::Places;
@@ -27,24 +28,13 @@ mod tests;
 
 pub(crate) use sign_up::sign_up_admin;
 use sign_up::{New, insert};
-pub use sign_up::{SignUp, sign_up, sign_up_by_operator, sign_up_from};
+pub use sign_up::{sign_up, sign_up_by_operator, sign_up_from};
 
 /// The answer of the operations that sign a member in.
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct AccessToken {
     /// The bearer token that the other operations take.
     pub access_token: String,
-}
-
-/// The input of a sign-in.
-#[derive(Clone, Default)]
-pub struct SignIn {
-    /// The sign-in identifier.
-    pub id: String,
-    /// The password.
-    pub pw: String,
-    /// A code of the authenticator, or a recovery code, if the member has enabled the second factor.
-    pub otp: Option<String>,
 }
 
 /// Signs a member in who has no second factor. `client` is the origin of the attempt, for sign-in slowing; `None` is never
@@ -248,17 +238,6 @@ pub fn sign_in_up_with(
     finish(tidings, &stored, attempt, otp.as_deref(), &client, Isolation::Alone, change)
 }
 
-/// The input of a password change.
-#[derive(Clone, Default)]
-pub struct NewPassword {
-    /// The current password.
-    pub pw: String,
-    /// The new password.
-    pub new_pw: String,
-    /// The new password again.
-    pub new_pw_check: String,
-}
-
 /// Changes the caller's password, revokes their tokens and returns a new one.
 ///
 /// # Errors
@@ -267,7 +246,7 @@ pub struct NewPassword {
 pub fn change_pw(
     tidings: &Tidings,
     caller: &Caller,
-    form: &NewPassword,
+    form: &ChangePassword,
     client: impl Into<SignInClient>,
 ) -> Result<AccessToken> {
     let client = client.into();

@@ -5,12 +5,7 @@ use std::collections::BTreeMap;
 
 use http::HeaderValue;
 use serde_json::Value;
-use tidings_core::Outcome::{
-    AlreadyId, ApiError, BlacklistUser, CheckPw, IncorrectOtp, IncorrectPw, NoMember, NotSchool, OtpRequired,
-    PwIncorrect, SignUpFail, WrongUserInfo,
-};
 use tidings_core::answer::SUCCESS;
-use tidings_core::config::Config;
 use tidings_core::error::{Code, Problem};
 use tidings_core::import::Done;
 use tidings_core::{Error, StoreError, answer};
@@ -24,34 +19,6 @@ use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
 use super::facts::objects;
 use super::{CONST, JSON};
 use crate::reply::Refusal;
-
-/// Returns the failures with status 200 of an operation, as it answers them.
-pub(super) fn documented(operation: &str, core: &Config) -> Vec<Error> {
-    match operation {
-        "sign_up" => {
-            let rule = Problem::password("pw", core.password_length);
-            vec![WrongUserInfo.because(rule), CheckPw.into(), AlreadyId.into(), SignUpFail.into()]
-        }
-        "sign_in" => {
-            [NoMember, IncorrectPw, BlacklistUser, OtpRequired, IncorrectOtp].map(Error::from).into()
-        }
-        "sign_in_up" => {
-            let closed = NotSchool.because(SignUpFail.problem());
-            let all =
-                [ApiError, NotSchool, OtpRequired, PwIncorrect, BlacklistUser, OtpRequired, IncorrectOtp];
-            all.map(Error::from).into_iter().chain([closed]).collect()
-        }
-        "begin_otp" => [IncorrectPw, OtpRequired, IncorrectOtp].map(Error::from).into(),
-        "enable_otp" => vec![IncorrectOtp.into()],
-        "disable_otp" | "renew_recovery_codes" => [IncorrectPw, IncorrectOtp].map(Error::from).into(),
-        "change_pw" => vec![
-            IncorrectPw.into(),
-            WrongUserInfo.because(Problem::password("new_pw", core.password_length)),
-            CheckPw.because(CheckPw.problem().of("new_pw_check")),
-        ],
-        _ => Vec::new(),
-    }
-}
 
 /// `Retry-After` and its description.
 const RETRY: (&str, &str) = ("Retry-After", "The seconds after which another attempt can succeed.");

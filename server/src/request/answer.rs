@@ -116,35 +116,25 @@ impl Call {
     /// more than the read. They run in the lane of short reads while all connections are in use, and while the average read is
     /// slow, as when the database is not in the system's memory.
     pub(crate) async fn run(self, kind: operation::Work, work: Work) -> Answer {
+        if kind != operation::Work::Few {
+            return self.make_in(kind, work).await;
+        }
         let context = Arc::clone(&self.0.context);
-        let lanes = &context.app.lanes;
-        let lane: fn(&Lanes) -> &Lane = match kind {
-            operation::Work::Few if lanes.pace.is_quick() && self.tidings().can_read_now() => {
-                return match lanes.pace.measure(|| work(self.tidings(), self.caller()))? {
-                    Made::Own(json) => self.compressed(json.into()).await,
-                    Made::Shared(encoded) => self.encoded(&encoded).await,
-                };
-            }
-            operation::Work::Few => {
-                let app = context.app.clone();
-                let measured: Work =
-                    Box::new(move |tidings, caller| app.lanes.pace.measure(|| work(tidings, caller)));
-                return self.make_in(|lanes| &lanes.read, measured).await;
-            }
-            operation::Work::Read => |lanes| &lanes.read,
-            operation::Work::Query => |lanes| &lanes.query,
-            operation::Work::Store => |lanes| &lanes.store,
-            operation::Work::SignIn => |lanes| &lanes.sign_in,
-            operation::Work::SignUp => |lanes| &lanes.sign_up,
-            operation::Work::Password => |lanes| &lanes.change_pw,
-            operation::Work::University => |lanes| &lanes.university,
-            operation::Work::Long => |lanes| &lanes.import,
-        };
-        self.make_in(lane, work).await
+        let pace = &context.app.lanes.pace;
+        if pace.is_quick() && self.tidings().can_read_now() {
+            return match pace.measure(|| work(self.tidings(), self.caller()))? {
+                Made::Own(json) => self.compressed(json.into()).await,
+                Made::Shared(encoded) => self.encoded(&encoded).await,
+            };
+        }
+        let app = context.app.clone();
+        let measured: Work =
+            Box::new(move |tidings, caller| app.lanes.pace.measure(|| work(tidings, caller)));
+        self.make_in(kind, measured).await
     }
 
-    /// Runs an operation in a lane, and returns its answer.
-    async fn make_in(self, lane: fn(&Lanes) -> &Lane, work: Work) -> Answer {
+    /// Runs an operation in the lane of its kind of work, and returns its answer.
+    async fn make_in(self, kind: operation::Work, work: Work) -> Answer {
         let (app, condition) = (self.app().clone(), self.0.context.condition());
         let answer = move |tidings: &_, caller: &_, accepted| {
             Ok(match work(tidings, caller)? {
@@ -164,7 +154,7 @@ impl Call {
                 },
             })
         };
-        self.run_in(lane, answer).await
+        self.run_in(|lanes| lanes.of(kind), answer).await
     }
 
     /// Runs an operation in a lane whose answer several callers share.
@@ -277,12 +267,13 @@ impl Call {
     /// Runs a sign-in with its client, and logs a failure if the settings ask for it.
     pub(crate) async fn sign_in<T: Serialize>(
         self,
-        lane: impl FnOnce(&Lanes) -> &Lane + Send,
+        kind: operation::Work,
         work: impl FnOnce(&Tidings, &Caller, SignInClient) -> Result<T> + Send + 'static,
     ) -> Answer {
         let (address, client) = (self.address(), self.sign_in_client());
         let logs = self.0.context.app.config.log_auth_failures;
-        let answer = self.answer_in(lane, move |tidings, caller| work(tidings, caller, client)).await;
+        let attempt = move |tidings: &_, caller: &_| work(tidings, caller, client);
+        let answer = self.answer_in(|lanes| lanes.of(kind), attempt).await;
         if logs
             && let Err(Refusal::Operation(error)) = &answer
             && is_auth_failure(error)

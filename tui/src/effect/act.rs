@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tidings_core::account::BeginOtp;
+use tidings_core::account::{BeginOtp, EnableOtp};
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::{FeedbackState, Mark};
 use tidings_core::notice::{self, Draft, Visibility};
@@ -282,11 +282,12 @@ impl Act {
             }
             Self::BeginOtp { pw, code } => {
                 let code = Some(code.0.clone()).filter(|code| !code.trim().is_empty());
-                let secret = service.begin_otp(&BeginOtp { pw: pw.0.clone(), enrolment_code: code })?;
+                let secret = service.call(BeginOtp { pw: pw.0.clone(), enrolment_code: code })?;
                 return Ok(Some(secret.uri.to_string()));
             }
             Self::EnableOtp { otp } => {
-                return Ok(Some(service.enable_otp(&otp.0)?.recovery_codes.join("\n")));
+                let codes = service.call(EnableOtp { otp: otp.0.clone() })?;
+                return Ok(Some(codes.recovery_codes.join("\n")));
             }
             Self::RemovePost { id, .. } => service.call(post::Remove { post_obi: id.clone() })?,
             Self::Blacklist { id, on: true } => {

@@ -126,7 +126,7 @@ fn an_operator_acts_on_any_account_and_a_member_only_on_their_own() {
 fn common_passwords_are_refused_for_administrators_and_by_setting_for_others() {
     let change = |service: &Service, caller: &Caller, pw: &str| {
         let (old, new) = (String::from("a new horse"), String::from(pw));
-        let form = account::NewPassword { pw: old, new_pw: new.clone(), new_pw_check: new };
+        let form = account::ChangePassword { pw: old, new_pw: new.clone(), new_pw_check: new };
         text(account::change_pw(service, caller, &form, None))
     };
     let config = |refuse_common_passwords| Config { refuse_common_passwords, ..Config::default() };

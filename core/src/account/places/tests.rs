@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use super::*;
 use crate::account::sign_in;
-use crate::account::{Caller, NewPassword, change_pw};
+use crate::account::{Caller, ChangePassword, change_pw};
 use crate::admin;
 use crate::clock::SECOND_MS;
 use crate::retention;
@@ -75,7 +75,7 @@ fn a_place_is_stored_as_a_keyed_hash_that_differs_for_each_member() {
         "{stored:?}"
     );
     // A changed password begins a session, too.
-    let form = NewPassword {
+    let form = ChangePassword {
         pw: "password of ann".into(),
         new_pw: "password of ann".into(),
         new_pw_check: "password of ann".into(),

@@ -6,7 +6,7 @@ use super::{AccessToken, issue, new_session};
 use crate::Tidings;
 use crate::account::device::SignInClient;
 use crate::account::password::{Purpose, Turn};
-use crate::account::{Caller, check_new_password, find, is_id, new_generation, nickname};
+use crate::account::{Caller, SignUp, check_new_password, find, is_id, new_generation, nickname};
 use crate::config;
 use crate::error::{Code, Error, Outcome, Problem, Result};
 use crate::id::MemberKey;
@@ -16,19 +16,6 @@ const ROSTER_ONLY: Problem = Problem::new(
     Code::SignUpClosed,
     "only members of the university become members here: sign in with sign_in_up",
 );
-
-/// The input of a sign-up.
-#[derive(Clone, Default)]
-pub struct SignUp {
-    /// The sign-in identifier.
-    pub id: String,
-    /// The password.
-    pub pw: String,
-    /// The password again.
-    pub pw_check: String,
-    /// The name that the app shows.
-    pub nickname: String,
-}
 
 /// Registers a member and signs them in.
 ///

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::time::Duration;
 
 use super::*;
+use crate::account::SignUp;
 use crate::client::Client;
 use crate::import::to_the_end;
 use crate::roster_import::import_roster;
@@ -93,7 +94,7 @@ fn a_password_change_and_sign_out_all_revoke_older_tokens() {
     let service = service();
     let first = sign_up(&service, "ann");
     let change = |caller: &Caller, pw: &str, new: &str, check: &str| {
-        let form = NewPassword { pw: pw.into(), new_pw: new.into(), new_pw_check: check.into() };
+        let form = ChangePassword { pw: pw.into(), new_pw: new.into(), new_pw_check: check.into() };
         change_pw(&service, caller, &form, None)
     };
     assert_eq!(text(change(&first, "wrong horse", "a new horse", "a new horse")), "incorrect pw");

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::*;
-use crate::account::{self, NewPassword, SignInClient, sign_in, sign_out_all};
+use crate::account::{self, ChangePassword, SignInClient, sign_in, sign_out_all};
 use crate::audit::{List, list};
 use crate::clock::DAY_MS;
 use crate::error::Outcome;
@@ -65,7 +65,7 @@ fn a_member_sees_their_devices_and_signs_one_out() {
 fn revoked_tokens_have_no_sessions() {
     let service = service();
     let first = service.member("ann");
-    let form = NewPassword {
+    let form = ChangePassword {
         pw: "password of ann".into(),
         new_pw: "another password".into(),
         new_pw_check: "another password".into(),

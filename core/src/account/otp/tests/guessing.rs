@@ -1,7 +1,7 @@
 //! Tests of guessed codes, and of codes as people type them.
 
 use super::*;
-use crate::account::{NewPassword, change_pw};
+use crate::account::{ChangePassword, change_pw};
 
 fn from(n: u8) -> Client {
     Client::from(IpAddr::V4(Ipv4Addr::new(192, 0, 2, n)))
@@ -62,7 +62,7 @@ fn a_password_change_does_not_excuse_wrong_codes() {
     enable(&service, &ann, "ann");
     let change = |caller: &Caller, id: &str, new: &str| {
         let form =
-            NewPassword { pw: format!("password of {id}"), new_pw: new.into(), new_pw_check: new.into() };
+            ChangePassword { pw: format!("password of {id}"), new_pw: new.into(), new_pw_check: new.into() };
         change_pw(&service, caller, &form, Some(from(1))).map(drop)
     };
     for _ in 0..6 {
@@ -87,7 +87,7 @@ fn a_password_change_does_not_excuse_wrong_codes() {
     };
     assert_eq!(wrong(5), "incorrect pw");
     let invalid =
-        NewPassword { pw: "password of ben".into(), new_pw: "short".into(), new_pw_check: "short".into() };
+        ChangePassword { pw: "password of ben".into(), new_pw: "short".into(), new_pw_check: "short".into() };
     assert_eq!(refusal(change_pw(&service, &ben, &invalid, Some(from(2)))), "wrong user info");
     assert_eq!((wrong(1), wrong(1)), ("incorrect pw".into(), "too many requests".into()));
 }

@@ -1,7 +1,7 @@
 //! Tests of the sessions that gave a code, of enrolment codes, and of the records of changes.
 
 use super::*;
-use crate::account::{NewPassword, change_pw};
+use crate::account::{ChangePassword, change_pw};
 use crate::audit::{List, list};
 
 /// A service where administrators need a second factor.
@@ -40,7 +40,7 @@ fn administrators_have_their_rights_in_sessions_that_gave_a_code() {
         assert_eq!(rights(&service, caller), "yes");
     }
     // A new password keeps the rights of the session that gave it.
-    let new = NewPassword {
+    let new = ChangePassword {
         pw: "password of ann".into(),
         new_pw: "a new password".into(),
         new_pw_check: "a new password".into(),

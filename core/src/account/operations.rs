@@ -1,0 +1,189 @@
+//! The operations with which members sign up, sign in and out, and change their passwords.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{AccessToken, Caller, Sessions};
+
+use crate::Tidings;
+use crate::config::Config;
+use crate::error::{Error, Outcome, Problem, Result, SIGN_UP_CLOSED};
+use crate::operation::{Access, Failure, Operation, Rate, Spec, Work};
+
+const GROUP: &str = "account";
+
+/// Registers a member and signs them in
+///
+/// `result` is `success`; or `sign_up fail` with the code `sign_up_closed` when the server is set up so that nobody signs up
+/// here, `wrong user info` when the id, password or nickname is not valid, `check pw` when the passwords differ,
+/// `already id` when the id is taken. The first that applies is returned.
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = SignUpFields)]
+pub struct SignUp {
+    /// The sign-in identifier: {id} ASCII letters, digits, `_`, `-` and `.`, a letter or digit first.
+    pub id: String,
+    /// The password, {pw} characters.
+    pub pw: String,
+    /// The password again.
+    pub pw_check: String,
+    /// The displayed name, {nickname} characters.
+    pub nickname: String,
+}
+
+impl Operation for SignUp {
+    type Answer = AccessToken;
+    const SPEC: Spec = Spec::post(GROUP, "/sign_up", Access::Open).works(Work::SignUp).limited(Rate::SignUp);
+
+    fn refusals(settings: &Config) -> Vec<Error> {
+        let rule = Problem::password("pw", settings.password_length);
+        vec![
+            Outcome::WrongUserInfo.because(rule),
+            Outcome::CheckPw.into(),
+            Outcome::AlreadyId.into(),
+            Outcome::SignUpFail.into(),
+        ]
+    }
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AccessToken> {
+        match caller {
+            Caller::Operator => super::sign_up_by_operator(tidings, caller, &self),
+            _ => super::sign_up(tidings, &self),
+        }
+    }
+}
+
+/// Signs a member in
+///
+/// `result` is `success`; or `No member`, `incorrect pw`, `blacklist user`; the first that applies is returned. Only for a
+/// member who has enabled the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one.
+/// After several failed attempts, further attempts of the client are refused for a while with 429.
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = SignInFields)]
+pub struct SignIn {
+    /// The sign-in identifier.
+    pub id: String,
+    /// The password.
+    pub pw: String,
+    /// The code of the authenticator, or a recovery code, of a member who has enabled the second factor.
+    pub otp: Option<String>,
+}
+
+impl Operation for SignIn {
+    type Answer = AccessToken;
+    const SPEC: Spec = Spec::post(GROUP, "/sign_in", Access::Open).works(Work::SignIn).limited(Rate::General);
+
+    fn refusals(_: &Config) -> Vec<Error> {
+        use Outcome::{BlacklistUser, IncorrectOtp, IncorrectPw, NoMember, OtpRequired};
+        [NoMember, IncorrectPw, BlacklistUser, OtpRequired, IncorrectOtp].map(Error::from).into()
+    }
+
+    fn run(self, tidings: &Tidings, _: &Caller) -> Result<AccessToken> {
+        super::sign_in_with(tidings, &self, None)
+    }
+}
+
+/// Signs a university member in, and registers a new member at the first sign-in
+///
+/// `result` is `success`; or `not school` when the university does not know the id, and with the code `sign_up_closed` when
+/// it does but nobody becomes a member here; `pw incorrect` when the password is wrong, `api error` when the university's system does not respond, `blacklist user`. Only for a member who has enabled
+/// the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one.
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = SignInFields)]
+pub struct SignInUp {
+    /// What a sign-in takes.
+    #[serde(rename = "..")]
+    pub form: SignIn,
+}
+
+impl Operation for SignInUp {
+    type Answer = AccessToken;
+    const SPEC: Spec =
+        Spec::post(GROUP, "/sign_in_up", Access::Open).works(Work::University).limited(Rate::General);
+
+    fn refusals(_: &Config) -> Vec<Error> {
+        use Outcome::{ApiError, BlacklistUser, IncorrectOtp, NotSchool, OtpRequired, PwIncorrect};
+        let all = [ApiError, NotSchool, OtpRequired, PwIncorrect, BlacklistUser, OtpRequired, IncorrectOtp];
+        let closed = NotSchool.because(SIGN_UP_CLOSED);
+        all.map(Error::from).into_iter().chain([closed]).collect()
+    }
+
+    fn run(self, tidings: &Tidings, _: &Caller) -> Result<AccessToken> {
+        super::sign_in_up_with(tidings, &self.form, None)
+    }
+}
+
+/// Changes the member's password and revokes all older tokens
+///
+/// `result` is `success`; or `incorrect pw`, `wrong user info` when the new password is not valid, `check pw` when
+/// its two copies differ.
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = NewPasswordFields)]
+pub struct ChangePassword {
+    /// The current password.
+    pub pw: String,
+    /// The new password, {pw} characters.
+    pub new_pw: String,
+    /// The new password again.
+    pub new_pw_check: String,
+}
+
+impl Operation for ChangePassword {
+    type Answer = AccessToken;
+    const SPEC: Spec =
+        Spec::post(GROUP, "/change_pw", Access::Members).works(Work::Password).limited(Rate::General);
+
+    fn refusals(settings: &Config) -> Vec<Error> {
+        vec![
+            Outcome::IncorrectPw.into(),
+            Outcome::WrongUserInfo.because(Problem::password("new_pw", settings.password_length)),
+            Outcome::CheckPw.because(Outcome::CheckPw.problem().of("new_pw_check")),
+        ]
+    }
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AccessToken> {
+        super::change_pw(tidings, caller, &self, None)
+    }
+}
+
+/// Revokes all tokens of the member, including the one of this request
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct SignOutAll {}
+
+impl Operation for SignOutAll {
+    type Answer = ();
+    const SPEC: Spec = Spec::get(GROUP, "/sign_out_all", Access::Members).writes();
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        super::sign_out_all(tidings, caller)
+    }
+}
+
+/// Lists where the member is signed in
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct ListSessions {}
+
+impl Operation for ListSessions {
+    type Answer = Sessions;
+    const SPEC: Spec = Spec::get(GROUP, "/get_sessions", Access::Members);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Sessions> {
+        super::sessions(tidings, caller)
+    }
+}
+
+/// Signs the member out of one session, which may be that of this request
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct SignOutSession {
+    /// The id of the session
+    pub session_obi: String,
+}
+
+impl Operation for SignOutSession {
+    type Answer = ();
+    const SPEC: Spec =
+        Spec::get(GROUP, "/sign_out_session/{session_obi}", Access::Members).writes().or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        super::sign_out_session(tidings, caller, &self.session_obi)
+    }
+}

@@ -1,0 +1,133 @@
+//! The operations on the second factor.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{OtpSecret, OtpStatus, RecoveryCodes};
+
+use crate::Tidings;
+use crate::account::Caller;
+use crate::config::Config;
+use crate::error::Outcome::{IncorrectOtp, IncorrectPw, OtpRequired};
+use crate::error::{Error, Result};
+use crate::operation::{Access, Operation, Rate, Spec, Work};
+
+const GROUP: &str = "account";
+
+/// Tells whether the member has enabled the second factor
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct GetOtp {}
+
+impl Operation for GetOtp {
+    type Answer = OtpStatus;
+    const SPEC: Spec = Spec::get(GROUP, "/get_otp", Access::Members);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<OtpStatus> {
+        super::otp_status(tidings, caller)
+    }
+}
+
+/// Makes a secret for the member's authenticator, such as an app on their phone
+///
+/// The second factor is enabled by `enable_otp`. `result` is `success`; or `incorrect pw`. Only where administrators need a second
+/// factor, it is `otp required` without an enrolment code and `incorrect otp` with a wrong one.
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = BeginOtpFields)]
+pub struct BeginOtp {
+    /// The password.
+    pub pw: String,
+    /// The code that `issue_member_otp` or `tidings member otp` has issued, where administrators need a second factor.
+    pub enrolment_code: Option<String>,
+}
+
+impl Operation for BeginOtp {
+    type Answer = OtpSecret;
+    const SPEC: Spec = confirmed("/begin_otp");
+
+    fn refusals(_: &Config) -> Vec<Error> {
+        [IncorrectPw, OtpRequired, IncorrectOtp].map(Error::from).into()
+    }
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<OtpSecret> {
+        super::begin_otp(tidings, caller, &self, None)
+    }
+}
+
+/// Returns an operation that checks the caller's password.
+const fn confirmed(path: &'static str) -> Spec {
+    Spec::post(GROUP, path, Access::Members).works(Work::Password).limited(Rate::General)
+}
+
+/// Enables the second factor: from then on, a sign-in needs a code of the authenticator
+///
+/// The member's other sessions end. `result` is `success`; or `incorrect otp`. The recovery codes are not shown again.
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = EnableOtpFields)]
+pub struct EnableOtp {
+    /// The code that the authenticator shows.
+    pub otp: String,
+}
+
+impl Operation for EnableOtp {
+    type Answer = RecoveryCodes;
+    const SPEC: Spec = Spec::post(GROUP, "/enable_otp", Access::Members).limited(Rate::General);
+
+    fn refusals(_: &Config) -> Vec<Error> {
+        vec![IncorrectOtp.into()]
+    }
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<RecoveryCodes> {
+        super::enable_otp(tidings, caller, &self.otp, None)
+    }
+}
+
+/// Disables the second factor
+///
+/// The member's other sessions end.
+/// `result` is `success`; or `incorrect pw`, `incorrect otp`.
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = OtpFields)]
+pub struct DisableOtp {
+    /// The password.
+    pub pw: String,
+    /// The code that the authenticator shows, or a recovery code.
+    pub otp: String,
+}
+
+impl Operation for DisableOtp {
+    type Answer = ();
+    const SPEC: Spec = confirmed("/disable_otp");
+
+    fn refusals(_: &Config) -> Vec<Error> {
+        [IncorrectPw, IncorrectOtp].map(Error::from).into()
+    }
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        super::disable_otp(tidings, caller, &self.pw, &self.otp, None)
+    }
+}
+
+/// Replaces the recovery codes of the member
+///
+/// The member's other sessions end. `result` is `success`; or `incorrect pw`, `incorrect otp`. The recovery codes are not shown again.
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = OtpFields)]
+pub struct RenewRecoveryCodes {
+    /// The password.
+    pub pw: String,
+    /// The code that the authenticator shows, or a recovery code.
+    pub otp: String,
+}
+
+impl Operation for RenewRecoveryCodes {
+    type Answer = RecoveryCodes;
+    const SPEC: Spec = confirmed("/renew_recovery_codes");
+
+    fn refusals(_: &Config) -> Vec<Error> {
+        [IncorrectPw, IncorrectOtp].map(Error::from).into()
+    }
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<RecoveryCodes> {
+        super::renew_recovery_codes(tidings, caller, &self.pw, &self.otp, None)
+    }
+}
