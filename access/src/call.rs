@@ -1,8 +1,9 @@
 //! Calls operations by their declarations.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 use tidings_core::account::Caller;
-use tidings_core::operation::{Method, Operation, QUERY, REST, Spec};
+use tidings_core::operation::{Method, Operation, QUERY, REST, Spec, Stream};
 
 use crate::error::Result;
 use crate::http::Server;
@@ -65,12 +66,10 @@ impl Service {
 impl Server {
     /// Calls an operation.
     pub(crate) fn call<O: Operation>(&self, operation: &O) -> Result<O::Answer> {
-        let fields = serde_json::to_value(operation).map_err(|error| self.unexpected(error))?;
-        let Request { path, query, body } = Request::new(&O::SPEC, fields);
-        let path: Vec<&str> = path.iter().map(String::as_str).collect();
-        let query: Vec<_> = query.iter().map(|(name, value)| (name.as_str(), Some(value.clone()))).collect();
-        let answer = match body {
-            Some(body) => self.post_bytes(&path, &query, &body)?,
+        let request = self.request(&O::SPEC, operation)?;
+        let (path, query) = (request.path(), request.query());
+        let answer = match &request.body {
+            Some(body) => self.post_bytes(&path, &query, body)?,
             None if O::SPEC.only_reads() => self.get_bytes(&path, &query)?,
             None => self.act_bytes(&path, &query)?,
         };
@@ -79,14 +78,36 @@ impl Server {
     }
 }
 
+impl Server {
+    /// Returns the request of an operation with a stream.
+    pub(crate) fn request_of<S: Stream>(&self, operation: &S) -> Result<Request> {
+        self.request(&S::SPEC, operation)
+    }
+
+    fn request(&self, spec: &Spec, operation: &impl Serialize) -> Result<Request> {
+        let fields = serde_json::to_value(operation).map_err(|error| self.unexpected(error))?;
+        Ok(Request::new(spec, fields))
+    }
+}
+
 /// Where the fields of an operation are in its request.
-struct Request {
+pub(crate) struct Request {
     path: Vec<String>,
     query: Vec<(String, String)>,
     body: Option<Map<String, Value>>,
 }
 
 impl Request {
+    /// Returns the segments of the path.
+    pub(crate) fn path(&self) -> Vec<&str> {
+        self.path.iter().map(String::as_str).collect()
+    }
+
+    /// Returns the query.
+    pub(crate) fn query(&self) -> Vec<(&str, Option<String>)> {
+        self.query.iter().map(|(name, value)| (name.as_str(), Some(value.clone()))).collect()
+    }
+
     fn new(spec: &Spec, fields: Value) -> Self {
         let (mut given, mut query) = (Map::new(), Vec::new());
         let Value::Object(fields) = fields else { unreachable!("an operation is a struct") };

@@ -5,6 +5,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::time::Duration;
 
+use tidings_core::api::Listen;
 use ureq::http::header;
 
 use crate::error::Result;
@@ -38,8 +39,9 @@ impl Server {
     /// # Errors
     /// Those of `GET /events`: `bad token` and `Not admin` for `changes`, `Not found` on a server without live events.
     pub fn events(&self, names: &[&str]) -> Result<Events> {
-        let query = [("events", Some(names.join(",")))];
-        let response = self.send_within("GET", &["events"], &query, None, SILENCE_MAX)?;
+        let listen = Listen { events: Some(names.join(",")), last_event_id: None };
+        let request = self.request_of(&listen)?;
+        let response = self.send_within("GET", &request.path(), &request.query(), None, SILENCE_MAX)?;
         let is_stream = |kind: &header::HeaderValue| kind.as_bytes().starts_with(b"text/event-stream");
         if !response.headers().get(header::CONTENT_TYPE).is_some_and(is_stream) {
             return Err(self

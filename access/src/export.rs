@@ -7,9 +7,10 @@ use std::ops::ControlFlow;
 
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use tidings_core::account::Caller;
-use tidings_core::audit::{self, ExportedAudit};
-use tidings_core::member_data::{self, ExportedData};
-use tidings_core::post::{self, Exported};
+use tidings_core::audit::{self, ExportTrail, ExportedAudit};
+use tidings_core::member_data::{self, ExportedData, GetMine, GetOf};
+use tidings_core::operation::Stream;
+use tidings_core::post::{self, ExportPosts, Exported};
 
 use crate::Service;
 use crate::error::Result;
@@ -36,7 +37,7 @@ impl Service {
         match &self.0 {
             crate::Place::Database(database) => Ok(post::export(&database.tidings, &database.caller, take)?),
             crate::Place::Server(server) => {
-                server.export_lines("export_posts", take).map(|posts| Exported { posts })
+                server.export_lines(&ExportPosts {}, take).map(|posts| Exported { posts })
             }
         }
     }
@@ -49,7 +50,7 @@ impl Service {
         match &self.0 {
             crate::Place::Database(database) => Ok(audit::export(&database.tidings, &database.caller, take)?),
             crate::Place::Server(server) => {
-                server.export_lines("export_audit", take).map(|records| ExportedAudit { records })
+                server.export_lines(&ExportTrail {}, take).map(|records| ExportedAudit { records })
             }
         }
     }
@@ -70,8 +71,12 @@ impl Service {
                 })
             }
             crate::Place::Server(server) => {
-                let body =
-                    server.stream(server.path_of(id, &["get_my_data"], &["get_member_data", id]), &[])?;
+                let request = if server.is_own(id) {
+                    server.request_of(&GetMine {})?
+                } else {
+                    server.request_of(&GetOf { user_id: id.to_owned() })?
+                };
+                let body = server.stream(&request.path(), &[])?;
                 server.export_object(body, take).map(|entries| ExportedData { entries })
             }
         }
@@ -80,8 +85,8 @@ impl Service {
 
 impl Server {
     /// Passes on lines as they arrive, and returns their number.
-    fn export_lines(&self, operation: &str, take: Take<'_>) -> Result<u64> {
-        self.pass_lines(self.stream(&[operation], &[])?, take)
+    fn export_lines(&self, operation: &impl Stream, take: Take<'_>) -> Result<u64> {
+        self.pass_lines(self.stream(&self.request_of(operation)?.path(), &[])?, take)
     }
 
     fn pass_lines(&self, mut body: impl Read, take: Take<'_>) -> Result<u64> {

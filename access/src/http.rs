@@ -220,11 +220,15 @@ impl Server {
         self.member.as_deref()
     }
 
+    /// Returns whether operations are called as the member `id`.
+    pub(crate) fn is_own(&self, id: &str) -> bool {
+        self.member().is_some_and(|member| member.eq_ignore_ascii_case(id))
+    }
+
     /// Returns the path of an operation on the account of the member `id`: of members on their `own`, or of administrators on
     /// `any`.
     pub(crate) fn path_of<'p>(&self, id: &str, own: &'p [&'p str], any: &'p [&'p str]) -> &'p [&'p str] {
-        let is_own = self.member().is_some_and(|member| member.eq_ignore_ascii_case(id));
-        if is_own { own } else { any }
+        if self.is_own(id) { own } else { any }
     }
 
     /// Returns the same server as a guest sees it.

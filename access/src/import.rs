@@ -4,19 +4,19 @@ use std::io::{self, BufRead, Read};
 use std::ops::ControlFlow;
 
 use serde::de::DeserializeOwned;
+use tidings_core::Error as CoreError;
+use tidings_core::act::{self, ImportActs};
 use tidings_core::error::Code;
 use tidings_core::import::{MoveReport, Progress};
-use tidings_core::post::{self, Format, ImportReport};
-use tidings_core::roster_import::{self, RosterReport};
-use tidings_core::{Error as CoreError, act, member_import};
+use tidings_core::member_import::{self, ImportMembers};
+use tidings_core::operation::{CSV, JSON, NDJSON, Stream};
+use tidings_core::post::{self, Format, ImportPosts, ImportReport};
+use tidings_core::roster_import::{self, ImportRoster, RosterReport};
 
 use crate::Service;
 use crate::error::{Error, Result};
 use crate::http::{Server, line_ends};
 
-const NDJSON: &str = "application/x-ndjson";
-const JSON: &str = "application/json";
-const CSV: &str = "text/csv";
 /// Of RSS too: the server looks at the beginning.
 const XML_FEED: &str = "application/atom+xml";
 const JSON_FEED: &str = "application/feed+json";
@@ -43,7 +43,7 @@ impl Service {
                     Format::Feed if begins_with(&mut input, b"<")? => XML_FEED,
                     Format::Feed => JSON_FEED,
                 };
-                server.import("import_posts", content_type, input, progress)
+                server.import(&ImportPosts {}, content_type, input, progress)
             }
         }
     }
@@ -59,7 +59,7 @@ impl Service {
             }
             crate::Place::Server(server) => {
                 let content_type = json_type(&mut input)?;
-                server.import("import_members", content_type, input, progress)
+                server.import(&ImportMembers {}, content_type, input, progress)
             }
         }
     }
@@ -75,7 +75,7 @@ impl Service {
             }
             crate::Place::Server(server) => {
                 let content_type = json_type(&mut input)?;
-                server.import("import_acts", content_type, input, progress)
+                server.import(&ImportActs {}, content_type, input, progress)
             }
         }
     }
@@ -89,7 +89,7 @@ impl Service {
             crate::Place::Database(database) => {
                 Ok(roster_import::import_roster(&database.tidings, &database.caller, input, progress)?)
             }
-            crate::Place::Server(server) => server.import("import_roster", CSV, input, progress),
+            crate::Place::Server(server) => server.import(&ImportRoster {}, CSV, input, progress),
         }
     }
 }
@@ -98,13 +98,13 @@ impl Server {
     /// Sends an import, and asks `progress` after each part whether to continue.
     fn import<T: DeserializeOwned + Default>(
         &self,
-        operation: &str,
+        operation: &impl Stream,
         content_type: &'static str,
         input: impl Read,
         progress: Progress<'_>,
     ) -> Result<T> {
         let mut input = Watched { input, progress, bytes: 0, lines: 0, failure: None };
-        let answer = self.upload(&[operation], content_type, &mut input);
+        let answer = self.upload(&self.request_of(operation)?.path(), content_type, &mut input);
         match (answer, input.failure) {
             // The request failed because the input did.
             (Err(Error::Unreachable { .. }), Some(failure))

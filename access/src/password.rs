@@ -4,6 +4,7 @@ use std::io::Read as _;
 
 use serde::Deserialize;
 use serde_json::Value;
+use tidings_core::api::GetDocument;
 use tidings_core::config::Bounds;
 use tidings_core::error::Problem;
 
@@ -34,7 +35,7 @@ impl Server {
             min_length: usize,
             max_length: usize,
         }
-        let json = self.as_guest().stream(&["openapi.json"], &[])?.take(DOCUMENT_MAX);
+        let json = self.as_guest().stream(&self.request_of(&GetDocument {})?.path(), &[])?.take(DOCUMENT_MAX);
         let mut document: Value = serde_json::from_reader(json).map_err(|error| self.unexpected(error))?;
         let schema = document.pointer_mut("/components/schemas/NewPasswordFields/properties/new_pw");
         let length = Length::deserialize(schema.map_or(Value::Null, Value::take));

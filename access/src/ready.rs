@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::de::IgnoredAny;
+use tidings_core::api::Readyz;
 
 use crate::error::Result;
 use crate::http::Server;
@@ -16,7 +17,7 @@ impl Server {
     /// # Errors
     /// When it is not ready, or does not answer within 10 seconds.
     pub fn ready(&self) -> Result<()> {
-        let response = self.send_within("GET", &["readyz"], &[], None, PATIENCE)?;
+        let response = self.send_within("GET", &self.request_of(&Readyz {})?.path(), &[], None, PATIENCE)?;
         self.decode::<IgnoredAny>(&self.read(response)?).map(|_| ())
     }
 }

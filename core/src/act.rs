@@ -10,6 +10,9 @@
 use std::io::BufRead;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
 use crate::Tidings;
 use crate::account::{Admin, Caller, fold};
 use crate::clock;
@@ -18,6 +21,7 @@ use crate::config::Bounds;
 use crate::error::Result;
 use crate::import::{self, BatchTime, Kind, MoveReport, Progress, Written};
 use crate::newsfeed;
+use crate::operation::{Access, JSON_LINES, Media, Spec, Stream, Work};
 use crate::post;
 use crate::scope::Scope;
 use crate::search::{ListedSearch, Search};
@@ -31,6 +35,41 @@ mod tests;
 mod write;
 
 use write::Writer;
+
+/// Imports views, likes, searches and opened newsfeeds of members in another system
+///
+/// The body, up to {import}, has one JSON object on each line, or is one array of such objects. Each act counts once: an act
+/// that was imported before is skipped. An invalid line is reported and does not stop the import. If the database fails
+/// during the import, the response is `internal error` as that of `/import_members`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct ImportActs {}
+
+impl Stream for ImportActs {
+    type Line = ActLine;
+    type Answer = MoveReport;
+    const SPEC: Spec =
+        Spec::post("admin", "/import_acts", Access::Admins(Scope::ActsImport)).works(Work::Long);
+    const TAKES: &'static [Media] = JSON_LINES;
+}
+
+/// An act of a member in another system, as a line of an import: the description of what [`import()`] reads.
+#[derive(ToSchema)]
+#[schema(as = ActLineFields)]
+#[expect(dead_code, reason = "the fields are for the document only")]
+pub struct ActLine {
+    /// The id of the member.
+    id: String,
+    /// `view`, `like`, `search` or `newsfeed`.
+    r#type: String,
+    /// The URL of the post, of a view and of a like.
+    url: Option<String>,
+    /// The text of a search.
+    search: Option<String>,
+    /// The name of an opened newsfeed.
+    newsfeed_name: Option<String>,
+    /// The date of the act, RFC 3339.
+    date: String,
+}
 
 /// The length of the name of a newsfeed in characters.
 const NEWSFEED: Bounds = post::NAME;

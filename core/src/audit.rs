@@ -16,6 +16,7 @@ use crate::Tidings;
 use crate::account::{Caller, Identity, Member, REMOVED, find, fold};
 use crate::clock::Timestamp;
 use crate::error::{Error, Problem, Result};
+use crate::operation::{Access, NDJSON, Spec, Stream};
 use crate::scope::Scope;
 use crate::store::{Isolation, StoreError, Tx};
 use crate::trail::{self, Action, Entry, Record};
@@ -198,6 +199,21 @@ pub(crate) fn of_member(
 pub struct ExportedAudit {
     /// The number of exported records.
     pub records: u64,
+}
+
+/// Returns the whole audit trail, earliest first
+///
+/// The response is a download of any length with one JSON object on each line: what a record of `/get_audit` has, and in
+/// `stored` the fields that its hash covers. At most 16 downloads run at the same time, four of one caller, each for at most
+/// ten minutes; the client reads at least 64 KiB in 20 seconds.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct ExportTrail {}
+
+impl Stream for ExportTrail {
+    type Line = String;
+    type Answer = String;
+    const SPEC: Spec = Spec::get("admin", "/export_audit", Access::Admins(Scope::AuditRead));
+    const GIVES: &'static [&'static str] = &[NDJSON];
 }
 
 /// Exports the whole trail, earliest first, as one JSON object per record. The export is recorded, after the last exported record. `take` receives one or more complete lines, and the

@@ -147,6 +147,7 @@ mod activation;
 pub mod admin;
 pub mod analysis;
 pub mod answer;
+pub mod api;
 pub mod audit;
 mod background;
 pub mod backup;

@@ -32,7 +32,7 @@
 
 use std::ops::ControlFlow;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Tidings;
@@ -44,9 +44,41 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::feedback::Feedback;
 use crate::id::MemberKey;
+use crate::operation::{Access, Failure, Spec, Stream};
 use crate::profile::{NewsfeedAccess, SearchRecord};
 use crate::store::{Isolation, StoreError, Tx};
 use crate::trail::{Action, Entry};
+
+/// Returns everything that is stored about the member
+///
+/// The response is a download of any length, sent as it is read: lists may change meanwhile. At most 16 downloads of
+/// members run at the same time, two of one member, each for at most ten minutes; the client reads at least 64 KiB in 20
+/// seconds. The hash of the password and other secrets are left out.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct GetMine {}
+
+impl Stream for GetMine {
+    type Line = String;
+    type Answer = MemberData;
+    const SPEC: Spec = Spec::get("account", "/get_my_data", Access::Members);
+}
+
+/// Returns everything that is stored about a member
+///
+/// The response is a download as that of `/get_my_data`, and recorded in the audit trail. Only a person reads it: an API key
+/// cannot.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct GetOf {
+    /// The id of the member
+    pub user_id: String,
+}
+
+impl Stream for GetOf {
+    type Line = String;
+    type Answer = MemberData;
+    const SPEC: Spec =
+        Spec::get("admin", "/get_member_data/{user_id}", Access::Persons).counts().or(&[Failure::Missing]);
+}
 
 mod sql;
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::io::BufRead;
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use crate::Tidings;
@@ -11,10 +13,48 @@ use crate::clock::Timestamp;
 use crate::config::{Bounds, Config};
 use crate::error::Result;
 use crate::import::{self, BatchTime, Kind, MoveReport, Progress, Written};
+use crate::operation::{Access, JSON_LINES, Media, Spec, Stream, Work};
 use crate::scope::Scope;
 use crate::store::{Arg, StoreError, Topic, Tx};
 use crate::text;
 use crate::trail::Action;
+
+/// Imports members of another system with their password hashes
+///
+/// The body, up to {import}, has one JSON object on each line, or is one array of such objects. Existing members are skipped
+/// and do not change. An invalid line is reported and does not stop the import. If the database fails during the import, the
+/// response is `internal error` with the numbers of members `inserted` and `skipped` so far; the same import can then be
+/// repeated and continues from there.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct ImportMembers {}
+
+impl Stream for ImportMembers {
+    type Line = MemberLine;
+    type Answer = MoveReport;
+    const SPEC: Spec =
+        Spec::post("admin", "/import_members", Access::Admins(Scope::Members)).works(Work::Long);
+    const TAKES: &'static [Media] = JSON_LINES;
+}
+
+/// A member of another system, as a line of an import: the description of what [`import_members`] reads.
+#[derive(ToSchema)]
+#[schema(as = MemberLineFields)]
+#[expect(dead_code, reason = "the fields are for the document only")]
+pub struct MemberLine {
+    /// The sign-in identifier: {id} ASCII letters, digits, `_`, `-` and `.`, a letter or digit first.
+    id: String,
+    /// The displayed name, {nickname} characters; the name by default, or else the id.
+    nickname: Option<String>,
+    /// The hash of the password: an Argon2 PHC string, or PBKDF2 or scrypt as Werkzeug writes them. A member without a hash
+    /// cannot sign in.
+    password_hash: Option<String>,
+    /// The name that the university verified.
+    name: Option<String>,
+    /// The subject that the university verified.
+    major: Option<String>,
+    /// The date of the sign-up, RFC 3339; the current time by default.
+    date: Option<String>,
+}
 
 /// The length of a verified name, in characters.
 const NAME: Bounds = Bounds { min: 1, max: 100 };

@@ -8,7 +8,7 @@
 //! use tidings_core::account::Caller;
 //! use tidings_core::operation::{Access, Operation, Spec};
 //! use tidings_core::{Result, Tidings};
-//! use utoipa::ToSchema;
+//! use utoipa::{ToSchema, openapi};
 //!
 //! /// Returns how often a word is in the greeting.
 //! #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -53,7 +53,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use utoipa::ToSchema;
+use utoipa::{ToSchema, openapi};
 
 use crate::answer::Encoded;
 use crate::config::Config;
@@ -79,6 +79,11 @@ pub trait Operation: Fields {
         Vec::new()
     }
 
+    /// Completes its description with what only it has, such as a header.
+    fn describe(operation: &mut openapi::path::Operation) {
+        let _ = operation;
+    }
+
     /// Runs it. It may block.
     ///
     /// # Errors
@@ -95,6 +100,57 @@ pub trait Operation: Fields {
         None
     }
 }
+
+/// An operation that sends or receives more than one object: whoever answers or calls it handles the stream.
+pub trait Stream: Fields {
+    /// A line of what it receives.
+    type Line: ToSchema;
+    /// The object that it answers, if it answers with JSON.
+    type Answer: ToSchema;
+
+    /// What it declares.
+    const SPEC: Spec;
+    /// What it receives, in the media types that it knows.
+    const TAKES: &'static [Media] = &[];
+    /// The media types of its answer.
+    const GIVES: &'static [&'static str] = &[JSON];
+
+    /// Completes its description with what only it has, such as a header.
+    fn describe(operation: &mut openapi::path::Operation) {
+        let _ = operation;
+    }
+}
+
+/// The media type of answers, and of most bodies.
+pub const JSON: &str = "application/json";
+/// One JSON object on each line.
+pub const NDJSON: &str = "application/x-ndjson";
+/// A table whose first line has the names of the columns, in UTF-8.
+pub const CSV: &str = "text/csv";
+
+/// The media type of a body with lines.
+#[derive(Clone, Copy, Debug)]
+pub struct Media {
+    /// The media type.
+    pub name: &'static str,
+    /// How the lines are in the body.
+    pub form: Form,
+}
+
+/// How lines are in a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Each is a JSON object.
+    Lines,
+    /// They are an array of JSON objects.
+    Array,
+    /// They are text of another format.
+    Text,
+}
+
+/// Lines of JSON objects, or an array of them.
+pub const JSON_LINES: &[Media] =
+    &[Media { name: NDJSON, form: Form::Lines }, Media { name: JSON, form: Form::Array }];
 
 /// The fields of an operation.
 pub trait Fields: Serialize + DeserializeOwned + ToSchema + Send + Sync + 'static {}
@@ -166,6 +222,8 @@ pub enum Effect {
     Reads,
     /// Nothing, and it answers all guests alike, so that caches may store the answers.
     Public,
+    /// Nothing, and its answer is a part of the program, which caches may store for longer.
+    Document,
     /// It counts or records that it was called.
     Counts,
     /// Something else.
@@ -242,6 +300,8 @@ pub struct Spec {
     pub has_formats: bool,
     /// The failures with a status of their own.
     pub failures: &'static [Failure],
+    /// Whether its requests are recorded as communications.
+    pub is_recorded: bool,
     name: Option<&'static str>,
 }
 
@@ -258,6 +318,7 @@ impl Spec {
             rate: Rate::General,
             has_formats: false,
             failures: &[],
+            is_recorded: true,
             name: None,
         }
     }
@@ -302,6 +363,16 @@ impl Spec {
         Self { rate, ..self }
     }
 
+    /// Declares that its requests are no communications: they are not recorded.
+    pub const fn unrecorded(self) -> Self {
+        Self { is_recorded: false, ..self }
+    }
+
+    /// Declares that it answers with a document or a file of the program, which changes only with the program.
+    pub const fn document(self) -> Self {
+        Self { effect: Effect::Document, ..self }
+    }
+
     /// Declares that its answer has several formats.
     pub const fn with_formats(self) -> Self {
         Self { has_formats: true, ..self }
@@ -320,7 +391,7 @@ impl Spec {
 
     /// Returns whether it changes nothing.
     pub const fn only_reads(&self) -> bool {
-        matches!(self.effect, Effect::Reads | Effect::Public)
+        matches!(self.effect, Effect::Reads | Effect::Public | Effect::Document)
     }
 
     /// Returns the names of the fields in the path, in order.

@@ -1,16 +1,17 @@
 //! The list of all operations, in the order of the documentation.
 
 use crate::account::{self, key};
-use crate::operation::Operation;
+use crate::operation::{Operation, Stream};
 use crate::{
-    admin, analysis, audit, feedback, lookup, main_info, member, newsfeed, notice, post, profile, search,
-    status, webhook, words,
+    act, admin, analysis, api, audit, feedback, lookup, main_info, member, member_data, member_import, newsfeed, notice, post, profile, roster_import, search, status, webhook, words,
 };
 
 /// What is done with each operation.
 pub trait Visitor {
-    /// Visits an operation.
+    /// Visits an operation that answers with one object.
     fn visit<O: Operation>(&mut self);
+    /// Visits an operation with a stream.
+    fn stream<S: Stream>(&mut self);
 }
 
 /// Visits all operations.
@@ -66,6 +67,12 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<webhook::Retry>();
     visitor.visit::<audit::List>();
     visitor.visit::<audit::Verify>();
+    visitor.stream::<member_data::GetMine>();
+    visitor.stream::<member_data::GetOf>();
+    visitor.stream::<member_import::ImportMembers>();
+    visitor.stream::<act::ImportActs>();
+    visitor.stream::<roster_import::ImportRoster>();
+    visitor.stream::<audit::ExportTrail>();
     visitor.visit::<notice::List>();
     visitor.visit::<notice::ListFull>();
     visitor.visit::<notice::Get>();
@@ -87,6 +94,7 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<post::Get>();
     visitor.visit::<post::ListCategories>();
     visitor.visit::<post::List>();
+    visitor.stream::<post::ExportPosts>();
     visitor.visit::<post::View>();
     visitor.visit::<post::Like>();
     visitor.visit::<post::Unlike>();
@@ -95,6 +103,7 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<post::Insert>();
     visitor.visit::<post::Update>();
     visitor.visit::<post::Remove>();
+    visitor.stream::<post::ImportPosts>();
     visitor.visit::<lookup::FindIds>();
     visitor.visit::<search::Log>();
     visitor.visit::<search::Find>();
@@ -124,4 +133,8 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<analysis::InsertDevice>();
     visitor.visit::<analysis::GetDevices>();
     visitor.visit::<analysis::GetReport>();
+    visitor.stream::<api::Listen>();
+    visitor.stream::<api::Healthz>();
+    visitor.stream::<api::Readyz>();
+    visitor.stream::<api::GetDocument>();
 }

@@ -44,8 +44,8 @@ mod token_fields;
 mod viewer;
 
 pub use draft::{Draft, NAME, NAMES_MAX, POST, TITLE, URL_MAX};
-pub use export::{Exported, PostExport, export};
-pub use import::{FEED_MAX, Format, ImportReport, import, import_as};
+pub use export::{ExportPosts, Exported, PostExport, export};
+pub use import::{FEED_MAX, Format, ImportPosts, ImportReport, import, import_as};
 pub use list::{LIST_MAX, ListQuery, PostList, list};
 pub use news::NewPost;
 pub use operations::{Get, Hide, Insert, Like, List, ListCategories, Remove, Unhide, Unlike, Update, View};

@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::sync::{Arc, OnceLock};
 
 use tidings_core::answer::Encoded;
+use tidings_core::api::GetDocument;
 use tidings_core::config;
 use tidings_core::operation::Access;
 use utoipa::openapi::path::Operation;
@@ -14,11 +15,11 @@ use utoipa::openapi::{OpenApi, Ref, RefOr, ServerBuilder};
 use utoipa::{Modify, OpenApi as _};
 
 use crate::config::Config;
-use crate::reply::{self, Answer};
+use crate::reply;
 use crate::request::Call;
 use crate::route::Route;
 use crate::router;
-use crate::{audit, data, events, health, home, import, post, report};
+use crate::{events, report};
 
 mod bodies;
 mod caching;
@@ -35,6 +36,7 @@ mod tests;
 
 pub(crate) use failures::{Administrators, Members, Missing};
 use limits::Limits;
+pub(crate) use page::GetPage;
 pub(crate) use schema::{Done, Success};
 
 /// The size of the buffer in which files of the program are unpacked.
@@ -63,22 +65,8 @@ const NESTED: &str = "pin_feed_weights";
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
     paths(
-        data::get_my_data,
-        data::get_member_data,
-        import::import_members,
-        import::import_acts,
-        import::import_roster,
-        audit::export_audit,
-        post::export_posts,
-        post::import::import_posts,
         report::reports,
         report::reports_file,
-        events::events,
-        health::healthz,
-        health::readyz,
-        home::home,
-        openapi_json,
-        page::docs,
     ),
     components(schemas(events::LiveEvents)),
     tags(
@@ -250,9 +238,13 @@ pub(crate) fn routes(core: &config::Config, config: &Config) -> Vec<Route> {
         return Vec::new();
     }
     let document = Arc::new(Settled { core: core.clone(), server: config.clone(), json: OnceLock::new() });
-    let mut routes = vec![Route::get("/openapi.json", move |call| openapi_json(call, Arc::clone(&document)))];
+    let answer = move |call: Call, _| {
+        let document = Arc::clone(&document);
+        async move { call.file(&document.get(), reply::JSON).await }
+    };
+    let mut routes = vec![Route::stream::<GetDocument, _>(answer)];
     routes.extend(page::routes());
-    routes.into_iter().map(|route| route.document().unrecorded()).collect()
+    routes
 }
 
 /// The document with the settings in force, which is prepared when it is first asked for.
@@ -267,10 +259,4 @@ impl Settled {
         let json = self.json.get_or_init(|| Arc::new(Encoded::new(openapi(&self.core, &self.server))));
         Arc::clone(json)
     }
-}
-
-/// Returns this document
-#[utoipa::path(get, path = "/openapi.json", tag = "server", responses((status = 200, body = Object)))]
-async fn openapi_json(call: Call, document: Arc<Settled>) -> Answer {
-    call.file(&document.get(), reply::JSON).await
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use percent_encoding::percent_decode_str;
 use tidings_core::account::Caller;
 use tidings_core::answer::{self, Encoded};
-use tidings_core::operation::{Fields, Operation, Spec};
+use tidings_core::operation::{Fields, Method, Operation, Spec};
 use tidings_core::{Result, Tidings};
 use warp::filters::BoxedFilter;
 use warp::path::Tail;
@@ -57,23 +57,27 @@ pub(crate) fn remembered<O: Operation>(given: &Given, tidings: &Tidings) -> Opti
 
 /// Returns the filter of a declared operation.
 pub(crate) fn declared<O: Operation>() -> BoxedFilter<(Response,)> {
-    reading(O::SPEC, work::<O>, |call, work| call.run(O::SPEC.work, work))
+    let has_body = O::SPEC.method == Method::Post;
+    reading(O::SPEC, has_body, work::<O>, |call, work| call.run(O::SPEC.work, work))
 }
 
-/// Returns the filter of an operation with these fields and a handler of its own.
+/// Returns the filter of an operation with these fields and a handler of its own. `has_body` tells whether fields are in the
+/// body, which the handler reads otherwise.
 pub(crate) fn handled<T: Fields, F>(
     spec: Spec,
+    has_body: bool,
     handler: impl Fn(Call, T) -> F + Clone + Send + Sync + 'static,
 ) -> BoxedFilter<(Response,)>
 where
     F: Future<Output = Answer> + Send + 'static,
 {
-    reading(spec, Given::read::<T>, handler)
+    reading(spec, has_body, Given::read::<T>, handler)
 }
 
 /// Returns the filter of an operation, with the function that reads its fields.
 fn reading<T: Send + 'static, F>(
     spec: Spec,
+    has_body: bool,
     read: fn(&Given) -> Result<T>,
     handler: impl Fn(Call, T) -> F + Clone + Send + Sync + 'static,
 ) -> BoxedFilter<(Response,)>
@@ -81,7 +85,7 @@ where
     F: Future<Output = Answer> + Send + 'static,
 {
     let fields = move |mut call: Call| async move {
-        let fields = call.given(spec, read).await.map_err(Unreadable::rejection)?;
+        let fields = call.given(spec, has_body, read).await.map_err(Unreadable::rejection)?;
         Ok::<_, Rejection>((call, fields))
     };
     let run = move |(call, fields)| {

@@ -10,15 +10,14 @@
 
 use http::HeaderValue;
 use http::header::HeaderName;
-use serde::Deserialize;
+use tidings_core::api::Listen;
 use tidings_core::changes::Changes;
 use tidings_core::error::Problem;
 use tidings_core::events::{Kind, NewPost, NoticeChange, TodayCounts};
 use tidings_core::{Error, Result};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use crate::config::Config;
-use crate::docs;
 use crate::reply::{Answer, Reply};
 use crate::request::Call;
 use crate::route::Route;
@@ -43,16 +42,7 @@ const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering")
 /// Returns the route, if live events are on.
 pub(crate) fn routes(config: &Config) -> Vec<Route> {
     let is_on = config.event_connections.is_some();
-    is_on.then(|| Route::get("/events", events).reads()).into_iter().collect()
-}
-
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct EventFields {
-    /// The kinds of events, separated by commas: `notice`, `post`, `counts` and `changes`; by default all but `changes`.
-    events: Option<String>,
-    /// The id of the last event, for clients that cannot send the header `Last-Event-ID`. The header takes precedence.
-    last_event_id: Option<String>,
+    is_on.then(|| Route::stream::<Listen, _>(events)).into_iter().collect()
 }
 
 /// The data of live events by the names of the events. The document describes them here, because it has no schema for the
@@ -80,28 +70,7 @@ struct ResetData {
     event: Kind,
 }
 
-/// Sends live events as they happen
-///
-/// Server-sent events, which browsers read with `EventSource`. The `data` of each event is a JSON object: the schema
-/// `LiveEvents` has one for each name. `notice`: a notice
-/// was published, changed, or hidden, which has only its id. `post`: a post was inserted. `counts`: the counts of today,
-/// first and whenever they change, every five seconds at most. `reset`: events of the kind `event` are left out, so read the
-/// data again. After a lost connection, the stream continues with the events after `Last-Event-ID`, also at another server.
-/// An event may come twice. A comment comes every 15 to 20 seconds. A token is not needed; all callers get the same.
-///
-/// `changes` comes only if `events` names it, and only for administrators and API keys with `analytics:read`: for each part
-/// of the data a number that grows when the part changes, first and then whenever one grows, twice a second at most. The
-/// numbers are those of one server. The stream ends when the right ends.
-#[utoipa::path(
-    get,
-    path = "/events",
-    tag = "server",
-    security((), ("token" = [])),
-    params(EventFields, ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event")),
-    responses((status = 200, body = String, content_type = "text/event-stream"), docs::Administrators),
-)]
-pub(crate) async fn events(call: Call) -> Answer {
-    let fields = call.parameters::<EventFields>()?;
+pub(crate) async fn events(call: Call, fields: Listen) -> Answer {
     let kinds = fields.events.as_deref().map_or(Ok(Kinds::PUBLIC), Kinds::parse)?;
     let header = call.headers().get(LAST_EVENT_ID).map(HeaderValue::as_bytes);
     let last = header.or(fields.last_event_id.as_deref().map(str::as_bytes)).unwrap_or_default();

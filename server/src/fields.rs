@@ -30,6 +30,7 @@ pub(crate) use given::Given;
 /// # Errors
 /// `unsupported media type` when the body is neither JSON nor a form; `bad request` when it is malformed, or a field
 /// is missing or has the wrong type.
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn read<T: DeserializeOwned>(
     content_type: Option<&HeaderValue>,
     body: &[u8],

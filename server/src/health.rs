@@ -1,39 +1,28 @@
 //! Liveness and readiness, for monitoring.
 
 use tidings_core::Error;
+use tidings_core::api::{Healthz, Readyz};
+use tidings_core::operation::Stream as _;
 
 use crate::coding::Accepted;
-use crate::docs;
 use crate::reply::{Answer, Refusal, Reply};
 use crate::request::Call;
 use crate::route::Route;
 
-const HEALTHZ: &str = "/healthz";
-const READYZ: &str = "/readyz";
-
 pub(crate) fn routes() -> Vec<Route> {
-    [Route::get(HEALTHZ, healthz), Route::get(READYZ, readyz)].map(|route| route.reads().unrecorded()).into()
+    vec![Route::stream::<Healthz, _>(healthz), Route::stream::<Readyz, _>(readyz)]
 }
 
 /// Returns whether a path is a health check, which no rate limit applies to.
 pub(crate) fn is_health(path: &str) -> bool {
-    matches!(path, HEALTHZ | READYZ)
+    path == Healthz::SPEC.path || path == Readyz::SPEC.path
 }
 
-/// Liveness
-///
-/// Answers `success` whenever the server runs.
-#[utoipa::path(get, path = "/healthz", tag = "server", responses((status = 200, body = docs::Done)))]
-pub(crate) async fn healthz(_: Call) -> Answer {
+async fn healthz(_: Call, _: Healthz) -> Answer {
     Ok(Reply::success(&(), Accepted::default()))
 }
 
-/// Readiness
-///
-/// Answers `success` when the server can take requests. Answers 503 `overloaded` when the database does not respond,
-/// when writes fail, as on a full disk, and before and while the server shuts down.
-#[utoipa::path(get, path = "/readyz", tag = "server", responses((status = 200, body = docs::Done)))]
-pub(crate) async fn readyz(call: Call) -> Answer {
+async fn readyz(call: Call, _: Readyz) -> Answer {
     if call.app().is_leaving() {
         return Err(Error::Overloaded.into());
     }

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use http::header::CONTENT_SECURITY_POLICY;
 use http::{HeaderMap, HeaderValue};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tidings_core::answer::{self, Encoded};
+use tidings_core::operation::{self, Access, Spec, Stream};
 use utoipa::ToSchema;
 
+use crate::accept;
 use crate::config::Config;
 use crate::reply::{Answer, JSON};
 use crate::request::Call;
 use crate::route::Route;
-use crate::{accept, docs};
 
 pub(crate) const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const STYLE: &str = "\
@@ -76,24 +77,29 @@ impl Home {
     }
 }
 
+/// Says what runs here
+///
+/// A page for browsers; JSON if the client prefers it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub(crate) struct GetHome {}
+
+impl Stream for GetHome {
+    type Line = String;
+    type Answer = Home;
+    const SPEC: Spec =
+        Spec::get("server", "/", Access::Open).named("home").document().with_formats().unrecorded();
+    const GIVES: &'static [&'static str] = &["text/html", operation::JSON];
+}
+
 pub(crate) fn routes(config: &Config) -> Vec<Route> {
     let home = Home::new(config);
     let (page, json) = (Encoded::new(home.page()), Encoded::new(answer::success(&home)));
     let (page, json) = (Arc::new(page), Arc::new(json));
-    let route = Route::get("/", move |call| self::home(call, Arc::clone(&page), Arc::clone(&json)));
-    vec![route.document().with_formats().unrecorded()]
+    let answer = move |call, _| self::home(call, Arc::clone(&page), Arc::clone(&json));
+    vec![Route::stream::<GetHome, _>(answer)]
 }
 
-/// Says what runs here
-///
-/// A page for browsers; JSON if the client prefers it.
-#[utoipa::path(
-    get,
-    path = "/",
-    tag = "server",
-    responses((status = 200, content((String = "text/html"), (docs::Success<Home> = "application/json")))),
-)]
-pub(crate) async fn home(call: Call, page: Arc<Encoded>, json: Arc<Encoded>) -> Answer {
+async fn home(call: Call, page: Arc<Encoded>, json: Arc<Encoded>) -> Answer {
     if prefers_json(call.headers()) {
         return call.file(&json, JSON).await;
     }

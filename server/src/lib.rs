@@ -124,4 +124,4 @@ pub use config::{BasePath, Config, InvalidText, IpNet, Origin, SETTINGS};
 pub use connection::listen::{Running, Server, serve};
 pub use docs::{described, openapi};
 pub use reload::Handle;
-pub use service::{PeerAddress, service};
+pub use service::{PeerAddress, filter, service};

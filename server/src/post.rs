@@ -1,12 +1,11 @@
 //! Posts, which administrators write and import, and members view and like.
 
 use tidings_core::post::{
-    self, Get, Hide, Insert, Like, List, ListCategories, Remove, Unhide, Unlike, Update, View,
+    self, ExportPosts, Get, Hide, ImportPosts, Insert, Like, List, ListCategories, Remove, Unhide, Unlike,
+    Update, View,
 };
 
-use crate::docs;
 use crate::download;
-use crate::limit::Counted;
 use crate::reply::{Answer, Reply};
 use crate::request::Call;
 use crate::route::Route;
@@ -18,7 +17,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::of::<Get>(),
         Route::of::<ListCategories>(),
         Route::of::<List>(),
-        Route::get("/export_posts", export_posts).reads(),
+        Route::stream::<ExportPosts, _>(export_posts),
         Route::of::<View>().answered_by(view),
         Route::of::<Like>().answered_by(like),
         Route::of::<Unlike>().answered_by(unlike),
@@ -27,7 +26,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::of::<Insert>(),
         Route::of::<Update>(),
         Route::of::<Remove>(),
-        Route::post("/import_posts", import::import_posts).counts_as(Counted::Write),
+        Route::stream::<ImportPosts, _>(import::import_posts),
     ]
 }
 
@@ -54,19 +53,8 @@ async fn unhide(call: Call, Unhide { post_obi }: Unhide) -> Answer {
     Reply::written(post::unhide(call.tidings(), call.caller(), &post_obi)).await
 }
 
-/// Returns all posts in the format that `/import_posts` reads
-///
-/// The response is a download of any length with one JSON object on each line, in the order of the insertions, sent as it is
-/// read: posts may change meanwhile. At most 16 downloads run at the same time, four of one caller, each for at most
-/// ten minutes; the client reads at least 64 KiB in 20 seconds.
-#[utoipa::path(
-    get,
-    path = "/export_posts",
-    tag = "post",
-    security(("token" = [])),
-    responses((status = 200, body = String, content_type = "application/x-ndjson"), docs::Administrators),
-)]
-pub(crate) async fn export_posts(call: Call) -> Answer {
+/// Sends all posts.
+async fn export_posts(call: Call, _: ExportPosts) -> Answer {
     let posts = post::PostExport::new(call.tidings(), call.caller());
     download::lines(&call, posts, "posts.jsonl").await
 }

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use tidings_core::account::{Caller, Client, SignInClient};
 use tidings_core::analysis::Guest;
 use tidings_core::error::{Code, Problem};
-use tidings_core::operation::{self, Spec};
+use tidings_core::operation::{Media, Spec};
 use tidings_core::{Error, Result, Tidings};
 
 use crate::client;
@@ -164,12 +164,13 @@ impl Call {
     pub(crate) async fn given<T: Send + 'static>(
         &mut self,
         spec: Spec,
+        has_body: bool,
         read: fn(&Given) -> Result<T>,
     ) -> Result<T, Refusal> {
         let segments = std::mem::take(&mut self.0.segments);
         let query = self.head().uri.query().unwrap_or_default().to_owned();
         let given = Given { spec, segments, query, body: None };
-        if spec.method == operation::Method::Get {
+        if !has_body {
             return Ok(read(&given)?);
         }
         let (format, body, _held) = self.body().await?;
@@ -209,9 +210,10 @@ impl Call {
     /// `unsupported media type`.
     pub(crate) fn reader(
         &mut self,
-        media_types: &[&str],
+        media_types: &[Media],
     ) -> Result<(UploadReader, impl Future<Output = Result<usize, Refusal>> + use<>), Refusal> {
-        let is_one = |given: &[u8]| media_types.iter().any(|one| given.eq_ignore_ascii_case(one.as_bytes()));
+        let is_one =
+            |given: &[u8]| media_types.iter().any(|one| given.eq_ignore_ascii_case(one.name.as_bytes()));
         let given = self.0.context.head.headers.get(CONTENT_TYPE).map(fields::media_type);
         if self.0.context.head.headers.contains_key(CONTENT_ENCODING) || !given.is_none_or(is_one) {
             return Err(Refusal::UnsupportedMediaType);

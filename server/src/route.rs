@@ -15,7 +15,7 @@ use http::{HeaderValue, Method, Uri};
 use tidings_core::Tidings;
 use tidings_core::analysis::Operation as Recorded;
 use tidings_core::answer::Encoded;
-use tidings_core::operation::{self, Effect, Fields, Operation, Rate, Spec};
+use tidings_core::operation::{self, Effect, Fields, Operation, Rate, Spec, Stream};
 use tower::ServiceExt as _;
 use warp::filters::BoxedFilter;
 
@@ -79,6 +79,14 @@ impl Route {
         Self { remembered, ..Self::declared(O::SPEC, endpoint::declared::<O>()) }
     }
 
+    /// Returns an operation with a stream, and its handler.
+    pub(crate) fn stream<S: Stream, F>(handler: impl Fn(Call, S) -> F + Clone + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Answer> + Send + 'static,
+    {
+        Self::declared(S::SPEC, endpoint::handled(S::SPEC, false, handler))
+    }
+
     /// Answers the operation with this handler.
     pub(crate) fn answered_by<T: Fields, F>(
         self,
@@ -88,7 +96,8 @@ impl Route {
         F: Future<Output = Answer> + Send + 'static,
     {
         let spec = self.spec.expect("the operation is declared");
-        Self { filter: endpoint::handled(spec, handler), ..self }
+        let has_body = spec.method == operation::Method::Post;
+        Self { filter: endpoint::handled(spec, has_body, handler), ..self }
     }
 
     fn declared(spec: Spec, filter: BoxedFilter<(Response,)>) -> Self {
@@ -107,10 +116,14 @@ impl Route {
             method,
             path: spec.path,
             only_reads: spec.only_reads() && spec.method == operation::Method::Get,
-            public: (spec.effect == Effect::Public).then_some(Content::Data),
+            public: match spec.effect {
+                Effect::Public => Some(Content::Data),
+                Effect::Document => Some(Content::Document),
+                Effect::Reads | Effect::Counts | Effect::Writes => None,
+            },
             has_formats: spec.has_formats,
             counted,
-            is_recorded: true,
+            is_recorded: spec.is_recorded,
             filter,
             spec: Some(spec),
             remembered: None,

@@ -14,6 +14,7 @@ use http::{Method, Request, Uri};
 use tidings_core::Error;
 use tidings_core::account::Caller;
 use tidings_core::analysis::Operation;
+use tidings_core::operations::Visitor;
 use tower::Service;
 
 use crate::config::Config;
@@ -56,6 +57,13 @@ impl Router {
     /// Returns the same router for another connection.
     pub(crate) fn for_connection(&self) -> Self {
         Self { app: self.app.for_connection(), table: self.table.for_connection() }
+    }
+
+    /// Returns whether an operation has the path.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        let path = target::normal_path(path).ok();
+        let path = path.as_deref().and_then(|path| path.strip_prefix(self.app.config.base_path.as_str()));
+        path.is_some_and(|path| self.table.find(path).is_ok())
     }
 
     /// Returns the state that requests share.
@@ -228,6 +236,12 @@ fn count(policy: &Policy, path: &str, call: &Context) -> (Result<(), Refusal>, O
         }
         _ => (Ok(()), None),
     }
+}
+
+/// Visits the operations of the server itself.
+pub(crate) fn each(visitor: &mut impl Visitor) {
+    visitor.stream::<home::GetHome>();
+    visitor.stream::<docs::GetPage>();
 }
 
 /// Returns every operation, the OpenAPI document and its page.

@@ -2,16 +2,20 @@
 
 use std::convert::Infallible;
 use std::error::Error as StdError;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
+use futures_util::{Stream, StreamExt as _};
 use http::{Request, Response};
 use http_body::{Body, Frame, SizeHint};
+use http_body_util::StreamBody;
 use tidings_core::{Result, Tidings};
 use tower::Service;
+use warp::path::FullPath;
+use warp::{Filter, Rejection};
 
 use crate::config::Config;
 use crate::router::Router;
@@ -99,12 +103,92 @@ pub fn service<B>(
 where
     B: Body<Data: Send, Error: Into<Box<dyn StdError + Send + Sync>>> + Send + Unpin + 'static,
 {
+    let mut service = Router::new(&start(tidings, config)?).service();
+    Ok(tower::service_fn(move |request: Request<B>| service.call(request.map(SyncBody::new))))
+}
+
+/// Returns the API as a warp filter, for warp programs: it answers the paths of the API below [`Config::base_path`], and rejects
+/// all others, so that it can be combined with other filters by `or`.
+///
+/// What [`service`] says of the program around it applies here too. The client's address is the extension [`PeerAddress`] if
+/// there is one, otherwise the address that warp knows.
+///
+/// # Errors
+/// Those of [`service`].
+///
+/// # Examples
+///
+/// ```
+/// use tidings_core::Tidings;
+/// use tower::ServiceExt as _;
+/// use warp::Filter as _;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let dir = tempfile::tempdir()?;
+/// let tidings = Tidings::start(dir.path().join("campus.db"))?;
+/// let config = tidings_server::Config { base_path: "/tidings".parse()?, ..Default::default() };
+/// let own = warp::path("hello").map(|| "Hello");
+/// let service = warp::service(own.or(tidings_server::filter(tidings, config)?));
+///
+/// for (path, status) in [("/hello", 200), ("/tidings/healthz", 200), ("/tidings/nothing", 404)] {
+///     let request = warp::http::Request::get(path).body(String::new())?;
+///     assert_eq!(service.clone().oneshot(request).await?.status(), status);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub fn filter(
+    tidings: Tidings,
+    config: Config,
+) -> Result<impl Filter<Extract = (warp::reply::Response,), Error = Rejection> + Clone + Send + Sync + 'static>
+{
+    let router = Router::new(&start(tidings, config)?);
+    let query = warp::query::raw().or(warp::any().map(String::new)).unify();
+    let peer = warp::ext::optional().and(warp::addr::remote());
+    let known = {
+        let router = router.clone();
+        warp::path::full().and_then(move |path: FullPath| {
+            let found = router.has(path.as_str()).then_some(path);
+            async { found.ok_or_else(warp::reject::not_found) }
+        })
+    };
+    let request = warp::method().and(known).and(query).and(warp::header::headers_cloned());
+    Ok(request.and(peer).and(warp::body::stream()).then(
+        move |method,
+              path: FullPath,
+              query: String,
+              headers,
+              peer: Option<PeerAddress>,
+              remote: Option<SocketAddr>,
+              body| {
+            let target = if query.is_empty() {
+                path.as_str().to_owned()
+            } else {
+                format!("{}?{query}", path.as_str())
+            };
+            let mut head = Request::new(()).into_parts().0;
+            (head.method, head.headers) = (method, headers);
+            head.uri = target.parse().expect("a path and a query are the target of a request");
+            let peer = peer.map(|PeerAddress(peer)| peer).or(remote.map(|remote| remote.ip()));
+            router.clone().serve(head, StreamBody::new(frames(body)), peer)
+        },
+    ))
+}
+
+/// Returns the chunks of a body as frames.
+fn frames<E>(
+    chunks: impl Stream<Item = std::result::Result<impl Buf, E>>,
+) -> impl Stream<Item = std::result::Result<Frame<Bytes>, E>> {
+    chunks.map(|chunk| chunk.map(|mut chunk| Frame::data(chunk.copy_to_bytes(chunk.remaining()))))
+}
+
+/// Checks the settings, starts the background work, and returns the state of a service without a listener.
+fn start(tidings: Tidings, config: Config) -> Result<Arc<App>> {
     config.check()?;
     tidings.start_background()?;
     // Nothing would serve the metrics, so none are collected.
-    let app = App::new(tidings, Config { metrics_listen: None, ..config });
-    let mut service = Router::new(&app).service();
-    Ok(tower::service_fn(move |request: Request<B>| service.call(request.map(SyncBody::new))))
+    Ok(App::new(tidings, Config { metrics_listen: None, ..config }))
 }
 
 /// Makes a body `Sync`, as the request is that a handler borrows. The bodies of other frameworks are not.

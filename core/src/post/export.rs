@@ -2,16 +2,33 @@
 
 use std::ops::ControlFlow;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{AdminReader, Caller, Identity};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::id::PostKey;
+use crate::operation::{Access, NDJSON, Spec, Stream};
 use crate::profile::JsonList;
 use crate::scope::Scope;
 use crate::store::{Moment, Row, StoreError, Tx};
+
+/// Returns all posts in the format that `/import_posts` reads
+///
+/// The response is a download of any length with one JSON object on each line, in the order of the insertions, sent as it is
+/// read: posts may change meanwhile. At most 16 downloads run at the same time, four of one caller, each for at most
+/// ten minutes; the client reads at least 64 KiB in 20 seconds.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct ExportPosts {}
+
+impl Stream for ExportPosts {
+    type Line = String;
+    type Answer = String;
+    const SPEC: Spec = Spec::get("post", "/export_posts", Access::Admins(Scope::Posts));
+    const GIVES: &'static [&'static str] = &[NDJSON];
+}
 
 /// The number of posts that one transaction reads. It bounds the memory of an export.
 const PAGE: i64 = 100;

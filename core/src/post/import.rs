@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::draft::{Content, TITLE_MISSING};
+use super::draft::{Content, Draft, TITLE_MISSING};
 use super::rows::{self, DerivedChanges, New};
 use super::token_fields::TokenFields;
 
@@ -18,6 +18,7 @@ use crate::clock::Clock;
 use crate::error::Result;
 use crate::id::ObjectId;
 use crate::import::{self, About, BatchTime, Kind, Progress, Totals, Written};
+use crate::operation::{Access, CSV, Form, JSON, Media, NDJSON, Spec, Stream, Work};
 use crate::scope::Scope;
 use crate::store::Tx;
 use crate::trail::Action;
@@ -28,6 +29,62 @@ mod line;
 
 pub use feed::FEED_MAX;
 use line::Line;
+
+/// Imports posts
+///
+/// The body, up to {import}, has one JSON object with the fields of a post on each line, or is one array of such objects.
+/// It can also be CSV, after a line with the names of the fields, or an RSS, Atom or JSON feed. The `url` identifies a post: a
+/// new post is inserted, and an existing post gets the given fields. An invalid line is
+/// reported and does not stop the import. If the database fails during the import, the response is `internal error` with
+/// the numbers of posts `inserted`, `updated` and `skipped` so far; the same import can then be repeated and continues
+/// from there.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct ImportPosts {}
+
+impl Stream for ImportPosts {
+    type Line = PostLine;
+    type Answer = ImportReport;
+    const SPEC: Spec =
+        Spec::post("post", "/import_posts", Access::Admins(Scope::PostsImport)).works(Work::Long);
+    const TAKES: &'static [Media] = &[
+        Media { name: NDJSON, form: Form::Lines },
+        Media { name: JSON, form: Form::Array },
+        Media { name: CSV, form: Form::Text },
+        Media { name: "application/feed+json", form: Form::Text },
+        Media { name: "application/rss+xml", form: Form::Text },
+        Media { name: "application/atom+xml", form: Form::Text },
+    ];
+}
+
+impl Format {
+    /// Returns the format of a media type that an import takes.
+    pub fn of_media_type(media_type: &[u8]) -> Self {
+        let is = |name: &str| media_type.eq_ignore_ascii_case(name.as_bytes());
+        let known = ImportPosts::TAKES.iter().find(|media| is(media.name));
+        match known.map_or(JSON, |media| media.name) {
+            NDJSON | JSON => Self::Json,
+            CSV => Self::Csv,
+            _ => Self::Feed,
+        }
+    }
+}
+
+/// A post of an import: the fields of a post, and others of an exported post. The description of what [`import()`] reads.
+#[derive(ToSchema)]
+#[schema(as = PostLineFields)]
+#[expect(dead_code, reason = "the fields are for the document only")]
+pub struct PostLine {
+    #[serde(flatten)]
+    post: Draft,
+    /// The URL, http or https, {post-url} characters, which identifies the post.
+    url: String,
+    /// The `_id` of a new post; a new one by default. An existing post keeps its own.
+    _id: Option<String>,
+    /// The views of a new post; 0 by default. An existing post keeps its own.
+    view: Option<i64>,
+    /// The likes of a new post; 0 by default. An existing post keeps its own.
+    fav_cnt: Option<i64>,
+}
 
 /// The result of an import.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -5,18 +5,20 @@ use std::any::TypeId;
 use tidings_core::Error;
 use tidings_core::config::Config;
 use tidings_core::error::Code;
-use tidings_core::operation::{Access, Failure, Method, Operation, QUERY, REST, Spec};
+use tidings_core::operation::{
+    Access, Failure, Fields, Form, JSON, Media, Method, Operation, QUERY, REST, Spec, Stream,
+};
 use tidings_core::operations::{self, Visitor};
 use utoipa::openapi::path::{
-    HttpMethod, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem,
+    HttpMethod, Operation as Described, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem,
 };
 use utoipa::openapi::request_body::RequestBodyBuilder;
-use utoipa::openapi::schema::{AllOfBuilder, Object, Schema, SchemaType, Type};
+use utoipa::openapi::schema::{AllOfBuilder, ArrayBuilder, Object, Schema, SchemaType, Type};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, Required, ResponseBuilder};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::{Done, JSON};
+use super::Done;
 use crate::syndication::JsonFeed;
 
 /// The description of an answer.
@@ -29,43 +31,91 @@ type Named = (String, RefOr<Schema>);
 pub(super) struct Declared {
     pub(super) spec: Spec,
     pub(super) refusals: fn(&Config) -> Vec<Error>,
+    /// Completes the description.
+    describe: fn(&mut Described),
     /// The schema of its fields, with its name.
     fields: Named,
-    /// The schemas to which that refers.
+    /// What its body contains if that is not its fields.
+    takes: Vec<(&'static str, RefOr<Schema>)>,
+    /// What its answer contains.
+    gives: Vec<(&'static str, RefOr<Schema>)>,
+    /// The schemas to which the fields refer.
+    of_fields: Vec<Named>,
+    /// The schemas to which the others refer.
     named: Vec<Named>,
-    /// The schema of its answer, with its name.
-    answer: Named,
-    /// The schemas to which that refers.
-    answers: Vec<Named>,
 }
 
 /// Returns all declared operations.
 pub(super) fn all() -> Vec<Declared> {
-    struct All(Vec<Declared>);
-
-    impl Visitor for All {
-        fn visit<O: Operation>(&mut self) {
-            let (mut named, mut answers) = (Vec::new(), Vec::new());
-            O::schemas(&mut named);
-            let answer = if TypeId::of::<O::Answer>() == TypeId::of::<()>() {
-                schema::<Done>(&mut answers)
-            } else {
-                success::<O::Answer>(&mut answers)
-            };
-            self.0.push(Declared {
-                spec: O::SPEC,
-                refusals: O::refusals,
-                fields: (O::name().into_owned(), O::schema()),
-                named,
-                answer,
-                answers,
-            });
-        }
-    }
-
     let mut all = All(Vec::new());
     operations::each(&mut all);
+    crate::router::each(&mut all);
     all.0
+}
+
+struct All(Vec<Declared>);
+
+impl Visitor for All {
+    fn visit<O: Operation>(&mut self) {
+        let mut named = Vec::new();
+        let mut gives = vec![(JSON, answer::<O::Answer>(&mut named))];
+        if O::SPEC.has_formats {
+            gives.push(("application/atom+xml", String::schema()));
+            gives.push(("application/feed+json", add::<JsonFeed<'_>>(&mut named)));
+        }
+        self.add::<O>(O::SPEC, Vec::new(), gives, named, O::refusals, O::describe);
+    }
+
+    fn stream<S: Stream>(&mut self) {
+        let mut named = Vec::new();
+        let takes = S::TAKES.iter().map(|Media { name, form }| match form {
+            Form::Lines => (*name, add::<S::Line>(&mut named)),
+            Form::Array => (*name, ArrayBuilder::new().items(add::<S::Line>(&mut named)).build().into()),
+            Form::Text => (*name, String::schema()),
+        });
+        let takes = takes.collect();
+        let gives = S::GIVES.iter().map(|name| match *name {
+            JSON => (JSON, answer::<S::Answer>(&mut named)),
+            name => (name, String::schema()),
+        });
+        let gives = gives.collect();
+        self.add::<S>(S::SPEC, takes, gives, named, |_| Vec::new(), S::describe);
+    }
+}
+
+impl All {
+    fn add<T: Fields>(
+        &mut self,
+        spec: Spec,
+        takes: Vec<(&'static str, RefOr<Schema>)>,
+        gives: Vec<(&'static str, RefOr<Schema>)>,
+        named: Vec<Named>,
+        refusals: fn(&Config) -> Vec<Error>,
+        describe: fn(&mut Described),
+    ) {
+        let mut of_fields = Vec::new();
+        let fields = schema::<T>(&mut of_fields);
+        self.0.push(Declared { spec, refusals, describe, fields, takes, gives, of_fields, named });
+    }
+}
+
+/// Returns a reference to the schema of a type, which is added with those to which it refers.
+fn add<T: ToSchema>(named: &mut Vec<Named>) -> RefOr<Schema> {
+    let schema = schema::<T>(named);
+    let reference = Ref::from_schema_name(&schema.0);
+    named.push(schema);
+    reference.into()
+}
+
+/// Returns a reference to the schema of an answer that succeeded, as [`add`] does.
+fn answer<T: ToSchema + 'static>(named: &mut Vec<Named>) -> RefOr<Schema> {
+    if TypeId::of::<T>() == TypeId::of::<()>() {
+        return add::<Done>(named);
+    }
+    let success = success::<T>(named);
+    let reference = Ref::from_schema_name(&success.0);
+    named.push(success);
+    reference.into()
 }
 
 /// Returns the schema of a type with its name, and adds those to which it refers.
@@ -90,7 +140,7 @@ impl Declared {
     /// Adds the operation to the document.
     pub(super) fn write(self, document: &mut OpenApi) {
         let failures = failures(&self);
-        let Self { spec, fields: (name, fields), named, answer, mut answers, .. } = self;
+        let Self { spec, describe, fields: (name, fields), takes, gives, of_fields, named, .. } = self;
         let RefOr::T(Schema::Object(fields)) = fields else { panic!("the fields of {name} are a struct") };
         let components = document.components.get_or_insert_default();
         let about = fields.description.clone().unwrap_or_default();
@@ -102,40 +152,39 @@ impl Declared {
             .operation_id(Some(spec.name()))
             .deprecated(fields.deprecated.clone())
             .securities(security(spec.access));
-        let (parameters, body) = split(&spec, fields, &named);
+        let (parameters, body) = split(&spec, fields, &of_fields);
         for parameter in parameters {
             operation = operation.parameter(parameter);
         }
         let used = |other: &Named| refers(&body, &other.0);
-        components.schemas.extend(named.into_iter().filter(used));
+        components.schemas.extend(of_fields.into_iter().filter(used));
         if spec.method == Method::Post {
-            let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(&name))).build();
-            let body_of = RequestBodyBuilder::new().content(JSON, content).required(Some(Required::True));
-            operation = operation.request_body(Some(body_of.build()));
-            components.schemas.insert(name, body.into());
+            let mut content = takes;
+            if content.is_empty() {
+                content.push((JSON, Ref::from_schema_name(&name).into()));
+                components.schemas.insert(name, body.into());
+            }
+            let mut takes = RequestBodyBuilder::new().required(Some(Required::True));
+            for (media, schema) in content {
+                takes = takes.content(media, ContentBuilder::new().schema(Some(schema)).build());
+            }
+            operation = operation.request_body(Some(takes.build()));
         }
-        let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(&answer.0)));
-        let mut done = ResponseBuilder::new().content(JSON, content.build());
-        if spec.has_formats {
-            done = done.content(
-                "application/atom+xml",
-                ContentBuilder::new().schema(Some(String::schema())).build(),
-            );
-            let (name, feed) = schema::<JsonFeed<'_>>(&mut answers);
-            let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(&name))).build();
-            done = done.content("application/feed+json", content);
-            answers.push((name, feed));
+        let mut done = ResponseBuilder::new();
+        for (media, schema) in gives {
+            done = done.content(media, ContentBuilder::new().schema(Some(schema)).build());
         }
         operation = operation.response("200", done);
         for (status, response) in failures {
             operation = operation.response(status, Ref::from_response_name(response));
         }
-        components.schemas.extend(answers);
-        components.schemas.insert(answer.0, answer.1);
+        components.schemas.extend(named);
         let method = match spec.method {
             Method::Get => HttpMethod::Get,
             Method::Post => HttpMethod::Post,
         };
+        let mut operation = operation.build();
+        describe(&mut operation);
         let item = PathItem::new(method, operation);
         match document.paths.paths.get_mut(spec.path) {
             Some(other) => other.merge_operations(item),

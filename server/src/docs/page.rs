@@ -5,8 +5,13 @@ use std::sync::{Arc, OnceLock};
 
 use http::HeaderValue;
 use http::header::CONTENT_SECURITY_POLICY;
+use serde::{Deserialize, Serialize};
 use tidings_core::answer::Encoded;
+use tidings_core::operation::{Access, Spec, Stream};
 use tidings_core::{Error, Result};
+use utoipa::ToSchema;
+use utoipa::openapi::ResponseBuilder;
+use utoipa::openapi::path::Operation;
 
 use super::unpacked;
 use crate::reply::{Answer, Reply};
@@ -24,25 +29,37 @@ const INDEX: &str = "index.html";
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const SCRIPT: HeaderValue = HeaderValue::from_static("text/javascript; charset=utf-8");
 
+/// Shows a page for reading this document and trying the operations
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub(crate) struct GetPage {}
+
+impl Stream for GetPage {
+    type Line = String;
+    type Answer = String;
+    const SPEC: Spec = Spec::get("server", "/docs", Access::Open).document().unrecorded();
+    const GIVES: &'static [&'static str] = &[];
+
+    fn describe(operation: &mut Operation) {
+        let moved = ResponseBuilder::new().description("Redirects to `/docs/`.").build();
+        operation.responses.responses = [("308".to_owned(), moved.into())].into_iter().collect();
+    }
+}
+
 /// Returns the routes of the page.
 pub(super) fn routes() -> [Route; 3] {
     let files = Arc::new(Files::default());
     let page = Arc::clone(&files);
     [
-        Route::get("/docs", docs),
-        Route::get(PAGE, move |call| file(call, INDEX.into(), Arc::clone(&page))),
+        Route::stream::<GetPage, _>(|_, _| async { Ok(Reply::moved(HeaderValue::from_static("docs/"))) }),
+        Route::get(PAGE, move |call| file(call, INDEX.into(), Arc::clone(&page))).document().unrecorded(),
         Route::get(PAGE_FILES, move |mut call: Call| {
             let name = call.segments().map(|[name]| name);
             let files = Arc::clone(&files);
             async { file(call, name?, files).await }
-        }),
+        })
+        .document()
+        .unrecorded(),
     ]
-}
-
-/// Shows a page for reading this document and trying the operations
-#[utoipa::path(get, path = "/docs", tag = "server", responses((status = 308, description = "Redirects to `/docs/`.")))]
-pub(super) async fn docs(_: Call) -> Answer {
-    Ok(Reply::moved(HeaderValue::from_static("docs/")))
 }
 
 async fn file(call: Call, name: String, files: Arc<Files>) -> Answer {
