@@ -52,7 +52,7 @@ impl Stream for ImportActs {
     const TAKES: &'static [Media] = JSON_LINES;
 }
 
-/// An act of a member in another system, as a line of an import: the description of what [`import()`] reads.
+/// An act of a member in another system, as a line of an import.
 #[derive(ToSchema)]
 #[schema(as = ActLineFields)]
 #[expect(dead_code, reason = "the fields are for the document only")]

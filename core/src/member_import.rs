@@ -36,7 +36,7 @@ impl Stream for ImportMembers {
     const TAKES: &'static [Media] = JSON_LINES;
 }
 
-/// A member of another system, as a line of an import: the description of what [`import_members`] reads.
+/// A member of another system, as a line of an import.
 #[derive(ToSchema)]
 #[schema(as = MemberLineFields)]
 #[expect(dead_code, reason = "the fields are for the document only")]

@@ -56,7 +56,7 @@ fn an_unknown_path_is_not_found_whatever_the_method() {
 #[test]
 fn a_known_path_with_another_method_is_405_with_an_allow_header() {
     let server = Server::start();
-    for operation in OPERATIONS {
+    for operation in OPERATIONS.iter() {
         let same_path = OPERATIONS.iter().filter(|other| other.path == operation.path);
         let head = same_path.clone().filter(|other| other.only_reads).map(|_| "HEAD");
         let allowed: BTreeSet<_> = same_path.clone().map(|other| other.method).chain(head).collect();

@@ -79,7 +79,7 @@ fn a_key_that_is_not_valid_is_answered_as_no_token() {
     let malformed = format!("{}0", &revoked[..revoked.len() - 1]);
     let keys = [revoked, malformed, "tidings_".to_owned(), format!("tidings_{}", "0".repeat(48))];
     let keys = keys.map(|key| server.anyone().with_token("key", key));
-    for (number, operation) in (0..).zip(tidings_tests::OPERATIONS) {
+    for (number, operation) in (0..).zip(tidings_tests::OPERATIONS.iter()) {
         let path = operation.path_with(|_| "1".into());
         let ask = |caller: &Caller| {
             let request = caller.request(operation.method, &path);

@@ -69,7 +69,7 @@ impl Format {
     }
 }
 
-/// A post of an import: the fields of a post, and others of an exported post. The description of what [`import()`] reads.
+/// A post of an import: the fields of a post, and others of an exported post.
 #[derive(ToSchema)]
 #[schema(as = PostLineFields)]
 #[expect(dead_code, reason = "the fields are for the document only")]

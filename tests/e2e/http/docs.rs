@@ -21,7 +21,7 @@ fn the_document_is_openapi_3_1_and_names_every_operation_with_its_fields() {
     assert!(answer.header("content-type").starts_with("application/json"), "{answer:?}");
     let document = answer.body;
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"), "{}", document["openapi"]);
-    for operation in OPERATIONS {
+    for operation in OPERATIONS.iter() {
         let method = operation.method.to_ascii_lowercase();
         let documented = &document["paths"][operation.path][&method];
         let name = operation.name();

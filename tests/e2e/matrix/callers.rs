@@ -112,7 +112,7 @@ fn every_operation_answers_every_kind_of_caller_as_documented() {
     let fixture = Fixture::new();
     let mut callers: BTreeMap<_, _> = CALLER_KINDS.map(|kind| (kind, kind.create(&fixture))).into();
     let mut table = Table::default();
-    for operation in OPERATIONS {
+    for operation in OPERATIONS.iter() {
         let mut answers = Vec::new();
         for kind in CALLER_KINDS {
             let answer = fixture.request(operation, &callers[&kind]).send();
@@ -137,7 +137,7 @@ fn every_operation_answers_every_kind_of_caller_as_documented() {
 fn refused_callers_change_nothing() {
     let fixture = Fixture::new();
     let callers = CALLER_KINDS.map(|kind| (kind, kind.create(&fixture)));
-    for operation in OPERATIONS {
+    for operation in OPERATIONS.iter() {
         let refused = |kind: CallerKind| match operation.access {
             Access::Anyone => false,
             // The access log is for members, for administrators, and for keys with its scope.

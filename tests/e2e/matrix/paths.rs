@@ -33,7 +33,7 @@ fn every_parameter_gets_its_documented_answer_and_nothing_breaks() {
     let fixture = Fixture::new();
     let caller = fixture.administrator();
     let mut table = Table::default();
-    for operation in OPERATIONS {
+    for operation in OPERATIONS.iter() {
         for parameter in operation.parameters() {
             let mut answers = Vec::new();
             for (case, value) in strange {
