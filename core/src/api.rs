@@ -1,11 +1,15 @@
-//! The operations that a server has by itself: its health, its documentation, and live events.
+//! The operations that a server has by itself: live events, pages, its health and its documentation.
 
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
-use utoipa::openapi::{ContentBuilder, ObjectBuilder, Ref, RefOr, Required, Type};
+use utoipa::openapi::{ContentBuilder, ObjectBuilder, Ref, RefOr, Required, ResponseBuilder, Type};
 use utoipa::{PartialSchema as _, ToSchema};
 
-use crate::operation::{Access, JSON, Spec, Stream};
+use crate::analysis::GetReport;
+use crate::operation::{Access, CSV, Failure, JSON, Spec, Stream};
+
+/// The media type of pages.
+const HTML: &str = "text/html";
 
 /// Liveness
 ///
@@ -87,5 +91,92 @@ impl Stream for Listen {
             let response = Ref::from_response_name(response);
             operation.responses.responses.insert(status.into(), response.into());
         }
+    }
+}
+
+/// Shows the report of a period as a page
+///
+/// The figures of `/get_report` with charts, for browsers. The page has no script and loads nothing.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct GetReportPage {
+    /// The period.
+    #[serde(rename = "..")]
+    pub report: GetReport,
+}
+
+impl Stream for GetReportPage {
+    type Line = String;
+    type Answer = String;
+    const SPEC: Spec = Spec::get("analysis", "/reports", Access::Open).public();
+    const GIVES: &'static [&'static str] = &[HTML];
+}
+
+/// Returns a table of the report of a period as CSV
+///
+/// UTF-8 with the names of the columns in the first line. A text that a spreadsheet would take for a formula has an
+/// apostrophe before it.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct GetReportTable {
+    /// `days.csv`, `hours.csv`, `terms.csv`, `devices.csv`, `topics.csv` or `posts.csv`
+    pub file: String,
+    /// The period.
+    #[serde(rename = "..")]
+    pub report: GetReport,
+}
+
+impl Stream for GetReportTable {
+    type Line = String;
+    type Answer = String;
+    const SPEC: Spec = Spec::get("analysis", "/reports/{file}", Access::Open)
+        .named("reports_file")
+        .public()
+        .or(&[Failure::Missing]);
+    const GIVES: &'static [&'static str] = &[CSV];
+}
+
+/// What runs at this address.
+#[derive(Serialize, ToSchema)]
+pub struct Home {
+    /// `tidings`.
+    pub name: &'static str,
+    /// The version of the program.
+    pub version: &'static str,
+    /// The page of reports, relative to this address.
+    pub reports: &'static str,
+    /// The API page, relative to this address; missing if it is not served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub docs: Option<&'static str>,
+    /// The OpenAPI document, relative to this address; missing if it is not served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub openapi: Option<&'static str>,
+}
+
+/// Says what runs here
+///
+/// A page for browsers; JSON if the client prefers it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct GetHome {}
+
+impl Stream for GetHome {
+    type Line = String;
+    type Answer = Home;
+    const SPEC: Spec =
+        Spec::get("server", "/", Access::Open).named("home").document().with_formats().unrecorded();
+    const GIVES: &'static [&'static str] = &[HTML, JSON];
+}
+
+/// Shows a page for reading this document and trying the operations
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct GetPage {}
+
+impl Stream for GetPage {
+    type Line = String;
+    type Answer = String;
+    const SPEC: Spec = Spec::get("server", "/docs", Access::Open).document().unrecorded();
+    const GIVES: &'static [&'static str] = &[];
+
+    fn describe(operation: &mut Operation) {
+        let moved = ResponseBuilder::new().description("Redirects to `/docs/`.").build();
+        operation.responses.responses = [("308".to_owned(), moved.into())].into_iter().collect();
     }
 }

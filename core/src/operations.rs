@@ -3,7 +3,8 @@
 use crate::account::{self, key};
 use crate::operation::{Operation, Stream};
 use crate::{
-    act, admin, analysis, api, audit, feedback, lookup, main_info, member, member_data, member_import, newsfeed, notice, post, profile, roster_import, search, status, webhook, words,
+    act, admin, analysis, api, audit, feedback, lookup, main_info, member, member_data, member_import,
+    newsfeed, notice, post, profile, roster_import, search, status, webhook, words,
 };
 
 /// What is done with each operation.
@@ -30,6 +31,7 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<account::RenewRecoveryCodes>();
     visitor.visit::<profile::Get>();
     visitor.visit::<profile::GetLists>();
+    visitor.stream::<member_data::GetMine>();
     visitor.visit::<profile::ChangeNickname>();
     visitor.visit::<profile::UpdateAutoLogin>();
     visitor.visit::<profile::ResetMeasurement>();
@@ -41,6 +43,7 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<member::List>();
     visitor.visit::<member::Get>();
     visitor.visit::<member::GetLists>();
+    visitor.stream::<member_data::GetOf>();
     visitor.visit::<member::ChangeNickname>();
     visitor.visit::<member::UpdateAutoLogin>();
     visitor.visit::<member::ResetMeasurement>();
@@ -48,6 +51,9 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<member::ResetOtp>();
     visitor.visit::<member::IssueOtp>();
     visitor.visit::<member::ListRoster>();
+    visitor.stream::<member_import::ImportMembers>();
+    visitor.stream::<act::ImportActs>();
+    visitor.stream::<roster_import::ImportRoster>();
     visitor.visit::<member::Remove>();
     visitor.visit::<admin::GetBlacklist>();
     visitor.visit::<admin::PushBlacklist>();
@@ -67,11 +73,6 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<webhook::Retry>();
     visitor.visit::<audit::List>();
     visitor.visit::<audit::Verify>();
-    visitor.stream::<member_data::GetMine>();
-    visitor.stream::<member_data::GetOf>();
-    visitor.stream::<member_import::ImportMembers>();
-    visitor.stream::<act::ImportActs>();
-    visitor.stream::<roster_import::ImportRoster>();
     visitor.stream::<audit::ExportTrail>();
     visitor.visit::<notice::List>();
     visitor.visit::<notice::ListFull>();
@@ -79,6 +80,7 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<notice::Insert>();
     visitor.visit::<notice::Update>();
     visitor.visit::<notice::Remove>();
+    visitor.visit::<feedback::SendOnNotice>();
     visitor.visit::<notice::ListDrafts>();
     visitor.visit::<notice::SaveDraft>();
     visitor.visit::<notice::PublishDraft>();
@@ -86,7 +88,6 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<notice::GetReads>();
     visitor.visit::<main_info::Get>();
     visitor.visit::<main_info::Update>();
-    visitor.visit::<feedback::SendOnNotice>();
     visitor.visit::<feedback::SendGeneral>();
     visitor.visit::<feedback::ListAll>();
     visitor.visit::<feedback::List>();
@@ -133,8 +134,12 @@ pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<analysis::InsertDevice>();
     visitor.visit::<analysis::GetDevices>();
     visitor.visit::<analysis::GetReport>();
+    visitor.stream::<api::GetReportPage>();
+    visitor.stream::<api::GetReportTable>();
     visitor.stream::<api::Listen>();
     visitor.stream::<api::Healthz>();
     visitor.stream::<api::Readyz>();
+    visitor.stream::<api::GetHome>();
     visitor.stream::<api::GetDocument>();
+    visitor.stream::<api::GetPage>();
 }

@@ -1,19 +1,18 @@
 //! Sign-up, sign-in, sign-out and password changes.
 
-use tidings_core::account::{self, ChangePassword, SignIn, SignInUp, SignOutAll, SignUp};
+use tidings_core::account::{self, ChangePassword, SignIn, SignInUp, SignUp};
 use tidings_core::operation::Operation as _;
 
 use crate::reply::Answer;
 use crate::request::Call;
 use crate::route::Route;
 
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn handlers() -> Vec<Route> {
     vec![
         Route::of::<SignUp>().answered_by(sign_up),
         Route::of::<SignIn>().answered_by(sign_in),
         Route::of::<SignInUp>().answered_by(sign_in_up),
         Route::of::<ChangePassword>().answered_by(change_pw),
-        Route::of::<SignOutAll>(),
     ]
 }
 

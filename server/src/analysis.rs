@@ -1,8 +1,7 @@
 //! Analytics: counters, reports, and the access log.
 
 use tidings_core::analysis::{
-    self, GetBursts, GetDay, GetDaysAgo, GetDevices, GetLog, GetLogDate, GetLogUser, GetLogUserDate,
-    GetPeriod, GetRealtime, GetSummary, InsertDevice, Question,
+    self, GetBursts, GetDay, GetDaysAgo, GetDevices, GetRealtime, GetSummary, InsertDevice, Question,
 };
 use tidings_core::status;
 
@@ -13,16 +12,10 @@ use crate::route::Route;
 #[cfg(test)]
 mod tests;
 
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn handlers() -> Vec<Route> {
     vec![
         Route::of::<GetRealtime>().answered_by(|call, _: GetRealtime| report(call, Question::Realtime)),
         Route::of::<GetBursts>().answered_by(|call, _: GetBursts| report(call, Question::Bursts)),
-        Route::of::<GetLogDate>(),
-        Route::of::<GetLogUser>(),
-        Route::of::<GetLogUserDate>(),
-        Route::of::<GetLog>(),
-        Route::of::<GetPeriod>(),
-        Route::of::<status::Get>(),
         Route::of::<GetSummary>().answered_by(|call, _: GetSummary| report(call, Question::Summary)),
         Route::of::<GetDaysAgo>().answered_by(|call, asked: GetDaysAgo| report(call, asked.into())),
         Route::of::<GetDay>().answered_by(|call, asked: GetDay| report(call, asked.into())),

@@ -1,14 +1,14 @@
 //! The audit trail.
 
-use tidings_core::audit::{AuditExport, ExportTrail, List, Verify};
+use tidings_core::audit::{AuditExport, ExportTrail};
 
 use crate::download;
 use crate::reply::Answer;
 use crate::request::Call;
 use crate::route::Route;
 
-pub(crate) fn routes() -> Vec<Route> {
-    vec![Route::of::<List>(), Route::of::<Verify>(), Route::stream::<ExportTrail, _>(export_audit)]
+pub(crate) fn handlers() -> Vec<Route> {
+    vec![Route::stream::<ExportTrail, _>(export_audit)]
 }
 
 /// Sends the whole audit trail.

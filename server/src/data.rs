@@ -10,7 +10,7 @@ use crate::reply::{Answer, JSON, Reply};
 use crate::request::Call;
 use crate::route::Route;
 
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn handlers() -> Vec<Route> {
     vec![Route::stream::<GetMine, _>(get_mine), Route::stream::<GetOf, _>(get_of)]
 }
 

@@ -15,11 +15,10 @@ use utoipa::openapi::{OpenApi, Ref, RefOr, ServerBuilder};
 use utoipa::{Modify, OpenApi as _};
 
 use crate::config::Config;
+use crate::events;
 use crate::reply;
 use crate::request::Call;
 use crate::route::Route;
-use crate::router;
-use crate::{events, report};
 
 mod bodies;
 mod caching;
@@ -34,9 +33,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use failures::{Administrators, Members, Missing};
 use limits::Limits;
-pub(crate) use page::GetPage;
 pub(crate) use schema::{Done, Success};
 
 /// The size of the buffer in which files of the program are unpacked.
@@ -63,10 +60,6 @@ const NESTED: &str = "pin_feed_weights";
             head could be read has the header `Tidings-Result`, which repeats `result`; with a general rate limit also \
             `RateLimit` and `RateLimit-Policy`.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
-    ),
-    paths(
-        report::reports,
-        report::reports_file,
     ),
     components(schemas(events::LiveEvents)),
     tags(
@@ -95,7 +88,6 @@ impl Modify for Common {
         for declared in declared {
             declared.write(document);
         }
-        sort(document);
         let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
         let components = document.components.get_or_insert_default();
         components.security_schemes.insert("token".into(), SecurityScheme::Http(token).into());
@@ -112,17 +104,6 @@ impl Modify for Common {
         failures::narrow_successes(components);
         bodies::write(document);
     }
-}
-
-/// Puts the paths into the order of the last document.
-fn sort(document: &mut OpenApi) {
-    let last = String::from_utf8(unpacked(TEMPLATE)).expect("JSON is UTF-8");
-    let path = |line: &str| Some(line.strip_prefix("    \"/")?.split_once('"')?.0.to_owned());
-    let places: Vec<String> = last.lines().filter_map(path).collect();
-    document
-        .paths
-        .paths
-        .sort_by_key(|path, _| places.iter().position(|place| *place == path[1..]).unwrap_or(usize::MAX));
 }
 
 /// Adds the form as an alternative to the JSON body, the responses that every operation of this kind can have, and who may
@@ -210,17 +191,14 @@ pub fn described(core: &config::Config, server: &Config) -> String {
         for item in document.paths.paths.values_mut() {
             for operation in [&mut item.get, &mut item.post].into_iter().flatten() {
                 let id = operation.operation_id.as_deref().unwrap_or_default();
-                let declared = declared.iter().find(|declared| declared.spec.name() == id);
-                let documented = match declared {
-                    Some(declared) => (declared.refusals)(core),
-                    None => failures::documented(id),
-                };
+                let documented = declared.iter().find(|declared| declared.spec.name() == id);
+                let documented = documented.map_or_else(Vec::new, |declared| (declared.refusals)(core));
                 failures::add_documented(operation, components, documented);
             }
         }
     }
     Limits::new(core, server).write(&mut document);
-    caching::write(&mut document, &router::operations(server));
+    caching::write(&mut document, &declared);
     examples::write_successes(&mut document);
     document.servers = Some(vec![ServerBuilder::new().url(limits::url(server)).build()]);
     document.to_pretty_json().expect("the document is JSON")
@@ -233,7 +211,7 @@ pub fn openapi(core: &config::Config, server: &Config) -> String {
 }
 
 /// Returns the routes of the document and its page, if they are enabled.
-pub(crate) fn routes(core: &config::Config, config: &Config) -> Vec<Route> {
+pub(crate) fn handlers(core: &config::Config, config: &Config) -> Vec<Route> {
     if !config.docs {
         return Vec::new();
     }

@@ -40,7 +40,7 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// Returns the route, if live events are on.
-pub(crate) fn routes(config: &Config) -> Vec<Route> {
+pub(crate) fn handlers(config: &Config) -> Vec<Route> {
     let is_on = config.event_connections.is_some();
     is_on.then(|| Route::stream::<Listen, _>(events)).into_iter().collect()
 }

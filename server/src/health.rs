@@ -9,7 +9,7 @@ use crate::reply::{Answer, Refusal, Reply};
 use crate::request::Call;
 use crate::route::Route;
 
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn handlers() -> Vec<Route> {
     vec![Route::stream::<Healthz, _>(healthz), Route::stream::<Readyz, _>(readyz)]
 }
 

@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use http::header::CONTENT_SECURITY_POLICY;
 use http::{HeaderMap, HeaderValue};
-use serde::{Deserialize, Serialize};
 use tidings_core::answer::{self, Encoded};
-use tidings_core::operation::{self, Access, Spec, Stream};
-use utoipa::ToSchema;
+use tidings_core::api::{GetHome, Home};
 
 use crate::accept;
 use crate::config::Config;
@@ -28,72 +26,41 @@ const POLICY: HeaderValue = HeaderValue::from_static(
      form-action 'none'; frame-ancestors 'none'",
 );
 
-/// What runs at this address.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct Home {
-    /// `tidings`.
-    name: &'static str,
-    /// The version of the program.
-    version: &'static str,
-    /// The page of reports, relative to this address.
-    reports: &'static str,
-    /// The API page, relative to this address; missing if it is not served.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    docs: Option<&'static str>,
-    /// The OpenAPI document, relative to this address; missing if it is not served.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    openapi: Option<&'static str>,
-}
-
-impl Home {
-    fn new(config: &Config) -> Self {
-        // Relative paths are right for any base path, and also behind a proxy that removes a prefix.
-        let if_served = |path| config.docs.then_some(path);
-        Self {
-            name: "tidings",
-            version: env!("CARGO_PKG_VERSION"),
-            reports: "reports",
-            docs: if_served("docs/"),
-            openapi: if_served("openapi.json"),
-        }
-    }
-
-    fn page(&self) -> String {
-        let Self { name, version, reports, docs, openapi } = self;
-        let link = |path: Option<&str>, text| {
-            path.map_or(String::new(), |path| format!("<li><a href=\"{path}\">{text}</a></li>\n"))
-        };
-        let links = link(*docs, "The API page: read about the operations and try them")
-            + &link(*openapi, "The OpenAPI document: generate a client from it")
-            + &link(Some(reports), "The report: visitors, devices, topics and posts of the last 30 days");
-        format!(
-            "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width\">\n\
-             <title>{name}</title>\n<style>{STYLE}</style>\n\
-             <h1>{name}</h1>\n\
-             <p>This server runs {name}: accounts, notices, feedback, posts, search, newsfeeds and analytics for apps, \
-             over HTTP.</p>\n<ul>\n{links}</ul>\n<p class=\"version\">Version {version}</p>\n</html>\n"
-        )
+/// Returns what runs here.
+fn described(config: &Config) -> Home {
+    // Relative paths are right for any base path, and also behind a proxy that removes a prefix.
+    let if_served = |path| config.docs.then_some(path);
+    Home {
+        name: "tidings",
+        version: env!("CARGO_PKG_VERSION"),
+        reports: "reports",
+        docs: if_served("docs/"),
+        openapi: if_served("openapi.json"),
     }
 }
 
-/// Says what runs here
-///
-/// A page for browsers; JSON if the client prefers it.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub(crate) struct GetHome {}
-
-impl Stream for GetHome {
-    type Line = String;
-    type Answer = Home;
-    const SPEC: Spec =
-        Spec::get("server", "/", Access::Open).named("home").document().with_formats().unrecorded();
-    const GIVES: &'static [&'static str] = &["text/html", operation::JSON];
+/// Returns the page.
+fn page(home: &Home) -> String {
+    let Home { name, version, reports, docs, openapi } = home;
+    let link = |path: Option<&str>, text| {
+        path.map_or(String::new(), |path| format!("<li><a href=\"{path}\">{text}</a></li>\n"))
+    };
+    let links = link(*docs, "The API page: read about the operations and try them")
+        + &link(*openapi, "The OpenAPI document: generate a client from it")
+        + &link(Some(reports), "The report: visitors, devices, topics and posts of the last 30 days");
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n\
+         <title>{name}</title>\n<style>{STYLE}</style>\n\
+         <h1>{name}</h1>\n\
+         <p>This server runs {name}: accounts, notices, feedback, posts, search, newsfeeds and analytics for apps, \
+         over HTTP.</p>\n<ul>\n{links}</ul>\n<p class=\"version\">Version {version}</p>\n</html>\n"
+    )
 }
 
-pub(crate) fn routes(config: &Config) -> Vec<Route> {
-    let home = Home::new(config);
-    let (page, json) = (Encoded::new(home.page()), Encoded::new(answer::success(&home)));
+pub(crate) fn handlers(config: &Config) -> Vec<Route> {
+    let home = described(config);
+    let (page, json) = (Encoded::new(page(&home)), Encoded::new(answer::success(&home)));
     let (page, json) = (Arc::new(page), Arc::new(json));
     let answer = move |call, _| self::home(call, Arc::clone(&page), Arc::clone(&json));
     vec![Route::stream::<GetHome, _>(answer)]

@@ -29,7 +29,7 @@ const NO_ROSTER: Problem = Problem::new(
     "the body is missing: send CSV whose first line names the columns: id,name,major,password",
 );
 
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn handlers() -> Vec<Route> {
     vec![
         Route::stream::<ImportMembers, _>(import_members),
         Route::stream::<ImportActs, _>(import_acts),

@@ -61,7 +61,6 @@
 
 mod accept;
 mod account;
-mod admin;
 mod analysis;
 mod audit;
 mod caching;
@@ -75,6 +74,7 @@ mod docs;
 mod download;
 mod endpoint;
 mod events;
+#[cfg(test)]
 mod feedback;
 mod fields;
 #[cfg(feature = "fuzzing")]
@@ -83,12 +83,8 @@ pub mod fuzzing;
 mod health;
 mod home;
 mod import;
-mod key;
 mod lane;
 mod limit;
-mod lookup;
-mod main_info;
-mod members;
 mod metrics;
 mod newsfeed;
 mod notice;
@@ -108,7 +104,6 @@ mod router;
 mod search;
 mod security;
 mod service;
-mod sessions;
 mod shares;
 mod state;
 mod syndication;
@@ -116,8 +111,8 @@ mod target;
 #[cfg(test)]
 mod testing;
 mod upload;
-mod webhook;
 mod weights;
+#[cfg(test)]
 mod words;
 
 pub use config::{BasePath, Config, InvalidText, IpNet, Origin, SETTINGS};

@@ -19,7 +19,7 @@ use crate::syndication::{self, Format, Outline};
 const DEPRECATED: HeaderValue = HeaderValue::from_static("@1795132800");
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn handlers() -> Vec<Route> {
     vec![
         Route::of::<ListRecommended>()
             .answered_by(|call, fields: ListRecommended| own(call, |lanes| &lanes.read, fields)),

@@ -1,9 +1,6 @@
 //! The administrators' notices.
 
-use tidings_core::notice::{
-    self, Get, GetReads, Insert, List, ListDrafts, ListFull, PublishDraft, Remove, RemoveDraft, SaveDraft,
-    Update,
-};
+use tidings_core::notice::{self, List};
 use tidings_core::operation::Operation as _;
 
 use crate::endpoint;
@@ -12,20 +9,8 @@ use crate::request::Call;
 use crate::route::Route;
 use crate::syndication::{self, Format, Outline};
 
-pub(crate) fn routes() -> Vec<Route> {
-    vec![
-        Route::of::<List>().answered_by(list),
-        Route::of::<ListFull>(),
-        Route::of::<Get>(),
-        Route::of::<Insert>(),
-        Route::of::<Update>(),
-        Route::of::<Remove>(),
-        Route::of::<ListDrafts>(),
-        Route::of::<SaveDraft>(),
-        Route::of::<PublishDraft>(),
-        Route::of::<RemoveDraft>(),
-        Route::of::<GetReads>(),
-    ]
+pub(crate) fn handlers() -> Vec<Route> {
+    vec![Route::of::<List>().answered_by(list)]
 }
 
 /// Lists the notices, in the format that the request asks for.

@@ -1,15 +1,14 @@
 //! The second factor of members.
 
-use tidings_core::account::{self, BeginOtp, DisableOtp, EnableOtp, GetOtp, RenewRecoveryCodes};
+use tidings_core::account::{self, BeginOtp, DisableOtp, EnableOtp, RenewRecoveryCodes};
 use tidings_core::operation::Operation as _;
 
 use crate::reply::Answer;
 use crate::request::Call;
 use crate::route::Route;
 
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn handlers() -> Vec<Route> {
     vec![
-        Route::of::<GetOtp>(),
         Route::of::<BeginOtp>().answered_by(begin_otp),
         Route::of::<EnableOtp>().answered_by(enable_otp),
         Route::of::<DisableOtp>().answered_by(disable_otp),

@@ -1,9 +1,6 @@
 //! Posts, which administrators write and import, and members view and like.
 
-use tidings_core::post::{
-    self, ExportPosts, Get, Hide, ImportPosts, Insert, Like, List, ListCategories, Remove, Unhide, Unlike,
-    Update, View,
-};
+use tidings_core::post::{self, ExportPosts, Hide, ImportPosts, Like, Unhide, Unlike, View};
 
 use crate::download;
 use crate::reply::{Answer, Reply};
@@ -12,20 +9,14 @@ use crate::route::Route;
 
 pub(crate) mod import;
 
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn handlers() -> Vec<Route> {
     vec![
-        Route::of::<Get>(),
-        Route::of::<ListCategories>(),
-        Route::of::<List>(),
         Route::stream::<ExportPosts, _>(export_posts),
         Route::of::<View>().answered_by(view),
         Route::of::<Like>().answered_by(like),
         Route::of::<Unlike>().answered_by(unlike),
         Route::of::<Hide>().answered_by(hide),
         Route::of::<Unhide>().answered_by(unhide),
-        Route::of::<Insert>(),
-        Route::of::<Update>(),
-        Route::of::<Remove>(),
         Route::stream::<ImportPosts, _>(import::import_posts),
     ]
 }

@@ -1,22 +1,15 @@
 //! The member's own profile: information, lists, nickname and settings.
 
 use tidings_core::operation::Operation as _;
-use tidings_core::profile::{self, ChangeNickname, Get, GetLists, Remove, ResetMeasurement, UpdateAutoLogin};
+use tidings_core::profile::{self, Get};
 
 use crate::endpoint;
 use crate::reply::Answer;
 use crate::request::Call;
 use crate::route::Route;
 
-pub(crate) fn routes() -> Vec<Route> {
-    vec![
-        Route::of::<Get>().answered_by(get),
-        Route::of::<GetLists>(),
-        Route::of::<ChangeNickname>(),
-        Route::of::<UpdateAutoLogin>(),
-        Route::of::<ResetMeasurement>(),
-        Route::of::<Remove>(),
-    ]
+pub(crate) fn handlers() -> Vec<Route> {
+    vec![Route::of::<Get>().answered_by(get)]
 }
 
 /// Returns the member's information, on a PostgreSQL server together with that of others.

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use http::HeaderValue;
 use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY};
 use tidings_core::Error;
-use tidings_core::analysis::GetReport;
 use tidings_core::answer::Encoded;
+use tidings_core::api::{GetReportPage, GetReportTable};
 use tidings_core::operation::Operation as _;
 use tidings_report::{Place, Table};
 
-use crate::docs;
 use crate::home::HTML;
 use crate::reply::Answer;
 use crate::request::Call;
@@ -23,26 +22,12 @@ const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'sha256-zFJeNA3jWZsJfB+cDxnD6spo5krfxuF1UzsX2q8LX9s='; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 );
 
-pub(crate) fn routes() -> Vec<Route> {
-    vec![
-        Route::of::<GetReport>(),
-        Route::get("/reports", reports).public(),
-        Route::get("/reports/{file}", reports_file).public(),
-    ]
+pub(crate) fn handlers() -> Vec<Route> {
+    vec![Route::stream::<GetReportPage, _>(page), Route::stream::<GetReportTable, _>(table)]
 }
 
-/// Shows the report of a period as a page
-///
-/// The figures of `/get_report` with charts, for browsers. The page has no script and loads nothing.
-#[utoipa::path(
-    get,
-    path = "/reports",
-    tag = "analysis",
-    params(GetReport),
-    responses((status = 200, body = String, content_type = "text/html")),
-)]
-pub(crate) async fn reports(call: Call) -> Answer {
-    let asked: GetReport = call.parameters()?;
+/// Shows the page of a report.
+async fn page(call: Call, GetReportPage { report: asked }: GetReportPage) -> Answer {
     let page = call.document_in(
         |lanes| &lanes.query,
         HTML,
@@ -54,24 +39,9 @@ pub(crate) async fn reports(call: Call) -> Answer {
     Ok(page.await?.described(CONTENT_SECURITY_POLICY, POLICY))
 }
 
-/// Returns a table of the report of a period as CSV
-///
-/// UTF-8 with the names of the columns in the first line. A text that a spreadsheet would take for a formula has an
-/// apostrophe before it.
-#[utoipa::path(
-    get,
-    path = "/reports/{file}",
-    tag = "analysis",
-    params(
-        ("file" = String, Path, description = "`days.csv`, `hours.csv`, `terms.csv`, `devices.csv`, `topics.csv` or `posts.csv`"),
-        GetReport,
-    ),
-    responses((status = 200, body = String, content_type = "text/csv"), docs::Missing),
-)]
-pub(crate) async fn reports_file(mut call: Call) -> Answer {
-    let [file] = call.ids();
+/// Sends a table of a report.
+async fn table(call: Call, GetReportTable { file, report: asked }: GetReportTable) -> Answer {
     let table = Table::of_file_name(&file).ok_or(Error::NotFound)?;
-    let asked: GetReport = call.parameters()?;
     let csv = call.document_in(
         |lanes| &lanes.query,
         CSV,

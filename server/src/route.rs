@@ -79,6 +79,11 @@ impl Route {
         Self { remembered, ..Self::declared(O::SPEC, endpoint::declared::<O>()) }
     }
 
+    /// Returns whether another route is of the same method and path.
+    pub(crate) fn is_of(&self, other: &Self) -> bool {
+        self.method == other.method && self.path == other.path
+    }
+
     /// Returns an operation with a stream, and its handler.
     pub(crate) fn stream<S: Stream, F>(handler: impl Fn(Call, S) -> F + Clone + Send + Sync + 'static) -> Self
     where

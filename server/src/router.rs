@@ -14,7 +14,8 @@ use http::{Method, Request, Uri};
 use tidings_core::Error;
 use tidings_core::account::Caller;
 use tidings_core::analysis::Operation;
-use tidings_core::operations::Visitor;
+use tidings_core::operation::{self, Stream};
+use tidings_core::operations::{self, Visitor};
 use tower::Service;
 
 use crate::config::Config;
@@ -30,9 +31,8 @@ use crate::service::PeerAddress;
 use crate::state::{App, AppRef};
 use crate::upload::Upload;
 use crate::{
-    account, admin, analysis, audit, data, docs, events, feedback, health, home, import, key, lookup,
-    main_info, members, newsfeed, notice, otp, post, profile, report, search, sessions, target, webhook,
-    weights, words,
+    account, analysis, audit, data, docs, events, health, home, import, newsfeed, notice, otp, post, profile,
+    report, search, target, weights,
 };
 
 type BoxError = Box<dyn StdError + Send + Sync>;
@@ -238,49 +238,46 @@ fn count(policy: &Policy, path: &str, call: &Context) -> (Result<(), Refusal>, O
     }
 }
 
-/// Visits the operations of the server itself.
-pub(crate) fn each(visitor: &mut impl Visitor) {
-    visitor.stream::<home::GetHome>();
-    visitor.stream::<docs::GetPage>();
-}
-
 /// Returns every operation, the OpenAPI document and its page.
 pub(crate) fn routes(core: &tidings_core::config::Config, config: &Config) -> Vec<Route> {
-    let mut routes = operations(config);
-    routes.extend(docs::routes(core, config));
-    routes
-}
+    struct Declared(Vec<Route>);
 
-/// Returns every operation that the OpenAPI document describes, except the document itself.
-pub(crate) fn operations(config: &Config) -> Vec<Route> {
-    let slices = [
-        account::routes(),
-        profile::routes(),
-        data::routes(),
-        sessions::routes(),
-        otp::routes(),
-        admin::routes(),
-        key::routes(),
-        lookup::routes(),
-        webhook::routes(),
-        members::routes(),
-        import::routes(),
-        audit::routes(),
-        notice::routes(),
-        main_info::routes(),
-        feedback::routes(),
-        post::routes(),
-        search::routes(),
-        words::routes(),
-        newsfeed::routes(),
-        weights::routes(),
-        analysis::routes(),
-        report::routes(),
-        events::routes(config),
-        health::routes(),
-        home::routes(config),
+    impl Visitor for Declared {
+        fn visit<O: operation::Operation>(&mut self) {
+            self.0.push(Route::of::<O>());
+        }
+
+        fn stream<S: Stream>(&mut self) {
+            // Its handler is below.
+        }
+    }
+
+    let mut declared = Declared(Vec::new());
+    operations::each(&mut declared);
+    let handlers = [
+        account::handlers(),
+        profile::handlers(),
+        data::handlers(),
+        otp::handlers(),
+        import::handlers(),
+        audit::handlers(),
+        notice::handlers(),
+        post::handlers(),
+        search::handlers(),
+        newsfeed::handlers(),
+        weights::handlers(),
+        analysis::handlers(),
+        report::handlers(),
+        events::handlers(config),
+        health::handlers(),
+        home::handlers(config),
+        docs::handlers(core, config),
     ];
-    slices.into_iter().flatten().collect()
+    let handlers: Vec<Route> = handlers.into_iter().flatten().collect();
+    let is_handled = |route: &Route| handlers.iter().any(|other| other.is_of(route));
+    declared.0.retain(|route| !is_handled(route));
+    declared.0.extend(handlers);
+    declared.0
 }
 
 #[cfg(test)]

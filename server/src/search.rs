@@ -2,20 +2,14 @@
 
 use tidings_core::Tidings;
 use tidings_core::account::Caller;
-use tidings_core::search::{self, Find, FindInCategory, FindSites, ListRecent, Log};
+use tidings_core::search::{self, Log};
 
 use crate::reply::{Answer, Reply};
 use crate::request::Call;
 use crate::route::Route;
 
-pub(crate) fn routes() -> Vec<Route> {
-    vec![
-        Route::of::<Log>().answered_by(log),
-        Route::of::<Find>(),
-        Route::of::<FindInCategory>(),
-        Route::of::<FindSites>(),
-        Route::of::<ListRecent>(),
-    ]
+pub(crate) fn handlers() -> Vec<Route> {
+    vec![Route::of::<Log>().answered_by(log)]
 }
 
 /// Records a search. The searches of many callers are written together: none of them waits on a thread of its own.

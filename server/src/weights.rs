@@ -3,7 +3,7 @@
 use tidings_core::Tidings;
 use tidings_core::account::Caller;
 use tidings_core::account::key::Scope;
-use tidings_core::newsfeed::{GetWeights, LearnWeights, PinWeights, UnpinWeights};
+use tidings_core::newsfeed::LearnWeights;
 use tidings_core::operation::Operation as _;
 
 use crate::endpoint;
@@ -13,13 +13,8 @@ use crate::request::Call;
 use crate::right::Right;
 use crate::route::Route;
 
-pub(crate) fn routes() -> Vec<Route> {
-    vec![
-        Route::of::<GetWeights>(),
-        Route::of::<LearnWeights>().answered_by(learn),
-        Route::of::<PinWeights>(),
-        Route::of::<UnpinWeights>(),
-    ]
+pub(crate) fn handlers() -> Vec<Route> {
+    vec![Route::of::<LearnWeights>().answered_by(learn)]
 }
 
 /// Learns the weights in a place of an import.

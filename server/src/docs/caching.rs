@@ -1,14 +1,15 @@
 //! Describes `304 Not Modified`, which all public operations have in common.
 
+use tidings_core::operation::{Effect, Spec};
 use utoipa::openapi::{OpenApi, RefOr, ResponseBuilder};
 
+use super::declared::Declared;
 use super::headers;
-use crate::route::Route;
 
-/// Writes 304 into the document, for the public operations among `routes`, and for the document itself.
-pub(super) fn write(document: &mut OpenApi, routes: &[Route]) {
-    let public = routes.iter().filter(|route| route.public.is_some()).map(|route| route.path);
-    for path in public.chain(["/openapi.json"]) {
+/// Writes 304 into the document, for the public operations.
+pub(super) fn write(document: &mut OpenApi, declared: &[Declared]) {
+    let is_public = |spec: &Spec| matches!(spec.effect, Effect::Public | Effect::Document);
+    for path in declared.iter().filter(|one| is_public(&one.spec)).map(|one| one.spec.path) {
         let item = document.paths.paths.get_mut(path);
         let Some(operation) = item.and_then(|item| item.get.as_mut()) else { continue };
         let tag = headers::text(

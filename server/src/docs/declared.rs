@@ -49,7 +49,6 @@ pub(super) struct Declared {
 pub(super) fn all() -> Vec<Declared> {
     let mut all = All(Vec::new());
     operations::each(&mut all);
-    crate::router::each(&mut all);
     all.0
 }
 

@@ -292,28 +292,3 @@ pub(super) fn add_documented(operation: &mut Operation, components: &mut Compone
     let either = OneOfBuilder::new().item(success).item(Ref::from_schema_name(name)).build();
     content.schema = Some(Schema::OneOf(either).into());
 }
-
-/// Refers to shared responses.
-macro_rules! responses {
-    ($($(#[$doc:meta])* $name:ident: $($status:literal $response:literal),+;)+) => {
-        $(
-            $(#[$doc])*
-            pub(crate) struct $name;
-
-            impl utoipa::IntoResponses for $name {
-                fn responses() -> BTreeMap<String, RefOr<Response>> {
-                    [$(($status.to_owned(), Ref::from_response_name($response).into())),+].into()
-                }
-            }
-        )+
-    };
-}
-
-responses! {
-    /// The failures of an operation for members.
-    Members: "401" "BadToken";
-    /// The failures of an operation for administrators.
-    Administrators: "401" "BadToken", "403" "NotAdmin";
-    /// The failure of an operation on an object that may not exist.
-    Missing: "404" "NotFound";
-}

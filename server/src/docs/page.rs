@@ -5,13 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use http::HeaderValue;
 use http::header::CONTENT_SECURITY_POLICY;
-use serde::{Deserialize, Serialize};
 use tidings_core::answer::Encoded;
-use tidings_core::operation::{Access, Spec, Stream};
+use tidings_core::api::GetPage;
 use tidings_core::{Error, Result};
-use utoipa::ToSchema;
-use utoipa::openapi::ResponseBuilder;
-use utoipa::openapi::path::Operation;
 
 use super::unpacked;
 use crate::reply::{Answer, Reply};
@@ -28,22 +24,6 @@ const COMPONENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scalar.js.br"
 const INDEX: &str = "index.html";
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const SCRIPT: HeaderValue = HeaderValue::from_static("text/javascript; charset=utf-8");
-
-/// Shows a page for reading this document and trying the operations
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub(crate) struct GetPage {}
-
-impl Stream for GetPage {
-    type Line = String;
-    type Answer = String;
-    const SPEC: Spec = Spec::get("server", "/docs", Access::Open).document().unrecorded();
-    const GIVES: &'static [&'static str] = &[];
-
-    fn describe(operation: &mut Operation) {
-        let moved = ResponseBuilder::new().description("Redirects to `/docs/`.").build();
-        operation.responses.responses = [("308".to_owned(), moved.into())].into_iter().collect();
-    }
-}
 
 /// Returns the routes of the page.
 pub(super) fn routes() -> [Route; 3] {
