@@ -12,7 +12,7 @@ use std::time::Duration;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rustls::{CertificateError, Error as TlsError};
 use serde::Serialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
 use tidings_core::answer::SUCCESS;
 use tidings_core::tls::{Authorities, InvalidAuthorities, TlsConnector, client_config};
 use ureq::http::{Request, Response, header};
@@ -225,12 +225,6 @@ impl Server {
         self.member().is_some_and(|member| member.eq_ignore_ascii_case(id))
     }
 
-    /// Returns the path of an operation on the account of the member `id`: of members on their `own`, or of administrators on
-    /// `any`.
-    pub(crate) fn path_of<'p>(&self, id: &str, own: &'p [&'p str], any: &'p [&'p str]) -> &'p [&'p str] {
-        if self.is_own(id) { own } else { any }
-    }
-
     /// Returns the same server as a guest sees it.
     pub(crate) fn as_guest(&self) -> Self {
         Self { token: None, member: None, ..self.clone() }
@@ -255,42 +249,12 @@ impl Server {
         }
     }
 
-    /// Calls a `GET` operation that changes something.
-    pub(crate) fn act<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T> {
-        self.decode(&self.act_bytes(path, &[])?)
-    }
-
-    /// Does the same as [`Server::act`], and returns the answer as it was sent.
+    /// Calls a `GET` operation that changes something, and returns the answer as it was sent.
     pub(crate) fn act_bytes(&self, path: &[&str], query: &Query<'_>) -> Result<Vec<u8>> {
         self.send("GET", path, query, None).and_then(|response| self.read(response))
     }
 
-    /// Calls a `GET` operation that changes something and answers nothing.
-    pub(crate) fn done(&self, path: &[&str]) -> Result<()> {
-        self.act::<IgnoredAny>(path).map(|_| ())
-    }
-
-    /// Calls a `POST` operation.
-    pub(crate) fn post<T: DeserializeOwned>(&self, path: &[&str], body: &impl Serialize) -> Result<T> {
-        self.post_with(path, &[], body)
-    }
-
-    /// Calls a `POST` operation that answers nothing.
-    pub(crate) fn posted(&self, path: &[&str], body: &impl Serialize) -> Result<()> {
-        self.post::<IgnoredAny>(path, body).map(|_| ())
-    }
-
-    /// Calls a `POST` operation with parameters.
-    pub(crate) fn post_with<T: DeserializeOwned>(
-        &self,
-        path: &[&str],
-        query: &Query<'_>,
-        body: &impl Serialize,
-    ) -> Result<T> {
-        self.decode(&self.post_bytes(path, query, body)?)
-    }
-
-    /// Does the same as [`Server::post_with`], and returns the answer as it was sent.
+    /// Calls a `POST` operation with parameters, and returns the answer as it was sent.
     pub(crate) fn post_bytes(
         &self,
         path: &[&str],
@@ -500,14 +464,11 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_on_the_own_account_is_that_of_members() {
+    fn a_member_is_the_same_in_other_letters() {
         let address: Address = "http://localhost".parse().unwrap();
-        let path = |member, id| {
-            Server::new(address.clone(), None, member).path_of(id, &["own"], &["any"])[0].to_owned()
-        };
-        assert_eq!(path(Some("ann"), "ANN"), "own");
-        assert_eq!(path(Some("ann"), "ben"), "any");
-        assert_eq!(path(None, "ann"), "any");
+        let is_own = |member, id| Server::new(address.clone(), None, member).is_own(id);
+        assert!(is_own(Some("ann"), "ANN"));
+        assert!(!is_own(Some("ann"), "ben") && !is_own(None, "ann"));
     }
 
     #[test]

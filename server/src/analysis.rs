@@ -3,7 +3,6 @@
 use tidings_core::analysis::{
     self, GetBursts, GetDay, GetDaysAgo, GetDevices, GetRealtime, GetSummary, InsertDevice, Question,
 };
-use tidings_core::status;
 
 use crate::reply::{Answer, Reply};
 use crate::request::Call;

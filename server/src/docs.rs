@@ -34,7 +34,7 @@ mod schema;
 mod tests;
 
 use limits::Limits;
-pub(crate) use schema::{Done, Success};
+use schema::Done;
 
 /// The size of the buffer in which files of the program are unpacked.
 const BUFFER: usize = 1 << 16;

@@ -8,10 +8,9 @@ use std::borrow::Cow;
 
 use http::HeaderValue;
 use percent_encoding::percent_decode;
-use serde::de::value::{MapDeserializer, SeqDeserializer};
-use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
+use serde::de::value::SeqDeserializer;
+use serde::de::{Deserializer, Error as _, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
-use tidings_core::Error;
 
 use crate::reply::Refusal;
 
@@ -22,24 +21,6 @@ mod given;
 mod json;
 
 pub(crate) use given::Given;
-
-/// Reads the fields of a body.
-///
-/// A body without a content type is JSON if it begins with `{`.
-///
-/// # Errors
-/// `unsupported media type` when the body is neither JSON nor a form; `bad request` when it is malformed, or a field
-/// is missing or has the wrong type.
-#[cfg(any(test, feature = "fuzzing"))]
-pub(crate) fn read<T: DeserializeOwned>(
-    content_type: Option<&HeaderValue>,
-    body: &[u8],
-) -> Result<T, Refusal> {
-    Ok(match Format::of(content_type, body)? {
-        Format::Json => json(body)?,
-        Format::Form => form(body)?,
-    })
-}
 
 /// The format of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,14 +46,6 @@ impl Format {
     }
 }
 
-/// Reads the parameters of a query string, which is written like a form.
-///
-/// # Errors
-/// `bad request` when a parameter has the wrong type.
-pub(crate) fn query<T: DeserializeOwned>(query: &str) -> Result<T, Error> {
-    Ok(T::deserialize(Form(query.as_bytes())).map_err(Fault::of_query)?)
-}
-
 /// Returns a content type without its parameters.
 pub(crate) fn media_type(content_type: &HeaderValue) -> &[u8] {
     let bytes = content_type.as_bytes();
@@ -80,24 +53,8 @@ pub(crate) fn media_type(content_type: &HeaderValue) -> &[u8] {
     bytes[..end].trim_ascii()
 }
 
-/// Reads the fields of a JSON object. Nothing has no fields.
-///
-/// # Errors
-/// `bad request`.
-pub(crate) fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
-    json::read(if body.is_empty() { b"{}" } else { body })
-}
-
-/// Reads the fields of a form.
-///
-/// # Errors
-/// `bad request`.
-pub(crate) fn form<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
-    Ok(T::deserialize(Form(body))?)
-}
-
-/// Deserializes a form as a struct. Only the values of its fields are stored, and values without escapes are not
-/// copied.
+/// A form, or the query of an address. Only the values of an operation's fields are stored, and values without escapes are
+/// not copied.
 struct Form<'a>(&'a [u8]);
 
 impl<'a> Form<'a> {
@@ -117,28 +74,6 @@ impl<'a> Form<'a> {
         }
         let given = names.iter().copied().zip(fields).filter(|(_, texts)| !texts.0.is_empty());
         Ok(given.map(|(name, texts)| (name, Field { name, texts })).collect())
-    }
-}
-
-impl<'de> Deserializer<'de> for Form<'_> {
-    type Error = Fault;
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        names: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Fault> {
-        visitor.visit_map(MapDeserializer::new(self.given(names)?.into_iter()))
-    }
-
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Fault> {
-        Err(Fault::custom("the fields of an operation are a struct"))
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
     }
 }
 

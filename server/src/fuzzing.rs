@@ -7,13 +7,16 @@ use std::sync::OnceLock;
 
 use http::header::{ACCEPT_ENCODING, AUTHORIZATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::coding::Accepted;
 use crate::config::{BasePath, Config, IpNet, Origin};
 use crate::endpoint;
+use crate::fields::Given;
+use crate::reply::Refusal;
 use crate::route::Table;
-use crate::{client, fields, request, router};
+use crate::{client, request, router};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
@@ -31,9 +34,14 @@ impl Fields {
     /// Checks that the fields survive being written as JSON and read again.
     fn check_round_trip(&self) {
         let json = serde_json::to_vec(self).expect("texts and numbers");
-        let again: Self = fields::read(Some(&JSON), &json).unwrap_or_else(|e| panic!("{e:?}: {self:?}"));
+        let again: Self = read(Some(&JSON), &json).unwrap_or_else(|e| panic!("{e:?}: {self:?}"));
         assert_eq!(&again, self);
     }
+}
+
+/// Reads the fields of a body.
+fn read<T: DeserializeOwned>(content_type: Option<&HeaderValue>, body: &[u8]) -> Result<T, Refusal> {
+    Ok(Given::of_body(content_type, body)?.read()?)
 }
 
 /// Reads the path of a request. A match has as many parameters as its template.
@@ -54,19 +62,19 @@ pub fn path(bytes: &[u8]) -> bool {
 
 /// Reads the parameters of a query string.
 pub fn query(bytes: &[u8]) -> bool {
-    let read = str::from_utf8(bytes).ok().and_then(|text| fields::query::<Fields>(text).ok());
+    let read = str::from_utf8(bytes).ok().and_then(|text| Given::of_query(text).read::<Fields>().ok());
     read.as_ref().inspect(|fields| fields.check_round_trip()).is_some()
 }
 
 /// Reads the fields of a form.
 pub fn form(bytes: &[u8]) -> bool {
-    let read = fields::read::<Fields>(Some(&FORM), bytes).ok();
+    let read = read::<Fields>(Some(&FORM), bytes).ok();
     read.as_ref().inspect(|fields| fields.check_round_trip()).is_some()
 }
 
 /// Reads the fields of a JSON body.
 pub fn json(bytes: &[u8]) -> bool {
-    let read = fields::read::<Fields>(Some(&JSON), bytes).ok();
+    let read = read::<Fields>(Some(&JSON), bytes).ok();
     read.as_ref().inspect(|fields| fields.check_round_trip()).is_some()
 }
 
@@ -74,7 +82,7 @@ pub fn json(bytes: &[u8]) -> bool {
 pub fn body(bytes: &[u8]) -> bool {
     let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
     let content_type = HeaderValue::from_bytes(&bytes[..end]).ok();
-    fields::read::<Fields>(content_type.as_ref(), bytes.get(end + 1..).unwrap_or_default()).is_ok()
+    read::<Fields>(content_type.as_ref(), bytes.get(end + 1..).unwrap_or_default()).is_ok()
 }
 
 /// Returns headers of one name, one for each line.

@@ -7,7 +7,6 @@ use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
 use http::request::Parts as Head;
 use http::{HeaderMap, Method};
-use serde::de::DeserializeOwned;
 use tidings_core::account::{Caller, Client, SignInClient};
 use tidings_core::analysis::Guest;
 use tidings_core::error::{Code, Problem};
@@ -134,33 +133,11 @@ impl Call {
         texts.try_into().expect("a handler takes the parameters that its template has")
     }
 
-    /// Returns the parameters of the query string.
-    ///
-    /// # Errors
-    /// `bad request` when one of them has the wrong type.
-    pub(crate) fn parameters<T: DeserializeOwned>(&self) -> Result<T> {
-        fields::query(self.0.context.head.uri.query().unwrap_or_default())
-    }
-
-    /// Returns the fields of the body.
+    /// Reads the fields of an operation.
     ///
     /// # Errors
     /// `payload too large`, `unsupported media type`, `overloaded`, `too many requests`; `bad request` when a field is
     /// missing or has the wrong type.
-    pub(crate) async fn fields<T: DeserializeOwned + Send + 'static>(&mut self) -> Result<T, Refusal> {
-        let (format, body, _held) = self.body().await?;
-        let length = body.len();
-        let read = move || match format {
-            Format::Json => fields::json(&body),
-            Format::Form => fields::form(&body),
-        };
-        self.parse(length, read).await
-    }
-
-    /// Reads the fields of an operation.
-    ///
-    /// # Errors
-    /// Those of [`Call::fields`].
     pub(crate) async fn given<T: Send + 'static>(
         &mut self,
         spec: Spec,

@@ -75,7 +75,8 @@ impl Route {
 
     /// Returns a declared operation.
     pub(crate) fn of<O: Operation>() -> Self {
-        let remembered = (O::SPEC.effect != Effect::Reads).then_some(endpoint::remembered::<O> as Remembered);
+        let may_remember = matches!(O::SPEC.effect, Effect::Public | Effect::Counts);
+        let remembered = may_remember.then_some(endpoint::remembered::<O> as Remembered);
         Self { remembered, ..Self::declared(O::SPEC, endpoint::declared::<O>()) }
     }
 
@@ -135,40 +136,14 @@ impl Route {
         }
     }
 
-    /// Returns a `POST` operation.
-    pub(crate) fn post<F>(
-        path: &'static str,
-        handler: impl Fn(Call) -> F + Clone + Send + Sync + 'static,
-    ) -> Self
-    where
-        F: Future<Output = Answer> + Send + 'static,
-    {
-        Self { method: Method::POST, ..Self::get(path, handler) }
-    }
-
     /// Marks the operation as one that changes nothing, so that `HEAD` is answered.
     pub(crate) fn reads(self) -> Self {
         Self { only_reads: true, ..self }
     }
 
-    /// Marks the operation as public: it only reads and answers all guests alike, so caches may store its responses.
-    pub(crate) fn public(self) -> Self {
-        Self { public: Some(Content::Data), ..self.reads() }
-    }
-
     /// Marks the operation as public, with a document or a file of the program as its response.
     pub(crate) fn document(self) -> Self {
         Self { public: Some(Content::Document), ..self.reads() }
-    }
-
-    /// Marks the operation as one that answers in the format that `Accept` names.
-    pub(crate) fn with_formats(self) -> Self {
-        Self { has_formats: true, ..self }
-    }
-
-    /// Sets the limit that applies to the operation's requests.
-    pub(crate) fn counts_as(self, counted: Counted) -> Self {
-        Self { counted, ..self }
     }
 
     /// Excludes the operation's requests from the access log and the counters.
@@ -284,17 +259,16 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use tidings_core::Error;
+    use tidings_core::{feedback, notice, search};
 
     use super::*;
 
     fn table() -> Table {
-        let none = |_: Call| async { Err(Error::NotFound.into()) };
         Table::new([
-            Route::get("/remove_notice/{notice_obi}", none),
-            Route::post("/remove_notice/{notice_obi}", none),
-            Route::post("/category_search/{category_name}/{num}", none),
-            Route::get("/get_all_notice", none).reads(),
+            Route::of::<notice::Remove>(),
+            Route::of::<feedback::SendOnNotice>(),
+            Route::of::<search::FindInCategory>(),
+            Route::of::<notice::List>(),
         ])
     }
 

@@ -16,9 +16,8 @@ pub(super) fn write(document: &mut OpenApi, declared: &[Declared]) {
             "The tag of the content. Only without a token.",
             r#"W/"4c3282b53cd7086b89a5f8d918591504""#,
         );
-        if let Some(RefOr::T(done)) = operation.responses.responses.get_mut("200") {
-            done.headers.insert("ETag".into(), tag.clone().into());
-        }
+        let Some(RefOr::T(done)) = operation.responses.responses.get_mut("200") else { continue };
+        done.headers.insert("ETag".into(), tag.clone().into());
         let unchanged = ResponseBuilder::new()
             .description(
                 "The client has the content: it has sent the tag as `If-None-Match`. Only without a token.",

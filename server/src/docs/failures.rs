@@ -1,8 +1,6 @@
 //! The failures in the OpenAPI document: for each operation the texts that the interface documents, and the responses that
 //! operations share.
 
-use std::collections::BTreeMap;
-
 use http::HeaderValue;
 use serde_json::Value;
 use tidings_core::answer::SUCCESS;
@@ -14,7 +12,7 @@ use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::header::HeaderBuilder;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::{Components, Object, ObjectBuilder, OneOfBuilder, Schema, Type};
-use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
+use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
 
 use super::facts::objects;
 use super::{CONST, JSON};

@@ -1,7 +1,7 @@
 //! Types that describe answers in the OpenAPI document. They are never constructed: the server sends the answers of
 //! the core.
 
-#![expect(dead_code, reason = "only the derives use the fields")]
+#![expect(dead_code, reason = "only the derive uses the field")]
 
 use utoipa::ToSchema;
 
@@ -10,13 +10,4 @@ use utoipa::ToSchema;
 pub(crate) struct Done {
     /// `success`.
     result: String,
-}
-
-/// The answer of a successful operation.
-#[derive(ToSchema)]
-pub(crate) struct Success<T> {
-    /// `success`.
-    result: String,
-    #[serde(flatten)]
-    body: T,
 }

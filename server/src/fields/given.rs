@@ -34,6 +34,26 @@ impl Given {
         Ok(T::deserialize(Whole(self))?)
     }
 
+    /// Returns a body alone.
+    ///
+    /// # Errors
+    /// `unsupported media type`.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn of_body(
+        content_type: Option<&http::HeaderValue>,
+        body: &[u8],
+    ) -> Result<Self, crate::reply::Refusal> {
+        let format = Format::of(content_type, body)?;
+        Ok(Self { body: Some((format, Bytes::copy_from_slice(body))), ..Self::of_query("") })
+    }
+
+    /// Returns a query alone.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn of_query(query: &str) -> Self {
+        let spec = Spec::get("", "/", tidings_core::operation::Access::Open);
+        Self { spec, segments: Vec::new(), query: query.to_owned(), body: None }
+    }
+
     /// Returns the segment that is this field.
     fn segment(&self, name: &str) -> Option<&[u8]> {
         let index = self.spec.parameters().position(|parameter| parameter == name)?;

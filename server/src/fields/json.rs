@@ -6,26 +6,13 @@
 
 use std::fmt;
 
-use serde::de::value::MapDeserializer;
-use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess,
-    Visitor,
-};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::value::RawValue;
-use tidings_core::Error;
 
 use super::fault::Fault;
 
-/// Reads the fields of a JSON object.
-///
-/// # Errors
-/// `bad request`.
-pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
-    Ok(T::deserialize(Object(body))?)
-}
-
-/// Deserializes a JSON object as a struct.
+/// A JSON object.
 pub(super) struct Object<'a>(pub(super) &'a [u8]);
 
 impl<'a> Object<'a> {
@@ -39,28 +26,6 @@ impl<'a> Object<'a> {
             Some((*name, Field { name, value }))
         });
         Ok(given.collect())
-    }
-}
-
-impl<'de> Deserializer<'de> for Object<'de> {
-    type Error = Fault;
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        names: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Fault> {
-        visitor.visit_map(MapDeserializer::new(self.given(names)?.into_iter()))
-    }
-
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Fault> {
-        Err(Fault::custom("the fields of an operation are a struct"))
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
     }
 }
 

@@ -1,3 +1,5 @@
+use serde::de::DeserializeOwned;
+
 use super::*;
 
 #[derive(Debug, Default, PartialEq, serde::Deserialize)]
@@ -10,9 +12,17 @@ struct Fields {
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
 
+fn query<T: DeserializeOwned>(query: &str) -> Result<T, tidings_core::Error> {
+    Given::of_query(query).read()
+}
+
+fn of<T: DeserializeOwned>(content_type: Option<&HeaderValue>, body: &[u8]) -> Result<T, Refusal> {
+    Ok(Given::of_body(content_type, body)?.read()?)
+}
+
 fn read(content_type: &str, body: impl AsRef<[u8]>) -> Result<Fields, String> {
     let content_type = HeaderValue::from_str(content_type).unwrap();
-    super::read(Some(&content_type), body.as_ref()).map_err(|e| e.result().to_owned())
+    of(Some(&content_type), body.as_ref()).map_err(|e| e.result().to_owned())
 }
 
 fn fields(title: &str, activation: i64, tag: &[&str]) -> Fields {
@@ -41,11 +51,11 @@ fn content_types_are_read_in_any_case_and_with_parameters() {
     }
     let form = "title=a&activation=1&tag=x";
     assert_eq!(read("application/x-www-form-urlencoded; charset=UTF-8", form).unwrap(), expected);
-    assert_eq!(super::read::<Fields>(None, format!(" {json}").as_bytes()).unwrap(), expected);
+    assert_eq!(of::<Fields>(None, format!(" {json}").as_bytes()).unwrap(), expected);
     for other in ["text/plain", "multipart/form-data; boundary=x", "", "application/jsonx"] {
         assert_eq!(read(other, json).unwrap_err(), "unsupported media type", "{other}");
     }
-    assert!(matches!(super::read::<Fields>(None, form.as_bytes()), Err(Refusal::UnsupportedMediaType)));
+    assert!(matches!(of::<Fields>(None, form.as_bytes()), Err(Refusal::UnsupportedMediaType)));
 }
 
 #[test]
@@ -171,7 +181,7 @@ fn the_field_at_fault_is_named() {
         num: Option<i64>,
     }
     let fault = |content_type, body: &str| {
-        let read = super::read::<Required>(Some(&HeaderValue::from_static(content_type)), body.as_bytes());
+        let read = of::<Required>(Some(&HeaderValue::from_static(content_type)), body.as_bytes());
         let Err(crate::reply::Refusal::Operation(error)) = read else { panic!("{body}") };
         let problem = error.problem();
         (problem.code.as_str(), problem.field.unwrap_or_default())
@@ -198,7 +208,7 @@ fn a_parameter_that_is_not_utf_8_is_refused_only_if_the_operation_reads_it() {
     struct Parameters {
         limit: Option<i64>,
     }
-    assert_eq!(super::query::<Parameters>("limit=7&source=%E9").unwrap().limit, Some(7));
-    let refused = super::query::<Parameters>("limit=%E9").unwrap_err().problem();
+    assert_eq!(query::<Parameters>("limit=7&source=%E9").unwrap().limit, Some(7));
+    let refused = query::<Parameters>("limit=%E9").unwrap_err().problem();
     assert_eq!((refused.code.as_str(), refused.field), ("malformed_request", None));
 }

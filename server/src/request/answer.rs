@@ -187,14 +187,6 @@ impl Call {
         self.run_in(lane, answer)
     }
 
-    /// Runs an operation on the database and returns its result.
-    pub(crate) fn answer<T: Serialize>(
-        self,
-        work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
-    ) -> impl Future<Output = Answer> + Send {
-        self.answer_in(|lanes| &lanes.store, work)
-    }
-
     /// Runs an operation that only reads a little, and returns its result.
     pub(crate) fn read<T: Serialize>(
         self,
