@@ -3,7 +3,7 @@
 //! Run it with `cargo run -p tidings-core --example embed`.
 #![expect(clippy::print_stdout, reason = "the example prints its result")]
 
-use tidings_core::account::{self, Caller, SignUp};
+use tidings_core::account::{Caller, SignUp};
 use tidings_core::newsfeed::{self, Page};
 use tidings_core::{Tidings, post};
 
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let pw = String::from("correct horse");
     let form = SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into() };
-    let ann = Caller::token(account::sign_up(&tidings, &form)?.access_token);
+    let ann = Caller::token(tidings.call(&Caller::Guest, form)?.access_token);
 
     for (title, topic) in [("Borrowing, explained", "rust"), ("Ten quiet cats", "cats")] {
         let draft = post::Draft {
@@ -22,9 +22,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             topic: Some(vec![topic.into()]),
             ..post::Draft::default()
         };
-        let inserted = post::insert(&tidings, &Caller::Operator, &draft)?;
-        // `wait` blocks until the like is on disk; in async code, use `done().await` instead.
-        post::like(&tidings, &ann, &inserted.id.to_string()).wait()?;
+        let inserted = tidings.call(&Caller::Operator, post::Insert { draft })?;
+        // A call blocks until the like is on disk; in async code, use `post::like` and `done().await` instead.
+        tidings.call(&ann, post::Like { post_obi: inserted.id.to_string() })?;
     }
 
     let feed = newsfeed::popular(&tidings, &Page::default())?;

@@ -1,19 +1,20 @@
 //! Every operation of tidings: accounts, analytics, notices, feedback, posts, search and newsfeeds over one SQLite
 //! file, or over a database of a PostgreSQL server.
 //!
-//! [`Tidings`] is the handle: open it with a path or a URL ([`Location`]), clone it freely, and pass it to the
-//! operations, which are functions of the modules. This crate has no HTTP and no terminal, and its functions block: the
-//! server, the command line and other programs call the same functions, and all rules of the service are here.
+//! [`Tidings`] is the handle: open it with a path or a URL ([`Location`]), clone it freely, and [call](Tidings::call) operations,
+//! which are types of the modules ([`operation`]). Most have a function as a short form, such as [`notice::list`]. This crate has no
+//! HTTP and no terminal, and its functions block: the server, the command line and other programs call the same operations, and
+//! all rules of the service are here.
 //!
 //! ```
-//! use tidings_core::account::{self, Caller, SignUp};
+//! use tidings_core::account::{Caller, SignUp};
 //! use tidings_core::{Tidings, notice};
 //!
 //! # let dir = tempfile::tempdir()?;
 //! let tidings = Tidings::open(dir.path().join("campus.db"))?;
 //! let pw = String::from("correct horse");
 //! let form = SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into() };
-//! let token = account::sign_up(&tidings, &form)?.access_token;
+//! let token = tidings.call(&Caller::Guest, form)?.access_token;
 //!
 //! // The operator, who has access to the database file, may publish notices; Ann is not an administrator yet.
 //! let draft = notice::Draft {
@@ -21,8 +22,9 @@
 //!     post: Some("Open until ten.".into()),
 //!     ..notice::Draft::default()
 //! };
-//! assert_eq!(notice::insert(&tidings, &Caller::token(token), &draft).unwrap_err().to_string(), "Not admin");
-//! notice::insert(&tidings, &Caller::Operator, &draft)?;
+//! let insert = notice::Insert { draft };
+//! assert_eq!(tidings.call(&Caller::token(token), insert.clone()).unwrap_err().to_string(), "Not admin");
+//! tidings.call(&Caller::Operator, insert)?;
 //! assert_eq!(notice::list(&tidings, &Caller::Guest)?.notices().len(), 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

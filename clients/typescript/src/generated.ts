@@ -2777,7 +2777,7 @@ export interface components {
              */
             readonly sign_in_places: number;
         };
-        /** @description An act of a member in another system, for the document. */
+        /** @description An act of a member in another system, as a line of an import. */
         readonly ActLineFields: {
             /**
              * @description The id of the member.
@@ -4791,7 +4791,7 @@ export interface components {
              */
             readonly date: string;
         };
-        /** @description A member of another system. The document describes a line of an import with it; the core reads it. */
+        /** @description A member of another system, as a line of an import. */
         readonly MemberLineFields: {
             /**
              * @description The sign-in identifier: 3 to 30 ASCII letters, digits, `_`, `-` and `.`, a letter or digit first.
@@ -4969,6 +4969,10 @@ export interface components {
             /** @description The tags of the post. */
             readonly tag: readonly string[];
         };
+        /**
+         * @description The unchecked fields of a post. Inserting a post requires title and url; updating a post requires at least one
+         *     field, and leaves out the fields that do not change.
+         */
         readonly NewPostFields: {
             /**
              * @description The title, 1 to 300 characters on one line; white space at its ends is removed.
@@ -5514,6 +5518,10 @@ export interface components {
             /** @description The tags of the post. */
             readonly tag: readonly string[];
         };
+        /**
+         * @description The unchecked fields of a post. Inserting a post requires title and url; updating a post requires at least one
+         *     field, and leaves out the fields that do not change.
+         */
         readonly PostFields: {
             /**
              * @description The title, 1 to 300 characters on one line; white space at its ends is removed.
@@ -12127,7 +12135,7 @@ export interface operations {
             };
             readonly header?: {
                 /** @description The id of the last event */
-                readonly "Last-Event-ID"?: string | null;
+                readonly "Last-Event-ID"?: string;
             };
             readonly path?: never;
             readonly cookie?: never;
