@@ -47,6 +47,7 @@ impl Service {
     }
 
     /// Returns the same service as a guest sees it.
+    #[must_use]
     pub fn as_guest(&self) -> Self {
         Self(match &self.0 {
             Place::Database(database) => Place::Database(Box::new(Database {
@@ -58,6 +59,7 @@ impl Service {
     }
 
     /// Returns the same service as a guest sees it, unless operations are called as a member.
+    #[must_use]
     pub fn as_reader(&self) -> Self {
         if self.acts_as_member() { self.clone() } else { self.as_guest() }
     }

@@ -281,6 +281,7 @@ pub enum Failure {
 
 /// What an operation declares besides its fields and its answer.
 #[derive(Clone, Copy, Debug)]
+#[must_use]
 pub struct Spec {
     /// The part of the service that it belongs to, as the documentation groups operations.
     pub group: &'static str,

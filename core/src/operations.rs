@@ -16,6 +16,7 @@ pub trait Visitor {
 }
 
 /// Visits all operations.
+#[expect(clippy::too_many_lines, reason = "one line for each operation")]
 pub fn each(visitor: &mut impl Visitor) {
     visitor.visit::<account::SignUp>();
     visitor.visit::<account::SignIn>();

@@ -193,7 +193,7 @@ pub fn described(core: &config::Config, server: &Config) -> String {
                 let id = operation.operation_id.as_deref().unwrap_or_default();
                 let documented = declared.iter().find(|declared| declared.spec.name() == id);
                 let documented = documented.map_or_else(Vec::new, |declared| (declared.refusals)(core));
-                failures::add_documented(operation, components, documented);
+                failures::add_documented(operation, components, &documented);
             }
         }
     }

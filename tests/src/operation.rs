@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use serde_json::Value;
-use tidings_core::api::{GetDocument, Listen};
+use tidings_core::api::{GetDocument, GetHome, GetPage, GetReportPage, GetReportTable, Listen};
 use tidings_core::operation::{self, Spec, Stream};
 use tidings_core::operations::{self, Visitor};
 
@@ -90,7 +90,15 @@ impl Visitor for All {
     }
 
     fn stream<S: Stream>(&mut self) {
-        if ![Listen::SPEC.path, GetDocument::SPEC.path].contains(&S::SPEC.path) {
+        let others = [
+            Listen::SPEC,
+            GetReportPage::SPEC,
+            GetReportTable::SPEC,
+            GetHome::SPEC,
+            GetDocument::SPEC,
+            GetPage::SPEC,
+        ];
+        if others.iter().all(|other| other.path != S::SPEC.path) {
             self.add(&S::SPEC);
         }
     }

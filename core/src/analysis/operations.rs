@@ -172,7 +172,7 @@ pub struct GetLog {
 
 impl Operation for GetLog {
     type Answer = LogLines;
-    const SPEC: Spec = Spec::get(GROUP, "/get_log", OWN).works(Work::Query).or(&[Failure::Missing]);
+    const SPEC: Spec = Spec::get(GROUP, "/get_log", ADMINS).works(Work::Query).or(&[Failure::Missing]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<LogLines> {
         super::log_page(tidings, caller, &self)

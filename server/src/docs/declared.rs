@@ -130,7 +130,7 @@ fn success<T: ToSchema>(named: &mut Vec<Named>) -> Named {
     if let RefOr::T(Schema::Object(result)) = &mut result {
         result.description = None;
     }
-    named.push((name.clone().into(), fields.clone()));
+    named.push((name.clone(), fields.clone()));
     let answer = AllOfBuilder::new().item(fields).item(result).description(Some(SUCCESS)).build();
     (format!("Success_{name}"), Schema::AllOf(answer).into())
 }
@@ -210,7 +210,7 @@ fn split(spec: &Spec, fields: Object, named: &[Named]) -> (Vec<Parameter>, Objec
             let group = resolved(&schema, named);
             match spec.method {
                 Method::Get => {
-                    group.properties.into_iter().for_each(|(name, schema)| add_query(name, schema))
+                    group.properties.into_iter().for_each(|(name, schema)| add_query(name, schema));
                 }
                 Method::Post => body.properties.extend(group.properties),
             }

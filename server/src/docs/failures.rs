@@ -263,7 +263,7 @@ pub(super) fn narrow_successes(components: &mut Components) {
 }
 
 /// Adds the failures with status 200 that an operation documents, each as an example.
-pub(super) fn add_documented(operation: &mut Operation, components: &mut Components, failures: Vec<Error>) {
+pub(super) fn add_documented(operation: &mut Operation, components: &mut Components, failures: &[Error]) {
     let id = operation.operation_id.clone().unwrap_or_default();
     let Some(RefOr::T(done)) = operation.responses.responses.get_mut("200") else { return };
     let Some(RefOr::T(content)) = done.content.get_mut(JSON) else { return };
@@ -271,7 +271,7 @@ pub(super) fn add_documented(operation: &mut Operation, components: &mut Compone
         return;
     }
     let (mut results, mut codes) = (Vec::new(), Vec::new());
-    for error in &failures {
+    for error in failures {
         let (result, problem) = (error.result(), error.problem());
         if !results.contains(&result) {
             results.push(result);

@@ -146,9 +146,9 @@ async fn a_panic_in_a_handler_is_an_internal_error_and_the_server_goes_on() {
     let service = service();
     let routes = [Route::get("/panic", |_| async { panic!("a mistake") })];
     let server = App::new(service.tidings.clone(), Config::default());
-    let router = Router::with(&server, Table::new(routes));
+    let panicking = Router::with(&server, Table::new(routes));
     for _ in 0..2 {
-        let answer = tower::ServiceExt::oneshot(router.clone().service(), request("GET", "/panic"));
+        let answer = tower::ServiceExt::oneshot(panicking.clone().service(), request("GET", "/panic"));
         assert_eq!(answer.await.unwrap().status(), 500);
     }
 }
