@@ -122,13 +122,13 @@
 //!
 //! # Permissions
 //!
-//! An operation takes a [`Caller`](account::Caller) and checks the caller's permissions inside its transaction:
+//! An operation takes a [`Caller`] and checks the caller's permissions inside its transaction:
 //!
 //! - **All callers** may search, read feeds, posts and reports, sign up and sign in. An operation that gives every caller
 //!   the same answer ([`search::run`], [`newsfeed::popular`], [`post::get`]) takes no caller.
 //! - **Members** act on their own account and lists.
 //! - **Administrators** publish, read feedback and the access log, and blacklist members.
-//! - **The operator** ([`Caller::Operator`](account::Caller::Operator)) is the person who may read the database file.
+//! - **The operator** ([`Caller::Operator`]) is the person who may read the database file.
 //!   The operator has every right of an administrator, and also appoints administrators, sets passwords, lists
 //!   members, imports the roster and trains words. No HTTP request has the operator's rights. [`backup`] and [`check`] work on a
 //!   file rather than on a [`Tidings`], so they take the authority itself, [`Operator`](account::Operator).
