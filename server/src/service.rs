@@ -12,12 +12,14 @@ use futures_util::{Stream, StreamExt as _};
 use http::{Request, Response};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::StreamBody;
-use tidings_core::{Result, Tidings};
+use tidings_core::{Error, Result, Tidings};
+use tokio::task::JoinSet;
 use tower::Service;
 use warp::path::FullPath;
 use warp::{Filter, Rejection};
 
 use crate::config::Config;
+use crate::reply::{self, Scope};
 use crate::router::Router;
 use crate::state::App;
 
@@ -64,7 +66,7 @@ pub struct PeerAddress(pub IpAddr);
 /// # Examples
 ///
 /// ```
-/// use http::Request;
+/// use http::{Request, Response};
 /// use http_body_util::Empty;
 /// use tidings_core::Tidings;
 /// use tidings_server::{Config, PeerAddress};
@@ -171,9 +173,19 @@ pub fn filter(
             (head.method, head.headers) = (method, headers);
             head.uri = target.parse().expect("a path and a query are the target of a request");
             let peer = peer.map(|PeerAddress(peer)| peer).or(remote.map(|remote| remote.ip()));
-            router.clone().serve(head, StreamBody::new(frames(body)), peer)
+            alone(router.clone().serve(head, StreamBody::new(frames(body)), peer))
         },
     ))
+}
+
+/// Answers on a task of its own, because a filter cannot run inside another one. Dropping the future ends the task.
+async fn alone(answer: impl Future<Output = reply::Response> + Send + 'static) -> reply::Response {
+    let mut task = JoinSet::new();
+    task.spawn(answer);
+    match task.join_next().await {
+        Some(Ok(response)) => response,
+        Some(Err(_)) | None => reply::respond(Err(Error::Overloaded.into()), "", Scope::default()),
+    }
 }
 
 /// Returns the chunks of a body as frames.
