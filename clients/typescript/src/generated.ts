@@ -2335,7 +2335,7 @@ export interface paths {
          * @description Newest first. A page reads a bounded part of the log, so it can be empty although `next` names another page. For
          *     administrators and for the member whose lines it asks for, unless the settings make the log public.
          *
-         *     For administrators, and for members about themselves.
+         *     For administrators.
          */
         readonly get: operations["get_log"];
         readonly put?: never;

@@ -683,7 +683,7 @@ export abstract class Operations {
         return this.call("getLogUserDate", input, options);
     }
 
-    /** Returns a page of the access log. For administrators, and for members about themselves. `GET /get_log` */
+    /** Returns a page of the access log. For administrators. `GET /get_log` */
     getLog(input?: Input<"getLog">, options?: CallOptions): Answer<"getLog"> {
         return this.call("getLog", input, options);
     }
