@@ -118,10 +118,10 @@ pub fn run(target: &Target, seed: u64, limits: Limits) -> Result<Report, Box<Fai
 /// Runs a target on one input, and returns whether the parser accepted it.
 fn attempt(target: &Target, input: &[u8], slow: Option<Duration>) -> Result<bool, String> {
     let began = processor_time();
-    let accepted = catch_unwind(AssertUnwindSafe(|| (target.run)(input))).map_err(|panic| {
-        let place = PLACE.take();
-        format!("it panicked{place}: {}", message(&*panic))
-    })?;
+    PLACE.set(Some(String::new()));
+    let accepted = catch_unwind(AssertUnwindSafe(|| (target.run)(input)));
+    let place = PLACE.take().unwrap_or_default();
+    let accepted = accepted.map_err(|panic| format!("it panicked{place}: {}", message(&*panic)))?;
     let took = processor_time().saturating_sub(began);
     let shares = u32::try_from(1 + (input.len() >> 20)).unwrap_or(u32::MAX);
     match slow.map(|slow| slow.saturating_mul(shares)).filter(|most| took > *most) {
@@ -146,17 +146,20 @@ fn processor_time() -> Duration {
 }
 
 thread_local! {
-    /// The location of the last panic of this thread.
-    static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
+    /// While this thread runs a target, the location of its panic.
+    static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Silences the panic messages of targets, which would fill standard error.
+/// Silences the panic messages of targets, which would fill standard error, and not those of tests.
 fn quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        std::panic::set_hook(Box::new(|info| {
+        let others = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
             let place = info.location().map(|place| format!(" at {place}")).unwrap_or_default();
-            PLACE.replace(place);
+            if PLACE.with_borrow_mut(|at| at.as_mut().map(|at| *at = place)).is_none() {
+                others(info);
+            }
         }));
     });
 }

@@ -2,7 +2,7 @@
 //! bounds of each.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -257,13 +257,18 @@ impl FromStr for Origin {
         if !plain(scheme, b"+-.") {
             return Err(WRONG);
         }
-        // An IPv6 address has colons, too, and is in brackets.
+        // An IPv6 address has colons, too, and is in brackets. Browsers write it in its shortest form.
         let (host, port) = match host.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => (host, port),
             _ => (host, ""),
         };
+        let host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+            Some(address) => format!("[{}]", address.parse::<Ipv6Addr>().map_err(|_| WRONG)?),
+            None if plain(host, b"-._") => host.to_owned(),
+            None => return Err(WRONG),
+        };
         let is_port = port.is_empty() || (port.parse::<u16>().is_ok() && plain(port, b""));
-        if !plain(host, b"-._:[]") || !is_port {
+        if !is_port {
             return Err(WRONG);
         }
         // Browsers leave out the default port, and write no leading zeros.
@@ -291,15 +296,24 @@ mod tests {
             ("http://app.example:80/", "http://app.example"),
             ("HTTPS://App.Example:0443", "https://app.example"),
             ("https://[2001:db8::1]:443", "https://[2001:db8::1]"),
-            ("https://[2001:db8::1]", "https://[2001:db8::1]"),
+            ("https://[2001:DB8:0::1]", "https://[2001:db8::1]"),
             ("http://app.example:443", "http://app.example:443"),
             ("https://app.example:08443", "https://app.example:8443"),
             ("capacitor://localhost", "capacitor://localhost"),
         ] {
             assert_eq!(text.parse::<Origin>().unwrap().to_string(), origin, "{text}");
         }
-        for text in ["https://app.example:65536", "https://app.example:x", "https://:443", "app.example:443"]
-        {
+        for text in [
+            "https://app.example:65536",
+            "https://app.example:x",
+            "https://:443",
+            "app.example:443",
+            "http://[::",
+            "http://[::1",
+            "http://::1]",
+            "http://[app]",
+            "http://a:b:c",
+        ] {
             assert!(text.parse::<Origin>().is_err(), "{text}");
         }
     }
