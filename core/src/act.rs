@@ -21,8 +21,9 @@ use crate::config::Bounds;
 use crate::error::Result;
 use crate::import::{self, BatchTime, Kind, MoveReport, Progress, Written};
 use crate::newsfeed;
-use crate::operation::{Access, JSON_LINES, Media, Spec, Stream, Work};
+use crate::operation::{Access, Failure, JSON_LINES, Media, Spec, Stream, Work};
 use crate::post;
+use crate::schema::ImportType;
 use crate::scope::Scope;
 use crate::search::{ListedSearch, Search};
 use crate::store::Tx;
@@ -47,8 +48,9 @@ pub struct ImportActs {}
 impl Stream for ImportActs {
     type Line = ActLine;
     type Answer = MoveReport;
-    const SPEC: Spec =
-        Spec::post("admin", "/import_acts", Access::Admins(Scope::ActsImport)).works(Work::Long);
+    const SPEC: Spec = Spec::post("admin", "/import_acts", Access::Admins(Scope::ActsImport))
+        .works(Work::Long)
+        .or(&[Failure::Import]);
     const TAKES: &'static [Media] = JSON_LINES;
 }
 
@@ -58,16 +60,22 @@ impl Stream for ImportActs {
 #[expect(dead_code, reason = "the fields are for the document only")]
 pub struct ActLine {
     /// The id of the member.
+    #[schema(max_length = 1_000, examples("ann"))]
     id: String,
     /// `view`, `like`, `search` or `newsfeed`.
+    #[schema(value_type = ImportType)]
     r#type: String,
     /// The URL of the post, of a view and of a like.
+    #[schema(max_length = 2_000, examples("https://news.example.org/eclipse"))]
     url: Option<String>,
     /// The text of a search.
+    #[schema(max_length = 200, examples("eclipse"))]
     search: Option<String>,
     /// The name of an opened newsfeed.
+    #[schema(max_length = 100, examples("science"))]
     newsfeed_name: Option<String>,
     /// The date of the act, RFC 3339.
+    #[schema(max_length = 100, examples("2026-11-20T08:36:00Z"))]
     date: String,
 }
 

@@ -111,11 +111,12 @@ pub struct Admins {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Administrator {
     /// The id as registered.
+    #[schema(max_length = 1_000_000, examples("ann"))]
     pub user_id: String,
     /// The nickname.
+    #[schema(max_length = 1_000_000, examples("Ann"))]
     pub nickname: String,
     /// The date when the member became an administrator.
-    #[schema(value_type = String)]
     pub date: Timestamp,
 }
 
@@ -142,9 +143,9 @@ pub struct Blacklist {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Blacklisted {
     /// The id as registered.
+    #[schema(max_length = 1_000_000, examples("ann"))]
     pub user_id: String,
     /// The date when the member was blacklisted.
-    #[schema(value_type = String)]
     pub date: Timestamp,
 }
 

@@ -19,6 +19,7 @@ use crate::clock::{Clock, DAY_MS, SECOND_MS, Timestamp};
 use crate::config;
 use crate::error::{Code, Error, Pending, Problem, Result};
 use crate::keyed;
+use crate::schema::RequestMethod;
 use crate::store::{Isolation, Moment, Store, StoreError, Topic, Tx};
 use crate::zone::Zone;
 
@@ -230,19 +231,23 @@ pub struct LogEntry {
     pub(crate) key: i64,
     /// The member's id, `key:` and the name of an API key, `guest` if the caller was not signed in, or `removed` if the member
     /// has been removed.
+    #[schema(max_length = 1_000_000, examples("ann"))]
     pub user_id: String,
     /// The time of the answer.
-    #[schema(value_type = String)]
     pub date: Timestamp,
     /// The path.
+    #[schema(max_length = 1_000, examples("/get_popularity_newsfeed"))]
     pub path: String,
     /// The method.
+    #[schema(value_type = RequestMethod)]
     pub method: String,
     /// The HTTP status of the answer.
+    #[schema(minimum = 100, maximum = 599, examples(200))]
     pub status: i64,
     /// The `result` text of the answer; `None` in lines of versions that did not store it. It is not in the answers of the
     /// HTTP API, whose fields the interface documents.
     #[serde(skip)]
+    #[schema(max_length = 200, examples("success"))]
     pub result: Option<String>,
 }
 

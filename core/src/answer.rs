@@ -95,7 +95,6 @@ pub fn refusal(result: &str, code: &'static str, message: &str) -> Vec<u8> {
 pub struct Inserted {
     /// The id of the new record.
     #[serde(rename = "_id")]
-    #[schema(value_type = String)]
     pub id: ObjectId,
 }
 
@@ -103,8 +102,10 @@ pub struct Inserted {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LineError {
     /// The line's number, from 1; in a JSON array, the element's.
+    #[schema(minimum = 1, examples(7))]
     pub line: u64,
     /// The reason, for people.
+    #[schema(max_length = 10_000, examples("url is missing"))]
     pub reason: String,
 }
 

@@ -1,12 +1,14 @@
 //! The operations that a server has by itself: live events, pages, its health and its documentation.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa::openapi::header::HeaderBuilder;
 use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
 use utoipa::openapi::{ContentBuilder, ObjectBuilder, Ref, RefOr, Required, ResponseBuilder, Type};
-use utoipa::{PartialSchema as _, ToSchema};
 
 use crate::analysis::GetReport;
 use crate::operation::{Access, CSV, Failure, JSON, Spec, Stream};
+use crate::schema::ReportFile;
 
 /// The media type of pages.
 const HTML: &str = "text/html";
@@ -68,8 +70,13 @@ impl Stream for GetDocument {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Listen {
     /// The kinds of events, separated by commas: `notice`, `post`, `counts` and `changes`; by default all but `changes`.
+    #[schema(
+        pattern = "^(notice|post|counts|changes)(,(notice|post|counts|changes))*$",
+        examples("notice,post")
+    )]
     pub events: Option<String>,
     /// The id of the last event, for clients that cannot send the header `Last-Event-ID`. The header takes precedence.
+    #[schema(max_length = 100, examples("118-42"))]
     pub last_event_id: Option<String>,
 }
 
@@ -85,7 +92,9 @@ impl Stream for Listen {
             .parameter_in(ParameterIn::Header)
             .description(Some("The id of the last event"))
             .required(Required::False)
-            .schema(Some(String::schema()));
+            .schema(Some(
+                ObjectBuilder::new().schema_type(Type::String).max_length(Some(100)).examples(["118-42"]),
+            ));
         operation.parameters.get_or_insert_default().push(last.build().into());
         for (status, response) in [("401", "BadToken"), ("403", "NotAdmin")] {
             let response = Ref::from_response_name(response);
@@ -118,6 +127,7 @@ impl Stream for GetReportPage {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetReportTable {
     /// `days.csv`, `hours.csv`, `terms.csv`, `devices.csv`, `topics.csv` or `posts.csv`
+    #[schema(value_type = ReportFile)]
     pub file: String,
     /// The period.
     #[serde(rename = "..")]
@@ -129,6 +139,7 @@ impl Stream for GetReportTable {
     type Answer = String;
     const SPEC: Spec = Spec::get("analysis", "/reports/{file}", Access::Open)
         .named("reports_file")
+        .file()
         .public()
         .or(&[Failure::Missing]);
     const GIVES: &'static [&'static str] = &[CSV];
@@ -138,16 +149,21 @@ impl Stream for GetReportTable {
 #[derive(Serialize, ToSchema)]
 pub struct Home {
     /// `tidings`.
+    #[schema(max_length = 20, examples("tidings"))]
     pub name: &'static str,
     /// The version of the program.
+    #[schema(max_length = 50, examples("0.1.0"))]
     pub version: &'static str,
     /// The page of reports, relative to this address.
+    #[schema(max_length = 20, examples("reports"))]
     pub reports: &'static str,
     /// The API page, relative to this address; missing if it is not served.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 20, examples("docs/"))]
     pub docs: Option<&'static str>,
     /// The OpenAPI document, relative to this address; missing if it is not served.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 20, examples("openapi.json"))]
     pub openapi: Option<&'static str>,
 }
 
@@ -176,7 +192,12 @@ impl Stream for GetPage {
     const GIVES: &'static [&'static str] = &[];
 
     fn describe(operation: &mut Operation) {
-        let moved = ResponseBuilder::new().description("Redirects to `/docs/`.").build();
+        let page = ObjectBuilder::new().schema_type(Type::String).max_length(Some(20)).examples(["docs/"]);
+        let page = HeaderBuilder::new().schema(Some(page.build())).description(Some("The page."));
+        let moved = ResponseBuilder::new()
+            .description("Redirects to `/docs/`.")
+            .header("Location", page.build())
+            .build();
         operation.responses.responses = [("308".to_owned(), moved.into())].into_iter().collect();
     }
 }

@@ -17,6 +17,8 @@ use crate::account::{Caller, Identity, Member, REMOVED, find, fold};
 use crate::clock::Timestamp;
 use crate::error::{Error, Problem, Result};
 use crate::operation::{Access, NDJSON, Spec, Stream};
+use crate::schema::ActorKind;
+use crate::schema::Surface;
 use crate::scope::Scope;
 use crate::store::{Isolation, StoreError, Tx};
 use crate::trail::{self, Action, Entry, Record};
@@ -52,6 +54,7 @@ pub struct AuditPage {
     /// The records, latest first.
     pub audit: Vec<AuditRecord>,
     /// The `before` of the next page; null on the last one.
+    #[schema(minimum = 1, examples(7))]
     pub next: Option<i64>,
 }
 
@@ -59,27 +62,38 @@ pub struct AuditPage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditRecord {
     /// Its number. The numbers have no gaps.
+    #[schema(minimum = 1, examples(7))]
     pub seq: i64,
     /// The date when it was done.
-    #[schema(value_type = String)]
     pub date: Timestamp,
     /// Who did it: `member` (an administrator), `operator`, `key` or `service`.
+    #[schema(value_type = ActorKind)]
     pub actor_kind: String,
     /// The id of the administrator, `removed` after they were removed; the name of the key; the name of the operator's
     /// account on the machine, `""` if it is not known. For an operator who acts in the name of an administrator, both:
     /// `root as ann`, or `as ann`.
+    #[schema(max_length = 1_000, examples("ann"))]
     pub actor: String,
     /// The way: `http`, `cli`, `tui` or `library`.
+    #[schema(value_type = Surface)]
     pub surface: String,
     /// What was done, such as `notice.insert`.
+    #[schema(max_length = 50, examples("member.blacklist"))]
     pub action: String,
     /// The id of the member or of the record that was acted on, `removed` for a removed member, `""` for none.
+    #[schema(max_length = 1_000, examples("ann"))]
     pub subject: String,
     /// What was there before, shortened; `""` for nothing.
+    #[schema(max_length = 200, examples("everywhere"))]
     pub before: String,
     /// What was there afterwards, shortened; `""` for nothing.
+    #[schema(max_length = 200, examples("everywhere"))]
     pub after: String,
     /// The hash in hexadecimal digits.
+    #[schema(
+        pattern = "^[0-9a-f]{64}$",
+        examples("0000000000000000000000000000000000000000000000000000000000000000")
+    )]
     pub hash: String,
 }
 
@@ -212,7 +226,7 @@ pub struct ExportTrail {}
 impl Stream for ExportTrail {
     type Line = String;
     type Answer = String;
-    const SPEC: Spec = Spec::get("admin", "/export_audit", Access::Admins(Scope::AuditRead));
+    const SPEC: Spec = Spec::get("admin", "/export_audit", Access::Admins(Scope::AuditRead)).file();
     const GIVES: &'static [&'static str] = &[NDJSON];
 }
 

@@ -13,6 +13,7 @@ use crate::id::ObjectId;
 use crate::notice;
 use crate::outbox::{self, Event};
 use crate::prefix::{self, FoundId, IdRange};
+use crate::schema::Switch;
 use crate::scope::Scope;
 use crate::store::Isolation;
 use crate::text;
@@ -104,21 +105,25 @@ pub struct FeedbackList {
 pub struct Feedback {
     /// Its id.
     #[serde(rename = "_id")]
+    #[schema(value_type = ObjectId)]
     pub id: String,
     /// Its type.
     #[serde(rename = "type")]
+    #[schema(max_length = 50, examples("general"))]
     pub kind: String,
     /// Its text.
+    #[schema(max_length = 5_000, examples("The search is fast."))]
     pub post: String,
     /// The id of the member who wrote it; `removed` if that member has been removed.
+    #[schema(max_length = 1_000_000, examples("ann"))]
     pub author: String,
     /// The date when it was sent.
-    #[schema(value_type = String)]
     pub date: Timestamp,
     /// The id of the notice that it is on, which may have been removed; `""` if it is on no notice.
+    #[schema(pattern = "^([0-9a-f]{24})?$", examples(""))]
     pub notice: String,
     /// 1 if it is open, 0 if it is done.
-    #[schema(value_type = i64)]
+    #[schema(value_type = Switch)]
     pub activation: FeedbackState,
 }
 
@@ -140,6 +145,7 @@ pub struct FeedbackPage {
     /// At most 1,000 entries, newest first.
     pub feedback: Vec<Feedback>,
     /// The id after which the next page begins; `None` on the last page.
+    #[schema(value_type = Option<ObjectId>)]
     pub next: Option<String>,
 }
 

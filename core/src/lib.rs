@@ -195,6 +195,7 @@ mod random;
 mod removal;
 mod retention;
 pub mod roster_import;
+pub mod schema;
 mod scope;
 pub mod search;
 pub mod stats;

@@ -8,6 +8,7 @@ use crate::account::Caller;
 use crate::error::{Error, Problem, Result};
 use crate::operation::{Access, Operation, Spec};
 use crate::prefix::IdRange;
+use crate::schema::IdKind;
 use crate::{feedback, notice, post};
 
 pub use crate::prefix::{FOUND_MAX, FoundId, PREFIX_MIN};
@@ -44,6 +45,7 @@ impl Kind {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FoundIds {
     /// At most 20, in the order of their ids.
+    #[schema(max_items = 20)]
     pub ids: Vec<FoundId>,
 }
 
@@ -71,8 +73,10 @@ pub fn find(tidings: &Tidings, caller: &Caller, kind: &str, prefix: &str) -> Res
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct FindIds {
     /// `post`, `notice` or `feedback`
+    #[schema(value_type = IdKind)]
     pub kind: String,
     /// The beginning of the id, 4 to 24 hex digits
+    #[schema(pattern = "^[0-9a-fA-F]{4,24}$", examples("6560c1"))]
     pub prefix: String,
 }
 

@@ -8,6 +8,7 @@ use crate::account::Caller;
 use crate::config::Bounds;
 use crate::error::{BrokenRule, Code, Problem, Result};
 use crate::operation::{Access, Operation, Spec};
+use crate::schema::InfoLine;
 use crate::scope::Scope;
 use crate::store::Isolation;
 use crate::text;
@@ -20,6 +21,7 @@ pub const LINE: Bounds = Bounds { min: 0, max: 50 };
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MainInfo {
     /// The first and the second line.
+    #[schema(value_type = Vec<InfoLine>, min_items = 2, max_items = 2)]
     pub main_info: [String; 2],
 }
 
@@ -27,8 +29,10 @@ pub struct MainInfo {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Draft {
     /// The first line, {info-line} characters.
+    #[schema(examples("Welcome back"))]
     pub new_info_1: Option<String>,
     /// The second line, {info-line} characters.
+    #[schema(examples("The library is open until 22:00"))]
     pub new_info_2: Option<String>,
 }
 

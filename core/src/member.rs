@@ -6,8 +6,10 @@ use utoipa::ToSchema;
 use crate::account::{self, EnrolmentCode, MemberFilter, MemberQuery, Members, RosterPage, Sessions};
 use crate::config::Config;
 use crate::error::{Error, Outcome, Problem, Result};
+use crate::id::ObjectId;
 use crate::operation::{Access, Failure, Operation, Spec, Work};
 use crate::profile::{Lists, UserInfo};
+use crate::schema::Switch;
 use crate::scope::Scope;
 use crate::{Caller, Tidings, admin, profile};
 
@@ -19,12 +21,16 @@ const ADMINS: Access = Access::Admins(Scope::Members);
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {
     /// A text that the id, the nickname or the verified name contains; case, width and accents do not matter.
+    #[schema(examples("kim"))]
     pub search: Option<String>,
     /// The maximum number of members, 1 to 1,000; 100 by default.
+    #[schema(minimum = 1, maximum = 1_000, examples(100))]
     pub limit: Option<i64>,
     /// The `next` of the previous page.
+    #[schema(examples("ann"))]
     pub after: Option<String>,
     /// `admins` for administrators only, `blacklisted` for blacklisted members only.
+    #[schema(value_type = Option<crate::schema::ListedMembers>)]
     pub only: Option<String>,
 }
 
@@ -43,6 +49,7 @@ impl Operation for List {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Get {
     /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
     pub user_id: String,
 }
 
@@ -61,9 +68,10 @@ impl Operation for Get {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetLists {
     /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
     pub user_id: String,
     /// The lists, 0 to 4
-    #[schema(value_type = i64)]
+    #[schema(value_type = i64, minimum = 0, maximum = 4, examples(1))]
     pub type_num: String,
 }
 
@@ -84,8 +92,10 @@ impl Operation for GetLists {
 #[schema(as = NicknameFields)]
 pub struct ChangeNickname {
     /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
     pub user_id: String,
     /// {nickname} characters.
+    #[schema(examples("Ann"))]
     pub new_nickname: String,
 }
 
@@ -107,8 +117,10 @@ impl Operation for ChangeNickname {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct UpdateAutoLogin {
     /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
     pub user_id: String,
     /// 0 off, 1 on
+    #[schema(value_type = Switch)]
     pub auto_login: i64,
 }
 
@@ -130,6 +142,7 @@ impl Operation for UpdateAutoLogin {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ResetMeasurement {
     /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
     pub user_id: String,
 }
 
@@ -151,8 +164,10 @@ impl Operation for ResetMeasurement {
 #[schema(as = MemberPasswordFields)]
 pub struct SetPassword {
     /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
     pub user_id: String,
     /// The new password, {pw} characters.
+    #[schema(examples("another long sentence"))]
     pub new_pw: String,
 }
 
@@ -178,6 +193,7 @@ impl Operation for SetPassword {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ResetOtp {
     /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
     pub user_id: String,
 }
 
@@ -198,6 +214,7 @@ impl Operation for ResetOtp {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IssueOtp {
     /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
     pub user_id: String,
 }
 
@@ -215,8 +232,10 @@ impl Operation for IssueOtp {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListRoster {
     /// The maximum number of entries, 1 to 1,000; 100 by default.
+    #[schema(minimum = 1, maximum = 1_000, examples(100))]
     pub limit: Option<i64>,
     /// The `next` of the previous page.
+    #[schema(examples("ann"))]
     pub after: Option<String>,
 }
 
@@ -235,6 +254,7 @@ impl Operation for ListRoster {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Remove {
     /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
     pub user_id: String,
 }
 
@@ -258,6 +278,7 @@ impl Operation for Remove {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ListSessions {
     /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
     pub user_id: String,
 }
 
@@ -274,6 +295,7 @@ impl Operation for ListSessions {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SignOut {
     /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
     pub user_id: String,
 }
 
@@ -291,8 +313,10 @@ impl Operation for SignOut {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SignOutSession {
     /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
     pub user_id: String,
     /// The id of the session
+    #[schema(value_type = ObjectId)]
     pub session_obi: String,
 }
 

@@ -46,6 +46,10 @@ use crate::feedback::Feedback;
 use crate::id::MemberKey;
 use crate::operation::{Access, Failure, Spec, Stream};
 use crate::profile::{NewsfeedAccess, SearchRecord};
+use crate::schema::ActKind;
+use crate::schema::Date;
+use crate::schema::Hour;
+use crate::schema::Switch;
 use crate::store::{Isolation, StoreError, Tx};
 use crate::trail::{Action, Entry};
 
@@ -60,7 +64,7 @@ pub struct GetMine {}
 impl Stream for GetMine {
     type Line = String;
     type Answer = MemberData;
-    const SPEC: Spec = Spec::get("account", "/get_my_data", Access::Members);
+    const SPEC: Spec = Spec::get("account", "/get_my_data", Access::Members).file();
 }
 
 /// Returns everything that is stored about a member
@@ -70,14 +74,17 @@ impl Stream for GetMine {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetOf {
     /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
     pub user_id: String,
 }
 
 impl Stream for GetOf {
     type Line = String;
     type Answer = MemberData;
-    const SPEC: Spec =
-        Spec::get("admin", "/get_member_data/{user_id}", Access::Persons).counts().or(&[Failure::Missing]);
+    const SPEC: Spec = Spec::get("admin", "/get_member_data/{user_id}", Access::Persons)
+        .counts()
+        .file()
+        .or(&[Failure::Missing]);
 }
 
 mod sql;
@@ -120,33 +127,35 @@ pub struct MemberData {
 pub struct AccountData {
     /// The id as registered.
     #[serde(rename = "_id")]
+    #[schema(max_length = 1_000_000, examples("ann"))]
     pub id: String,
     /// The nickname.
+    #[schema(max_length = 1_000_000, examples("Ann"))]
     pub nickname: String,
     /// The name that the university verified, or `""`.
+    #[schema(max_length = 128, examples("Ann Lee"))]
     pub name: String,
     /// The subject that the university verified, or `""`.
+    #[schema(max_length = 128, examples("Physics"))]
     pub major: String,
     /// The date of the sign-up.
-    #[schema(value_type = String)]
     pub date: Timestamp,
     /// Whether the app signs the member in automatically: 0 or 1.
+    #[schema(value_type = Switch)]
     pub auto_login: i64,
     /// Since when the member is an administrator; null for others.
-    #[schema(value_type = Option<String>)]
     pub admin: Option<Timestamp>,
     /// Since when the member is on the blacklist; null for others.
-    #[schema(value_type = Option<String>)]
     pub blacklisted: Option<Timestamp>,
     /// The begin of the measurement of interest; null if it was never reset.
-    #[schema(value_type = Option<String>)]
     pub measured_since: Option<Timestamp>,
     /// Since when the second factor is enabled; null if it is not.
-    #[schema(value_type = Option<String>)]
     pub second_factor: Option<Timestamp>,
     /// The number of unused recovery codes.
+    #[schema(minimum = 0, maximum = 10, examples(9))]
     pub recovery_codes: i64,
     /// The number of places from which the member signed in during the last 30 days, stored as keyed hashes.
+    #[schema(minimum = 0, maximum = 32, examples(2))]
     pub sign_in_places: i64,
 }
 
@@ -155,13 +164,15 @@ pub struct AccountData {
 pub struct PostAct {
     /// The post's id; `""` for a post that was removed.
     #[serde(rename = "_id")]
+    #[schema(pattern = "^([0-9a-f]{24})?$", examples("6560c1a2ffeeddccbbaa0001"))]
     pub id: String,
     /// Its title; `""` for a post that was removed.
+    #[schema(max_length = 300, examples("Closed on Friday"))]
     pub title: String,
     /// Its address; `""` for a post that was removed.
+    #[schema(max_length = 2_000, examples("https://news.example.org/1"))]
     pub url: String,
     /// The date of the act.
-    #[schema(value_type = String)]
     pub date: Timestamp,
 }
 
@@ -169,12 +180,13 @@ pub struct PostAct {
 #[derive(Serialize, ToSchema)]
 pub struct ImportedAct {
     /// `view`, `like`, or `other` for a search or an opened newsfeed, of which only a hash is stored here.
+    #[schema(value_type = ActKind)]
     pub act: &'static str,
     /// The post's id; `""` for a post that was removed and for other acts.
     #[serde(rename = "_id")]
+    #[schema(pattern = "^([0-9a-f]{24})?$", examples("6560c1a2ffeeddccbbaa0001"))]
     pub id: String,
     /// The date of the act.
-    #[schema(value_type = String)]
     pub date: Timestamp,
 }
 
@@ -182,13 +194,14 @@ pub struct ImportedAct {
 #[derive(Serialize, ToSchema)]
 pub struct VisitDay {
     /// The day in the time zone of the service, such as `2026-11-20`.
+    #[schema(value_type = Date)]
     pub day: String,
     /// The number of visits.
     pub visits: i64,
     /// The hours with requests, from 0 to 23.
+    #[schema(value_type = Vec<Hour>, max_items = 24)]
     pub hours: Vec<i64>,
     /// The time of the last request of the day.
-    #[schema(value_type = String)]
     pub seen: Timestamp,
 }
 
@@ -196,9 +209,9 @@ pub struct VisitDay {
 #[derive(Serialize, ToSchema)]
 pub struct TrendSearch {
     /// The search.
+    #[schema(max_length = 200, examples("library"))]
     pub search: String,
     /// The time of the search.
-    #[schema(value_type = String)]
     pub date: Timestamp,
 }
 

@@ -13,7 +13,7 @@ use crate::clock::Timestamp;
 use crate::config::{Bounds, Config};
 use crate::error::Result;
 use crate::import::{self, BatchTime, Kind, MoveReport, Progress, Written};
-use crate::operation::{Access, JSON_LINES, Media, Spec, Stream, Work};
+use crate::operation::{Access, Failure, JSON_LINES, Media, Spec, Stream, Work};
 use crate::scope::Scope;
 use crate::store::{Arg, StoreError, Topic, Tx};
 use crate::text;
@@ -31,8 +31,9 @@ pub struct ImportMembers {}
 impl Stream for ImportMembers {
     type Line = MemberLine;
     type Answer = MoveReport;
-    const SPEC: Spec =
-        Spec::post("admin", "/import_members", Access::Admins(Scope::Members)).works(Work::Long);
+    const SPEC: Spec = Spec::post("admin", "/import_members", Access::Admins(Scope::Members))
+        .works(Work::Long)
+        .or(&[Failure::Import]);
     const TAKES: &'static [Media] = JSON_LINES;
 }
 
@@ -42,17 +43,23 @@ impl Stream for ImportMembers {
 #[expect(dead_code, reason = "the fields are for the document only")]
 pub struct MemberLine {
     /// The sign-in identifier: {id} ASCII letters, digits, `_`, `-` and `.`, a letter or digit first.
+    #[schema(examples("ann"))]
     id: String,
     /// The displayed name, {nickname} characters; the name by default, or else the id.
+    #[schema(examples("Ann"))]
     nickname: Option<String>,
     /// The hash of the password: an Argon2 PHC string, or PBKDF2 or scrypt as Werkzeug writes them. A member without a hash
     /// cannot sign in.
+    #[schema(max_length = 1_000, examples("scrypt:32768:8:1$aGVsbG8$00ff"))]
     password_hash: Option<String>,
     /// The name that the university verified.
+    #[schema(max_length = 100, examples("Ann Lee"))]
     name: Option<String>,
     /// The subject that the university verified.
+    #[schema(max_length = 100, examples("Physics"))]
     major: Option<String>,
     /// The date of the sign-up, RFC 3339; the current time by default.
+    #[schema(max_length = 100, examples("2026-11-20T08:36:00Z"))]
     date: Option<String>,
 }
 

@@ -21,6 +21,7 @@ use crate::config::Bounds;
 use crate::error::{Error, Outcome, Result};
 use crate::id::ObjectId;
 use crate::prefix::{FoundId, IdRange};
+use crate::schema::Switch;
 use crate::scope::Scope;
 use crate::store::{Isolation, Topic, Tx};
 use crate::trail::{Action, Entry};
@@ -96,25 +97,23 @@ pub fn length(text: &str) -> usize {
 pub struct Notice {
     /// Its id.
     #[serde(rename = "_id")]
-    #[schema(value_type = String)]
     pub id: ObjectId,
     /// Its title, one line.
-    #[schema(value_type = String)]
+    #[schema(value_type = String, max_length = 200, examples("Closed on Monday"))]
     pub title: Arc<str>,
     /// Its text.
-    #[schema(value_type = String)]
+    #[schema(value_type = String, max_length = 20_000, examples("The library opens again on Tuesday."))]
     pub post: Arc<str>,
     /// The number of calls of `get_notice` for it.
     pub view: i64,
     /// The date when it was inserted.
-    #[schema(value_type = String)]
     pub date: Timestamp,
     /// 1 if everybody sees it, 0 if only administrators see it.
-    #[schema(value_type = i64)]
+    #[schema(value_type = Switch)]
     pub activation: Visibility,
     /// The text as HTML, if the caller asked for it: a safe subset of Markdown, without scripts, images and raw HTML.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, nullable = false)]
+    #[schema(value_type = Option<String>, nullable = false, max_length = 1_000_000, examples("<p>The library opens again on <em>Tuesday</em>.</p>\n"))]
     pub html: Option<Arc<str>>,
 }
 

@@ -277,6 +277,12 @@ pub enum Failure {
     LastAdministrator,
     /// Another post has the url: 409.
     DuplicateUrl,
+    /// Nobody was signed up, for a cause that is in the log: 500.
+    SignUp,
+    /// The feedback was not stored, for a cause that is in the log: 500.
+    Feedback,
+    /// An import ended early, for a cause that is in the log: 500.
+    Import,
 }
 
 /// What an operation declares besides its fields and its answer.
@@ -301,6 +307,10 @@ pub struct Spec {
     pub has_formats: bool,
     /// The failures with a status of their own.
     pub failures: &'static [Failure],
+    /// The fields that an operation which inserts a record requires, where those that change one have the same fields.
+    pub requires: &'static [&'static str],
+    /// Whether the answer is a file, with a name.
+    pub is_file: bool,
     /// Whether its requests are recorded as communications.
     pub is_recorded: bool,
     name: Option<&'static str>,
@@ -319,6 +329,8 @@ impl Spec {
             rate: Rate::General,
             has_formats: false,
             failures: &[],
+            requires: &[],
+            is_file: false,
             is_recorded: true,
             name: None,
         }
@@ -382,6 +394,16 @@ impl Spec {
     /// Declares failures with a status of their own.
     pub const fn or(self, failures: &'static [Failure]) -> Self {
         Self { failures, ..self }
+    }
+
+    /// Declares the fields that it requires to insert a record, where those that change one have the same fields.
+    pub const fn requiring(self, requires: &'static [&'static str]) -> Self {
+        Self { requires, ..self }
+    }
+
+    /// Declares that its answer is a file.
+    pub const fn file(self) -> Self {
+        Self { is_file: true, ..self }
     }
 
     /// Returns its name.

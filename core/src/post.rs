@@ -20,6 +20,7 @@ use crate::error::{Error, Pending, Result};
 use crate::id::ObjectId;
 use crate::prefix::{self, FoundId, IdRange};
 use crate::profile::JsonList;
+use crate::schema::Word;
 use crate::scope::Scope;
 use crate::store::{Isolation, Row, StoreError, Tx};
 use crate::trail::{Action, Entry};
@@ -61,22 +62,25 @@ use token_fields::TokenFields;
 pub struct Post {
     /// The id of the post.
     #[serde(rename = "_id")]
+    #[schema(value_type = ObjectId)]
     pub id: String,
     /// The title of the post.
+    #[schema(max_length = 300, examples("An eclipse over the lake"))]
     pub title: String,
     /// The time of publication.
-    #[schema(value_type = String)]
     pub date: Timestamp,
     /// The address of the image, `""` if there is none.
+    #[schema(max_length = 2_000, examples("https://news.example.org/lake.jpg"))]
     pub img: String,
     /// The number of members who like the post.
     pub fav_cnt: i64,
     /// The number of views.
     pub view: i64,
     /// The address of the post.
+    #[schema(format = "uri", max_length = 2_000, examples("https://news.example.org/eclipse"))]
     pub url: String,
     /// The time from which the post is no longer shown; `null` for never.
-    #[schema(value_type = Option<String>, required = true)]
+    #[schema(required = true)]
     pub end_date: Option<Timestamp>,
 }
 
@@ -108,12 +112,13 @@ pub struct PostDetail {
     #[serde(flatten)]
     pub shown: Post,
     /// The text of the post.
+    #[schema(max_length = 100_000, examples("On Friday evening the moon covers the sun."))]
     pub post: String,
     /// The topics of the post.
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<Word>, max_items = 50)]
     pub topic: JsonList,
     /// The tags of the post.
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<Word>, max_items = 300)]
     pub tag: JsonList,
 }
 
@@ -121,6 +126,7 @@ pub struct PostDetail {
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct GetPost {
     /// The post.
+    #[schema(max_length = 100_000, examples("On Friday evening the moon covers the sun."))]
     pub post: PostDetail,
 }
 
@@ -128,6 +134,7 @@ pub struct GetPost {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Category {
     /// The name of the category: the topic that its posts have.
+    #[schema(max_length = 2_000, examples("science"))]
     pub category_name: String,
     /// The number of posts that have this topic.
     pub posts: i64,

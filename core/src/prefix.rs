@@ -43,8 +43,10 @@ impl IdRange {
 pub struct FoundId {
     /// Its id.
     #[serde(rename = "_id")]
+    #[schema(value_type = ObjectId)]
     pub id: String,
     /// Its title, or the beginning of the text of feedback: one line of at most 80 characters.
+    #[schema(max_length = 80, examples("Closed on Friday"))]
     pub title: String,
 }
 

@@ -11,6 +11,7 @@ use crate::account::{self, Caller, Identity, Member};
 use crate::clock::Timestamp;
 use crate::error::{Error, Outcome, Pending, Problem, Result};
 use crate::removal;
+use crate::schema::Switch;
 use crate::store::{GatheredReads, Isolation, Store, StoreError, Topic, Tx};
 
 pub(crate) mod history;
@@ -34,20 +35,27 @@ const TOKENS_SHOWN: usize = 32;
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct UserInfo {
     /// The id as registered.
+    #[schema(max_length = 1_000_000, examples("ann"))]
     pub user_id: String,
     /// The name that the university verified; the nickname of a member who never verified.
+    #[schema(max_length = 1_000_000, examples("Ann Miller"))]
     pub user_name: String,
     /// The subject that the university verified, or `""`.
+    #[schema(max_length = 128, examples("Physics"))]
     pub user_major: String,
     /// The nickname.
+    #[schema(max_length = 1_000_000, examples("Ann"))]
     pub nickname: String,
     /// The nickname again, under the name that existing clients read.
+    #[schema(max_length = 1_000_000, examples("Ann"))]
     pub user_nickname: String,
     /// The liked posts, newest first, at most 300, each with the first 32 of its tokens.
     pub user_fav_list: Vec<PostRecord>,
     /// Whether the app signs the member in automatically: 0 or 1.
+    #[schema(value_type = Switch)]
     pub auto_login: i64,
     /// Whether the member is an administrator: 0 or 1.
+    #[schema(value_type = Switch)]
     pub admin: i64,
 }
 
@@ -99,6 +107,7 @@ fn with_likes(tx: &mut dyn Tx, member: &Member<'_>, info: UserInfo, has_likes: b
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Lists {
     /// The id as registered.
+    #[schema(max_length = 1_000_000, examples("ann"))]
     pub user_id: String,
     /// Liked posts, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -19,7 +19,7 @@ use crate::answer::LineError;
 use crate::error::{Error, Result};
 use crate::import::csv::{self, Columns};
 use crate::import::{self, About, BatchTime, Item, Kind, Progress, Totals, Written};
-use crate::operation::{self, Access, Form, Media, Spec, Stream, Work};
+use crate::operation::{self, Access, Failure, Form, Media, Spec, Stream, Work};
 use crate::scope::Scope;
 use crate::store::Tx;
 use crate::trail::Action;
@@ -36,8 +36,9 @@ pub struct ImportRoster {}
 impl Stream for ImportRoster {
     type Line = String;
     type Answer = RosterReport;
-    const SPEC: Spec =
-        Spec::post("admin", "/import_roster", Access::Admins(Scope::Members)).works(Work::Long);
+    const SPEC: Spec = Spec::post("admin", "/import_roster", Access::Admins(Scope::Members))
+        .works(Work::Long)
+        .or(&[Failure::Import]);
     const TAKES: &'static [Media] = &[Media { name: operation::CSV, form: Form::Text }];
 }
 

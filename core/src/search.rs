@@ -45,6 +45,7 @@ pub struct PostHit {
     #[serde(flatten)]
     pub post: Post,
     /// How well the post matches, above 0 and below 1.
+    #[schema(exclusive_minimum = 0, exclusive_maximum = 1, examples(0.83))]
     pub similarity: f64,
     /// If snippets were asked for: the part of the text with the words that the search has found; empty if the post has no
     /// text. The title is not part of it.
@@ -60,7 +61,7 @@ pub struct SearchResult {
     pub search_result: Vec<PostHit>,
     /// If a page was asked for: the text that continues the search; `null` on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(required = false)]
+    #[schema(required = false, max_length = 1_000, examples("AAAAAAAAAAEAAAAAAAAAlg"))]
     pub next: Option<Option<String>>,
 }
 
@@ -68,10 +69,13 @@ pub struct SearchResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Domain {
     /// The host of the site.
+    #[schema(max_length = 300, examples("news.example.org"))]
     pub title: String,
     /// The address of the site.
+    #[schema(format = "uri", max_length = 2_000, examples("https://news.example.org/eclipse"))]
     pub url: String,
     /// The title of the best match, followed by the number of further matches, if there are any.
+    #[schema(max_length = 100_000, examples("7 posts, the best: An eclipse over the lake"))]
     pub post: String,
 }
 
@@ -82,7 +86,7 @@ pub struct Domains {
     pub search_result: Vec<Domain>,
     /// If a page was asked for: the text that continues the search; `null` on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(required = false)]
+    #[schema(required = false, max_length = 1_000, examples("AAAAAAAAAAEAAAAAAAAAlg"))]
     pub next: Option<Option<String>>,
 }
 

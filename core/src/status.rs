@@ -19,11 +19,12 @@ use crate::stats::Stats;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Status {
     /// The version of the program.
+    #[schema(max_length = 50, examples("0.1.0"))]
     pub version: Cow<'static, str>,
     /// The current time of the server.
-    #[schema(value_type = String)]
     pub now: Timestamp,
     /// The time zone in which days and hours are counted, such as `Asia/Seoul`.
+    #[schema(max_length = 100, examples("Asia/Seoul"))]
     pub zone: String,
     /// The live figures of the current day.
     pub live: Live,

@@ -74,10 +74,11 @@ pub struct Draft {
 pub struct WebhookSecret {
     /// The id of the webhook.
     #[serde(rename = "_id")]
+    #[schema(value_type = ObjectId)]
     pub id: String,
     /// The secret with which deliveries are signed. It is not shown again.
     #[serde(serialize_with = "text_of")]
-    #[schema(value_type = String)]
+    #[schema(value_type = String, pattern = "^whsec_[A-Za-z0-9+/]{43}=$", examples("whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="))]
     pub secret: Zeroizing<String>,
 }
 
@@ -128,6 +129,7 @@ pub fn add(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<WebhookS
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Webhooks {
     /// The webhooks by name.
+    #[schema(max_items = 50)]
     pub webhooks: Vec<Webhook>,
 }
 
@@ -136,16 +138,18 @@ pub struct Webhooks {
 pub struct Webhook {
     /// Its id.
     #[serde(rename = "_id")]
+    #[schema(value_type = ObjectId)]
     pub id: String,
     /// What it is for.
+    #[schema(max_length = 50, examples("chat"))]
     pub name: String,
     /// The address of the receiver.
+    #[schema(max_length = 1_000, examples("https://chat.example.org/hooks/news"))]
     pub url: String,
     /// What it is told about.
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<Event>)]
     pub events: Vec<Event>,
     /// The date when it was added.
-    #[schema(value_type = String)]
     pub date: Timestamp,
     /// The number of deliveries that wait, or wait to be tried again.
     pub pending: i64,
@@ -203,6 +207,7 @@ pub fn rotate(tidings: &Tidings, caller: &Caller, webhook: &str) -> Result<Webho
 pub struct Queued {
     /// The id of the delivery.
     #[serde(rename = "_id")]
+    #[schema(value_type = ObjectId)]
     pub id: String,
 }
 
@@ -231,6 +236,7 @@ pub fn test(tidings: &Tidings, caller: &Caller, webhook: &str) -> Result<Queued>
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Deliveries {
     /// At most 1,000, latest first.
+    #[schema(max_items = 1_000)]
     pub deliveries: Vec<Delivery>,
 }
 
@@ -239,23 +245,24 @@ pub struct Deliveries {
 pub struct Delivery {
     /// Its id, which the receiver gets as `webhook-id`.
     #[serde(rename = "_id")]
+    #[schema(value_type = ObjectId)]
     pub id: String,
     /// The name of the webhook.
+    #[schema(max_length = 50, examples("chat"))]
     pub webhook: String,
     /// The event.
+    #[schema(max_length = 50, examples("notice.published"))]
     pub event: String,
     /// The date of the event.
-    #[schema(value_type = String)]
     pub date: Timestamp,
     /// `pending`, or `dead` if it was given up.
-    #[schema(value_type = String)]
     pub state: DeliveryState,
     /// The number of failed attempts.
     pub attempts: i64,
     /// The date of the next attempt; null if it was given up.
-    #[schema(value_type = Option<String>)]
     pub next_attempt: Option<Timestamp>,
     /// Why the latest attempt failed; null before the first one.
+    #[schema(max_length = 1_000, examples("status 503"))]
     pub error: Option<String>,
 }
 

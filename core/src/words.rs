@@ -25,6 +25,7 @@ use crate::account::{Caller, Operator};
 use crate::config::{self, Bounds};
 use crate::error::{Code, Error, Problem, Result};
 use crate::operation::{Access, Operation, Rate, Spec, Work};
+use crate::schema::WordAndSimilar;
 use crate::store::{Isolation, StoreError};
 use crate::text;
 use crate::trail::{Action, Entry};
@@ -46,7 +47,7 @@ pub(crate) const SEARCH_RULE: Problem =
 #[derive(Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SimilarityWords {
     /// One object for each token of the search in order, with the token as its only key.
-    #[schema(value_type = Vec<std::collections::BTreeMap<String, Vec<std::collections::BTreeMap<String, f64>>>>)]
+    #[schema(value_type = Vec<WordAndSimilar>)]
     pub similarity_word: Vec<TokenWords>,
 }
 
@@ -142,6 +143,7 @@ pub fn similar(tidings: &Tidings, search: &str) -> Result<SimilarityWords> {
 #[schema(as = SearchFields)]
 pub struct FindSimilar {
     /// {search} characters.
+    #[schema(examples("eclipse"))]
     pub search: String,
 }
 

@@ -192,11 +192,10 @@ pub fn expiry(text: &str) -> Result<Timestamp> {
 pub struct NewKey {
     /// Its id.
     #[serde(rename = "_id")]
-    #[schema(value_type = String)]
     pub id: ObjectId,
     /// The key. It is not shown again.
     #[serde(serialize_with = "text")]
-    #[schema(value_type = String)]
+    #[schema(value_type = String, pattern = "^tidings_[0-9a-f]{48}$", examples("tidings_0123456789abcdef0123456789abcdef0123456789abcdef"))]
     pub key: Zeroizing<String>,
 }
 
@@ -251,20 +250,19 @@ pub struct Keys {
 pub struct Key {
     /// Its id.
     #[serde(rename = "_id")]
+    #[schema(value_type = ObjectId)]
     pub id: String,
     /// What it is for.
+    #[schema(max_length = 50, examples("importer"))]
     pub name: String,
     /// What it may do.
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<Scope>)]
     pub scopes: Vec<Scope>,
     /// The date when it was made.
-    #[schema(value_type = String)]
     pub date: Timestamp,
     /// The time from which on it fails; null if it never does.
-    #[schema(value_type = Option<String>)]
     pub expires: Option<Timestamp>,
     /// The time of its latest use, up to a minute late; null if it was never used.
-    #[schema(value_type = Option<String>)]
     pub last_used: Option<Timestamp>,
 }
 

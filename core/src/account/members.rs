@@ -9,6 +9,7 @@ use super::{Caller, check_new_password, find, fold, revoke_tokens};
 use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Error, Outcome, Problem, Result};
+use crate::schema::Switch;
 use crate::scope::Scope;
 use crate::store::Isolation;
 use crate::trail::{Action, Entry};
@@ -105,6 +106,7 @@ pub struct Members {
     /// The members, by id.
     pub members: Vec<MemberEntry>,
     /// The `after` of the next page; `null` on the last page.
+    #[schema(max_length = 1_000_000, examples("ann"))]
     pub next: Option<String>,
 }
 
@@ -112,19 +114,24 @@ pub struct Members {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemberEntry {
     /// The id as registered.
+    #[schema(max_length = 1_000_000, examples("ann"))]
     pub user_id: String,
     /// The nickname.
+    #[schema(max_length = 1_000_000, examples("Ann"))]
     pub nickname: String,
     /// The name that the university verified; the nickname of a member who never verified.
+    #[schema(max_length = 128, examples("Ann Lee"))]
     pub user_name: String,
     /// The subject that the university verified, or `""`.
+    #[schema(max_length = 128, examples("Physics"))]
     pub user_major: String,
     /// Whether the member is an administrator: 0 or 1.
+    #[schema(value_type = Switch)]
     pub admin: i64,
     /// Whether the member is blacklisted: 0 or 1.
+    #[schema(value_type = Switch)]
     pub blacklisted: i64,
     /// The date when the member signed up.
-    #[schema(value_type = String)]
     pub date: Timestamp,
 }
 

@@ -8,6 +8,7 @@ use super::{AccessToken, Caller, Sessions};
 use crate::Tidings;
 use crate::config::Config;
 use crate::error::{Error, Outcome, Problem, Result, SIGN_UP_CLOSED};
+use crate::id::ObjectId;
 use crate::operation::{Access, Failure, Operation, Rate, Spec, Work};
 
 const GROUP: &str = "account";
@@ -21,18 +22,25 @@ const GROUP: &str = "account";
 #[schema(as = SignUpFields)]
 pub struct SignUp {
     /// The sign-in identifier: {id} ASCII letters, digits, `_`, `-` and `.`, a letter or digit first.
+    #[schema(examples("ann"))]
     pub id: String,
     /// The password, {pw} characters.
+    #[schema(examples("another long sentence"))]
     pub pw: String,
     /// The password again.
+    #[schema(max_length = 1_000_000, examples("another long sentence"))]
     pub pw_check: String,
     /// The displayed name, {nickname} characters.
+    #[schema(examples("Ann"))]
     pub nickname: String,
 }
 
 impl Operation for SignUp {
     type Answer = AccessToken;
-    const SPEC: Spec = Spec::post(GROUP, "/sign_up", Access::Open).works(Work::SignUp).limited(Rate::SignUp);
+    const SPEC: Spec = Spec::post(GROUP, "/sign_up", Access::Open)
+        .works(Work::SignUp)
+        .limited(Rate::SignUp)
+        .or(&[Failure::SignUp]);
 
     fn refusals(settings: &Config) -> Vec<Error> {
         let rule = Problem::password("pw", settings.password_length);
@@ -61,10 +69,13 @@ impl Operation for SignUp {
 #[schema(as = SignInFields)]
 pub struct SignIn {
     /// The sign-in identifier.
+    #[schema(max_length = 1_000_000, examples("ann"))]
     pub id: String,
     /// The password.
+    #[schema(max_length = 1_000_000, examples("a long sentence"))]
     pub pw: String,
     /// The code of the authenticator, or a recovery code, of a member who has enabled the second factor.
+    #[schema(max_length = 1_000, examples("287082"))]
     pub otp: Option<String>,
 }
 
@@ -120,10 +131,13 @@ impl Operation for SignInUp {
 #[schema(as = NewPasswordFields)]
 pub struct ChangePassword {
     /// The current password.
+    #[schema(max_length = 1_000_000, examples("a long sentence"))]
     pub pw: String,
     /// The new password, {pw} characters.
+    #[schema(examples("another long sentence"))]
     pub new_pw: String,
     /// The new password again.
+    #[schema(max_length = 1_000_000, examples("another long sentence"))]
     pub new_pw_check: String,
 }
 
@@ -175,6 +189,7 @@ impl Operation for ListSessions {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SignOutSession {
     /// The id of the session
+    #[schema(value_type = ObjectId)]
     pub session_obi: String,
 }
 

@@ -21,6 +21,8 @@ use crate::clock::Timestamp;
 use crate::error::{Code, Error, Outcome, Problem, Result};
 use crate::id::MemberKey;
 use crate::random::random;
+use crate::schema::RecoveryCode;
+use crate::schema::Switch;
 use crate::store::{Isolation, StoreError, Tx};
 use crate::trail::{Action, Entry, hex};
 
@@ -56,8 +58,10 @@ const NOT_ENABLED: Problem = Problem::new(Code::NotPossible, "the second factor 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OtpStatus {
     /// 1 if a sign-in needs a code, otherwise 0.
+    #[schema(value_type = Switch)]
     pub enabled: u8,
     /// The number of recovery codes that were not used yet.
+    #[schema(minimum = 0, maximum = 10, examples(9))]
     pub recovery_codes: i64,
 }
 
@@ -65,10 +69,10 @@ pub struct OtpStatus {
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct OtpSecret {
     /// The secret in base 32, for typing.
-    #[schema(value_type = String)]
+    #[schema(value_type = String, pattern = "^[A-Z2-7]{32}$", examples("JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"))]
     pub secret: Zeroizing<String>,
     /// The same for a QR code, as `otpauth://totp/…`.
-    #[schema(value_type = String)]
+    #[schema(value_type = String, max_length = 500, pattern = "^otpauth://totp/", examples("otpauth://totp/tidings:ann?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=tidings"))]
     pub uri: Zeroizing<String>,
 }
 
@@ -76,7 +80,7 @@ pub struct OtpSecret {
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct RecoveryCodes {
     /// Ten codes. Each replaces a code of the authenticator once.
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<RecoveryCode>, max_items = 10)]
     pub recovery_codes: Vec<String>,
 }
 

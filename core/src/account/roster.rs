@@ -31,6 +31,7 @@ pub struct RosterPage {
     /// The members, by id.
     pub roster: Vec<RosterMember>,
     /// The `after` of the next page; `null` on the last page.
+    #[schema(max_length = 1_000_000, examples("ann"))]
     pub next: Option<String>,
 }
 
@@ -38,10 +39,13 @@ pub struct RosterPage {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RosterMember {
     /// The university's id for the member.
+    #[schema(max_length = 128, examples("s2026001"))]
     pub id: String,
     /// The member's name.
+    #[schema(max_length = 128, examples("Ann Lee"))]
     pub name: String,
     /// The subject that the member studies, or `""`.
+    #[schema(max_length = 128, examples("Physics"))]
     pub major: String,
 }
 

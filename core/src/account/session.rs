@@ -34,6 +34,11 @@ pub use sign_up::{sign_up, sign_up_by_operator, sign_up_from};
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct AccessToken {
     /// The bearer token that the other operations take.
+    #[schema(
+        max_length = 4_096,
+        pattern = r"^[\w-]+\.[\w-]+\.[\w-]+$",
+        examples("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.Zm9yIHRoZSBkb2N1bWVudA")
+    )]
     pub access_token: String,
 }
 

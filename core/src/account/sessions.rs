@@ -19,6 +19,7 @@ use crate::Tidings;
 use crate::clock::{SECOND_MS, Timestamp};
 use crate::error::{Error, Result};
 use crate::id::{MemberKey, ObjectId};
+use crate::schema::Switch;
 use crate::store::{Isolation, StoreError, Tx};
 use crate::trail::{Action, Entry};
 
@@ -44,16 +45,17 @@ pub struct Sessions {
 pub struct Session {
     /// Its id.
     #[serde(rename = "_id")]
+    #[schema(value_type = ObjectId)]
     pub id: String,
     /// The family of the program and its system, such as `Firefox on Linux`; `unknown` if the client did not tell.
+    #[schema(max_length = 100, examples("Firefox on Linux"))]
     pub device: String,
     /// The date of the sign-in.
-    #[schema(value_type = String)]
     pub date: Timestamp,
     /// The time of the latest request, up to an hour late.
-    #[schema(value_type = String)]
     pub last_seen: Timestamp,
     /// 1 if it is the session of this request, otherwise 0.
+    #[schema(value_type = Switch)]
     pub current: u8,
 }
 

@@ -53,6 +53,7 @@ impl Operation for List {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Grant {
     /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
     pub user_id: String,
 }
 
@@ -72,6 +73,7 @@ impl Operation for Grant {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Revoke {
     /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
     pub user_id: String,
 }
 
@@ -105,6 +107,7 @@ impl Operation for GetBlacklist {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PushBlacklist {
     /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
     pub user_id: String,
 }
 
@@ -128,6 +131,7 @@ impl Operation for PushBlacklist {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PopBlacklist {
     /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
     pub user_id: String,
 }
 

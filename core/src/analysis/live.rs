@@ -13,6 +13,7 @@ use super::report::Devices;
 use crate::Tidings;
 use crate::account::{AdminReader, Caller};
 use crate::error::Result;
+use crate::schema::Date;
 use crate::scope::Scope;
 use crate::store::Tx;
 
@@ -40,6 +41,7 @@ pub struct Sums {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DayVisitors {
     /// The day, `YYYY-MM-DD`.
+    #[schema(value_type = Date)]
     pub date: String,
     /// Number of visitors.
     pub visitor: i64,
@@ -49,6 +51,7 @@ pub struct DayVisitors {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Live {
     /// The current hour, 0 to 23.
+    #[schema(minimum = 0, maximum = 23, examples(14))]
     pub hour: usize,
     /// The counts of today.
     pub today: Sums,
@@ -58,10 +61,10 @@ pub struct Live {
     /// Number of today's visitors that are members; the others are guests.
     pub member_visitor: i64,
     /// Visitors in each hour of today …
-    #[schema(value_type = Vec<i64>)]
+    #[schema(value_type = Vec<i64>, min_items = 24, max_items = 24)]
     pub hours: [i64; HOURS],
     /// … and of yesterday.
-    #[schema(value_type = Vec<i64>)]
+    #[schema(value_type = Vec<i64>, min_items = 24, max_items = 24)]
     pub hours_yesterday: [i64; HOURS],
     /// Number of visitors on each of the last 30 days, oldest first; the last is today.
     pub month: Vec<DayVisitors>,
@@ -90,6 +93,7 @@ pub fn live(tidings: &Tidings, caller: &Caller) -> Result<Live> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TodayCounts {
     /// The day, `YYYY-MM-DD`.
+    #[schema(value_type = Date)]
     pub date: String,
     /// Number of visitors.
     pub today_visitor: i64,

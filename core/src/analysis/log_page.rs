@@ -73,10 +73,9 @@ pub struct LogLines {
     /// The lines, newest first. Few of the lines of a long log may match, so a page can be empty although others follow.
     pub log: Vec<LogLine>,
     /// The `before` of the next page; null on the last one.
-    #[schema(value_type = Option<String>, required = true)]
+    #[schema(value_type = Option<String>, required = true, pattern = "^[0-9]{1,15}-[0-9]{1,5}$", examples("1795163760000-2"))]
     pub next: Option<LogPlace>,
     /// The time to which the log was read for this page; null on the last one.
-    #[schema(value_type = Option<String>)]
     pub looked_to: Option<Timestamp>,
 }
 
@@ -87,9 +86,10 @@ pub struct LogLine {
     #[serde(flatten)]
     pub entry: LogEntry,
     /// The `result` of the answer; null in lines of versions that did not store it.
+    #[schema(max_length = 200, examples("success"))]
     pub result: Option<String>,
     /// Its position, which no other line has. As `before`, it begins a page after this line.
-    #[schema(value_type = String)]
+    #[schema(value_type = String, pattern = "^[0-9]{1,15}-[0-9]{1,5}$", examples("1795163760000-2"))]
     pub place: LogPlace,
 }
 

@@ -11,6 +11,8 @@ use super::{
 use crate::answer::Encoded;
 use crate::error::Result;
 use crate::operation::{Access, Failure, Operation, Spec, Work};
+use crate::schema::Date;
+use crate::schema::Device;
 use crate::scope::Scope;
 use crate::{Caller, Tidings};
 
@@ -102,6 +104,7 @@ impl Operation for GetLogDate {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetLogUser {
     /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
     pub user_id: String,
     /// The maximum number of lines, at most {log-lines}
     pub limit: i64,
@@ -123,6 +126,7 @@ impl Operation for GetLogUser {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetLogUserDate {
     /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
     pub user_id: String,
     /// Calendar months, or 0
     pub months: i64,
@@ -153,20 +157,28 @@ impl Operation for GetLogUserDate {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetLog {
     /// Lines of the member with this id, of `guest` or of `removed`.
+    #[schema(max_length = 1_000, examples("ann"))]
     pub member: Option<String>,
     /// Lines whose `result` is this text, without regard to case; an underscore stands for a blank.
+    #[schema(examples("incorrect_pw"))]
     pub result: Option<String>,
     /// Lines whose path contains this text.
+    #[schema(examples("/sign_in"))]
     pub path: Option<String>,
     /// Lines with this status, such as `404`, or with one of a class, such as `4xx`.
+    #[schema(pattern = "^([1-5][0-9]{2}|[1-5](xx|XX))$", examples("4xx"))]
     pub status: Option<String>,
     /// Lines at this time or later, RFC 3339.
+    #[schema(max_length = 100, examples("2026-11-20T00:00:00Z"))]
     pub since: Option<String>,
     /// Lines before this time, RFC 3339.
+    #[schema(max_length = 100, examples("2026-11-20T00:00:00Z"))]
     pub until: Option<String>,
     /// The `next` of the previous page, or the `place` of a line.
+    #[schema(pattern = "^[0-9]{1,15}-[0-9]{1,5}$", examples("1795163760000-2"))]
     pub before: Option<String>,
     /// The maximum number of lines, 1 to 1,000; 100 by default.
+    #[schema(minimum = 1, maximum = 1_000, examples(100))]
     pub limit: Option<i64>,
 }
 
@@ -183,8 +195,10 @@ impl Operation for GetLog {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetPeriod {
     /// The first day, `YYYY-MM-DD`
+    #[schema(value_type = Date)]
     pub first: String,
     /// The last day, `YYYY-MM-DD`
+    #[schema(value_type = Date)]
     pub last: String,
 }
 
@@ -246,10 +260,13 @@ impl Operation for GetDaysAgo {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetDay {
     /// The year
+    #[schema(minimum = 1, maximum = 9_999, examples(2026))]
     pub year: i64,
     /// The month, 1 to 12
+    #[schema(minimum = 1, maximum = 12, examples(11))]
     pub month: i64,
     /// The day of the month
+    #[schema(minimum = 1, maximum = 31, examples(20))]
     pub day: i64,
 }
 
@@ -280,6 +297,7 @@ impl Operation for GetDay {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct InsertDevice {
     /// `pc`, `tablet` or `mobile`, also with the prefix `device_`
+    #[schema(value_type = Device)]
     pub device: String,
 }
 
@@ -318,8 +336,10 @@ impl Operation for GetDevices {
 #[into_params(parameter_in = Query)]
 pub struct GetReport {
     /// The first day, `YYYY-MM-DD`; by default, or if it is empty, 29 days before the last day.
+    #[schema(max_length = 100, examples("2026-11-20"))]
     pub from: Option<String>,
     /// The last day, `YYYY-MM-DD`; by default, if it is empty, or after today, today.
+    #[schema(max_length = 100, examples("2026-11-20"))]
     pub to: Option<String>,
 }
 

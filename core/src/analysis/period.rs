@@ -12,6 +12,7 @@ use super::report::{Devices, StudentVisits, read_students, sort};
 use crate::Tidings;
 use crate::account::{AdminReader, Caller};
 use crate::error::{Code, Error, Problem, Result};
+use crate::schema::Date;
 use crate::scope::Scope;
 use crate::store::Tx;
 
@@ -25,6 +26,7 @@ const PERIOD_RULE: Problem =
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DayFigures {
     /// The day, `YYYY-MM-DD`.
+    #[schema(value_type = Date)]
     pub date: String,
     /// Number of visitors.
     pub visitor: i64,
@@ -61,7 +63,7 @@ pub struct Period {
     /// The days, oldest first.
     pub days: Vec<DayFigures>,
     /// Number of visitors in each hour, 0 to 23, summed over all days.
-    #[schema(value_type = Vec<i64>)]
+    #[schema(value_type = Vec<i64>, min_items = 24, max_items = 24)]
     pub hours: [i64; HOURS],
     /// Visits by student number, summed over all days, most visits first.
     pub students: Vec<StudentVisits>,

@@ -15,6 +15,9 @@ use super::report::Devices;
 use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Code, Error, Problem, Result};
+use crate::id::ObjectId;
+use crate::schema::Date;
+use crate::schema::Weekday;
 use crate::store::Tx;
 
 mod sql;
@@ -40,27 +43,36 @@ const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Frid
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PeriodReport {
     /// The first day, `YYYY-MM-DD`.
+    #[schema(value_type = Date)]
     pub from: String,
     /// The last day, `YYYY-MM-DD`.
+    #[schema(value_type = Date)]
     pub to: String,
     /// The time zone in which days and hours are counted.
+    #[schema(max_length = 100, examples("Asia/Seoul"))]
     pub zone: String,
     /// Whether all days are final: nothing is counted on the last day any more.
+    #[schema(examples(true))]
     pub is_final: bool,
     /// The days, oldest first.
+    #[schema(min_items = 1, max_items = 366)]
     pub days: Vec<DayFigures>,
     /// The hours of each weekday, Monday first.
+    #[schema(min_items = 7, max_items = 7)]
     pub weekdays: Vec<WeekdayHours>,
     /// The most searched terms of the last 24 hours, most searched first; missing if the period ends before today.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 10)]
     pub terms: Option<Vec<TermCount>>,
     /// Devices that apps reported on these days.
     pub devices: Devices,
     /// Number of posts with a date in the period, from which `topics` and `posts` are taken: the newest 10,000 at most.
     pub post_count: i64,
     /// The topics with the most posts of the period, at most ten.
+    #[schema(max_items = 10)]
     pub topics: Vec<TopicFigures>,
     /// The posts of the period with the most views, at most ten.
+    #[schema(max_items = 10)]
     pub posts: Vec<PostFigures>,
 }
 
@@ -68,11 +80,12 @@ pub struct PeriodReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WeekdayHours {
     /// The English name of the weekday.
+    #[schema(value_type = Weekday)]
     pub weekday: String,
     /// Number of days of the period that are this weekday.
     pub days: i64,
     /// Number of visitors in each hour, 0 to 23, summed over these days.
-    #[schema(value_type = Vec<i64>)]
+    #[schema(value_type = Vec<i64>, min_items = 24, max_items = 24)]
     pub hours: [i64; HOURS],
 }
 
@@ -80,6 +93,7 @@ pub struct WeekdayHours {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TermCount {
     /// The term.
+    #[schema(max_length = 200, examples("eclipse"))]
     pub term: String,
     /// Number of searches in the last 24 hours.
     pub count: i64,
@@ -89,6 +103,7 @@ pub struct TermCount {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TopicFigures {
     /// The topic.
+    #[schema(max_length = 2_000, examples("science"))]
     pub topic: String,
     /// Number of posts with a date in the period.
     pub post: i64,
@@ -103,12 +118,16 @@ pub struct TopicFigures {
 pub struct PostFigures {
     /// The id.
     #[serde(rename = "_id")]
+    #[schema(value_type = ObjectId)]
     pub id: String,
     /// The title.
+    #[schema(max_length = 300, examples("An eclipse over the lake"))]
     pub title: String,
     /// The address.
+    #[schema(max_length = 2_000, examples("https://news.example.org/eclipse"))]
     pub url: String,
     /// The day of the post's date, `YYYY-MM-DD`.
+    #[schema(value_type = Date)]
     pub date: String,
     /// Number of views until now.
     pub view: i64,

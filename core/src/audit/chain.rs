@@ -46,6 +46,7 @@ impl fmt::Display for Head {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Verification {
     /// Whether every record is as it was written, and none is missing.
+    #[schema(examples(true))]
     pub intact: bool,
     /// The number of verified records.
     pub records: i64,
@@ -53,6 +54,10 @@ pub struct Verification {
     pub seq: i64,
     /// The hash of the latest record in hexadecimal digits. Kept elsewhere with its number, as `SEQ:HASH`, it shows later
     /// whether the trail was replaced.
+    #[schema(
+        pattern = "^[0-9a-f]{64}$",
+        examples("0000000000000000000000000000000000000000000000000000000000000000")
+    )]
     pub hash: String,
     /// What is wrong, if anything is.
     pub fault: Option<Fault>,
@@ -62,8 +67,10 @@ pub struct Verification {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Fault {
     /// The number of the record, from 1.
+    #[schema(minimum = 1, examples(7))]
     pub seq: i64,
     /// What is wrong with it.
+    #[schema(max_length = 200, examples("the record is missing"))]
     pub reason: Cow<'static, str>,
 }
 

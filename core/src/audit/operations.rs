@@ -23,10 +23,13 @@ pub struct List {
     /// The maximum number of records, at most 1,000; 100 by default.
     pub limit: Option<i64>,
     /// What was done, such as `notice.insert`, or its first word, such as `notice`.
+    #[schema(max_length = 50, examples("notice.insert"))]
     pub action: Option<String>,
     /// Who acted: the id of a member, the name of an API key, `operator` or `service`.
+    #[schema(examples("ann"))]
     pub actor: Option<String>,
     /// What was acted on: the id of a member, or of a record.
+    #[schema(examples("ann"))]
     pub subject: Option<String>,
 }
 
@@ -43,6 +46,10 @@ impl Operation for List {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Verify {
     /// The number of a record and its hash, as an earlier verification returned them: `SEQ:HASH`.
+    #[schema(
+        pattern = "^[0-9]{1,18}:[0-9a-fA-F]{64}$",
+        examples("0:0000000000000000000000000000000000000000000000000000000000000000")
+    )]
     pub head: Option<String>,
 }
 

@@ -6,7 +6,9 @@ use utoipa::ToSchema;
 use super::{Draft, FeedbackList, FeedbackPage, FeedbackQuery, NO_NOTICE, POST_RULE};
 use crate::config::Config;
 use crate::error::{Error, Outcome, Problem, Result};
+use crate::id::ObjectId;
 use crate::operation::{Access, Failure, Operation, Rate, Spec, Work};
+use crate::schema::Switch;
 use crate::scope::Scope;
 use crate::{Caller, Tidings};
 
@@ -18,10 +20,13 @@ const ADMINS: Access = Access::Admins(Scope::Feedback);
 pub struct Message {
     /// {feedback-type} characters; `general` by default.
     #[serde(rename = "type")]
+    #[schema(examples("general"))]
     pub kind: Option<String>,
     /// {feedback-text} characters.
+    #[schema(max_length = 5_000, examples("The search is fast."))]
     pub post: Option<String>,
     /// An alias of `post`.
+    #[schema(max_length = 5_000, examples("The search is fast."))]
     pub feedback: Option<String>,
 }
 
@@ -39,6 +44,7 @@ impl From<Message> for Draft {
 #[schema(as = FeedbackFields)]
 pub struct SendOnNotice {
     /// The `_id` of the notice
+    #[schema(value_type = ObjectId)]
     pub notice_obi: String,
     /// The feedback.
     #[serde(rename = "..")]
@@ -50,6 +56,7 @@ impl Operation for SendOnNotice {
     // Removing a notice and sending feedback on it have the same path; only the method differs.
     const SPEC: Spec = Spec::post(GROUP, "/remove_notice/{notice_obi}", Access::Members)
         .limited(Rate::Feedback)
+        .or(&[Failure::Feedback])
         .named("notice_feedback");
 
     fn refusals(settings: &Config) -> Vec<Error> {
@@ -76,7 +83,8 @@ pub struct SendGeneral {
 
 impl Operation for SendGeneral {
     type Answer = ();
-    const SPEC: Spec = Spec::post(GROUP, "/send_feedback", Access::Members).limited(Rate::Feedback);
+    const SPEC: Spec =
+        Spec::post(GROUP, "/send_feedback", Access::Members).limited(Rate::Feedback).or(&[Failure::Feedback]);
 
     fn refusals(_: &Config) -> Vec<Error> {
         vec![Outcome::BadRequest.because(Error::BadToken.problem()), Outcome::Fail.because(POST_RULE)]
@@ -104,10 +112,13 @@ impl Operation for ListAll {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {
     /// 0 for open feedback only, which is the default; 1 for all.
+    #[schema(value_type = Option<Switch>)]
     pub all: Option<i64>,
     /// The maximum number of entries, 1 to 1,000; 100 by default.
+    #[schema(minimum = 1, maximum = 1_000, examples(100))]
     pub limit: Option<i64>,
     /// The `next` of the previous page.
+    #[schema(max_length = 100, examples("6560c1a2ffeeddccbbaa0001"))]
     pub after: Option<String>,
 }
 
@@ -130,8 +141,10 @@ impl Operation for List {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Mark {
     /// The `_id` of the feedback
+    #[schema(value_type = ObjectId)]
     pub feedback_obi: String,
     /// 0 for done, 1 for open
+    #[schema(value_type = Switch)]
     pub activation: i64,
 }
 

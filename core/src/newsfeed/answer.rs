@@ -11,6 +11,7 @@ use utoipa::{PartialSchema, ToSchema};
 use super::why::Why;
 use crate::answer::{self, Encoded};
 use crate::post::Post;
+use crate::schema::Switch;
 
 /// A post of a newsfeed.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -20,7 +21,7 @@ pub struct FeedPost {
     pub post: Post,
     /// With `?liked=1`: 1 if the caller likes the post, otherwise 0.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, value_type = Option<Switch>)]
     pub liked: Option<i64>,
     /// With `?why=1`: the reason why the post is in the newsfeed. It tells the caller's own acts and public facts only.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,7 +36,7 @@ pub struct FeedPosts {
     /// The posts.
     pub newsfeed: Vec<FeedPost>,
     /// The `next` of the following page; `null` on the last page.
-    #[schema(required = true)]
+    #[schema(required = true, max_length = 1_000, examples("AAAAAAAAAAEAAAAAAAAAlg"))]
     pub next: Option<String>,
 }
 

@@ -46,7 +46,6 @@ const ERRORS: f64 = 1.64;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Learned {
     /// The time at which the acts were read.
-    #[schema(value_type = String)]
     pub at: Timestamp,
     /// The number of visits whose choices were compared.
     pub visits: usize,
@@ -54,12 +53,16 @@ pub struct Learned {
     pub members: usize,
     /// The normalised discounted cumulative gain of the first ten posts of the feed with the weights of the settings, on the
     /// latest fifth of the visits, from which nothing was learned for this …
+    #[schema(minimum = 0, maximum = 1, examples(0.25))]
     pub ndcg10_of_settings: f64,
     /// … with learned weights …
+    #[schema(minimum = 0, maximum = 1, examples(0.25))]
     pub ndcg10: f64,
     /// … and the standard error of the difference, with the visits of a member as one cluster.
+    #[schema(minimum = 0, maximum = 1, examples(0.25))]
     pub ndcg10_error: f64,
     /// Whether the weights are used: the difference is more than 1.64 standard errors.
+    #[schema(examples(true))]
     pub is_better: bool,
     /// The weights.
     #[schema(value_type = SignalWeights)]

@@ -10,6 +10,8 @@ use super::{FeedPage, FeedWeights, Newsfeed, Page, SignalWeights};
 use crate::answer::Encoded;
 use crate::error::{Error, Problem, Result};
 use crate::operation::{Access, Operation, Spec, Work};
+use crate::schema::FeedFormat;
+use crate::schema::Switch;
 use crate::scope::Scope;
 use crate::{Caller, Tidings};
 
@@ -22,10 +24,13 @@ pub struct Paging {
     /// The maximum number of posts, {page}; {page-default} by default.
     pub limit: Option<i64>,
     /// The `next` of the previous page, valid for ten minutes: continues the same order of posts.
+    #[schema(min_length = 1, max_length = 1_000, examples("AAAAAAAAAAEAAAAAAAAAlg"))]
     pub next: Option<String>,
     /// 1: each post has `liked`, which is 1 if the caller likes the post, otherwise 0.
+    #[schema(value_type = Option<Switch>)]
     pub liked: Option<i64>,
     /// 1: each post has `why`, the reason why it is in the newsfeed.
+    #[schema(value_type = Option<Switch>)]
     pub why: Option<i64>,
     /// See [`Page::resumes`]. A server does not read it.
     #[serde(skip)]
@@ -131,6 +136,7 @@ pub struct ListPopular {
     pub page: Paging,
     /// `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
     /// `application/feed+json`.
+    #[schema(value_type = Option<FeedFormat>)]
     pub format: Option<String>,
 }
 
@@ -160,12 +166,14 @@ impl Operation for ListPopular {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ListTopic {
     /// A topic or a tag
+    #[schema(min_length = 1, examples("science"))]
     pub category_name: String,
     /// The page.
     #[serde(rename = "..")]
     pub page: Paging,
     /// `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
     /// `application/feed+json`.
+    #[schema(value_type = Option<FeedFormat>)]
     pub format: Option<String>,
 }
 
@@ -197,12 +205,14 @@ impl Operation for ListTopic {
 #[schema(deprecated)]
 pub struct ListTopicV1 {
     /// A topic or a tag
+    #[schema(min_length = 1, examples("science"))]
     pub newsfeed_name: String,
     /// The page.
     #[serde(rename = "..")]
     pub page: Paging,
     /// `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
     /// `application/feed+json`.
+    #[schema(value_type = Option<FeedFormat>)]
     pub format: Option<String>,
 }
 

@@ -65,34 +65,34 @@ pub struct Weights(pub(super) Values);
 #[expect(dead_code, reason = "the fields are for the document only")]
 pub struct SignalWeights {
     /// The weight of the similarity to the topics of the member's acts.
-    #[schema(required = false)]
+    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
     topic: f64,
     /// The weight of the similarity to the tags.
-    #[schema(required = false)]
+    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
     tag: f64,
     /// The weight of the similarity to the words.
-    #[schema(required = false)]
+    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
     word: f64,
     /// The weight of the similarity to the meaning of the words.
-    #[schema(required = false)]
+    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
     meaning: f64,
     /// The weight of the similarity to the nearest posts that the member liked or viewed.
-    #[schema(required = false)]
+    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
     near: f64,
     /// The weight of how new the post is to the member.
-    #[schema(required = false)]
+    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
     novel: f64,
     /// The weight of how recent it is among the posts of its topic.
-    #[schema(required = false)]
+    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
     recent: f64,
     /// The weight of how fresh it is in days.
-    #[schema(required = false)]
+    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
     fresh: f64,
     /// The weight of how popular it is.
-    #[schema(required = false)]
+    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
     popular: f64,
     /// The weight of how many people who acted on the member's posts acted on it.
-    #[schema(required = false)]
+    #[schema(required = false, minimum = 0, maximum = 1_000, examples(0.5))]
     together: f64,
 }
 

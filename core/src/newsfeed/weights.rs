@@ -15,6 +15,7 @@ use crate::account::Caller;
 use crate::config::Feed;
 use crate::error::{Error, Problem, Result};
 use crate::profile::history::Acts;
+use crate::schema::WeightsInUse;
 use crate::scope::Scope;
 use crate::store::{Isolation, Store, StoreError, Topic, Tx};
 use crate::trail::{Action, Entry};
@@ -74,6 +75,7 @@ impl Scoring {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct FeedWeights {
     /// Which of them are in use: `pinned`, `learned` or `settings`.
+    #[schema(value_type = WeightsInUse)]
     pub in_use: Cow<'static, str>,
     /// The weights in use.
     #[schema(value_type = SignalWeights)]

@@ -56,6 +56,7 @@ const NAMED_MAX: usize = 60;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Why {
     /// The reason in English, such as `new in Rust`. It tells the member's own acts and public facts only.
+    #[schema(max_length = 100, examples("because you liked “An eclipse over the lake”"))]
     pub text: String,
     /// The share of each signal in the score of the post.
     pub shares: SignalShares,
@@ -66,24 +67,34 @@ pub struct Why {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SignalShares {
     /// The similarity to the topics of the member's acts.
+    #[schema(minimum = 0, maximum = 1, examples(0.1))]
     pub topic: f64,
     /// The similarity to the tags.
+    #[schema(minimum = 0, maximum = 1, examples(0.1))]
     pub tag: f64,
     /// The similarity to the words.
+    #[schema(minimum = 0, maximum = 1, examples(0.1))]
     pub word: f64,
     /// The similarity to the meaning of the words.
+    #[schema(minimum = 0, maximum = 1, examples(0.1))]
     pub meaning: f64,
     /// The similarity to the nearest posts that the member liked or viewed.
+    #[schema(minimum = 0, maximum = 1, examples(0.1))]
     pub near: f64,
     /// How new the post is to the member.
+    #[schema(minimum = 0, maximum = 1, examples(0.1))]
     pub novel: f64,
     /// How recent it is among the posts of its topic.
+    #[schema(minimum = 0, maximum = 1, examples(0.1))]
     pub recent: f64,
     /// How fresh it is in days.
+    #[schema(minimum = 0, maximum = 1, examples(0.1))]
     pub fresh: f64,
     /// How popular it is.
+    #[schema(minimum = 0, maximum = 1, examples(0.1))]
     pub popular: f64,
     /// How many people who acted on the member's posts acted on it.
+    #[schema(minimum = 0, maximum = 1, examples(0.1))]
     pub together: f64,
 }
 

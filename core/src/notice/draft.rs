@@ -10,6 +10,7 @@ use super::{Audience, POST, Pin, Placement, TITLE, Visibility};
 use crate::clock::Timestamp;
 use crate::error::{BrokenRule, Code, Problem, Result};
 use crate::post::NAME;
+use crate::schema::Switch;
 use crate::text;
 
 const TITLE_RULE: Problem = Problem::invalid("title", "title is one line of 1 to 200 characters");
@@ -39,28 +40,33 @@ const NOTHING: Problem = Problem::new(Code::NothingGiven, "no field of the notic
 #[serde(default)]
 pub struct Draft {
     /// The title, 1 to 200 characters on one line.
-    #[schema(required = true, min_length = 1, max_length = 200)]
+    #[schema(required = true, min_length = 1, max_length = 200, examples("Closed on Monday"))]
     pub title: Option<String>,
     /// The text, 1 to 20,000 characters.
-    #[schema(required = true, min_length = 1, max_length = 20_000)]
+    #[schema(
+        required = true,
+        min_length = 1,
+        max_length = 20_000,
+        examples("The library opens again on Tuesday.")
+    )]
     pub post: Option<String>,
     /// 1 shown, 0 hidden; a new notice is shown by default.
-    #[schema(required = true)]
+    #[schema(required = true, value_type = Option<Switch>)]
     pub activation: Option<i64>,
     /// The time from which the notice is visible, in RFC 3339 format; `""` for no limit.
-    #[schema(required = true)]
+    #[schema(required = true, max_length = 100, examples("2026-11-20T08:36:00Z"))]
     pub visible_from: Option<String>,
     /// The time from which the notice is no longer visible, after `visible_from`; `""` for no limit.
-    #[schema(required = true)]
+    #[schema(required = true, max_length = 100, examples("2026-11-20T08:36:00Z"))]
     pub visible_until: Option<String>,
     /// 1 to list the notice before the others; a new notice is not pinned by default.
-    #[schema(required = true)]
+    #[schema(required = true, value_type = Option<Switch>)]
     pub pinned: Option<i64>,
     /// The topic on whose page the notice is, 1 to 100 characters; `""` for the general page.
-    #[schema(required = true)]
+    #[schema(required = true, max_length = 100, examples("science"))]
     pub topic: Option<String>,
     /// 1 to show the notice to members only; a new notice is for all callers by default.
-    #[schema(required = true)]
+    #[schema(required = true, value_type = Option<Switch>)]
     pub members_only: Option<i64>,
 }
 

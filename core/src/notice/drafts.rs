@@ -26,13 +26,11 @@ const TOO_MANY: Problem =
 pub struct SavedDraft {
     /// Its id.
     #[serde(rename = "_id")]
-    #[schema(value_type = String)]
     pub id: ObjectId,
     /// The id of the notice that it changes, which may have been removed; `null` for a new notice.
-    #[schema(value_type = Option<String>, required = true)]
+    #[schema(required = true)]
     pub notice: Option<ObjectId>,
     /// The date when it was saved last.
-    #[schema(value_type = String)]
     pub date: Timestamp,
     /// The fields as they were saved; `null` for those that are not given.
     #[serde(flatten)]
@@ -43,6 +41,7 @@ pub struct SavedDraft {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DraftList {
     /// The drafts of all administrators, the one that was saved last first.
+    #[schema(max_items = 200)]
     pub drafts: Vec<SavedDraft>,
 }
 

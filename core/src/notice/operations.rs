@@ -9,7 +9,10 @@ use super::{Draft, DraftList, FullList, ListQuery, NoticeList, OneNotice, Reads}
 use crate::answer::{self, Encoded, Inserted};
 use crate::config::Config;
 use crate::error::{Error, Outcome, Problem, Result};
+use crate::id::ObjectId;
 use crate::operation::{Access, Failure, Operation, Spec, Work};
+use crate::schema::FeedFormat;
+use crate::schema::Switch;
 use crate::scope::Scope;
 use crate::{Caller, Tidings};
 
@@ -26,6 +29,7 @@ const READ_DAYS: i64 = 30;
 pub struct List {
     /// `json` for the object, `atom` or `json-feed` for feed readers. Without it, `Accept` can name `application/atom+xml` or
     /// `application/feed+json`.
+    #[schema(value_type = Option<FeedFormat>)]
     pub format: Option<String>,
 }
 
@@ -54,8 +58,10 @@ impl Operation for List {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListFull {
     /// The topic whose notices are listed besides those without a topic.
+    #[schema(examples("science"))]
     pub topic: Option<String>,
     /// 1: each notice has `html`.
+    #[schema(value_type = Option<Switch>)]
     pub html: Option<i64>,
 }
 
@@ -89,8 +95,10 @@ impl Operation for ListFull {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Get {
     /// The `_id` of the notice
+    #[schema(value_type = ObjectId)]
     pub notice_obi: String,
     /// 1: the notice has `html`.
+    #[schema(value_type = Option<Switch>)]
     pub html: Option<i64>,
 }
 
@@ -139,7 +147,7 @@ pub struct Insert {
 
 impl Operation for Insert {
     type Answer = Inserted;
-    const SPEC: Spec = Spec::post(GROUP, "/insert_notice", ADMINS);
+    const SPEC: Spec = Spec::post(GROUP, "/insert_notice", ADMINS).requiring(&["title", "post"]);
 
     fn refusals(settings: &Config) -> Vec<Error> {
         not_admin(settings)
@@ -157,6 +165,7 @@ impl Operation for Insert {
 #[schema(as = NoticeFields)]
 pub struct Update {
     /// The `_id` of the notice
+    #[schema(value_type = ObjectId)]
     pub notice_obi: String,
     /// Its new fields.
     #[serde(rename = "..")]
@@ -182,6 +191,7 @@ impl Operation for Update {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Remove {
     /// The `_id` of the notice
+    #[schema(value_type = ObjectId)]
     pub notice_obi: String,
 }
 
@@ -220,8 +230,10 @@ impl Operation for ListDrafts {
 #[schema(as = NoticeDraftFields)]
 pub struct SaveDraft {
     /// The `_id` of a saved draft, which is replaced. A new draft is saved by default.
+    #[schema(value_type = Option<ObjectId>)]
     pub draft: Option<String>,
     /// The `_id` of the notice that the draft changes. A new notice by default.
+    #[schema(value_type = Option<ObjectId>)]
     pub notice: Option<String>,
     /// The fields of the notice.
     #[serde(rename = "..")]
@@ -243,6 +255,7 @@ impl Operation for SaveDraft {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PublishDraft {
     /// The `_id` of the draft
+    #[schema(value_type = ObjectId)]
     pub draft_obi: String,
 }
 
@@ -260,6 +273,7 @@ impl Operation for PublishDraft {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct RemoveDraft {
     /// The `_id` of the draft
+    #[schema(value_type = ObjectId)]
     pub draft_obi: String,
 }
 
@@ -279,6 +293,7 @@ impl Operation for RemoveDraft {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetReads {
     /// The `_id` of the notice
+    #[schema(value_type = ObjectId)]
     pub notice_obi: String,
     /// The number of days, {notice-days}; 30 by default.
     pub days: Option<i64>,

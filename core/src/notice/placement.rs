@@ -9,6 +9,7 @@ use super::Visibility;
 
 use crate::activation::activation;
 use crate::clock::Timestamp;
+use crate::schema::Switch;
 
 activation! {
     /// Whether a notice is listed before the others.
@@ -34,19 +35,19 @@ activation! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Placement {
     /// The time from which the notice is visible; `null` for no limit.
-    #[schema(value_type = Option<String>, required = true)]
+    #[schema(required = true)]
     pub visible_from: Option<Timestamp>,
     /// The time from which the notice is no longer visible; `null` for no limit.
-    #[schema(value_type = Option<String>, required = true)]
+    #[schema(required = true)]
     pub visible_until: Option<Timestamp>,
     /// 1 if the notice is listed before the others.
-    #[schema(value_type = i64)]
+    #[schema(value_type = Switch)]
     pub pinned: Pin,
     /// The topic on whose page the notice is; `null` for a notice on the general page.
-    #[schema(value_type = Option<String>, required = true)]
+    #[schema(value_type = Option<String>, required = true, max_length = 100, examples("science"))]
     pub topic: Option<Arc<str>>,
     /// 1 if only members see the notice, 0 if guests see it too.
-    #[schema(value_type = i64)]
+    #[schema(value_type = Switch)]
     pub members_only: Audience,
 }
 

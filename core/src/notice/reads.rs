@@ -11,6 +11,7 @@ use crate::analysis::local_time::date_text;
 use crate::config::Bounds;
 use crate::error::{Error, Problem, Result};
 use crate::id::ObjectId;
+use crate::schema::Date;
 use crate::scope::Scope;
 
 /// The number of days that [`reads`] reports.
@@ -22,6 +23,7 @@ const DAYS_RULE: Problem = Problem::invalid("days", "days is a number from 1 to 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DayReads {
     /// The day, `YYYY-MM-DD` in the time zone of the service.
+    #[schema(value_type = Date)]
     pub date: String,
     /// The number of calls of `get_notice` for the notice.
     pub reads: i64,

@@ -50,23 +50,31 @@ const NOTHING: Problem = Problem::new(Code::NothingGiven, "no field of the post 
 #[schema(as = PostFields)]
 pub struct Draft {
     /// The title, {post-title} characters on one line; white space at its ends is removed.
+    #[schema(examples("An eclipse over the lake"))]
     pub title: Option<String>,
     /// The text, {post-text} characters.
+    #[schema(examples("On Friday evening the moon covers the sun."))]
     pub post: Option<String>,
     /// The URL, http or https, {post-url} characters, unique among posts. It is stored as written, except that white space
     /// at its ends is removed: two spellings of the same address are two URLs.
+    #[schema(examples("https://news.example.org/eclipse"))]
     pub url: Option<String>,
     /// The URL of an image; `""` for none. It is http or https, or a path that begins with `/`, for an image that the
     /// client itself serves.
+    #[schema(max_length = 2_000, examples("https://news.example.org/lake.jpg"))]
     pub img: Option<String>,
     /// The categories, {post-names}, each of {post-name} characters. White space at their ends and repeated names are
     /// removed.
+    #[schema(examples("science"))]
     pub topic: Option<Vec<String>>,
     /// The tags, {post-names}, each of {post-name} characters, with the same rule as the categories.
+    #[schema(examples("nature"))]
     pub tag: Option<Vec<String>>,
     /// The date of publication, RFC 3339; the current time by default for a new post.
+    #[schema(max_length = 100, examples("2026-11-20T08:36:00Z"))]
     pub date: Option<String>,
     /// The date from which the post is hidden, RFC 3339; `""` for never.
+    #[schema(max_length = 100, examples("2026-12-24T00:00:00Z"))]
     pub end_date: Option<String>,
 }
 

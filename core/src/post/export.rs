@@ -26,7 +26,7 @@ pub struct ExportPosts {}
 impl Stream for ExportPosts {
     type Line = String;
     type Answer = String;
-    const SPEC: Spec = Spec::get("post", "/export_posts", Access::Admins(Scope::Posts));
+    const SPEC: Spec = Spec::get("post", "/export_posts", Access::Admins(Scope::Posts)).file();
     const GIVES: &'static [&'static str] = &[NDJSON];
 }
 

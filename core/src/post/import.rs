@@ -18,7 +18,7 @@ use crate::clock::Clock;
 use crate::error::Result;
 use crate::id::ObjectId;
 use crate::import::{self, About, BatchTime, Kind, Progress, Totals, Written};
-use crate::operation::{Access, CSV, Form, JSON, Media, NDJSON, Spec, Stream, Work};
+use crate::operation::{Access, CSV, Failure, Form, JSON, Media, NDJSON, Spec, Stream, Work};
 use crate::scope::Scope;
 use crate::store::Tx;
 use crate::trail::Action;
@@ -44,8 +44,9 @@ pub struct ImportPosts {}
 impl Stream for ImportPosts {
     type Line = PostLine;
     type Answer = ImportReport;
-    const SPEC: Spec =
-        Spec::post("post", "/import_posts", Access::Admins(Scope::PostsImport)).works(Work::Long);
+    const SPEC: Spec = Spec::post("post", "/import_posts", Access::Admins(Scope::PostsImport))
+        .works(Work::Long)
+        .or(&[Failure::Import]);
     const TAKES: &'static [Media] = &[
         Media { name: NDJSON, form: Form::Lines },
         Media { name: JSON, form: Form::Array },
@@ -77,12 +78,16 @@ pub struct PostLine {
     #[serde(flatten)]
     post: Draft,
     /// The URL, http or https, {post-url} characters, which identifies the post.
+    #[schema(examples("https://news.example.org/eclipse"))]
     url: String,
     /// The `_id` of a new post; a new one by default. An existing post keeps its own.
+    #[schema(pattern = "^[0-9a-fA-F]{24}$", examples("6b0039acd7c34f1e5b2e91a7"))]
     _id: Option<String>,
     /// The views of a new post; 0 by default. An existing post keeps its own.
+    #[schema(minimum = 0, maximum = 9_007_199_254_740_992_i64, examples(7))]
     view: Option<i64>,
     /// The likes of a new post; 0 by default. An existing post keeps its own.
+    #[schema(minimum = 0, maximum = 9_007_199_254_740_992_i64, examples(7))]
     fav_cnt: Option<i64>,
 }
 

@@ -34,6 +34,7 @@ pub struct PostList {
     /// The posts, newest first.
     pub posts: Vec<Post>,
     /// The text that continues the list; `null` at its end.
+    #[schema(max_length = 1_000, examples("AAAAAAAAAAEAAAAAAAAAlg"))]
     pub next: Option<String>,
 }
 

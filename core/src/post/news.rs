@@ -7,6 +7,7 @@ use super::{Post, texts_in};
 
 use crate::error::Result;
 use crate::id::PostKey;
+use crate::schema::Word;
 use crate::store::{Row, Tx};
 
 /// A post that was inserted.
@@ -15,8 +16,10 @@ pub struct NewPost {
     /// The post as feeds return it.
     pub post: Post,
     /// The topics of the post.
+    #[schema(value_type = Vec<Word>, max_items = 50)]
     pub topic: Vec<String>,
     /// The tags of the post.
+    #[schema(value_type = Vec<Word>, max_items = 300)]
     pub tag: Vec<String>,
 }
 

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use super::{Categories, Draft, GetPost, ListQuery, PostList};
 use crate::answer::Inserted;
 use crate::error::Result;
+use crate::id::ObjectId;
 use crate::operation::{Access, Failure, Operation, Spec, Work};
 use crate::scope::Scope;
 use crate::{Caller, Tidings};
@@ -17,6 +18,7 @@ const ADMINS: Access = Access::Admins(Scope::Posts);
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Get {
     /// The `_id` of the post
+    #[schema(value_type = ObjectId)]
     pub post_obi: String,
 }
 
@@ -49,10 +51,13 @@ impl Operation for ListCategories {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {
     /// The topic or tag of the posts; all posts by default.
+    #[schema(examples("science"))]
     pub topic: Option<String>,
     /// The maximum number of posts, 1 to 1,000; 100 by default.
+    #[schema(minimum = 1, maximum = 1_000, examples(100))]
     pub limit: Option<i64>,
     /// The `next` of the previous page.
+    #[schema(max_length = 100, examples("1795163760000.6b0039acd7c34f1e5b2e91a7"))]
     pub next: Option<String>,
 }
 
@@ -73,6 +78,7 @@ impl Operation for List {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct View {
     /// The `_id` of the post
+    #[schema(value_type = ObjectId)]
     pub post_obi: String,
 }
 
@@ -90,6 +96,7 @@ impl Operation for View {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Like {
     /// The `_id` of the post
+    #[schema(value_type = ObjectId)]
     pub post_obi: String,
 }
 
@@ -107,6 +114,7 @@ impl Operation for Like {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Unlike {
     /// The `_id` of the post
+    #[schema(value_type = ObjectId)]
     pub post_obi: String,
 }
 
@@ -127,6 +135,7 @@ impl Operation for Unlike {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Hide {
     /// The `_id` of the post
+    #[schema(value_type = ObjectId)]
     pub post_obi: String,
 }
 
@@ -144,6 +153,7 @@ impl Operation for Hide {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Unhide {
     /// The `_id` of the post
+    #[schema(value_type = ObjectId)]
     pub post_obi: String,
 }
 
@@ -170,7 +180,8 @@ pub struct Insert {
 
 impl Operation for Insert {
     type Answer = Inserted;
-    const SPEC: Spec = Spec::post(GROUP, "/insert_post", ADMINS).or(&[Failure::DuplicateUrl]);
+    const SPEC: Spec =
+        Spec::post(GROUP, "/insert_post", ADMINS).requiring(&["title", "url"]).or(&[Failure::DuplicateUrl]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Inserted> {
         super::insert(tidings, caller, &self.draft)
@@ -182,6 +193,7 @@ impl Operation for Insert {
 #[schema(as = PostFields)]
 pub struct Update {
     /// The `_id` of the post
+    #[schema(value_type = ObjectId)]
     pub post_obi: String,
     /// Its new fields.
     #[serde(rename = "..")]
@@ -202,6 +214,7 @@ impl Operation for Update {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Remove {
     /// The `_id` of the post
+    #[schema(value_type = ObjectId)]
     pub post_obi: String,
 }
 

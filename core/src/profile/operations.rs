@@ -7,6 +7,7 @@ use super::{Lists, TYPE_RULE, UserInfo};
 use crate::config::Config;
 use crate::error::{Error, Outcome, Problem, Result};
 use crate::operation::{Access, Failure, Operation, Spec, Work};
+use crate::schema::Switch;
 use crate::{Caller, Tidings};
 
 const GROUP: &str = "account";
@@ -38,7 +39,7 @@ impl Operation for Get {
 pub struct GetLists {
     /// The lists, 0 to 4
     // A text, because existing clients read every error of this number with status 200.
-    #[schema(value_type = i64)]
+    #[schema(value_type = i64, minimum = 0, maximum = 4, examples(1))]
     pub type_num: String,
 }
 
@@ -62,6 +63,7 @@ impl Operation for GetLists {
 #[schema(as = NicknameFields)]
 pub struct ChangeNickname {
     /// {nickname} characters.
+    #[schema(examples("Ann"))]
     pub new_nickname: String,
 }
 
@@ -83,6 +85,7 @@ impl Operation for ChangeNickname {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct UpdateAutoLogin {
     /// 0 off, 1 on
+    #[schema(value_type = Switch)]
     pub auto_login: i64,
 }
 

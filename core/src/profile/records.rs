@@ -6,33 +6,38 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::clock::Timestamp;
+use crate::id::ObjectId;
+use crate::schema::Switch;
+use crate::schema::Word;
 
 /// A post that a member liked or viewed: an element of `fav_list` and `view_list`.
 #[derive(Debug, serde::Serialize, serde::Deserialize, ToSchema)]
 pub struct PostRecord {
     /// The post's id.
     #[serde(rename = "_id")]
+    #[schema(value_type = ObjectId)]
     pub id: String,
     /// Its topics.
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<Word>, max_items = 50)]
     pub topic: JsonList,
     /// Its tags.
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<Word>, max_items = 300)]
     pub tag: JsonList,
     /// The tokens of its title and text.
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<Word>, max_items = 100_000)]
     pub token: TokenList,
     /// The date of the like or the last view.
-    #[schema(value_type = String)]
     pub date: Timestamp,
     /// The date of the post.
-    #[schema(value_type = String)]
     pub post_date: Timestamp,
     /// Its title.
+    #[schema(max_length = 300, examples("An eclipse over the lake"))]
     pub title: String,
     /// Its address.
+    #[schema(format = "uri", max_length = 2_000, examples("https://news.example.org/eclipse"))]
     pub url: String,
     /// 1 when it has an image, else 0.
+    #[schema(value_type = Switch)]
     pub img: i64,
 }
 
@@ -40,17 +45,18 @@ pub struct PostRecord {
 #[derive(Debug, serde::Serialize, serde::Deserialize, ToSchema)]
 pub struct SearchRecord {
     /// The search as the member wrote it.
+    #[schema(max_length = 200, examples("Big eclipse"))]
     pub original: String,
     /// The search, split at white space.
+    #[schema(value_type = Vec<Word>, max_items = 200)]
     pub search_split: Vec<String>,
     /// The search's tokens.
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<Word>, max_items = 3_600)]
     pub tokenizer_split: TokenList,
     /// The similar words that were added to the search.
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<Word>, max_items = 1_000)]
     pub similarity_split: TokenList,
     /// The time of the search.
-    #[schema(value_type = String)]
     pub date: Timestamp,
 }
 
@@ -58,12 +64,12 @@ pub struct SearchRecord {
 #[derive(Debug, serde::Serialize, serde::Deserialize, ToSchema)]
 pub struct NewsfeedAccess {
     /// The feed's name.
+    #[schema(max_length = 2_000, examples("science"))]
     pub newsfeed_name: String,
     /// The most common tags of the posts on its first page.
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<Word>, max_items = 300)]
     pub tag: JsonList,
     /// The time when the member opened the feed.
-    #[schema(value_type = String)]
     pub date: Timestamp,
 }
 

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use super::{Domains, LatelySearches, Paging, SearchResult};
 use crate::error::{Error, Problem, Result};
 use crate::operation::{Access, Operation, Rate, Spec, Work};
+use crate::schema::Switch;
 use crate::{Caller, Tidings};
 
 const GROUP: &str = "search";
@@ -20,6 +21,7 @@ const fn searches(path: &'static str) -> Spec {
 #[schema(as = SearchFields)]
 pub struct Log {
     /// {search} characters.
+    #[schema(examples("eclipse"))]
     pub search: String,
 }
 
@@ -36,10 +38,13 @@ impl Operation for Log {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct PostPage {
     /// 1: the answer has `next`, which continues the search.
+    #[schema(value_type = Option<Switch>)]
     pub paged: Option<i64>,
     /// The `next` of the previous page. The pages together have the best 3,000 results.
+    #[schema(min_length = 1, max_length = 1_000, examples("AAAAAAAAAAEAAAAAAAAAlg"))]
     pub next: Option<String>,
     /// 1: each post has `snippet`, in which the words found are marked.
+    #[schema(value_type = Option<Switch>)]
     pub snippets: Option<i64>,
 }
 
@@ -65,8 +70,10 @@ impl PostPage {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct SitePage {
     /// 1: the answer has `next`, which continues the search.
+    #[schema(value_type = Option<Switch>)]
     pub paged: Option<i64>,
     /// The `next` of the previous page. The pages together have the best 3,000 results.
+    #[schema(min_length = 1, max_length = 1_000, examples("AAAAAAAAAAEAAAAAAAAAlg"))]
     pub next: Option<String>,
 }
 
@@ -86,8 +93,10 @@ fn paging(paged: Option<i64>, next: Option<&str>) -> Result<Paging<'_>> {
 #[schema(as = SearchFields)]
 pub struct Find {
     /// The maximum number, {num}
+    #[schema(examples(20))]
     pub num: i64,
     /// {search} characters.
+    #[schema(examples("eclipse"))]
     pub search: String,
     /// The page.
     #[serde(rename = "?")]
@@ -108,10 +117,13 @@ impl Operation for Find {
 #[schema(as = SearchFields)]
 pub struct FindInCategory {
     /// A topic or a tag
+    #[schema(min_length = 1, examples("science"))]
     pub category_name: String,
     /// The maximum number, {num}
+    #[schema(examples(20))]
     pub num: i64,
     /// {search} characters.
+    #[schema(examples("eclipse"))]
     pub search: String,
     /// The page.
     #[serde(rename = "?")]
@@ -132,6 +144,7 @@ impl Operation for FindInCategory {
 #[schema(as = SearchFields)]
 pub struct FindSites {
     /// {search} characters.
+    #[schema(examples("eclipse"))]
     pub search: String,
     /// The page.
     #[serde(rename = "?")]
@@ -152,6 +165,7 @@ impl Operation for FindSites {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ListRecent {
     /// The maximum number, {num}
+    #[schema(examples(20))]
     pub num: i64,
 }
 

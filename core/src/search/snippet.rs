@@ -24,8 +24,10 @@ const CANDIDATES: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SnippetPart {
     /// Plain text, which may contain `<` and `&`.
+    #[schema(min_length = 1, max_length = 202, examples("eclipse"))]
     pub text: String,
     /// Whether the part is a word that the search has found, which a client highlights.
+    #[schema(examples(true))]
     pub hit: bool,
 }
 

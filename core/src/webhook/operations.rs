@@ -5,7 +5,9 @@ use utoipa::ToSchema;
 
 use super::{Deliveries, Draft, EVENT_RULE, Queued, WebhookSecret, Webhooks};
 use crate::error::{Error, Result};
+use crate::id::ObjectId;
 use crate::operation::{Access, Failure, Operation, Spec};
+use crate::outbox::Event;
 use crate::scope::Scope;
 use crate::{Caller, Tidings};
 
@@ -32,10 +34,13 @@ impl Operation for List {
 #[schema(as = WebhookFields)]
 pub struct Add {
     /// What the webhook is for, 1 to 50 characters on one line. No two webhooks have the same name.
+    #[schema(min_length = 1, max_length = 50, examples("chat"))]
     pub name: String,
     /// The address of the receiver, which begins with `https://`.
+    #[schema(max_length = 1_000, examples("https://chat.example.org/hooks/news"))]
     pub url: String,
     /// What the receiver is told about, at least one: `notice.published` or `feedback.created`.
+    #[schema(value_type = Vec<Event>, min_items = 1, max_items = 100)]
     pub events: Vec<String>,
 }
 
@@ -64,6 +69,7 @@ impl Operation for Add {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Remove {
     /// The id of the webhook, or its name
+    #[schema(min_length = 1, max_length = 1_000, examples("chat"))]
     pub webhook_obi: String,
 }
 
@@ -81,6 +87,7 @@ impl Operation for Remove {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Rotate {
     /// The id of the webhook, or its name
+    #[schema(min_length = 1, max_length = 1_000, examples("chat"))]
     pub webhook_obi: String,
 }
 
@@ -98,6 +105,7 @@ impl Operation for Rotate {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Test {
     /// The id of the webhook, or its name
+    #[schema(min_length = 1, max_length = 1_000, examples("chat"))]
     pub webhook_obi: String,
 }
 
@@ -128,6 +136,7 @@ impl Operation for ListDeliveries {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Retry {
     /// The id of the delivery
+    #[schema(value_type = ObjectId)]
     pub delivery_obi: String,
 }
 

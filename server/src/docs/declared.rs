@@ -1,6 +1,7 @@
 //! Describes the declared operations: their parameters and bodies come from the schemas of their fields.
 
 use std::any::TypeId;
+use std::borrow::Cow;
 
 use tidings_core::Error;
 use tidings_core::config::Config;
@@ -13,19 +14,21 @@ use utoipa::openapi::path::{
     HttpMethod, Operation as Described, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem,
 };
 use utoipa::openapi::request_body::RequestBodyBuilder;
-use utoipa::openapi::schema::{AllOfBuilder, ArrayBuilder, Object, Schema, SchemaType, Type};
+use utoipa::openapi::schema::{AllOfBuilder, ArrayBuilder, Components, Object, Schema, SchemaType, Type};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, Required, ResponseBuilder};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::Done;
+use super::schema::{self, Done, Named};
+use super::{FORM, failures, headers};
+use crate::connection::bounds::HEAD_MAX;
 use crate::syndication::JsonFeed;
 
 /// The description of an answer.
 const SUCCESS: &str = "The answer of a successful operation.";
 
-/// A named schema.
-type Named = (String, RefOr<Schema>);
+/// The name of the schema of fields that insert a record, and those that an insertion requires.
+type Insertion = (String, &'static [&'static str]);
 
 /// A declared operation, as the document describes it.
 pub(super) struct Declared {
@@ -93,16 +96,16 @@ impl All {
         describe: fn(&mut Described),
     ) {
         let mut of_fields = Vec::new();
-        let fields = schema::<T>(&mut of_fields);
+        let fields = schema::of::<T>(&mut of_fields);
         self.0.push(Declared { spec, refusals, describe, fields, takes, gives, of_fields, named });
     }
 }
 
 /// Returns a reference to the schema of a type, which is added with those to which it refers.
 fn add<T: ToSchema>(named: &mut Vec<Named>) -> RefOr<Schema> {
-    let schema = schema::<T>(named);
-    let reference = Ref::from_schema_name(&schema.0);
-    named.push(schema);
+    let added = schema::of::<T>(named);
+    let reference = Ref::from_schema_name(&added.0);
+    named.push(added);
     reference.into()
 }
 
@@ -117,15 +120,9 @@ fn answer<T: ToSchema + 'static>(named: &mut Vec<Named>) -> RefOr<Schema> {
     reference.into()
 }
 
-/// Returns the schema of a type with its name, and adds those to which it refers.
-fn schema<T: ToSchema>(named: &mut Vec<Named>) -> Named {
-    T::schemas(named);
-    (T::name().into_owned(), <T as PartialSchema>::schema())
-}
-
-/// Returns the schema of an answer that succeeded, as [`schema`] does.
+/// Returns the schema of an answer that succeeded, as [`schema::of`] does.
 fn success<T: ToSchema>(named: &mut Vec<Named>) -> Named {
-    let (name, fields) = schema::<T>(named);
+    let (name, fields) = schema::of::<T>(named);
     let mut result = Done::schema();
     if let RefOr::T(Schema::Object(result)) = &mut result {
         result.description = None;
@@ -136,18 +133,24 @@ fn success<T: ToSchema>(named: &mut Vec<Named>) -> Named {
 }
 
 impl Declared {
+    /// Returns what it inserts.
+    pub(super) fn insertion(&self) -> Option<Insertion> {
+        (!self.spec.requires.is_empty()).then(|| (self.fields.0.clone(), self.spec.requires))
+    }
+
     /// Adds the operation to the document.
-    pub(super) fn write(self, document: &mut OpenApi) {
-        let failures = failures(&self);
-        let Self { spec, describe, fields: (name, fields), takes, gives, of_fields, named, .. } = self;
+    pub(super) fn write(self, document: &mut OpenApi, settings: &Config) {
+        let Self { spec, refusals, describe, fields: (name, fields), takes, gives, of_fields, named } = self;
         let RefOr::T(Schema::Object(fields)) = fields else { panic!("the fields of {name} are a struct") };
+        let refusals = refusals(settings);
         let components = document.components.get_or_insert_default();
         let about = fields.description.clone().unwrap_or_default();
-        let (summary, description) = about.split_once("\n\n").unwrap_or((&about, ""));
+        let (summary, about) = about.split_once("\n\n").unwrap_or((&about, ""));
+        let separator = if about.is_empty() { "" } else { "\n\n" };
         let mut operation = OperationBuilder::new()
             .tag(spec.group)
             .summary(Some(summary.trim_end_matches('.')))
-            .description((!description.is_empty()).then_some(description))
+            .description(Some(format!("{about}{separator}{}", callers(spec.access))))
             .operation_id(Some(spec.name()))
             .deprecated(fields.deprecated.clone())
             .securities(security(spec.access));
@@ -155,35 +158,41 @@ impl Declared {
         for parameter in parameters {
             operation = operation.parameter(parameter);
         }
+        let mut failures = failures(&spec, &refusals);
         let used = |other: &Named| refers(&body, &other.0);
         components.schemas.extend(of_fields.into_iter().filter(used));
         if spec.method == Method::Post {
+            failures.push(("413", if takes.is_empty() { "BodyTooLarge" } else { "ImportTooLarge" }));
+            failures.push(("415", "UnsupportedMediaType"));
+            let mut request = RequestBodyBuilder::new().required(Some(Required::True));
             let mut content = takes;
             if content.is_empty() {
-                content.push((JSON, Ref::from_schema_name(&name).into()));
+                let is_insertion = !spec.requires.is_empty();
+                content = media(&if is_insertion { format!("New{name}") } else { name.clone() }, &body);
                 components.schemas.insert(name, body.into());
             }
-            let mut takes = RequestBodyBuilder::new().required(Some(Required::True));
             for (media, schema) in content {
-                takes = takes.content(media, ContentBuilder::new().schema(Some(schema)).build());
+                request = request.content(media, ContentBuilder::new().schema(Some(schema)).build());
             }
-            operation = operation.request_body(Some(takes.build()));
+            operation = operation.request_body(Some(request.build()));
         }
-        let mut done = ResponseBuilder::new();
+        let mut done = ResponseBuilder::new().description("The answer of the operation.");
         for (media, schema) in gives {
             done = done.content(media, ContentBuilder::new().schema(Some(schema)).build());
         }
-        operation = operation.response("200", done);
-        for (status, response) in failures {
-            operation = operation.response(status, Ref::from_response_name(response));
-        }
         components.schemas.extend(named);
+        let mut operation = operation.response("200", done).build();
+        describe(&mut operation);
+        headers::write(&mut operation, &spec);
+        for (status, response) in failures.into_iter().chain(failures::COMMON) {
+            let response = Ref::from_response_name(response);
+            operation.responses.responses.entry(status.into()).or_insert(response.into());
+        }
+        failures::add_documented(&mut operation, components, &refusals);
         let method = match spec.method {
             Method::Get => HttpMethod::Get,
             Method::Post => HttpMethod::Post,
         };
-        let mut operation = operation.build();
-        describe(&mut operation);
         let item = PathItem::new(method, operation);
         match document.paths.paths.get_mut(spec.path) {
             Some(other) => other.merge_operations(item),
@@ -192,6 +201,41 @@ impl Declared {
             }
         }
     }
+}
+
+/// Returns the media types of a body with these fields. A form has the same fields as a JSON object, but no objects in it.
+fn media(schema: &str, body: &Object) -> Vec<(&'static str, RefOr<Schema>)> {
+    let types = if refers(body, "") { &[JSON][..] } else { &[JSON, FORM] };
+    types.iter().map(|name| (*name, Ref::from_schema_name(schema).into())).collect()
+}
+
+/// Adds the schemas of insertions. They have the fields of operations that change a record, but require some of them; a change
+/// requires at least one.
+pub(super) fn write_insertions(components: &mut Components, insertions: &[Insertion]) {
+    for (name, required) in insertions {
+        let Some(RefOr::T(Schema::Object(change))) = components.schemas.get_mut(name) else { continue };
+        let mut insertion = change.clone();
+        change.min_properties = Some(1);
+        for field in *required {
+            insertion.required.push((*field).to_owned());
+            if let Some(RefOr::T(Schema::Object(field))) = insertion.properties.get_mut(*field) {
+                field.schema_type = SchemaType::Type(Type::String);
+            }
+        }
+        components.schemas.insert(format!("New{name}"), insertion.into());
+    }
+}
+
+/// Returns who may call an operation, in words.
+fn callers(access: Access) -> Cow<'static, str> {
+    Cow::Borrowed(match access {
+        Access::Open => "Anyone may call it.",
+        Access::Anyone => "Anyone may call it; a token that fails is as none.",
+        Access::AnyoneFor(objects) => return format!("Anyone may call it for {objects}.").into(),
+        Access::Members => "For members.",
+        Access::Own(_) => "For administrators, and for members about themselves.",
+        Access::Admins(_) | Access::Persons => "For administrators.",
+    })
 }
 
 /// Splits the fields of an operation into its parameters and the schema of its body.
@@ -247,10 +291,11 @@ fn resolved(reference: &RefOr<Schema>, named: &[Named]) -> Object {
     }
 }
 
-/// Returns whether a schema refers to another one.
+/// Returns whether a schema refers to another one, or with no name to any.
 fn refers(body: &Object, name: &str) -> bool {
     let json = serde_json::to_string(body).expect("a schema is JSON");
-    json.contains(&format!("#/components/schemas/{name}\""))
+    let end = if name.is_empty() { "" } else { "\"" };
+    json.contains(&format!("#/components/schemas/{name}{end}"))
 }
 
 fn is_nullable(schema: &RefOr<Schema>) -> bool {
@@ -274,9 +319,15 @@ fn parameter(name: String, place: ParameterIn, mut schema: RefOr<Schema>) -> Par
         description = object.description.take();
         if let SchemaType::Array(types) = &mut object.schema_type {
             types.retain(|kind| *kind != Type::Null);
+            object.enum_values.iter_mut().for_each(|values| values.retain(|value| !value.is_null()));
             if let [only] = &types[..] {
                 object.schema_type = SchemaType::Type(only.clone());
             }
+        }
+        // A request has nothing longer than a head.
+        let is_free = object.pattern.is_none() && object.format.is_none() && object.enum_values.is_none();
+        if object.schema_type == SchemaType::Type(Type::String) && is_free {
+            object.max_length.get_or_insert(HEAD_MAX);
         }
     }
     let required = if is_optional { Required::False } else { Required::True };
@@ -299,22 +350,24 @@ fn security(access: Access) -> Option<Vec<SecurityRequirement>> {
     }
 }
 
-/// Returns the failures with a status of their own: the statuses and the names of the responses.
-fn failures(declared: &Declared) -> Vec<(&'static str, &'static str)> {
-    let refusals = (declared.refusals)(&Config::default());
+/// Returns the failures of an operation with a status of their own: the statuses and the names of the responses.
+fn failures(spec: &Spec, refusals: &[Error]) -> Vec<(&'static str, &'static str)> {
     let refuses = |code| refusals.iter().any(|refusal| refusal.problem().code == code);
     let mut failures = Vec::new();
-    let has_token = !matches!(declared.spec.access, Access::Open | Access::Anyone);
+    let has_token = !matches!(spec.access, Access::Open | Access::Anyone);
     if has_token && !refuses(Code::BadToken) {
         failures.push(("401", "BadToken"));
-        if declared.spec.access != Access::Members {
+        if spec.access != Access::Members {
             failures.push(("403", "NotAdmin"));
         }
     }
-    failures.extend(declared.spec.failures.iter().map(|failure| match failure {
+    failures.extend(spec.failures.iter().map(|failure| match failure {
         Failure::Missing => ("404", "NotFound"),
         Failure::LastAdministrator => ("409", "LastAdministrator"),
         Failure::DuplicateUrl => ("409", "AlreadyUrl"),
+        Failure::SignUp => ("500", "SignUpFailed"),
+        Failure::Feedback => ("500", "FeedbackFailed"),
+        Failure::Import => ("500", "ImportFailed"),
     }));
     failures
 }

@@ -14,12 +14,23 @@ use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::{Components, Object, ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
 
-use super::facts::objects;
+use super::schema::objects;
 use super::{CONST, JSON};
 use crate::reply::Refusal;
 
 /// `Retry-After` and its description.
 const RETRY: (&str, &str) = ("Retry-After", "The seconds after which another attempt can succeed.");
+
+/// The failures that every operation can have: their statuses and the names of the responses.
+pub(super) const COMMON: [(&str, &str); 7] = [
+    ("400", "BadRequest"),
+    ("405", "MethodNotAllowed"),
+    ("414", URI_TOO_LONG),
+    ("429", "TooManyRequests"),
+    ("431", HEAD_TOO_LARGE),
+    ("500", "InternalError"),
+    ("503", "Overloaded"),
+];
 
 /// A response that operations share.
 struct Shared {
@@ -168,16 +179,6 @@ fn outages() -> [Shared; 5] {
     ]
 }
 
-/// Returns the name of the response to an internal error, whose text the interface documents for some operations.
-pub(super) fn internal(operation: &Operation) -> &'static str {
-    match operation.operation_id.as_deref() {
-        Some("sign_up") => "SignUpFailed",
-        Some("notice_feedback" | "send_feedback") => "FeedbackFailed",
-        Some("import_posts" | "import_members" | "import_acts" | "import_roster") => "ImportFailed",
-        _ => "InternalError",
-    }
-}
-
 /// Adds the shared responses and their schemas.
 pub(super) fn add_shared(components: &mut Components) {
     for Shared { name, example, codes, description, header } in refusals().into_iter().chain(outages()) {
@@ -211,8 +212,8 @@ pub(super) fn add_shared(components: &mut Components) {
 }
 
 /// The names of the responses to requests of which hyper does not read the head to its end.
-pub(super) const URI_TOO_LONG: &str = "UriTooLong";
-pub(super) const HEAD_TOO_LARGE: &str = "HeadTooLarge";
+const URI_TOO_LONG: &str = "UriTooLong";
+const HEAD_TOO_LARGE: &str = "HeadTooLarge";
 
 /// Returns an answer as JSON.
 fn object(answer: &[u8]) -> Value {

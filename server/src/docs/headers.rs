@@ -1,49 +1,41 @@
-//! Describes the headers of single operations.
+//! Describes the headers of responses.
 
 use utoipa::openapi::header::{Header, HeaderBuilder};
 use utoipa::openapi::path::Operation;
-use utoipa::openapi::{ObjectBuilder, RefOr, Type};
+use utoipa::openapi::{ObjectBuilder, RefOr, ResponseBuilder, Type};
+
+use tidings_core::operation::{Effect, Spec};
 
 /// The longest text in a header: a link repeats a name of the request, each byte of which may take three.
 const TEXT_MAX: usize = 3 * crate::connection::bounds::HEAD_MAX + 100;
 
-/// The name of a header, its description and an example.
-type About = (&'static str, &'static str, &'static str);
-
-const DEPRECATION: About =
-    ("Deprecation", "When the operation became deprecated, in seconds since 1970 (RFC 9745).", "@1795132800");
-const LINK: About = (
-    "Link",
-    "The operation that replaces this one.",
-    "</get_newsfeed_of_topic/science>; rel=\"successor-version\"",
-);
-const LOCATION: About = ("Location", "The page.", "docs/");
-const DISPOSITION: About =
-    ("Content-Disposition", "The name of the file.", "attachment; filename=\"ann.json\"");
-
-/// The headers of a response of an operation.
-fn headers(operation: &str) -> (&'static str, &'static [About]) {
-    match operation {
-        "get_topic_newsfeed" => ("200", &[DEPRECATION, LINK]),
-        "get_my_data" | "get_member_data" | "export_posts" | "export_audit" | "reports_file" => {
-            ("200", &[DISPOSITION])
-        }
-        "docs" => ("308", &[LOCATION]),
-        _ => ("200", &[]),
+/// Adds the headers of the answer of an operation, and the answer to a client that has the content already.
+pub(super) fn write(operation: &mut Operation, spec: &Spec) {
+    let responses = &mut operation.responses.responses;
+    let Some(RefOr::T(done)) = responses.get_mut("200") else { return };
+    let mut add = |name: &str, header: Header| done.headers.insert(name.to_owned(), header.into());
+    if operation.deprecated.is_some() {
+        let since = "When the operation became deprecated, in seconds since 1970 (RFC 9745).";
+        add("Deprecation", text(since, "@1795132800"));
+        let link = "</get_newsfeed_of_topic/science>; rel=\"successor-version\"";
+        add("Link", text("The operation that replaces this one.", link));
     }
-}
-
-/// Writes the headers of an operation into its response.
-pub(super) fn write(operation: &mut Operation) {
-    let (status, headers) = headers(operation.operation_id.as_deref().unwrap_or_default());
-    let Some(RefOr::T(response)) = operation.responses.responses.get_mut(status) else { return };
-    for (name, description, example) in headers {
-        response.headers.insert((*name).to_owned(), text(description, example).into());
+    if spec.is_file {
+        add("Content-Disposition", text("The name of the file.", "attachment; filename=\"ann.json\""));
+    }
+    if matches!(spec.effect, Effect::Public | Effect::Document) {
+        let tag =
+            text("The tag of the content. Only without a token.", r#"W/"4c3282b53cd7086b89a5f8d918591504""#);
+        add("ETag", tag.clone());
+        let unchanged =
+            "The client has the content: it has sent the tag as `If-None-Match`. Only without a token.";
+        let unchanged = ResponseBuilder::new().description(unchanged).header("ETag", tag);
+        responses.insert("304".into(), unchanged.build().into());
     }
 }
 
 /// Returns a header that is a text.
-pub(super) fn text(description: &str, example: &str) -> Header {
+fn text(description: &str, example: &str) -> Header {
     let schema =
         ObjectBuilder::new().schema_type(Type::String).max_length(Some(TEXT_MAX)).examples([example]);
     HeaderBuilder::new().schema(Some(schema.build())).description(Some(description)).build()

@@ -14,7 +14,7 @@ use utoipa::openapi::path::{Operation, Parameter};
 use utoipa::openapi::schema::{Array, ArrayItems, Object, SchemaType, Type};
 use utoipa::openapi::{OpenApi, RefOr, Schema};
 
-use super::facts::objects;
+use super::schema::objects;
 use crate::config::Config;
 
 /// A limit that descriptions can name.

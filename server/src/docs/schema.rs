@@ -1,13 +1,118 @@
-//! Types that describe answers in the OpenAPI document. They are never constructed: the server sends the answers of
-//! the core.
+//! Schemas of fields and answers, completed with what follows from their types.
 
-#![expect(dead_code, reason = "only the derive uses the field")]
+use serde_json::{Map, Value, json};
+use utoipa::openapi::schema::Object;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
-use utoipa::ToSchema;
+/// The keywords of a plain schema, with its name.
+type Plain = (String, Map<String, Value>);
+
+/// A named schema.
+pub(super) type Named = (String, RefOr<Schema>);
 
 /// The answer of a successful operation that has only its result.
 #[derive(ToSchema)]
-pub(crate) struct Done {
+#[expect(dead_code, reason = "it is never constructed: the server sends the answers of the core")]
+pub(super) struct Done {
     /// `success`.
     result: String,
+}
+
+/// Returns the schema of a type with its name, and adds those to which it refers.
+pub(super) fn of<T: ToSchema>(named: &mut Vec<Named>) -> Named {
+    let mut others = Vec::new();
+    T::schemas(&mut others);
+    let (plain, mut others): (Vec<_>, Vec<_>) = others.into_iter().partition(|(_, schema)| is_plain(schema));
+    let plain: Vec<Plain> = plain.iter().map(|(name, schema)| (name.clone(), json(schema))).collect();
+    let mut own = <T as PartialSchema>::schema();
+    complete(&mut own, &plain);
+    others.iter_mut().for_each(|(_, schema)| complete(schema, &plain));
+    named.extend(others);
+    (T::name().into_owned(), own)
+}
+
+/// Returns whether a schema is of texts or numbers and says nothing else: it is written where others refer to it.
+fn is_plain(schema: &RefOr<Schema>) -> bool {
+    match schema {
+        RefOr::T(Schema::Object(object)) => object.properties.is_empty() && object.description.is_none(),
+        RefOr::T(Schema::Array(_)) => true,
+        _ => false,
+    }
+}
+
+fn is_record(schema: &RefOr<Schema>) -> bool {
+    matches!(schema, RefOr::T(Schema::Object(object)) if !object.properties.is_empty())
+}
+
+fn json(schema: &RefOr<Schema>) -> Map<String, Value> {
+    match serde_json::to_value(schema) {
+        Ok(Value::Object(keywords)) => keywords,
+        other => panic!("a schema is an object: {other:?}"),
+    }
+}
+
+/// Writes plain schemas where a schema refers to them, and that a number without bounds is a count.
+fn complete(schema: &mut RefOr<Schema>, plain: &[Plain]) {
+    match schema {
+        RefOr::T(Schema::Object(object)) if !object.properties.is_empty() => {
+            object.properties.values_mut().for_each(|field| complete(field, plain));
+        }
+        RefOr::T(Schema::AllOf(all)) => all.items.iter_mut().for_each(|part| complete(part, plain)),
+        RefOr::T(Schema::OneOf(one)) if one.items.iter().all(is_record) => {
+            one.items.iter_mut().for_each(|part| complete(part, plain));
+        }
+        schema => {
+            let mut keywords = Value::Object(json(schema));
+            complete_keywords(&mut keywords, plain);
+            *schema = serde_json::from_value(keywords).expect("keywords of JSON Schema make a schema");
+        }
+    }
+}
+
+fn complete_keywords(schema: &mut Value, plain: &[Plain]) {
+    let named = |reference: &Value| {
+        let name = reference["$ref"].as_str()?.rsplit('/').next()?;
+        plain.iter().find(|(other, _)| other == name).map(|(_, schema)| schema.clone())
+    };
+    match schema {
+        Value::Array(parts) => parts.iter_mut().for_each(|part| complete_keywords(part, plain)),
+        Value::Object(_) => {
+            let found = named(schema).or_else(|| {
+                let (other, null) = (&schema["oneOf"][0], &schema["oneOf"][1]);
+                let mut found = named(other).filter(|_| null["type"] == "null")?;
+                found.extend(other.get("description").map(|text| ("description".to_owned(), text.clone())));
+                found["type"] = json!([found["type"], "null"]);
+                if let Some(Value::Array(values)) = found.get_mut("enum") {
+                    values.push(Value::Null);
+                }
+                Some(found)
+            });
+            let keywords = schema.as_object_mut().expect("it is one");
+            if let Some(found) = found {
+                keywords.remove("$ref");
+                keywords.remove("oneOf");
+                found.into_iter().for_each(|(keyword, value)| _ = keywords.entry(keyword).or_insert(value));
+            }
+            let is_number =
+                keywords.get("type").is_some_and(|kind| *kind == "integer" || kind[0] == "integer");
+            if is_number && !keywords.contains_key("enum") {
+                let minimum = keywords.entry("minimum").or_insert(0.into()).clone();
+                if minimum == 0 && !keywords.contains_key("maximum") {
+                    keywords.entry("examples").or_insert(json!([7]));
+                }
+            }
+            keywords.values_mut().for_each(|part| complete_keywords(part, plain));
+        }
+        _ => {}
+    }
+}
+
+/// Returns the objects that a schema consists of.
+pub(super) fn objects(schema: &mut RefOr<Schema>) -> Vec<&mut Object> {
+    match schema {
+        RefOr::T(Schema::Object(object)) => vec![object],
+        RefOr::T(Schema::AllOf(all)) => all.items.iter_mut().flat_map(objects).collect(),
+        _ => Vec::new(),
+    }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use tidings_core::clock::Timestamp;
+use tidings_core::schema::Word;
 use utoipa::ToSchema;
 
 use super::{Entry, Outline, Text};
@@ -13,18 +14,31 @@ use super::{Entry, Outline, Text};
 #[schema(as = JsonFeed)]
 pub(crate) struct Document<'a> {
     /// The version of the format.
+    #[schema(pattern = r"^https://jsonfeed\.org/version/1\.1$")]
     version: &'static str,
     /// The title of the feed.
+    #[schema(max_length = 3_000, examples("Popular posts"))]
     title: &'a str,
     /// The address of this document.
+    #[schema(
+        format = "uri",
+        max_length = 100_000,
+        examples("https://campus.example/get_popularity_newsfeed?format=json-feed")
+    )]
     feed_url: String,
     /// The address of the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(
+        format = "uri",
+        max_length = 100_000,
+        examples("https://campus.example/get_popularity_newsfeed?format=json-feed")
+    )]
     next_url: Option<&'a str>,
     /// The site.
-    #[schema(value_type = Vec<Author<'a>>)]
+    #[schema(value_type = Vec<Author<'a>>, min_items = 1, max_items = 1)]
     authors: [Author<'a>; 1],
     /// The posts or the notices.
+    #[schema(max_items = 10_000)]
     items: Vec<Item<'a>>,
 }
 
@@ -33,6 +47,7 @@ pub(crate) struct Document<'a> {
 #[schema(as = JsonFeedAuthor)]
 pub(crate) struct Author<'a> {
     /// The name of the site.
+    #[schema(max_length = 1_000, examples("campus.example"))]
     name: &'a str,
 }
 
@@ -41,26 +56,31 @@ pub(crate) struct Author<'a> {
 #[schema(as = JsonFeedItem)]
 pub(crate) struct Item<'a> {
     /// The id, which never changes.
+    #[schema(max_length = 100, examples("urn:uuid:6b0039ac-d7c3-4f1e-8b2e-91a700000000"))]
     id: &'a str,
     /// The address of the post.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = "uri", max_length = 2_000, examples("https://news.example.org/eclipse"))]
     url: Option<&'a str>,
     /// The title.
+    #[schema(max_length = 300, examples("An eclipse over the lake"))]
     title: &'a str,
     /// The text; the title if there is none.
+    #[schema(max_length = 100_000, examples("The library opens again on Tuesday."))]
     content_text: &'a str,
     /// The text of a post.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 100_000, examples("On Friday evening the moon covers the sun."))]
     summary: Option<&'a str>,
     /// The address of an image.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 2_000, examples("https://news.example.org/lake.jpg"))]
     image: Option<&'a str>,
     /// The date of publication.
-    #[schema(value_type = String)]
     date_published: Timestamp,
     /// The topics and the tags of a post.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<Word>, max_items = 400)]
     tags: &'a [Arc<str>],
 }
 

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use super::{Draft, Keys, NewKey, SCOPE_RULE};
 use crate::error::{Error, Result};
 use crate::operation::{Access, Failure, Operation, Spec};
+use crate::scope::Scope;
 use crate::{Caller, Tidings};
 
 const GROUP: &str = "admin";
@@ -30,10 +31,13 @@ impl Operation for List {
 #[schema(as = KeyFields)]
 pub struct Add {
     /// What the key is for, 1 to 50 characters on one line. No two keys have the same name.
+    #[schema(min_length = 1, max_length = 50, examples("importer"))]
     pub name: String,
     /// What the key may do: names of scopes, at least one.
+    #[schema(value_type = Vec<Scope>, min_items = 1, max_items = 100)]
     pub scopes: Vec<String>,
     /// The date from which on the key fails, RFC 3339; never by default.
+    #[schema(max_length = 100, examples("2036-11-20T00:00:00Z"))]
     pub expires: Option<String>,
 }
 
@@ -63,6 +67,7 @@ impl Operation for Add {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Revoke {
     /// The id of the key, or its name
+    #[schema(min_length = 1, max_length = 1_000, examples("importer"))]
     pub key_obi: String,
 }
 

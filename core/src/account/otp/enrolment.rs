@@ -39,9 +39,9 @@ const OWN: Problem = Problem::new(
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct EnrolmentCode {
     /// The code, which is not shown again.
+    #[schema(max_length = 1_000, examples("8k2m-0qwz-7hn4-c9xe"))]
     pub enrolment_code: String,
     /// The time at which it expires.
-    #[schema(value_type = String)]
     pub expires: Timestamp,
 }
 

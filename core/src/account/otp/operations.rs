@@ -35,8 +35,10 @@ impl Operation for GetOtp {
 #[schema(as = BeginOtpFields)]
 pub struct BeginOtp {
     /// The password.
+    #[schema(max_length = 1_000, examples("a long sentence"))]
     pub pw: String,
     /// The code that `issue_member_otp` or `tidings member otp` has issued, where administrators need a second factor.
+    #[schema(max_length = 1_000, examples("8k2m-0qwz-7hn4-c9xe"))]
     pub enrolment_code: Option<String>,
 }
 
@@ -65,6 +67,7 @@ const fn confirmed(path: &'static str) -> Spec {
 #[schema(as = EnableOtpFields)]
 pub struct EnableOtp {
     /// The code that the authenticator shows.
+    #[schema(max_length = 1_000, examples("287082"))]
     pub otp: String,
 }
 
@@ -89,8 +92,10 @@ impl Operation for EnableOtp {
 #[schema(as = OtpFields)]
 pub struct DisableOtp {
     /// The password.
+    #[schema(max_length = 1_000, examples("a long sentence"))]
     pub pw: String,
     /// The code that the authenticator shows, or a recovery code.
+    #[schema(max_length = 1_000, examples("287082"))]
     pub otp: String,
 }
 
@@ -114,8 +119,10 @@ impl Operation for DisableOtp {
 #[schema(as = OtpFields)]
 pub struct RenewRecoveryCodes {
     /// The password.
+    #[schema(max_length = 1_000, examples("a long sentence"))]
     pub pw: String,
     /// The code that the authenticator shows, or a recovery code.
+    #[schema(max_length = 1_000, examples("287082"))]
     pub otp: String,
 }
 

@@ -13,6 +13,8 @@ use crate::analysis::trends::SearchBurst;
 use crate::analysis::visitor;
 use crate::config::StudentNumbers;
 use crate::error::Result;
+use crate::schema::Date;
+use crate::schema::TermAndCount;
 use crate::store::{StoreError, Tx};
 
 /// The maximum number of days that a report reaches back.
@@ -57,6 +59,7 @@ pub struct Summary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Day {
     /// The day, `YYYY-MM-DD`.
+    #[schema(value_type = Date)]
     pub date: String,
     /// Number of visitors.
     pub today_visitor: i64,
@@ -74,6 +77,7 @@ pub struct Day {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct HourVisitors {
     /// The hour, 0 to 23.
+    #[schema(minimum = 0, maximum = 23, examples(14))]
     pub time: usize,
     /// Number of visitors in this hour.
     pub visitor: i64,
@@ -85,6 +89,7 @@ pub struct StudentVisits {
     /// The member's id, for administrators. Other callers see the first four characters of an id of digits and `member`
     /// for other ids, unless the server is set up to show more. `guest` for all guests together, `removed` for all removed
     /// members.
+    #[schema(max_length = 128, examples("2026"))]
     pub student_num: String,
     /// Number of visits.
     pub count: i64,
@@ -121,7 +126,7 @@ pub struct Devices {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Realtime {
     /// Terms with their numbers of searches in the last 24 hours, most searched first.
-    #[schema(value_type = Vec<Vec<serde_json::Value>>)]
+    #[schema(value_type = Vec<TermAndCount>, max_items = 10)]
     pub search_realtime: Vec<(String, i64)>,
 }
 
@@ -129,6 +134,7 @@ pub struct Realtime {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Bursts {
     /// The terms, highest score first.
+    #[schema(max_items = 10)]
     pub search_bursts: Vec<SearchBurst>,
 }
 

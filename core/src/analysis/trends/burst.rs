@@ -37,12 +37,16 @@ const RATIO_MIN: f64 = 2.0;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SearchBurst {
     /// The term in its most frequent spelling.
+    #[schema(max_length = 1_000, examples("eclipse"))]
     pub term: String,
     /// Number of visitors who searched it in the current clock hour and the two before, each counted once an hour.
+    #[schema(minimum = 3, examples(20))]
     pub count: i64,
     /// The number that its earlier searches lead to expect.
+    #[schema(minimum = 0, examples(1.82))]
     pub usual: f64,
     /// How many standard deviations `count` is above `usual`.
+    #[schema(minimum = 2, examples(10.83))]
     pub score: f64,
 }
 

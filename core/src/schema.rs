@@ -1,0 +1,118 @@
+//! What the OpenAPI document says about texts and numbers by their types, where a field's own type says less.
+
+use serde_json::json;
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::clock::Timestamp;
+use crate::id::ObjectId;
+use crate::outbox::Event;
+use crate::scope::Scope;
+use crate::webhook::DeliveryState;
+
+/// Implements schemas for types, or for names that stand for a type.
+macro_rules! schemas {
+    ($($(#[doc = $doc:literal])* $name:ident = $schema:expr;)+) => {
+        $(schemas!(@ $(#[doc = $doc])* $name);
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                $schema.into()
+            }
+        }
+        impl ToSchema for $name {})+
+    };
+    (@ $name:ident) => {};
+    (@ $(#[doc = $doc:literal])+ $name:ident) => {
+        $(#[doc = $doc])+
+        #[derive(Clone, Copy, Debug)]
+        pub enum $name {}
+    };
+}
+
+schemas! {
+    ObjectId = text().pattern(Some("^[0-9a-f]{24}$")).examples(["6560c1a2ffeeddccbbaa0001"]);
+    Timestamp = text()
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
+        .pattern(Some(r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$"))
+        .examples(["2026-11-20T08:36:00.000Z"]);
+    Scope = one_of(Scope::ALL.iter().map(|scope| scope.name()));
+    Event = one_of(Event::ALL.iter().map(|event| event.name()));
+    DeliveryState = one_of(["pending", "dead"]);
+    /// Yes or no: 1 or 0.
+    Switch = ObjectBuilder::new().schema_type(Type::Integer).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64))).enum_values(Some([0, 1])).examples([1]);
+    /// A day, `YYYY-MM-DD`.
+    Date = text().format(Some(SchemaFormat::KnownFormat(KnownFormat::Date))).examples(["2026-11-20"]);
+    /// An hour of the day, from 0 on.
+    Hour = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0)).maximum(Some(23)).examples([14]);
+    /// A word or the name of a topic.
+    Word = text().min_length(Some(1)).max_length(Some(200)).examples(["eclipse"]);
+    /// A line of the front page.
+    InfoLine = text().max_length(Some(50)).examples(["Welcome back"]);
+    /// A recovery code.
+    RecoveryCode = text().pattern(Some("^[0-9a-z]{4}(-[0-9a-z]{4}){3}$")).examples(["8k2m-0qwz-7hn4-c9xe"]);
+    /// The format of a feed.
+    FeedFormat = one_of(["json", "atom", "json-feed"]);
+    /// Which members are listed.
+    ListedMembers = one_of(["admins", "blacklisted"]);
+    /// What an id is of.
+    IdKind = one_of(["post", "notice", "feedback"]);
+    /// A kind of device, also with the name of its counter.
+    Device = one_of(["pc", "tablet", "mobile", "device_pc", "device_tablet", "device_mobile"]);
+    /// A table of a report.
+    ReportFile = one_of(["days.csv", "hours.csv", "terms.csv", "devices.csv", "topics.csv", "posts.csv"]);
+    /// An act that an import takes.
+    ImportType = one_of(["view", "like", "search", "newsfeed"]);
+    /// An act that was imported.
+    ActKind = one_of(["view", "like", "other"]);
+    /// Who acted.
+    ActorKind = one_of(["operator", "member", "key", "service"]);
+    /// Where an operator acted.
+    Surface = one_of(["library", "http", "cli", "tui"]);
+    /// Where the weights of the feed come from.
+    WeightsInUse = one_of(["pinned", "learned", "settings"]);
+    /// The method of a request.
+    RequestMethod =
+        one_of(["GET", "POST", "HEAD", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "other"]);
+    /// A day of the week.
+    Weekday = one_of(["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]);
+    /// A search term and how often it was searched for.
+    TermAndCount = of_json(json!({
+        "type": "array",
+        "minItems": 2,
+        "maxItems": 2,
+        "prefixItems": [{ "type": "string", "maxLength": 1_000 }, { "type": "integer", "minimum": 1 }],
+        "items": false,
+        "examples": [["eclipse", 12]],
+    }));
+    /// A word with words that are similar to it, each with its similarity.
+    WordAndSimilar = of_json(json!({
+        "type": "object",
+        "minProperties": 1,
+        "maxProperties": 1,
+        "additionalProperties": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "minProperties": 1,
+                "maxProperties": 1,
+                "additionalProperties": { "type": "number", "minimum": 0, "maximum": 1 },
+            },
+        },
+        "examples": [{ "eclipse": [{ "moon": 0.83 }, { "lunar": 0.79 }] }],
+    }));
+}
+
+fn text() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String)
+}
+
+/// Returns the schema of one of these texts, the first of which is the example.
+fn one_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> ObjectBuilder {
+    let texts: Vec<_> = texts.into_iter().collect();
+    text().examples(texts.first().copied()).enum_values(Some(texts))
+}
+
+fn of_json(schema: serde_json::Value) -> Schema {
+    serde_json::from_value(schema).expect("keywords of JSON Schema make a schema")
+}
