@@ -11,7 +11,7 @@ use crate::coding::Compressor;
 use crate::config::Config;
 use crate::connection::tls::Tls;
 use crate::download::Downloads;
-use crate::events::Hub;
+use crate::events::hub::Hub;
 use crate::import;
 use crate::lane::Lanes;
 use crate::metrics::Metrics;
