@@ -14,7 +14,7 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// The address at the other end of the connection that a request arrived on: an extension of the request.
 ///
-/// [`serve`](crate::serve) sets it. A program that mounts [`service`](crate::service) inserts it into each request;
+/// [`serve`](crate::serve) sets it. A program that mounts [`service`](crate::service()) inserts it into each request;
 /// without it, all clients count as one client, on the local host, so that they share its limits and one visitor is
 /// counted for each user agent. When the peer is one of [`Config::trust_proxy`](crate::Config::trust_proxy), the service
 /// takes the client's address from `X-Forwarded-For`.
