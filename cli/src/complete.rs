@@ -6,10 +6,9 @@
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
-use clap::{Args, Command, CommandFactory as _, ValueEnum};
+use clap::{Args, Command, ValueEnum};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 
-use crate::args::Cli;
 use crate::failure::Failure;
 use crate::output;
 
@@ -111,13 +110,16 @@ pub(crate) struct Complete {
 }
 
 /// Prints the completions of a word, each with its description after a tab.
-pub(crate) fn run(Complete { shell, index, words }: &Complete) -> Result<ExitCode, Failure> {
+pub(crate) fn run(
+    Complete { shell, index, words }: &Complete,
+    command: Command,
+) -> Result<ExitCode, Failure> {
     let (words, index, cut) = match shell {
         Words::Bash => joined(words, *index),
         Words::Zsh | Words::Fish => (last_unquoted(words, *index), *index, 0),
     };
     // The word itself says nothing about where the command works.
-    let mut command = with_completers(Cli::command(), words.get(..index).unwrap_or_default());
+    let mut command = with_completers(command, words.get(..index).unwrap_or_default());
     let here = std::env::current_dir().ok();
     let found = complete(&mut command, words, index, here.as_deref()).unwrap_or_default();
     let shown = found.iter().filter(|candidate| !candidate.is_hide_set());
@@ -210,7 +212,10 @@ fn with_completer(command: Command, path: &[&str], argument: &str, completer: Ar
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
+    use crate::args::Cli;
 
     fn words(words: &[&str]) -> Vec<OsString> {
         words.iter().map(OsString::from).collect()

@@ -1,4 +1,4 @@
-//! The arguments of a command as they were given, for messages that name them.
+//! The arguments of a command as they were given, for messages that name them, and what was meant instead.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
@@ -6,6 +6,8 @@ use tidings_tui::escape;
 
 /// The maximum length of a value in a message, in characters.
 const VALUE_MAX: usize = 60;
+/// The similarity above which a name is suggested in place of an unknown one.
+const SIMILAR: f64 = 0.5;
 
 /// The fields of operations whose arguments have other names.
 const OTHER_NAMES: [(&str, &[&str]); 16] = [
@@ -94,6 +96,11 @@ pub(crate) fn shown(value: &str) -> String {
     }
     let start: String = line.chars().take(VALUE_MAX).collect();
     format!("'{start}…'")
+}
+
+/// Returns the similarity of two names, up to 1; `None` if one is hardly a typing error of the other.
+pub(crate) fn similarity(typed: &str, known: &str) -> Option<f64> {
+    Some(strsim::normalized_damerau_levenshtein(typed, known)).filter(|similarity| *similarity > SIMILAR)
 }
 
 #[cfg(test)]

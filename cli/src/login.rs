@@ -294,7 +294,7 @@ pub(crate) fn log_out(global: &Global, args: &Logout) -> Result<ExitCode, Failur
         if args.everywhere {
             end_everywhere(&store, name, profile)?;
         } else {
-            notes.extend(end(&store, name, profile)?);
+            notes.extend(profile::end(&store, name, profile)?);
         }
         store.lock()?.sign_out(name)?;
         let (who, server) = (profile.who(), &profile.server);
@@ -354,23 +354,4 @@ fn end_everywhere(store: &Store, name: &str, profile: &Profile) -> Result<(), Fa
     let token = store.secret(name, profile)?;
     let server = profile.connect(token, Some(member))?;
     Ok(Service::on_server(server).sign_out(member, None)?)
-}
-
-/// Ends a sign-in on its server. Returns what is left to do, if the server accepts the secret afterwards.
-///
-/// # Errors
-/// When the secret cannot be read.
-pub(crate) fn end(store: &Store, name: &str, profile: &Profile) -> Result<Option<String>, Failure> {
-    let Some(token) = store.find_secret(name, profile)? else { return Ok(None) };
-    let server = &profile.server;
-    let Some(member) = &profile.member else {
-        return Ok(Some(format!("{server} accepts the key until it is revoked: tidings key revoke NAME")));
-    };
-    Ok(profile.connect(token, Some(member))?.sign_out().err().map(|error| {
-        let until = profile.expires.map_or_else(String::new, |end| format!(" until {}", local(end)));
-        format!(
-            "{error}: the sign-in is removed here, but the server accepts it{until}: tidings member sign-out {member} ends \
-             it"
-        )
-    }))
 }

@@ -133,7 +133,7 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Config(settings) => config::run(global, *settings),
         Command::Ready(settings) => ready::run(global, *settings),
         Command::Completions(args) => describe::completions(&args, Cli::command()),
-        Command::Complete(args) => complete::run(&args),
+        Command::Complete(args) => complete::run(&args, Cli::command()),
         Command::Man(args) => describe::man(global, &args, Cli::command()),
         Command::Openapi => describe::openapi(global),
         Command::Login(args) => login::run(global, &args),

@@ -8,13 +8,12 @@ use tidings_core::location::masked;
 use tidings_tui::escape;
 
 use crate::failure::{USAGE, misused};
+use crate::given::similarity;
 use crate::global;
 use crate::output;
 use crate::raw_args;
 use crate::settings::wrong_variable;
 
-/// The similarity above which a name is suggested in place of an unknown one.
-const SIMILAR: f64 = 0.5;
 /// The word with which clap begins a message, and the one with which it begins a suggestion.
 const NAMES: [&str; 2] = ["error: ", "tip: "];
 
@@ -84,11 +83,6 @@ fn only_near(refused: &mut clap::Error) {
         // The usage has the suggestion in it.
         refused.remove(ContextKind::Usage);
     }
-}
-
-/// Returns the similarity of two names, up to 1; `None` if one is hardly a typing error of the other.
-pub(crate) fn similarity(typed: &str, known: &str) -> Option<f64> {
-    Some(strsim::normalized_damerau_levenshtein(typed, known)).filter(|similarity| *similarity > SIMILAR)
 }
 
 /// Escapes typed text, so that it cannot look like lines of the message.

@@ -8,15 +8,13 @@ use tidings_core::clock::{Clock, Timestamp};
 
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::login;
 use crate::output::{Column, Output, Style, Table, dated, local};
 
 mod file;
 mod secret;
 mod store;
 
-pub(crate) use file::{Chosen, Profile, Profiles, trusting};
-pub(crate) use secret::Place;
+pub(crate) use file::{Chosen, Place, Profile, Profiles, trusting};
 pub(crate) use store::Store;
 use store::write_private;
 
@@ -84,7 +82,7 @@ pub(crate) fn run(global: &Global, command: &Command) -> Result<ExitCode, Failur
         Command::Remove { name } => {
             let profiles = store.profiles()?;
             let profile = profiles.get(name).ok_or_else(|| unknown(name))?;
-            let left = login::end(&store, name, profile)?;
+            let left = end(&store, name, profile)?;
             store.lock()?.remove(name)?;
             out.answer(&(), |page| {
                 page.line(format!("The profile {name} is removed."));
@@ -99,6 +97,25 @@ pub(crate) fn run(global: &Global, command: &Command) -> Result<ExitCode, Failur
 /// Returns the failure of a command that names a profile that does not exist.
 pub(crate) fn unknown(name: &str) -> Failure {
     Failure::usage(format!("there is no profile {name:?}: see tidings profile list"))
+}
+
+/// Ends a sign-in on its server. Returns what is left to do, if the server accepts the secret afterwards.
+///
+/// # Errors
+/// When the secret cannot be read.
+pub(crate) fn end(store: &Store, name: &str, profile: &Profile) -> Result<Option<String>, Failure> {
+    let Some(token) = store.find_secret(name, profile)? else { return Ok(None) };
+    let server = &profile.server;
+    let Some(member) = &profile.member else {
+        return Ok(Some(format!("{server} accepts the key until it is revoked: tidings key revoke NAME")));
+    };
+    Ok(profile.connect(token, Some(member))?.sign_out().err().map(|error| {
+        let until = profile.expires.map_or_else(String::new, |end| format!(" until {}", local(end)));
+        format!(
+            "{error}: the sign-in is removed here, but the server accepts it{until}: tidings member sign-out {member} ends \
+             it"
+        )
+    }))
 }
 
 fn list(store: &Store, out: &Output) -> Result<ExitCode, Failure> {

@@ -6,8 +6,6 @@
 use http::header::IF_NONE_MATCH;
 use http::{HeaderMap, HeaderValue};
 
-use crate::reply::Reply;
-
 /// The content of the response of a public operation, which determines how long caches may use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
@@ -40,8 +38,8 @@ pub(crate) struct Condition(Option<Vec<HeaderValue>>);
 
 /// The result of [`check`].
 pub(crate) enum Checked {
-    /// The response is `304 Not Modified`, because the client has the content.
-    Unchanged(Reply),
+    /// The response is `304 Not Modified`, because the client has the content with this tag.
+    Unchanged(HeaderValue),
     /// The response has the content, and this tag.
     Changed(Option<HeaderValue>),
 }
@@ -69,8 +67,8 @@ pub(crate) fn check(headers: &HeaderMap, tag: &[u8]) -> Checked {
 fn compare<'l>(lines: impl IntoIterator<Item = &'l HeaderValue>, tag: &[u8]) -> Checked {
     let value = || HeaderValue::from_bytes(tag).expect("a tag is ASCII");
     match lines.into_iter().find(|line| has_tag(line.as_bytes(), tag)) {
-        Some(line) if line == tag => Checked::Unchanged(Reply::not_modified(line.clone())),
-        Some(_) => Checked::Unchanged(Reply::not_modified(value())),
+        Some(line) if line == tag => Checked::Unchanged(line.clone()),
+        Some(_) => Checked::Unchanged(value()),
         None => Checked::Changed(Some(value())),
     }
 }

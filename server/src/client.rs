@@ -1,15 +1,25 @@
-//! Finds the address of a request's client, and the address that the client used, from the connection and from trusted proxies.
+//! What a request tells about its client: its address and the address that it used, from the connection and from trusted
+//! proxies, and its program.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use http::header::HOST;
+use http::header::{HOST, USER_AGENT};
 use http::uri::Authority;
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use ipnet::IpNet;
 
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// The address at the other end of the connection that a request arrived on: an extension of the request.
+///
+/// [`serve`](crate::serve) sets it. A program that mounts [`service`](crate::service()) inserts it into each request;
+/// without it, all clients count as one client, on the local host, so that they share its limits and one visitor is
+/// counted for each user agent. When the peer is one of [`Config::trust_proxy`](crate::Config::trust_proxy), the service
+/// takes the client's address from `X-Forwarded-For`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerAddress(pub IpAddr);
 
 /// Returns the address of a request's client. A request without a peer address comes from a program that mounts the
 /// service and does not provide addresses; its client is the local host.
@@ -56,6 +66,11 @@ pub(crate) fn site(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpNet],
     let host = named(&FORWARDED_HOST).filter(is_host).or(given.filter(is_host)).unwrap_or("localhost");
     let is_https = named(&FORWARDED_PROTO).unwrap_or(own).eq_ignore_ascii_case("https");
     format!("{}://{host}", if is_https { "https" } else { "http" })
+}
+
+/// Returns the user agent of a request; empty if it names none.
+pub(crate) fn user_agent(headers: &HeaderMap) -> &[u8] {
+    headers.get(USER_AGENT).map_or(b"", HeaderValue::as_bytes)
 }
 
 /// Reads an address as proxies write it: bare, in brackets, or with a port.

@@ -12,9 +12,9 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request};
 use tower::{Layer as _, ServiceExt as _};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer, Vary};
+use warp::reply::Response;
 
 use crate::config::Origin;
-use crate::reply::{ORIGIN_ONLY, Response};
 use crate::security;
 
 /// The time for which a browser may cache the response to a preflight: one day, longer than any browser does.
@@ -27,6 +27,9 @@ const EXPOSED: HeaderValue = HeaderValue::from_static(
 );
 
 const EVERY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
+
+/// The `Vary` of a response that depends on the origin only, such as that to a preflight.
+pub(crate) const ORIGIN_ONLY: HeaderValue = HeaderValue::from_static("origin");
 
 /// The rules for pages of other origins.
 pub(crate) struct Cors {

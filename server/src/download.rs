@@ -14,7 +14,7 @@ use bytes::Bytes;
 use futures_util::{Stream, stream};
 use http::HeaderValue;
 use http::header::CONTENT_DISPOSITION;
-use tidings_core::account::{Account, Client};
+use tidings_core::account::Client;
 use tidings_core::audit::AuditExport;
 use tidings_core::member_data::DataReader;
 use tidings_core::post::PostExport;
@@ -24,74 +24,18 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::reply::{Answer, Reply};
 use crate::request::Call;
-use crate::shares::{Part, Share, Shares};
 use crate::state::AppRef;
+use crate::upload::{BLOCK, BLOCK_TIME};
 
-/// The maximum number of downloads at the same time: of members who download their own data, and of administrators and API
-/// keys, whose places members cannot take. More are answered with `overloaded`.
-const OF_MEMBERS: usize = 16;
-const OF_ADMINS: usize = 16;
-/// The maximum number of downloads at the same time of one member of their own data, of the members at one address or IPv6 /64,
-/// and of one administrator or API key.
-const OF_MEMBER: usize = 2;
-const OF_CLIENT: usize = 8;
-const OF_ADMIN: usize = 4;
+pub(crate) mod places;
+
+pub(crate) use places::Of;
+use places::Place;
+
 /// The maximum duration of a download, so that slow clients cannot occupy all of them for long.
 const TIME: Duration = Duration::from_secs(10 * 60);
 /// The pause before a piece is asked for again while the server has too much to do.
 const AGAIN: Duration = Duration::from_millis(200);
-/// A client takes at least [`BLOCK`] bytes in this time, or its download is broken off.
-pub(crate) const BLOCK_TIME: Duration = Duration::from_secs(20);
-/// The maximum size in bytes of the parts in which a client takes a download.
-pub(crate) const BLOCK: usize = 64 * 1024;
-
-/// The places of downloads.
-pub(crate) struct Downloads {
-    members: Arc<Shares<Account>>,
-    clients: Arc<Shares<Client>>,
-    admins: Arc<Shares<Account>>,
-}
-
-/// The place of a download, returned when it is dropped.
-pub(crate) struct Place {
-    _account: Option<Share<Account>>,
-    _client: Option<Share<Client>>,
-}
-
-/// Whose data a download has, which decides from which places it takes one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Of {
-    /// The data of the member who downloads it.
-    Member,
-    /// Data for administrators and API keys.
-    Admin,
-}
-
-impl Downloads {
-    pub(crate) fn new() -> Self {
-        Self {
-            members: Shares::new(OF_MEMBERS, Part::AtMost(OF_MEMBER)),
-            clients: Shares::new(OF_MEMBERS, Part::AtMost(OF_CLIENT)),
-            admins: Shares::new(OF_ADMINS, Part::AtMost(OF_ADMIN)),
-        }
-    }
-
-    /// Takes a place for a caller whose right has been checked.
-    ///
-    /// # Errors
-    /// `overloaded` if there is none; `too many requests` if the caller, or their address, has its part.
-    fn take(&self, call: &Call, of: Of) -> Result<Place> {
-        let account = call.caller().account(call.tidings());
-        let take = |shares: &Arc<Shares<Account>>| account.map(|account| shares.take(account, 1)).transpose();
-        Ok(match of {
-            Of::Member => {
-                let client = self.clients.take(call.address().into(), 1)?;
-                Place { _account: take(&self.members)?, _client: Some(client) }
-            }
-            Of::Admin => Place { _account: take(&self.admins)?, _client: None },
-        })
-    }
-}
 
 /// What a download reads. After an error, another call reads the same piece.
 pub(crate) trait Pieces: Send + 'static {
@@ -150,7 +94,8 @@ impl<P: Pieces> Download<P> {
         let pieces = Arc::new(Mutex::new(pieces));
         let mut download = Self { app: call.app().clone(), client, pieces, until, place: None };
         let first = download.read().await?.unwrap_or_default();
-        download.place = Some(call.app().downloads.take(call, of)?);
+        let account = call.caller().account(call.tidings());
+        download.place = Some(call.app().downloads.take(account, client, of)?);
         Ok((download, first))
     }
 
@@ -226,6 +171,7 @@ mod tests {
     use tidings_core::{admin, post};
     use tower::ServiceExt as _;
 
+    use super::places::{OF_ADMIN, OF_MEMBER};
     use super::*;
     use crate::config::Config;
     use crate::reply::Body;

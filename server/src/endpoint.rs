@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
-use tidings_core::account::Caller;
 use tidings_core::answer::{self, Encoded};
 use tidings_core::operation::{Fields, Method, Operation, Spec};
 use tidings_core::{Result, Tidings};
@@ -17,19 +16,8 @@ use warp::{Filter, Rejection};
 
 use crate::fields::Given;
 use crate::reply::{self, Answer, Refusal, Response};
-use crate::request::{Call, Context};
+use crate::request::{Call, Context, Made, Work};
 use crate::upload::Upload;
-
-/// The work of an operation with its fields.
-pub(crate) type Work = Box<dyn FnOnce(&Tidings, &Caller) -> Result<Made> + Send>;
-
-/// What an operation answers.
-pub(crate) enum Made {
-    /// An answer to this caller.
-    Own(Vec<u8>),
-    /// An answer that several callers share.
-    Shared(Arc<Encoded>),
-}
 
 /// Returns the work of an operation with the fields of a request.
 ///

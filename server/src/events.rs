@@ -10,11 +10,10 @@
 
 use http::HeaderValue;
 use http::header::HeaderName;
+use tidings_core::Error;
 use tidings_core::api::Listen;
 use tidings_core::changes::Changes;
-use tidings_core::error::Problem;
 use tidings_core::events::{Kind, NewPost, NoticeChange, TodayCounts};
-use tidings_core::{Error, Result};
 use utoipa::ToSchema;
 
 use crate::config::Config;
@@ -24,14 +23,13 @@ use crate::route::Route;
 
 mod frame;
 mod history;
-mod hub;
+pub(crate) mod hub;
 mod listener;
 #[cfg(test)]
 mod tests;
 mod watch;
 
-use history::Since;
-pub(crate) use hub::Hub;
+use history::{Kinds, Since};
 use watch::Watch;
 
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
@@ -84,49 +82,6 @@ pub(crate) async fn events(call: Call, fields: Listen) -> Answer {
     let hub = app.events.as_ref().ok_or(Error::NotFound)?;
     let watch = if kinds.has_changes { Some(Watch::begin(&call).await?) } else { None };
     let listener = hub.listen(&app.config, call.address().into(), since, kinds).await?;
-    let listener = listener.with_changes(watch);
-    let reply = Reply::stream(listener.frames(), EVENT_STREAM);
+    let reply = Reply::stream(listener::frames(listener, watch), EVENT_STREAM);
     Ok(reply.with(ACCEL_BUFFERING, HeaderValue::from_static("no")))
 }
-
-/// The kinds of events that a listener wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Kinds {
-    public: [bool; Kind::ALL.len()],
-    /// Whether it wants the changes of the data, which are not for all callers.
-    has_changes: bool,
-}
-
-impl Kinds {
-    /// All kinds that are for all callers.
-    const PUBLIC: Self = Self { public: [true; Kind::ALL.len()], has_changes: false };
-    /// The name of the event that tells the changes of the data.
-    const CHANGES: &str = "changes";
-
-    /// Reads names separated by commas.
-    ///
-    /// # Errors
-    /// `bad request` for an unknown name.
-    fn parse(text: &str) -> Result<Self> {
-        let mut kinds = Self { public: [false; Kind::ALL.len()], has_changes: false };
-        for name in text.split(',').map(str::trim) {
-            if name == Self::CHANGES {
-                kinds.has_changes = true;
-                continue;
-            }
-            let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
-            kinds.public[kind.ok_or(Error::BadRequest(KINDS_RULE))? as usize] = true;
-        }
-        Ok(kinds)
-    }
-
-    const fn contains(self, kind: Kind) -> bool {
-        self.public[kind as usize]
-    }
-
-    const fn has_counts(self) -> bool {
-        self.contains(Kind::Counts)
-    }
-}
-
-const KINDS_RULE: Problem = Problem::invalid("events", "events are notice, post, counts and changes");

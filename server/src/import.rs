@@ -1,7 +1,6 @@
 //! Imports of members, acts and the roster, and the common part of all imports.
 
 use std::pin::pin;
-use std::sync::Arc;
 
 use serde::Serialize;
 use tidings_core::account::{Account, Caller};
@@ -13,12 +12,11 @@ use tidings_core::operation::Stream;
 use tidings_core::roster_import::{self, ImportRoster};
 use tidings_core::{Error, Result, Tidings};
 
-use crate::lane::IMPORTS;
 use crate::reply::{Answer, Refusal};
 use crate::request::Call;
 use crate::right::Right;
 use crate::route::Route;
-use crate::shares::{Part, Share, Shares};
+use crate::shares::Share;
 use crate::upload::UploadReader;
 
 const NO_MEMBERS: Problem =
@@ -35,14 +33,6 @@ pub(crate) fn handlers() -> Vec<Route> {
         Route::stream::<ImportActs, _>(import_acts),
         Route::stream::<ImportRoster, _>(import_roster),
     ]
-}
-
-/// The maximum number of imports of one administrator or API key at the same time.
-const IMPORTS_OF_ONE: usize = 2;
-
-/// Returns the places of imports.
-pub(crate) fn places() -> Arc<Shares<Account>> {
-    Shares::new(IMPORTS, Part::AtMost(IMPORTS_OF_ONE))
 }
 
 /// Takes a place for an import of the caller.

@@ -37,6 +37,8 @@ const NICE: i32 = 5;
 /// The maximum number of concurrent imports. The database has one writer, so more than two gain nothing when their bodies
 /// arrive fast; the others are for imports that wait for their bodies.
 pub(crate) const IMPORTS: usize = 8;
+/// The maximum number of imports of one administrator or API key at the same time.
+pub(crate) const IMPORTS_OF_ONE: usize = 2;
 
 /// The queue of one kind of work, and the threads that run it.
 #[derive(Clone)]

@@ -115,8 +115,9 @@ mod weights;
 #[cfg(test)]
 mod words;
 
+pub use client::PeerAddress;
 pub use config::{BasePath, Config, InvalidText, IpNet, Origin, SETTINGS};
 pub use connection::listen::{Running, Server, serve};
 pub use docs::{described, openapi};
 pub use reload::Handle;
-pub use service::{PeerAddress, filter, service};
+pub use service::{filter, service};

@@ -16,7 +16,7 @@ use warp::Reply as _;
 
 use crate::caching::Content;
 use crate::coding::{self, Accepted, WORTH_COMPRESSING};
-use crate::cors::Readers;
+use crate::cors::{ORIGIN_ONLY, Readers};
 use crate::security;
 
 mod refusal;
@@ -235,9 +235,6 @@ impl Scope<'_> {
 pub(crate) const RESULT: HeaderName = HeaderName::from_static("tidings-result");
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
-
-/// The `Vary` of a response that depends on the origin only, such as that to a preflight.
-pub(crate) const ORIGIN_ONLY: HeaderValue = HeaderValue::from_static("origin");
 
 /// Returns the response to a handler's result. `path` is the operation's path, for the log; `scope` tells what the
 /// response depends on.

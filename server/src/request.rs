@@ -16,12 +16,13 @@ use tidings_core::{Error, Result, Tidings};
 use crate::client;
 use crate::fields::{self, Format, Given};
 use crate::reply::Refusal;
-use crate::request_record::user_agent;
 use crate::shares::Share;
 use crate::state::{App, AppRef};
 use crate::upload::{Upload, UploadReader};
 
 mod answer;
+
+pub(crate) use answer::{Made, Work};
 
 /// The largest body, in bytes, that is parsed on an async thread: moving it to another thread would take longer than
 /// parsing it. Larger bodies are parsed in a lane.
@@ -206,7 +207,7 @@ impl Call {
 
     /// Returns the client for a sign-in: its address, and the family of its program.
     pub(crate) fn sign_in_client(&self) -> SignInClient {
-        SignInClient::new(self.address().into(), user_agent(&self.0.context.head.headers))
+        SignInClient::new(self.address().into(), client::user_agent(&self.0.context.head.headers))
     }
 
     /// Returns the scheme and the host of the address that the client used, such as `https://campus.example`.
@@ -227,7 +228,7 @@ impl Call {
 
     /// Returns the identity of the client as a guest, for counting visitors.
     pub(crate) fn guest(&self) -> Guest {
-        Guest::new(self.tidings(), self.address(), user_agent(&self.0.context.head.headers))
+        Guest::new(self.tidings(), self.address(), client::user_agent(&self.0.context.head.headers))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use http::header::USER_AGENT;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderValue, StatusCode};
 use tidings_core::account::Caller;
 use tidings_core::analysis::{self, Communication, Operation};
 
@@ -50,9 +50,4 @@ impl RequestRecord {
         };
         analysis::record(&app.tidings, &communication);
     }
-}
-
-/// Returns the user agent of a request; empty if it names none.
-pub(crate) fn user_agent(headers: &HeaderMap) -> &[u8] {
-    headers.get(USER_AGENT).map_or(b"", HeaderValue::as_bytes)
 }

@@ -18,6 +18,7 @@ use tidings_core::operation::{self, Stream};
 use tidings_core::operations::{self, Visitor};
 use tower::Service;
 
+use crate::client::PeerAddress;
 use crate::config::Config;
 use crate::cors;
 use crate::limit::QuotaHeaders;
@@ -27,7 +28,6 @@ use crate::reply::{self, Body, Refusal, Response, Scope};
 use crate::request::Context;
 use crate::request_record::RequestRecord;
 use crate::route::{Route, Table};
-use crate::service::PeerAddress;
 use crate::state::{App, AppRef};
 use crate::upload::Upload;
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::error::Error as StdError;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -18,19 +18,11 @@ use tower::Service;
 use warp::path::FullPath;
 use warp::{Filter, Rejection};
 
+use crate::client::PeerAddress;
 use crate::config::Config;
 use crate::reply::{self, Scope};
 use crate::router::Router;
 use crate::state::App;
-
-/// The address at the other end of the connection that a request arrived on: an extension of the request.
-///
-/// [`serve`](crate::serve) sets it. A program that mounts [`service`] inserts it into each request; without it, all
-/// clients count as one client, on the local host, so that they share its limits and one visitor is counted for each
-/// user agent. When the peer is one of [`Config::trust_proxy`], the service takes the client's address from
-/// `X-Forwarded-For`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PeerAddress(pub IpAddr);
 
 /// Returns the API as a tower service, and starts the background work of `tidings` unless it is running already.
 ///

@@ -10,15 +10,14 @@ use tidings_core::{Surface, Tidings};
 use crate::coding::Compressor;
 use crate::config::Config;
 use crate::connection::tls::Tls;
-use crate::download::Downloads;
-use crate::events::Hub;
-use crate::import;
-use crate::lane::Lanes;
+use crate::download::places::Downloads;
+use crate::events::hub::Hub;
+use crate::lane::{IMPORTS, IMPORTS_OF_ONE, Lanes};
 use crate::metrics::Metrics;
 use crate::per_connection::PerConnection;
 use crate::policy::Policy;
 use crate::shares::{Part, Shares};
-use crate::syndication::Documents;
+use crate::syndication::documents::Documents;
 
 /// The state that all requests share.
 pub(crate) struct App {
@@ -64,7 +63,7 @@ impl App {
             documents: Documents::new(),
             bodies: Shares::new(config.bodies_limit, Part::OfFree),
             downloads: Downloads::new(),
-            imports: import::places(),
+            imports: Shares::new(IMPORTS, Part::AtMost(IMPORTS_OF_ONE)),
             leaving: AtomicBool::new(false),
             tidings,
             config,

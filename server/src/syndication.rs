@@ -3,11 +3,9 @@
 //! A client asks for them with `?format=`, or with the media type in `Accept`. All other clients get the JSON object of the
 //! operation. Documents that many clients ask for are cached as long as the answer of the operation is the same.
 
-use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue};
-use lru::LruCache;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use tidings_core::account::Caller;
@@ -24,14 +22,12 @@ use crate::reply::Answer;
 use crate::request::Call;
 
 mod atom;
+pub(crate) mod documents;
 mod json_feed;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use json_feed::Document as JsonFeed;
-
-/// The maximum number of cached documents.
-const CACHED: NonZeroUsize = NonZeroUsize::new(32).expect("not zero");
 
 /// A format for feed readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -283,29 +279,6 @@ async fn shared(
         Ok(document)
     };
     call.document_in(|lanes| &lanes.read, content_type, work).await
-}
-
-/// The cached documents by their addresses, each with the answer that it was made of.
-pub(crate) struct Documents(Mutex<LruCache<String, Document>>);
-
-/// The answer that a document was made of, and the document.
-type Document = (Arc<Encoded>, Arc<Encoded>);
-
-impl Documents {
-    pub(crate) fn new() -> Self {
-        Self(Mutex::new(LruCache::new(CACHED)))
-    }
-
-    fn get(&self, address: &str, source: &Arc<Encoded>) -> Option<Arc<Encoded>> {
-        let mut documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (of, document) = documents.get(address)?;
-        Arc::ptr_eq(of, source).then(|| Arc::clone(document))
-    }
-
-    fn insert(&self, address: String, source: Arc<Encoded>, document: &Arc<Encoded>) {
-        let mut documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        documents.put(address, (source, Arc::clone(document)));
-    }
 }
 
 /// Returns the time of the newest entry; the beginning of 1970 if there is none, so that an empty document never changes.

@@ -17,10 +17,13 @@ use tidings_core::error::{Code, Problem};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
-use crate::download::{BLOCK, BLOCK_TIME};
 use crate::reply::Refusal;
 use crate::shares::{Share, Shares};
 
+/// A client takes or sends at least [`BLOCK`] bytes in this time, or its download or upload is broken off.
+pub(crate) const BLOCK_TIME: Duration = Duration::from_secs(20);
+/// The maximum size in bytes of the parts in which a client takes a download.
+pub(crate) const BLOCK: usize = 64 * 1024;
 /// The maximum number of chunks of a body that wait for the operation to read them.
 const CHUNKS: usize = 16;
 /// The maximum size in bytes of an unused body that the server reads and discards, and the maximum time for this.

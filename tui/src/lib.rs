@@ -24,6 +24,7 @@ use crossterm::execute;
 use tidings_access::{Service, Watch};
 
 pub mod advice;
+mod ctx;
 mod draft;
 mod effect;
 pub mod escape;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tidings_core::clock::Timestamp;
 use tidings_core::notice::{Audience, Draft, Pin, Placement};
 
-use crate::screen::Ctx;
+use crate::ctx::Ctx;
 
 /// The typed fields. The files of drafts contain their names, so the names must not change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

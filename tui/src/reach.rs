@@ -2,8 +2,8 @@
 
 use tidings_core::clock::Timestamp;
 
+use crate::ctx::Ctx;
 use crate::placing::{Placing, parse};
-use crate::screen::Ctx;
 
 /// Who sees a notice, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use clap::{CommandFactory as _, FromArgMatches as _};
+use clap::{Args as _, Command, FromArgMatches as _};
 use clap_complete::engine::CompletionCandidate;
 use tidings_access::{Result, Service};
 use tidings_core::Tidings;
@@ -14,13 +14,12 @@ use tidings_core::lookup::{self, PREFIX_MIN};
 use tidings_core::{member, notice, post, webhook};
 use tidings_tui::escape;
 
-use crate::args::Cli;
 use crate::credentials;
 use crate::database;
 use crate::feedback;
 use crate::global::Global;
 use crate::ids;
-use crate::profile::Store;
+use crate::profile::{Profile, Store};
 use crate::session::Session;
 use crate::settings::Settings;
 
@@ -73,12 +72,10 @@ fn global(words: &[OsString]) -> Option<Global> {
             arguments.extend([OsString::from(name), value]);
         }
     }
-    // A command that has no arguments of its own.
-    arguments.push("openapi".into());
-    let matches = Cli::command().try_get_matches_from(arguments).ok()?;
-    let mut cli = Cli::from_arg_matches(&matches).ok()?;
-    cli.global.settle(&matches).ok()?;
-    Some(cli.global)
+    let matches = Global::augment_args(Command::new("tidings")).try_get_matches_from(arguments).ok()?;
+    let mut global = Global::from_arg_matches(&matches).ok()?;
+    global.settle(&matches).ok()?;
+    Some(global)
 }
 
 /// Returns the values that begin with `current`, and what people call them.
@@ -105,7 +102,7 @@ fn service(global: &Global) -> Option<Service> {
 
 fn profiles() -> Option<Vec<(String, String)>> {
     let profiles = Store::of_user().ok()?.profiles().ok()?;
-    let named = |(name, profile): (String, crate::profile::Profile)| (name, profile.server.to_string());
+    let named = |(name, profile): (String, Profile)| (name, profile.server.to_string());
     Some(profiles.0.into_iter().map(named).collect())
 }
 

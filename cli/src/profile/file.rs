@@ -8,7 +8,6 @@ use tidings_access::{Address, Server};
 use tidings_core::clock::Timestamp;
 use zeroize::Zeroizing;
 
-use super::secret::Place;
 use crate::failure::Failure;
 
 /// The first lines of the file.
@@ -39,6 +38,16 @@ pub(crate) struct Profile {
     /// Where the secret is; `None` after signing out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) secret: Option<Place>,
+}
+
+/// Where a secret is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Place {
+    /// In the keyring of the system.
+    Keyring,
+    /// In the file.
+    File,
 }
 
 /// Returns the server, of which only the certificates in `file` are accepted, if there is one.

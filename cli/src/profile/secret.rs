@@ -5,23 +5,13 @@ use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use zeroize::{Zeroize as _, Zeroizing};
 
-use super::file::Profile;
+use super::file::{Place, Profile};
 use super::write_private;
 use crate::failure::Failure;
 use crate::input::unreadable;
-
-/// Where a secret is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Place {
-    /// In the keyring of the system.
-    Keyring,
-    /// In the file.
-    File,
-}
 
 /// The secrets of the profiles.
 pub(super) struct Secrets {

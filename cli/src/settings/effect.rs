@@ -3,7 +3,7 @@
 use clap::Command;
 
 use super::{ENTRIES, Settings};
-use crate::misuse::similarity;
+use crate::given::similarity;
 
 /// Settings that have no effect while another one has a value like this.
 struct Rule {

@@ -7,12 +7,14 @@ use serde_json::Value as Json;
 use tidings_core::config::setting::{Form, Value};
 use tidings_core::location::masked;
 
-use super::{ENTRIES, Entry, Given, Source, screens};
+use super::{ENTRIES, Entry, Given, Source};
 use crate::failure::Failure;
-use crate::misuse::similarity;
+use crate::given::similarity;
 
 /// The path of the default TOML file.
 const FILE: &str = "tidings.toml";
+/// The name of the table that only the terminal UI reads.
+pub(super) const SCREENS: &str = "tui";
 
 /// Returns the TOML file in force: the named one, or the default one if it exists.
 pub(crate) fn found(named: Option<&Path>) -> Option<PathBuf> {
@@ -68,8 +70,7 @@ fn from_text(text: &str, path: &Path) -> Result<InFile, Failure> {
         .keys()
         .map(|key| (line_at(text, key.span().start), key.get_ref().to_string()))
         .collect();
-    // Only the terminal UI reads its table.
-    lines.retain(|(_, key)| key != screens::TABLE);
+    lines.retain(|(_, key)| key != SCREENS);
     lines.sort();
     let mut given = Vec::new();
     let keys = || ENTRIES.iter().filter(|entry| entry.about.form != Form::Secret);

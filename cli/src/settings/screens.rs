@@ -5,11 +5,8 @@ use std::path::Path;
 use tidings_tui::{Preference, Preferences};
 use toml::de::{DeTable, DeValue};
 
-use super::file;
+use super::file::{self, SCREENS};
 use crate::failure::Failure;
-
-/// The name of the table.
-pub(super) const TABLE: &str = "tui";
 
 /// Returns the keys and colours of the terminal UI, without colours unless `colour` is set.
 ///
@@ -23,9 +20,9 @@ pub(crate) fn preferences(named: Option<&Path>, colour: bool) -> Result<Preferen
 fn from_text(text: &str, path: &Path, colour: bool) -> Result<Preferences, Failure> {
     let table = DeTable::parse(text).map_err(|error| file::malformed(path, &error))?;
     let (mut settings, mut lines) = (Vec::new(), Vec::new());
-    if let Some((key, value)) = table.get_ref().iter().find(|(key, _)| key.get_ref() == TABLE) {
+    if let Some((key, value)) = table.get_ref().iter().find(|(key, _)| key.get_ref() == SCREENS) {
         let mut leaves = Vec::new();
-        collect(&mut vec![TABLE.to_owned()], value.get_ref(), key.span().start, &mut leaves);
+        collect(&mut vec![SCREENS.to_owned()], value.get_ref(), key.span().start, &mut leaves);
         // In the order of the file, so that the first mistake is reported.
         leaves.sort_by_key(|leaf| leaf.at);
         for Leaf { path: names, values, at } in leaves {

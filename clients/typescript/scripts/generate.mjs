@@ -1,4 +1,4 @@
-// Writes src/generated.ts and src/operations.ts from the OpenAPI document of the server.
+// Writes src/generated.ts, src/table.ts and src/operations.ts from the OpenAPI document of the server.
 //
 //     node scripts/generate.mjs [--check] [DOCUMENT]
 //
@@ -105,8 +105,8 @@ function line(operation) {
     return `${summary}. ${who} \`${operation.method} ${operation.path}\`${deprecated}`.replace(/\s+/g, " ");
 }
 
-/** Returns what src/operations.ts contains: a table of the operations, and their methods. */
-function methods(document) {
+/** Returns what src/table.ts and src/operations.ts contain: a table of the operations, and their methods. */
+function tableAndMethods(document) {
     const table = [];
     const members = [];
     for (const operation of operations(document)) {
@@ -131,11 +131,13 @@ function methods(document) {
                 "    }\n",
         );
     }
-    return (
+    const operationsTable =
+        HEADER +
+        "/** The operations of the document: for each method its id, how to request it, and what it answers. */\n" +
+        `export const OPERATIONS = {\n${table.join("\n")}\n} as const;\n`;
+    const classOfMethods =
         HEADER +
         'import type { Answer, CallOptions, Input, LiveEvents, Operation } from "./types.js";\n\n' +
-        "/** The operations of the document: for each method its id, how to request it, and what it answers. */\n" +
-        `export const OPERATIONS = {\n${table.join("\n")}\n} as const;\n\n` +
         "/** The methods of all operations. */\n" +
         "export abstract class Operations {\n" +
         "    /** Calls an operation. */\n" +
@@ -147,14 +149,14 @@ function methods(document) {
         "    /** Listens to live events. */\n" +
         '    protected abstract listen(input: Input<"events"> | undefined, options: CallOptions | undefined): LiveEvents;\n\n' +
         members.join("\n") +
-        "}\n"
-    );
+        "}\n";
+    return { "table.ts": operationsTable, "operations.ts": classOfMethods };
 }
 
 const args = process.argv.slice(2);
 const isCheck = args[0] === "--check";
 const document = JSON.parse(await read(args[isCheck ? 1 : 0]));
-const files = { "generated.ts": await types(document), "operations.ts": methods(document) };
+const files = { "generated.ts": await types(document), ...tableAndMethods(document) };
 for (const [name, content] of Object.entries(files)) {
     const file = new URL(`../src/${name}`, import.meta.url);
     if (!isCheck) {

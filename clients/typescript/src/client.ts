@@ -1,9 +1,10 @@
 import { Deadline, sleep } from "./deadline.js";
 import { ConnectionError, TidingsError, failureOf, isObject } from "./errors.js";
 import { listen } from "./listen.js";
-import { OPERATIONS, Operations } from "./operations.js";
+import { Operations } from "./operations.js";
 import { address, requestOf, type Request } from "./request.js";
 import { waitBeforeRetry } from "./retry.js";
+import { OPERATIONS } from "./table.js";
 import type {
     AddressInput, Answer, CallOptions, Feed, GetOperation, Input, LiveEvents, Operation, Post, Success,
 } from "./types.js";

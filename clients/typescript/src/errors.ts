@@ -1,5 +1,5 @@
-import { OPERATIONS } from "./operations.js";
-import type { Answer, Failure, Operation, OperationError, Success } from "./types.js";
+import { OPERATIONS } from "./table.js";
+import type { Answer, Failure, Operation, Success } from "./types.js";
 
 /** The codes of all failures. */
 type Code = Failure<Operation>["code"];
@@ -44,6 +44,17 @@ export class TidingsError extends Error {
         return this.code === "bad_token";
     }
 }
+
+/** The type of a field of all members of a union. */
+type Field<A, Name extends string> = A extends Record<Name, infer Value> ? Value : never;
+
+/** The failure of an operation, as a method throws it: a `TidingsError` with the texts and codes of this operation. */
+export type OperationError<O extends Operation> = TidingsError & {
+    readonly operation: O;
+    readonly result: Field<Failure<O>, "result">;
+    readonly code: Field<Failure<O>, "code">;
+    readonly answer: Failure<O>;
+};
 
 /**
  * There is no answer of the server: the connection failed or broke, or something else answered, such as a proxy.

@@ -1,5 +1,5 @@
 import { isObject } from "./errors.js";
-import { OPERATIONS } from "./operations.js";
+import { OPERATIONS } from "./table.js";
 import type { Operation } from "./types.js";
 
 /** A request of an operation, without what differs between its attempts. */

@@ -1,8 +1,7 @@
 // The types of inputs and answers, all derived from the OpenAPI document.
 
 import type { components, operations } from "./generated.js";
-import type { TidingsError } from "./errors.js";
-import type { OPERATIONS } from "./operations.js";
+import type { OPERATIONS } from "./table.js";
 
 type Table = typeof OPERATIONS;
 
@@ -66,9 +65,6 @@ type Refused<O extends Operation> = Json<Responses<O>[Exclude<keyof Responses<O>
 /** The members of a union of answers that are failures. */
 type Failed<A> = A extends { result: "success" } ? never : A extends { result: string } ? A : never;
 
-/** The type of a field of all members of a union. */
-type Field<A, Name extends string> = A extends Record<Name, infer Value> ? Value : never;
-
 type Successes = {
     [O in Operation]: Table[O]["answers"] extends "page" | "lines"
         ? string
@@ -83,14 +79,6 @@ export type Success<O extends Operation> = Successes[O];
 
 /** The answers of an operation that was not done: a union that `result` and `code` tell apart. */
 export type Failure<O extends Operation> = Failures[O];
-
-/** The failure of an operation, as a method throws it: a `TidingsError` with the texts and codes of this operation. */
-export type OperationError<O extends Operation> = TidingsError & {
-    readonly operation: O;
-    readonly result: Field<Failure<O>, "result">;
-    readonly code: Field<Failure<O>, "code">;
-    readonly answer: Failure<O>;
-};
 
 declare const OPERATION: unique symbol;
 

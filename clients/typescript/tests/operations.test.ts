@@ -8,8 +8,9 @@ import { after, before, test } from "node:test";
 import { attempt, type Operation, Tidings } from "tidings-client";
 import { administration } from "./administration.js";
 import { all, PACKAGE, PASSWORD, run, Server, until } from "./support.js";
-import { OPERATIONS, Operations } from "../dist/operations.js";
+import { Operations } from "../dist/operations.js";
 import { READS } from "../dist/retry.js";
+import { OPERATIONS } from "../dist/table.js";
 
 let server: Server;
 let boss: Tidings;

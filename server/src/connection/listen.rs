@@ -35,12 +35,13 @@ use crate::connection::timeouts::{TimeoutStream, Timeouts};
 use crate::connection::tls::{Socket, Tls};
 use crate::connection::unsent::{CHARGED_FROM, ResponseBody};
 use crate::limit;
+use crate::metrics::page;
 use crate::per_connection::PerConnection;
 use crate::reload::Handle;
 use crate::reply::{self, Response, Scope};
 use crate::router::Router;
 use crate::state::App;
-use crate::{metrics, request, target};
+use crate::{request, target};
 
 /// Pause in accepting when the system has no resources for another connection.
 const REST: Duration = Duration::from_millis(200);
@@ -104,14 +105,14 @@ impl Server {
         let connections = Connections::new(&app.config, app.config.max_connections);
         let acceptor = Acceptor { listener: listen_on(listener)?, connections, waiting: None };
         let metrics = match app.config.metrics_listen {
-            Some(address) => Some(metrics::listen(address).await?),
+            Some(address) => Some(page::listen(address).await?),
             None => None,
         };
         let tidings = app.tidings.clone();
         app.lanes.store.run(move || tidings.start_background()).await.map_err(io::Error::other)?;
         let mut background = JoinSet::new();
         if let Some(listener) = metrics {
-            background.spawn(metrics::serve(Arc::clone(&app), listener));
+            background.spawn(page::serve(Arc::clone(&app), listener));
         }
         if let Some(tls) = app.tls.get() {
             background.spawn(Arc::clone(tls).watch());

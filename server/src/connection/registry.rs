@@ -15,8 +15,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::config::Config;
-use crate::connection::state::Connection;
-use crate::connection::stream::StreamState;
+use crate::connection::state::{Connection, StreamState};
 use crate::connection::unsent::{Charge, UnsentBytes};
 
 mod bounds;

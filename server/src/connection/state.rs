@@ -1,4 +1,4 @@
-//! The state of one connection, shared by its socket, its requests and the registry of connections.
+//! The state of one connection, shared by its socket, its requests and the registry of connections, and that of its streams.
 //!
 //! Requests only load and store atomics here, so they take no lock.
 
@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use tokio::sync::Notify;
 use tokio::task::AbortHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 /// Requests that a client may abandon before the limit of half its requests applies.
 const ABANDONED: usize = 100;
@@ -280,6 +281,66 @@ impl<B: Body<Data = Bytes> + Unpin> Body for RequestBody<B> {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+/// The progress of the response on a stream.
+#[derive(Debug)]
+pub(crate) struct StreamState {
+    /// The frames that hyper has taken, plus one for the response itself.
+    taken: AtomicUsize,
+    /// Responses in memory, 0 or 1.
+    held: AtomicUsize,
+    released: Notify,
+}
+
+impl StreamState {
+    /// Returns the state of a stream whose request has just arrived.
+    pub(crate) fn new() -> Arc<Self> {
+        let (taken, held) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Arc::new(Self { taken, held, released: Notify::new() })
+    }
+
+    /// Records that the response has been created, or that hyper has taken a frame of it.
+    pub(crate) fn add_progress(&self) {
+        self.taken.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns whether the response has been created.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.taken.load(Ordering::Relaxed) > 0
+    }
+
+    /// Records that memory is held for the stream.
+    pub(crate) fn hold(&self) {
+        self.held.fetch_add(1, Ordering::Release);
+    }
+
+    /// Records that the memory held for the stream is free again.
+    pub(crate) fn release(&self) {
+        self.held.fetch_sub(1, Ordering::Release);
+        self.released.notify_one();
+    }
+
+    /// Completes when no part of the response has been taken for `idle`; at the latest after twice that time. A
+    /// request that is still running has other limits.
+    pub(crate) async fn stalled(&self, idle: Duration) {
+        let mut before = 0;
+        loop {
+            sleep(idle).await;
+            let taken = self.taken.load(Ordering::Relaxed);
+            if taken > 0 && taken == before {
+                return;
+            }
+            before = taken;
+        }
+    }
+
+    /// Completes when no memory is held for the stream.
+    pub(crate) async fn all_released(&self) {
+        while self.held.load(Ordering::Acquire) > 0 {
+            self.released.notified().await;
+        }
     }
 }
 

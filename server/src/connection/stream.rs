@@ -4,15 +4,13 @@
 //! the connection alive. So each stream has a timeout that only progress of its own response extends.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hyper::rt::Executor;
-use tokio::sync::Notify;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::connection::registry::Connections;
-use crate::connection::state::Connection;
+use crate::connection::state::{Connection, StreamState};
 
 /// The approximate memory of a stream in addition to its response: its request, its tasks and its state in h2.
 pub(crate) const STREAM_COST: usize = 16 * 1024;
@@ -27,65 +25,6 @@ tokio::task_local! {
 /// Returns the HTTP/2 stream that the current task serves; `None` in HTTP/1.
 pub(crate) fn current() -> Option<Arc<StreamState>> {
     STREAM.try_with(Arc::clone).ok()
-}
-
-/// The progress of the response on a stream.
-#[derive(Debug)]
-pub(crate) struct StreamState {
-    /// The frames that hyper has taken, plus one for the response itself.
-    taken: AtomicUsize,
-    /// Responses in memory, 0 or 1.
-    held: AtomicUsize,
-    released: Notify,
-}
-
-impl StreamState {
-    /// Returns the state of a stream whose request has just arrived.
-    pub(crate) fn new() -> Arc<Self> {
-        let (taken, held) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Arc::new(Self { taken, held, released: Notify::new() })
-    }
-
-    /// Records that the response has been created, or that hyper has taken a frame of it.
-    pub(crate) fn add_progress(&self) {
-        self.taken.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn is_answered(&self) -> bool {
-        self.taken.load(Ordering::Relaxed) > 0
-    }
-
-    /// Records that memory is held for the stream.
-    pub(crate) fn hold(&self) {
-        self.held.fetch_add(1, Ordering::Release);
-    }
-
-    /// Records that the memory held for the stream is free again.
-    pub(crate) fn release(&self) {
-        self.held.fetch_sub(1, Ordering::Release);
-        self.released.notify_one();
-    }
-
-    /// Completes when no part of the response has been taken for `idle`; at the latest after twice that time. A
-    /// request that is still running has other limits.
-    async fn stalled(&self, idle: Duration) {
-        let mut before = 0;
-        loop {
-            sleep(idle).await;
-            let taken = self.taken.load(Ordering::Relaxed);
-            if taken > 0 && taken == before {
-                return;
-            }
-            before = taken;
-        }
-    }
-
-    /// Completes when no memory is held for the stream.
-    async fn all_released(&self) {
-        while self.held.load(Ordering::Acquire) > 0 {
-            self.released.notified().await;
-        }
-    }
 }
 
 /// Spawns the tasks of a connection's streams.
@@ -139,7 +78,7 @@ mod tests {
     use std::future::pending;
     use std::sync::Mutex;
 
-    use tokio::time::Instant;
+    use tokio::time::{Instant, sleep};
 
     use super::*;
     use crate::config::Config;

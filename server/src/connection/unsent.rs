@@ -11,8 +11,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-use crate::connection::state::{Connection, Running};
-use crate::connection::stream::StreamState;
+use crate::connection::state::{Connection, Running, StreamState};
 
 /// The size in bytes from which a response is charged; smaller ones are part of the cost of a connection or a stream.
 pub(crate) const CHARGED_FROM: usize = 4 * 1024;

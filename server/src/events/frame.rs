@@ -9,10 +9,10 @@ use serde::Serialize;
 use tidings_core::changes::Changes;
 use tidings_core::events::{Content, Event, Kind, Place};
 
-use super::Kinds;
-
 /// The time after which a listener whose stream ended connects again, in milliseconds.
 const RETRY_MS: u32 = 3_000;
+/// The name of the event that tells the changes of the data.
+pub(super) const CHANGES: &str = "changes";
 
 /// Returns an event. Counts have no id, because they are not told again.
 pub(super) fn event(event: &Event) -> Bytes {
@@ -34,7 +34,7 @@ pub(super) fn reset(kind: Kind) -> Bytes {
 /// Returns the event with the numbers of changes, which has no id, like counts.
 pub(super) fn changes(changes: &Changes) -> Bytes {
     let mut frame = String::new();
-    write_event(&mut frame, Kinds::CHANGES, changes);
+    write_event(&mut frame, CHANGES, changes);
     frame.into()
 }
 

@@ -6,15 +6,56 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
+use tidings_core::error::Problem;
 use tidings_core::events::{Kind, Mark, Place, Subject};
+use tidings_core::{Error, Result};
 
-use super::Kinds;
 use super::frame;
 
 /// The maximum number of events in the history …
 const LENGTH: usize = 256;
 /// … and of their bytes: the last event stays even if it is longer.
 const BYTES: usize = 4 * 1024 * 1024;
+
+/// The kinds of events that a listener wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kinds {
+    public: [bool; Kind::ALL.len()],
+    /// Whether it wants the changes of the data, which are not for all callers.
+    pub(super) has_changes: bool,
+}
+
+impl Kinds {
+    /// All kinds that are for all callers.
+    pub(super) const PUBLIC: Self = Self { public: [true; Kind::ALL.len()], has_changes: false };
+
+    /// Reads names separated by commas.
+    ///
+    /// # Errors
+    /// `bad request` for an unknown name.
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        let mut kinds = Self { public: [false; Kind::ALL.len()], has_changes: false };
+        for name in text.split(',').map(str::trim) {
+            if name == frame::CHANGES {
+                kinds.has_changes = true;
+                continue;
+            }
+            let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+            kinds.public[kind.ok_or(Error::BadRequest(KINDS_RULE))? as usize] = true;
+        }
+        Ok(kinds)
+    }
+
+    pub(super) const fn contains(self, kind: Kind) -> bool {
+        self.public[kind as usize]
+    }
+
+    pub(super) const fn has_counts(self) -> bool {
+        self.contains(Kind::Counts)
+    }
+}
+
+const KINDS_RULE: Problem = Problem::invalid("events", "events are notice, post, counts and changes");
 
 /// The place from which a listener reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

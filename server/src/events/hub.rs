@@ -13,9 +13,8 @@ use tidings_core::events::{Event, Follower, News};
 use tidings_core::{Error, Result, Tidings};
 use tokio::sync::watch;
 
-use super::history::{History, Next, Since};
-use super::listener::Listener;
-use super::{Kinds, frame};
+use super::frame;
+use super::history::{History, Kinds, Next, Since};
 use crate::config::Config;
 use crate::shares::{Part, Share, Shares};
 
@@ -73,10 +72,19 @@ struct Counts {
     frame: Bytes,
 }
 
-/// The right of a listener to have a stream, returned when it is dropped.
-pub(super) struct Permit {
+/// A listener: its place, its position in the history, and what wakes it.
+pub(super) struct Listener {
     shared: Arc<Shared>,
     _place: Share<Client>,
+    pub(super) wake: watch::Receiver<()>,
+    kinds: Kinds,
+    /// The first frames that were not sent yet.
+    begin: std::vec::IntoIter<Bytes>,
+    position: u64,
+    /// The number of the counts that were sent.
+    counts: u64,
+    /// The interval of heartbeats while there is nothing else.
+    pub(super) heartbeat: Duration,
 }
 
 impl Hub {
@@ -114,7 +122,7 @@ impl Hub {
         since: Since,
         kinds: Kinds,
     ) -> Result<Listener> {
-        let (permit, number) = self.admit(client)?;
+        let (place, number) = self.admit(client)?;
         self.wake_thread();
         let mut is_following = self.shared.is_following.subscribe();
         let following = is_following.wait_for(|is_following| *is_following);
@@ -131,20 +139,27 @@ impl Hub {
         // A library's timeout may be shorter than the interval.
         let interval = HEARTBEAT.min(config.idle_timeout / HEARTBEAT_SPREAD);
         let spread = interval / HEARTBEAT_SPREAD * shard / SHARDS;
-        Ok(Listener::new(permit, wake, kinds, begin, position, interval + spread))
+        Ok(Listener {
+            shared: Arc::clone(&self.shared),
+            _place: place,
+            wake,
+            kinds,
+            begin: begin.into_iter(),
+            position,
+            counts: 0,
+            heartbeat: interval + spread,
+        })
     }
 
-    /// Returns a permit, and the number of the listener.
-    fn admit(&self, client: Client) -> Result<(Permit, u32)> {
+    /// Returns a place, and the number of the listener.
+    fn admit(&self, client: Client) -> Result<(Share<Client>, u32)> {
         let mut state = self.shared.state();
         if state.is_closed {
             return Err(Error::Overloaded);
         }
         let place = self.shared.places.take(client, 1)?;
         state.total = state.total.wrapping_add(1);
-        let number = state.total;
-        drop(state);
-        Ok((Permit { shared: Arc::clone(&self.shared), _place: place }, number))
+        Ok((place, state.total))
     }
 
     /// Starts the thread, or wakes it if it waits for listeners.
@@ -179,18 +194,22 @@ impl Drop for Hub {
     }
 }
 
-impl Permit {
-    /// Returns the next frame for a listener. `is_due` is whether it gets a heartbeat if there is nothing else; `counts` is
-    /// the number of the counts that it has read.
-    pub(super) fn next(&self, position: &mut u64, counts: &mut u64, kinds: Kinds, is_due: bool) -> Next {
+impl Listener {
+    /// Returns the next of the first frames.
+    pub(super) fn first(&mut self) -> Option<Bytes> {
+        self.begin.next()
+    }
+
+    /// Returns the next frame after the first ones. `is_due` is whether it is a heartbeat if there is nothing else.
+    pub(super) fn next(&mut self, is_due: bool) -> Next {
         let state = self.shared.state();
         let Some(history) = state.history.as_ref().filter(|_| !state.is_closed) else { return Next::Lost };
-        match history.next(position, kinds) {
+        match history.next(&mut self.position, self.kinds) {
             Next::Nothing => {}
             other => return other,
         }
-        if kinds.has_counts() && *counts != state.counts.number {
-            *counts = state.counts.number;
+        if self.kinds.has_counts() && self.counts != state.counts.number {
+            self.counts = state.counts.number;
             return Next::Frame(state.counts.frame.clone());
         }
         if is_due { Next::Frame(history.heartbeat()) } else { Next::Nothing }

@@ -14,12 +14,22 @@ use tidings_core::{Error, Outcome, Pending, Result, Tidings};
 use super::{Call, Context, Parts};
 use crate::caching::{self, Checked, Condition};
 use crate::coding::{Accepted, Level};
-use crate::endpoint::{Made, Work};
 use crate::lane::{Lane, Lanes};
 use crate::reply::{Answer, JSON, Refusal, Reply};
 
 /// The largest response, in bytes, that is compressed on an async thread.
 const COMPRESSED_AT_ONCE: usize = 8 * 1024;
+
+/// The work of an operation with its fields.
+pub(crate) type Work = Box<dyn FnOnce(&Tidings, &Caller) -> Result<Made> + Send>;
+
+/// What an operation answers.
+pub(crate) enum Made {
+    /// An answer to this caller.
+    Own(Vec<u8>),
+    /// An answer that several callers share.
+    Shared(Arc<Encoded>),
+}
 
 impl Context {
     /// Returns the condition of the request, for a response that another thread makes.
@@ -64,7 +74,7 @@ impl Context {
     /// lane is full, the response is sent uncompressed.
     async fn shared(&self, cached: &Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
         match self.check(|| cached.tag()) {
-            Checked::Unchanged(reply) => Ok(reply),
+            Checked::Unchanged(tag) => Ok(Reply::not_modified(tag)),
             Checked::Changed(tag) => Ok(self.coded(cached, media_type, level).await?.tagged(tag)),
         }
     }
@@ -141,12 +151,12 @@ impl Call {
                 Made::Own(json) => {
                     let json = Bytes::from(json);
                     match condition.check(|| answer::tag(&json)) {
-                        Checked::Unchanged(reply) => reply,
+                        Checked::Unchanged(tag) => Reply::not_modified(tag),
                         Checked::Changed(tag) => Reply::json(json, accepted).tagged(tag),
                     }
                 }
                 Made::Shared(cached) => match condition.check(|| cached.tag()) {
-                    Checked::Unchanged(reply) => reply,
+                    Checked::Unchanged(tag) => Reply::not_modified(tag),
                     Checked::Changed(tag) => {
                         app.compressor.offer(&cached, accepted, Level::Answer);
                         Reply::encoded(&cached, JSON, accepted).tagged(tag)
@@ -177,7 +187,7 @@ impl Call {
         let answer = move |tidings: &_, caller: &_, accepted| {
             let cached = work(tidings, caller)?;
             Ok(match condition.check(|| cached.tag()) {
-                Checked::Unchanged(reply) => reply,
+                Checked::Unchanged(tag) => Reply::not_modified(tag),
                 Checked::Changed(tag) => {
                     app.compressor.offer(&cached, accepted, Level::Answer);
                     Reply::encoded(&cached, media_type, accepted).tagged(tag)
@@ -204,7 +214,7 @@ impl Call {
     /// Answers with an object, which is compressed on another thread if it is large.
     async fn compressed(&self, json: Bytes) -> Answer {
         let tag = match self.0.context.check(|| answer::tag(&json)) {
-            Checked::Unchanged(reply) => return Ok(reply),
+            Checked::Unchanged(tag) => return Ok(Reply::not_modified(tag)),
             Checked::Changed(tag) => tag,
         };
         let accepted = self.0.context.accepted();
@@ -236,7 +246,7 @@ impl Call {
         let answer = move |tidings: &_, caller: &_, accepted| {
             let json = Bytes::from(answer::success(&work(tidings, caller)?));
             Ok(match condition.check(|| answer::tag(&json)) {
-                Checked::Unchanged(reply) => reply,
+                Checked::Unchanged(tag) => Reply::not_modified(tag),
                 Checked::Changed(tag) => Reply::json(json, accepted).tagged(tag),
             })
         };

@@ -24,7 +24,6 @@ mod draw;
 mod text;
 
 use draw::Areas;
-pub(super) use draw::put;
 pub(super) use text::Text;
 
 /// The notice in the editor.

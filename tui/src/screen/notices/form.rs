@@ -4,12 +4,12 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::editor::put;
 use crate::placing::{NO_TIME, Placing};
 use crate::screen::Ctx;
 use crate::text::wrap;
 use crate::theme::Theme;
 use crate::widget::input::Input;
+use crate::widget::put;
 
 /// The labels of the fields, in their order, and their names in an answer that refuses one.
 const FIELDS: [(&str, &str); 5] = [

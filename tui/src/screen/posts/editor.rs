@@ -16,10 +16,10 @@ use crate::placing::{NO_TIME, parse, typed};
 use crate::problem::Problem;
 use crate::screen::form::{Form, Handled};
 use crate::screen::{Choice, Ctx, Out, Question, Then};
-use crate::text::cut;
 use crate::theme::Theme;
 use crate::widget::fields::{Field, Fields};
 use crate::widget::input::Input;
+use crate::widget::put;
 
 /// The labels of the fields and what an empty one means, and their names in an answer that refuses one.
 const FIELDS: [(&str, &str, &str); 7] = [
@@ -284,12 +284,6 @@ impl Form for PostEditor {
 
     fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
         let Areas { head, fields, text, foot } = self.areas(area);
-        let put = |area: Rect, buf: &mut Buffer, text: &str, style: Style| {
-            if area.height > 0 {
-                let room = usize::from(area.width);
-                buf.set_stringn(area.x, area.y, cut(text, room), room, style);
-            }
-        };
         let what = match (self.saving, &self.target) {
             (Some(_), _) => "Saving …",
             (None, Some(_)) => "Edit the post",

@@ -12,8 +12,9 @@ use crate::number::number;
 use crate::placing::Placing;
 use crate::reach::Reach;
 use crate::screen::{Ctx, reading};
-use crate::text::{cut, width};
+use crate::text::width;
 use crate::theme::Theme;
+use crate::widget::put;
 
 /// The areas of the editor.
 pub(super) struct Areas {
@@ -118,12 +119,5 @@ impl Editor {
         }
         let rest = Rect { x, width: area.right().saturating_sub(x), ..area };
         put(rest, buf, &placing.facts().join(" · "), Theme::faint());
-    }
-}
-
-pub(in crate::screen::notices) fn put(area: Rect, buf: &mut Buffer, text: &str, style: Style) {
-    if area.height > 0 {
-        let room = usize::from(area.width);
-        buf.set_stringn(area.x, area.y, cut(&crate::text::line(text), room), room, style);
     }
 }

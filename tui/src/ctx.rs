@@ -1,0 +1,77 @@
+//! What all screens know: the time and its zone, the terminal, the keys and colours, and where the service is.
+
+use jiff::tz::TimeZone;
+use ratatui::layout::Rect;
+use tidings_core::clock::Timestamp;
+use tidings_core::config::Bounds;
+
+use crate::keys::{Action, Keymap, Table};
+use crate::layout;
+use crate::theme::Theme;
+
+/// The context that all screens share.
+#[derive(Clone, Debug)]
+pub(crate) struct Ctx {
+    /// The current time.
+    pub(crate) now: Timestamp,
+    /// The time zone in which days are counted and all times are shown.
+    pub(crate) zone: TimeZone,
+    /// Columns and rows of the terminal.
+    pub(crate) size: (u16, u16),
+    pub(crate) theme: Theme,
+    pub(crate) keymap: Keymap,
+    /// Whether the service is a server, which logs every request.
+    pub(crate) is_remote: bool,
+    /// The length of a password; `None` if it is that of a server.
+    pub(crate) password: Option<Bounds>,
+}
+
+impl Ctx {
+    /// Returns the name of the key of an action, for texts that name it.
+    pub(crate) fn key(&self, table: &Table, action: Action) -> String {
+        self.keymap.name(table, action)
+    }
+
+    /// Returns the area of the screen.
+    pub(crate) fn body(&self) -> Rect {
+        layout::areas(Rect::new(0, 0, self.size.0, self.size.1)).body
+    }
+
+    /// Formats a point in time in the zone.
+    fn at(&self, at: Timestamp, format: &str) -> String {
+        let moment = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default();
+        moment.to_zoned(self.zone.clone()).strftime(format).to_string()
+    }
+
+    /// Formats a point in time as `2026-11-20 13:36`.
+    pub(crate) fn stamp(&self, at: Timestamp) -> String {
+        self.at(at, "%Y-%m-%d %H:%M")
+    }
+
+    /// Formats a point in time as `2026-11-20`.
+    pub(crate) fn day(&self, at: Timestamp) -> String {
+        self.at(at, "%Y-%m-%d")
+    }
+
+    /// Formats a point in time as `13:36`.
+    pub(crate) fn time(&self, at: Timestamp) -> String {
+        self.at(at, "%H:%M")
+    }
+
+    /// Formats a point in time as `13:36:05`.
+    pub(crate) fn clock(&self, at: Timestamp) -> String {
+        self.at(at, "%H:%M:%S")
+    }
+
+    /// Formats a point in time as `11-19 13:36:05`, or without the date if `above` is on the same day.
+    pub(crate) fn dated(&self, at: Timestamp, above: Option<Timestamp>) -> String {
+        let same = above.is_some_and(|above| self.day(above) == self.day(at));
+        self.at(at, if same { "      %H:%M:%S" } else { "%m-%d %H:%M:%S" })
+    }
+
+    /// Formats a point in time as `13:36:05` if it is today, otherwise as `11-19 13:36:05`.
+    pub(crate) fn moment(&self, at: Timestamp) -> String {
+        let format = if self.day(at) == self.day(self.now) { "%H:%M:%S" } else { "%m-%d %H:%M:%S" };
+        self.at(at, format)
+    }
+}
