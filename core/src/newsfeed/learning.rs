@@ -17,10 +17,8 @@ use utoipa::ToSchema;
 
 use super::clusters::Clusters;
 use super::index::FeedIndex;
-use super::past::PastAct;
-use super::signals::SignalWeights;
-use super::signals::{SIGNALS, Signal, Weights};
-use super::weights::Scoring;
+use super::recent::PastAct;
+use super::signals::{SIGNALS, Scoring, Signal, SignalWeights, Weights};
 
 use crate::clock::Timestamp;
 use crate::config::Feed;
