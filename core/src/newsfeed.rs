@@ -62,7 +62,7 @@ mod why;
 pub(crate) use keeper::Feeds;
 pub(crate) use learner::learn_from_import;
 
-pub use answer::{FeedPost, FeedPosts, Newsfeed};
+pub use answer::{FeedPost, FeedPosts, Newsfeed, SignalShares, Why};
 pub use entry::{FeedEntry, entries};
 pub use learning::Learned;
 pub use operations::{
@@ -72,10 +72,9 @@ pub use operations::{
 pub use order::{LIMIT, LIMIT_MAX};
 pub use own_likes::{has_own_likes, with_own_likes};
 pub use page::FeedPage;
-pub use signals::SignalWeights;
-pub use signals::Weights;
+pub use signals::{SignalWeights, Weights};
 pub use weights::{FeedWeights, learn_weights, pin_weights, unpin_weights, weights};
-pub use why::{SignalShares, Why, why};
+pub use why::why;
 
 use index::{FeedIndex, commonest_tags};
 use keeper::CurrentIndex;

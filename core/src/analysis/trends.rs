@@ -321,9 +321,14 @@ mod tests {
     }
 
     impl Tx for Failing<'_> {
-        fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
+        fn for_each(
+            &mut self,
+            sql: &str,
+            args: &[Arg<'_>],
+            each: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
+        ) -> Result<(), StoreError> {
             self.answers = self.answers.checked_sub(1).ok_or(StoreError::Overloaded)?;
-            self.tx.rows(sql, args)
+            self.tx.for_each(sql, args, each)
         }
         fn run(&mut self, _: &str, _: &[Arg<'_>]) -> Result<u64, StoreError> {
             Err(StoreError::Overloaded)

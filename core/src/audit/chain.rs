@@ -225,6 +225,3 @@ pub(crate) fn prune(
     trail::append(tx, &Actor::Service, &origin, entry)?;
     Ok(count.unsigned_abs() == limit)
 }
-
-/// The number, the date and the hash of a record.
-pub(super) type End = (i64, Timestamp, String);

@@ -1,8 +1,8 @@
 //! The SQL of the audit trail.
 
-use super::chain::End;
 use super::{Filter, Party, Read};
 use crate::account::{Admin, Member};
+use crate::clock::Timestamp;
 use crate::store::{Arg, Row, StoreError, Tx};
 use crate::trail::sql::{COLUMNS, record};
 
@@ -91,7 +91,11 @@ pub(super) fn of_member(
 }
 
 /// Returns the numbers, dates and hashes of the records after the one with this number, earliest first.
-pub(super) fn ends(tx: &mut dyn Tx, seq: i64, limit: u64) -> Result<Vec<End>, StoreError> {
+pub(super) fn ends(
+    tx: &mut dyn Tx,
+    seq: i64,
+    limit: u64,
+) -> Result<Vec<(i64, Timestamp, String)>, StoreError> {
     let sql = "SELECT seq, date, hash FROM audit WHERE seq > $1 ORDER BY seq LIMIT $2";
     let rows = tx.rows(sql, &[seq.into(), limit.cast_signed().into()])?.into_iter();
     rows.map(|mut row| Ok((row.take(0)?, row.take(1)?, row.take(2)?))).collect()

@@ -8,7 +8,6 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
-use super::why::Why;
 use crate::answer::{self, Encoded};
 use crate::post::Post;
 use crate::schema::Switch;
@@ -27,6 +26,42 @@ pub struct FeedPost {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub why: Option<Why>,
+}
+
+/// The reason why a post is in a feed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Why {
+    /// The reason in English, such as `new in Rust`. It tells the member's own acts and public facts only.
+    #[schema(max_length = 100, examples("because you liked “An eclipse over the lake”"))]
+    pub text: String,
+    /// The share of each signal in the score of the post.
+    pub shares: SignalShares,
+}
+
+/// The share of each signal in the score of a post, from 0 to 1 with three digits. The shares sum to 1, or are all 0 if the
+/// post has no score.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SignalShares {
+    /// The similarity to the topics of the member's acts.
+    pub topic: f64,
+    /// The similarity to the tags.
+    pub tag: f64,
+    /// The similarity to the words.
+    pub word: f64,
+    /// The similarity to the meaning of the words.
+    pub meaning: f64,
+    /// The similarity to the nearest posts that the member liked or viewed.
+    pub near: f64,
+    /// How new the post is to the member.
+    pub novel: f64,
+    /// How recent it is among the posts of its topic.
+    pub recent: f64,
+    /// How fresh it is in days.
+    pub fresh: f64,
+    /// How popular it is.
+    pub popular: f64,
+    /// How many people who acted on the member's posts acted on it.
+    pub together: f64,
 }
 
 /// A page of a newsfeed.

@@ -1,7 +1,7 @@
 //! The half-life of popularity, taken from the acts: the median age of a post when a member acts on it.
 
 use super::index::FeedIndex;
-use super::past::PastAct;
+use super::recent::PastAct;
 use crate::clock::DAY_MS;
 use crate::config::Feed;
 use crate::post::heat::{DEFAULT_HALF_LIFE_DAYS, NO_DECAY_DAYS};

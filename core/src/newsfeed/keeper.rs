@@ -13,15 +13,15 @@ use std::time::{Duration, Instant};
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 
 use super::index::FeedIndex;
-use super::learner::Others;
 use super::load::{Loaded, Seen, load};
 use super::meaning::{Lexicon, Meanings};
 use super::order_cache::OrderCache;
 use super::own_likes::OwnLikes;
 use super::personal::Personals;
 use super::published::PublishedOrders;
+use super::signals::Scoring;
 use super::snapshot::Words;
-use super::weights::Scoring;
+use super::together::Neighbours;
 use crate::background::{Background, Stop, log_failure};
 use crate::clock::{Clock, SECOND_MS, Timestamp};
 use crate::config::Feed;
@@ -49,7 +49,7 @@ pub(crate) struct Feeds {
     pub(super) shared: Arc<Shared>,
     own_likes: OwnLikes,
     thread: Background,
-    learner: Background,
+    pub(super) learner: Background,
 }
 
 /// The data that the thread and the readers share.
@@ -73,6 +73,16 @@ pub(super) struct Shared {
     /// The time of the last update of the index.
     updated: AtomicI64,
     pub(super) stop: Stop,
+}
+
+/// What others did, at some moment.
+pub(super) struct Others {
+    /// The number of readings before.
+    pub(super) number: u64,
+    pub(super) neighbours: Neighbours,
+    /// The version of the posts before the reading, and how long it took.
+    pub(super) version: i64,
+    pub(super) took: Duration,
 }
 
 /// The index that was current when a request began.
@@ -153,13 +163,6 @@ impl Feeds {
             Ok(move || shared.run())
         })?;
         CurrentIndex::of(&self.shared.index).ok_or(Error::Overloaded)
-    }
-
-    /// Loads the index and starts the threads of a service, of which one learns from the acts.
-    pub(super) fn start(&self) -> Result<()> {
-        self.index()?;
-        let shared = Arc::clone(&self.shared);
-        self.learner.start("tidings-learner", || Ok(move || shared.run_learner()))
     }
 
     /// Returns the time of the last update of the index; `None` before it is loaded.

@@ -9,10 +9,9 @@ use std::time::{Duration, Instant};
 
 use super::half_life;
 use super::index::FeedIndex;
-use super::keeper::Shared;
+use super::keeper::{Feeds, Others, Shared};
 use super::learning;
-use super::past::PastAct;
-use super::recent;
+use super::recent::{self, PastAct};
 use super::together::{Neighbours, Together};
 use super::weights;
 use crate::Tidings;
@@ -34,14 +33,13 @@ const NEW_PART: usize = 10;
 /// The minimum change of the half-life of popularity, as a logarithm: about a quarter. A change loads all feeds again.
 const CHANGE_MIN: f64 = 0.25;
 
-/// What others did, at some moment.
-pub(super) struct Others {
-    /// The number of readings before.
-    pub(super) number: u64,
-    pub(super) neighbours: Neighbours,
-    /// The version of the posts before the reading, and how long it took.
-    version: i64,
-    took: Duration,
+impl Feeds {
+    /// Loads the index and starts the threads of a service, of which one learns from the acts.
+    pub(super) fn start(&self) -> Result<()> {
+        self.index()?;
+        let shared = Arc::clone(&self.shared);
+        self.learner.start("tidings-learner", || Ok(move || shared.run_learner()))
+    }
 }
 
 impl Shared {

@@ -17,10 +17,8 @@ use utoipa::ToSchema;
 
 use super::clusters::Clusters;
 use super::index::FeedIndex;
-use super::past::PastAct;
-use super::signals::SignalWeights;
-use super::signals::{SIGNALS, Signal, Weights};
-use super::weights::Scoring;
+use super::recent::PastAct;
+use super::signals::{SIGNALS, Scoring, Signal, SignalWeights, Weights};
 
 use crate::clock::Timestamp;
 use crate::config::Feed;
@@ -53,13 +51,10 @@ pub struct Learned {
     pub members: usize,
     /// The normalised discounted cumulative gain of the first ten posts of the feed with the weights of the settings, on the
     /// latest fifth of the visits, from which nothing was learned for this …
-    #[schema(minimum = 0, maximum = 1, examples(0.25))]
     pub ndcg10_of_settings: f64,
     /// … with learned weights …
-    #[schema(minimum = 0, maximum = 1, examples(0.25))]
     pub ndcg10: f64,
     /// … and the standard error of the difference, with the visits of a member as one cluster.
-    #[schema(minimum = 0, maximum = 1, examples(0.25))]
     pub ndcg10_error: f64,
     /// Whether the weights are used: the difference is more than 1.64 standard errors.
     #[schema(examples(true))]

@@ -10,6 +10,7 @@ use super::signals::{SIGNALS, Signal, Values};
 use crate::clock::Timestamp;
 use crate::config::Feed;
 use crate::keyed::OwnMap;
+use crate::profile::history::Acts;
 
 /// The signals of posts for a member at a moment.
 pub(super) struct MemberSignals<'m> {
@@ -26,13 +27,8 @@ pub(super) struct MemberSignals<'m> {
 }
 
 impl<'m> MemberSignals<'m> {
-    pub(super) fn new(
-        moment: &'m Moment<'m>,
-        interest: &'m Interest,
-        own: Own<'m>,
-        together: OwnMap<u32, f32>,
-        config: &Feed,
-    ) -> Self {
+    /// Prepares the signals for a member with these acts, and with the interest that they show.
+    pub(super) fn new(moment: &'m Moment<'m>, interest: &'m Interest, acts: &Acts, config: &Feed) -> Self {
         let times = interest.times.clone();
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
         let novelties = (0..=times.len()).map(|acts| ranking::novelty(config, acts) as f32).collect();
@@ -43,8 +39,8 @@ impl<'m> MemberSignals<'m> {
             moment,
             times,
             novelties,
-            own,
-            together,
+            own: moment.own(acts, config),
+            together: moment.together_scores(acts).collect(),
             sums: Vec::new(),
         }
     }
@@ -72,14 +68,12 @@ mod tests {
     use super::super::index::FeedIndex;
     use super::super::index::tests::row;
     use super::super::moment::tests::MEMBER;
-    use super::super::signals::Weights;
-    use super::super::weights::Scoring;
+    use super::super::signals::{Scoring, Weights};
     use super::super::{interest, together};
     use super::*;
     use crate::config;
     use crate::id::MemberKey;
     use crate::post::feed_rows::FeedRow;
-    use crate::profile::history::Acts;
     use crate::testing::{NOW, posts};
 
     #[test]
@@ -103,7 +97,7 @@ mod tests {
         let config = Feed { interest, diverse_max: 10, ..Feed::default() };
         let weights = Weights([0.3, 0.0, 0.2, 0.1, 0.4, 0.3, 0.5, 0.7, 0.1, 2.0]);
         let interest = interest::measure(&acts, &config.interest, &index).unwrap();
-        let mut signals = moment.signals(&interest, &acts, &config);
+        let mut signals = MemberSignals::new(&moment, &interest, &acts, &config);
         let sum = |values: Values| values.iter().zip(weights.0).map(|(value, weight)| value * weight).sum();
         let mut expected: Vec<(u32, f32)> =
             (0..20).map(|position| (position, sum(signals.of(position)))).collect();

@@ -5,13 +5,11 @@ use std::borrow::Cow;
 use super::features::Number;
 use super::index::FeedIndex;
 use super::interest::{Interest, measure};
-use super::member_signals::MemberSignals;
 use super::near::Own;
 use super::ranking;
-use super::signals::{Signal, Weights};
+use super::signals::{Scoring, Signal, Weights};
 use super::together::{self, Others};
 use super::top::top;
-use super::weights::Scoring;
 use crate::clock::{DAY_MS, Timestamp};
 use crate::config::Feed;
 use crate::id::{MemberKey, PostKey};
@@ -85,19 +83,8 @@ impl<'i> Moment<'i> {
         Some(diverse.into_iter().map(|at| index.key(at)).collect())
     }
 
-    /// Prepares the signals of single posts for a member with these acts.
-    pub(super) fn signals<'m>(
-        &'m self,
-        interest: &'m Interest,
-        acts: &Acts,
-        config: &Feed,
-    ) -> MemberSignals<'m> {
-        let together = self.together_scores(acts).collect();
-        MemberSignals::new(self, interest, self.own(acts, config), together, config)
-    }
-
     /// Returns the member's own posts.
-    fn own(&self, acts: &Acts, config: &Feed) -> Own<'i> {
+    pub(super) fn own(&self, acts: &Acts, config: &Feed) -> Own<'i> {
         let positions = latest(acts).filter_map(|key| self.index.position(key));
         Own::new(self.index, positions, config.interest.word_share)
     }

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::answer::Why;
 use super::item::Item;
 use super::next::Next;
 use super::order::FeedKind;
-use super::why::Why;
 use crate::answer::Encoded;
 use crate::post::Post;
 

@@ -5,27 +5,11 @@ use std::borrow::Cow;
 use super::index::FeedIndex;
 use super::moment::Moment;
 use super::ranking;
+use super::recent::PastAct;
 use super::together::{Others, Together};
 use crate::clock::Timestamp;
 use crate::config::Feed;
-use crate::id::{MemberKey, PostKey};
 use crate::post::heat::{Decay, VIEW_WEIGHT};
-
-/// An act on a post.
-#[derive(Clone, Copy)]
-pub(super) struct PastAct {
-    pub(super) at: Timestamp,
-    pub(super) member: MemberKey,
-    pub(super) post: PostKey,
-    pub(super) is_like: bool,
-}
-
-impl PastAct {
-    /// The order in which acts are replayed.
-    pub(super) fn order(&self) -> impl Ord + use<> {
-        (self.at, self.member, self.post, self.is_like)
-    }
-}
 
 /// What an index shows while its acts are replayed.
 pub(super) struct Replay<'i> {

@@ -8,7 +8,7 @@ use lru::LruCache;
 use super::moment::Moment;
 use super::order::{LIMIT, Order};
 use super::page::FeedPage;
-use super::weights::Scoring;
+use super::signals::Scoring;
 use crate::account::{Identity, Member};
 use crate::clock::DAY_MS;
 use crate::config::Feed;

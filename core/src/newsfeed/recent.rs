@@ -1,7 +1,5 @@
 //! The acts on posts of the members who acted last, which are read in the background.
 
-use super::past::PastAct;
-use super::together::ACTS_MAX;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::id::{MemberKey, PostKey};
@@ -9,12 +7,30 @@ use crate::keyed::{OwnMap, OwnSet};
 use crate::post::feed_rows;
 use crate::store::{Store, StoreError, Tx};
 
+/// The latest acts of a member that count, which bound the time: it grows with the square of an active member's acts.
+pub(super) const ACTS_MAX: usize = 200;
 /// The number of members whose acts are read, those who acted last. With the acts of each, this bounds the memory.
 const MEMBERS_MAX: i64 = 20_000;
 /// The maximum number of acts in memory, approximately, with 32 bytes each while they are read.
 const ALL_ACTS_MAX: usize = 500_000;
 /// The number of members per statement; a statement takes as many arguments.
 const PAGE: usize = 16;
+
+/// An act on a post.
+#[derive(Clone, Copy)]
+pub(super) struct PastAct {
+    pub(super) at: Timestamp,
+    pub(super) member: MemberKey,
+    pub(super) post: PostKey,
+    pub(super) is_like: bool,
+}
+
+impl PastAct {
+    /// The order in which acts are replayed.
+    pub(super) fn order(&self) -> impl Ord + use<> {
+        (self.at, self.member, self.post, self.is_like)
+    }
+}
 
 /// Reads the acts of the members who acted last on the newest `posts`, in the order in which they are replayed.
 pub(super) fn acts(store: &Store, posts: usize) -> Result<Vec<PastAct>> {

@@ -7,6 +7,10 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::config::Feed;
+use crate::profile::history::Acts;
+
+/// The minimum noise of a recommended feed with learned weights: about the difference of neighbours in the order.
+const EXPLORATION_MIN: f64 = 0.01;
 
 /// A signal; each is from 0 to 1. Those of interest in a post without topics, tags or words are multiplied, so that
 /// the kinds that the post has carry the shares of the others; the meaning may be less than 0.
@@ -173,9 +177,45 @@ impl Index<Signal> for Weights {
     }
 }
 
+/// How posts are scored.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Scoring {
+    pub(super) weights: Weights,
+    /// The noise, see [`Feed::exploration`].
+    pub(super) exploration: f64,
+    /// Whether the weights are learned.
+    pub(super) is_learned: bool,
+}
+
+impl Scoring {
+    /// Returns the scoring of the settings.
+    pub(super) fn of(config: &Feed) -> Self {
+        Self { weights: Weights::of(config), exploration: config.exploration, is_learned: false }
+    }
+
+    /// Returns the scoring with learned weights. A signal that was turned off in the settings since then is off.
+    pub(super) fn learned(weights: Weights, config: &Feed) -> Self {
+        let settings = Weights::of(config);
+        // Only learned weights have freshness.
+        let is_on = |signal| signal == Signal::Fresh || settings[signal] > 0.0;
+        let weights = Weights(Signal::ALL.map(|signal| if is_on(signal) { weights[signal] } else { 0.0 }));
+        Self { weights, exploration: config.exploration.max(EXPLORATION_MIN), is_learned: true }
+    }
+
+    /// Returns the weights for a member with these acts: those of the settings in place of learned ones if the member has
+    /// only searched and opened topics. Weights are learned from members with posts of their own, and may give what is near to
+    /// those the weight of all interest.
+    pub(super) fn weights_for(&self, acts: &Acts, config: &Feed) -> Weights {
+        let has_posts = !(acts.liked.is_empty() && acts.viewed.is_empty());
+        if self.is_learned && !has_posts { Weights::of(config) } else { self.weights }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::id::PostKey;
+    use crate::testing::NOW;
 
     #[test]
     fn weights_are_read_as_they_were_written_and_impossible_ones_are_refused() {
@@ -189,5 +229,18 @@ mod tests {
         for impossible in [r#"{"recent":-1}"#, r#"{"recent":1e40}"#, r#"{"recent":null}"#, "[]", ""] {
             assert!(serde_json::from_str::<Weights>(impossible).is_err(), "{impossible}");
         }
+    }
+
+    #[test]
+    fn learned_weights_are_for_members_with_posts_and_without_signals_that_are_off() {
+        let config = Feed { popular_weight: 0.0, ..Feed::default() };
+        let scoring = Scoring::learned(Weights([0.5; 10]), &config);
+        assert_eq!((scoring.weights[Signal::Popular], scoring.weights[Signal::Fresh]), (0.0, 0.5));
+        let searched = Acts { searched: vec![("lake".into(), NOW)], ..Acts::default() };
+        let viewed = Acts { viewed: vec![(PostKey::new(1), NOW)], ..Acts::default() };
+        assert_eq!(scoring.weights_for(&searched, &config), Weights::of(&config));
+        assert_eq!(scoring.weights_for(&viewed, &config), scoring.weights);
+        let pinned = Scoring { is_learned: false, ..scoring };
+        assert_eq!(pinned.weights_for(&searched, &config), pinned.weights);
     }
 }

@@ -16,7 +16,7 @@
 
 use std::borrow::Cow;
 
-use super::past::PastAct;
+use super::recent::{ACTS_MAX, PastAct};
 use super::top::top;
 use crate::id::{MemberKey, PostKey};
 use crate::keyed::OwnMap;
@@ -33,8 +33,6 @@ const POPULAR_EXPONENT: f32 = 0.7;
 const OWN_HALVED: f32 = 10.0;
 /// The weight of a like, in views.
 const LIKE: f32 = 2.0;
-/// The latest acts of a member that count, which bound the time: it grows with the square of an active member's acts.
-pub(super) const ACTS_MAX: usize = 200;
 /// The most similar posts of a post that count, which bound the memory.
 const SIMILAR_MAX: usize = 100;
 /// The number of the member's latest posts whose similar posts are found.

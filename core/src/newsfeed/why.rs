@@ -18,11 +18,10 @@
 
 use std::cmp::Ordering;
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
+use super::answer::{SignalShares, Why};
 use super::interest;
 use super::item::Item;
+use super::member_signals::MemberSignals;
 use super::moment::Moment;
 use super::order::FeedKind;
 use super::page::FeedPage;
@@ -51,52 +50,6 @@ const NEW_DAYS: i64 = 30;
 const POPULAR_TODAY: usize = 30;
 /// The maximum length in characters of a title, a search or a name in a sentence.
 const NAMED_MAX: usize = 60;
-
-/// The reason why a post is in a feed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Why {
-    /// The reason in English, such as `new in Rust`. It tells the member's own acts and public facts only.
-    #[schema(max_length = 100, examples("because you liked “An eclipse over the lake”"))]
-    pub text: String,
-    /// The share of each signal in the score of the post.
-    pub shares: SignalShares,
-}
-
-/// The share of each signal in the score of a post, from 0 to 1 with three digits. The shares sum to 1, or are all 0 if the
-/// post has no score.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct SignalShares {
-    /// The similarity to the topics of the member's acts.
-    #[schema(minimum = 0, maximum = 1, examples(0.1))]
-    pub topic: f64,
-    /// The similarity to the tags.
-    #[schema(minimum = 0, maximum = 1, examples(0.1))]
-    pub tag: f64,
-    /// The similarity to the words.
-    #[schema(minimum = 0, maximum = 1, examples(0.1))]
-    pub word: f64,
-    /// The similarity to the meaning of the words.
-    #[schema(minimum = 0, maximum = 1, examples(0.1))]
-    pub meaning: f64,
-    /// The similarity to the nearest posts that the member liked or viewed.
-    #[schema(minimum = 0, maximum = 1, examples(0.1))]
-    pub near: f64,
-    /// How new the post is to the member.
-    #[schema(minimum = 0, maximum = 1, examples(0.1))]
-    pub novel: f64,
-    /// How recent it is among the posts of its topic.
-    #[schema(minimum = 0, maximum = 1, examples(0.1))]
-    pub recent: f64,
-    /// How fresh it is in days.
-    #[schema(minimum = 0, maximum = 1, examples(0.1))]
-    pub fresh: f64,
-    /// How popular it is.
-    #[schema(minimum = 0, maximum = 1, examples(0.1))]
-    pub popular: f64,
-    /// How many people who acted on the member's posts acted on it.
-    #[schema(minimum = 0, maximum = 1, examples(0.1))]
-    pub together: f64,
-}
 
 /// Returns the reason of each post of a page of a feed of the caller.
 ///
@@ -144,7 +97,7 @@ fn of_member(
         return Ok(Vec::new());
     };
     let moment = Moment::now(&reader.index, &others.neighbours, reader.now);
-    let mut signals = moment.signals(&interest, &acts, config);
+    let mut signals = MemberSignals::new(&moment, &interest, &acts, config);
     let weights = scoring.weights_for(&acts, config);
     let mut own = OwnActs::new(&moment, &acts, &searched, &config.interest);
     let mut why = |item: &Item| {

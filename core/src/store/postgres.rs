@@ -15,6 +15,7 @@ mod lane;
 mod migrate;
 mod partition;
 mod password_file;
+mod positions;
 mod reactor;
 mod revision;
 mod schema;
@@ -31,6 +32,7 @@ mod url;
 mod value;
 mod wait;
 mod watch;
+mod write_connection;
 
 pub(crate) use bulk::{ServerSnapshot, ServerTarget};
 pub(super) use engine::PgEngine;

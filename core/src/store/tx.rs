@@ -10,7 +10,15 @@ pub(crate) trait Tx {
     ///
     /// # Errors
     /// When the statement fails, or does not take exactly these arguments.
-    fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError>;
+    fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
+        let mut found = Vec::new();
+        self.for_each(sql, args, &mut |row| {
+            let columns = row.0.len();
+            found.push(Row(std::mem::replace(&mut row.0, Vec::with_capacity(columns))));
+            Ok(())
+        })?;
+        Ok(found)
+    }
 
     /// Runs a statement and calls `each` with each of its rows, without an allocation for each row. A large result is
     /// never in memory as a whole.
@@ -22,9 +30,7 @@ pub(crate) trait Tx {
         sql: &str,
         args: &[Arg<'_>],
         each: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        self.rows(sql, args)?.iter_mut().try_for_each(each)
-    }
+    ) -> Result<(), StoreError>;
 
     /// Runs a statement that returns no rows; returns the number of rows that it changed.
     ///

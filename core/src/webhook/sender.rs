@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use super::send::Http;
-use super::worker::Worker;
+use super::worker::{Counters, Worker};
 use crate::background::{Background, Stop};
 use crate::clock::Clock;
 use crate::config::Config;
@@ -23,15 +23,6 @@ pub struct Figures {
     pub delivered: u64,
     /// Attempts that have failed since the process started.
     pub failed: u64,
-}
-
-/// What [`Figures`] are read from.
-#[derive(Default)]
-pub(super) struct Counters {
-    pub(super) pending: AtomicI64,
-    pub(super) dead: AtomicI64,
-    pub(super) delivered: AtomicU64,
-    pub(super) failed: AtomicU64,
 }
 
 /// The handle of the sending thread.

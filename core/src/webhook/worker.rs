@@ -5,12 +5,11 @@
 //! database.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use super::send::{Outgoing, Transport};
-use super::sender::Counters;
 use super::sql::{self, Due};
 use super::turns::Turns;
 use crate::background::{Stop, log_failure};
@@ -61,6 +60,15 @@ struct Work {
     /// The webhooks, each with the time of its next attempt.
     attempts: Vec<(String, Option<Timestamp>)>,
     totals: Option<(i64, i64)>,
+}
+
+/// What [`Figures`](super::Figures) are read from.
+#[derive(Default)]
+pub(super) struct Counters {
+    pub(super) pending: AtomicI64,
+    pub(super) dead: AtomicI64,
+    pub(super) delivered: AtomicU64,
+    pub(super) failed: AtomicU64,
 }
 
 /// The work of the thread.

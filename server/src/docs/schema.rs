@@ -52,7 +52,7 @@ fn json(schema: &RefOr<Schema>) -> Map<String, Value> {
     }
 }
 
-/// Writes plain schemas where a schema refers to them, and that a number without bounds is a count.
+/// Writes plain schemas where a schema refers to them. An integer without bounds is a count, another number a share of 1.
 fn complete(schema: &mut RefOr<Schema>, plain: &[Plain]) {
     match schema {
         RefOr::T(Schema::Object(object)) if !object.properties.is_empty() => {
@@ -94,13 +94,17 @@ fn complete_keywords(schema: &mut Value, plain: &[Plain]) {
                 keywords.remove("oneOf");
                 found.into_iter().for_each(|(keyword, value)| _ = keywords.entry(keyword).or_insert(value));
             }
-            let is_number =
-                keywords.get("type").is_some_and(|kind| *kind == "integer" || kind[0] == "integer");
-            if is_number && !keywords.contains_key("enum") {
+            let is = |keywords: &Map<_, _>, name| {
+                keywords.get("type").is_some_and(|kind: &Value| kind == name || kind[0] == name)
+            };
+            if is(keywords, "integer") && !keywords.contains_key("enum") {
                 let minimum = keywords.entry("minimum").or_insert(0.into()).clone();
                 if minimum == 0 && !keywords.contains_key("maximum") {
                     keywords.entry("examples").or_insert(json!([7]));
                 }
+            } else if is(keywords, "number") && !keywords.contains_key("examples") {
+                keywords.extend([("minimum".into(), 0.into()), ("maximum".into(), 1.into())]);
+                keywords.insert("examples".into(), json!([0.1]));
             }
             keywords.values_mut().for_each(|part| complete_keywords(part, plain));
         }

@@ -14,7 +14,10 @@ use super::{Entry, Outline, Text};
 #[schema(as = JsonFeed)]
 pub(crate) struct Document<'a> {
     /// The version of the format.
-    #[schema(pattern = r"^https://jsonfeed\.org/version/1\.1$")]
+    #[schema(
+        pattern = r"^https://jsonfeed\.org/version/1\.1$",
+        examples("https://jsonfeed.org/version/1.1")
+    )]
     version: &'static str,
     /// The title of the feed.
     #[schema(max_length = 3_000, examples("Popular posts"))]

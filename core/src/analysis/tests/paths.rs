@@ -21,9 +21,14 @@ struct Counting<'t> {
 }
 
 impl Tx for Counting<'_> {
-    fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
+    fn for_each(
+        &mut self,
+        sql: &str,
+        args: &[Arg<'_>],
+        each: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         self.statements += 1;
-        self.tx.rows(sql, args)
+        self.tx.for_each(sql, args, each)
     }
     fn run(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError> {
         self.statements += 1;

@@ -1,6 +1,6 @@
 //! The acts of members before and after a time in the past.
 
-use super::super::past::PastAct;
+use super::super::recent::PastAct;
 use crate::account::Operator;
 use crate::clock::Timestamp;
 use crate::error::Result;

@@ -7,10 +7,12 @@ use super::super::gain::ndcg;
 use super::super::half_life;
 use super::super::index::FeedIndex;
 use super::super::interest::{Interest, measure};
+use super::super::member_signals::MemberSignals;
 use super::super::moment::Moment;
-use super::super::past::{PastAct, Replay};
+use super::super::past::Replay;
+use super::super::recent::PastAct;
+use super::super::signals::Scoring;
 use super::super::together::Neighbours;
-use super::super::weights::Scoring;
 use super::logit::{Choices, Vector};
 use crate::clock::{DAY_MS, Timestamp};
 use crate::config::Feed;
@@ -180,7 +182,7 @@ impl Lesson<'_> {
         let seen = acts.liked.iter().chain(&acts.viewed).chain(&acts.hidden).map(|(post, _)| *post);
         let left_out = seen.chain(visit.chosen.iter().copied()).filter_map(|post| index.position(post));
         let others = sample(moment, visit.member, &left_out.chain(index.ended(moment.at)).collect());
-        let mut signals = moment.signals(&self.interest, acts, self.config);
+        let mut signals = MemberSignals::new(moment, &self.interest, acts, self.config);
         let mut of = |position: u32| -> Vector { signals.of(position).map(f64::from) };
         (!others.is_empty()).then(|| Choices {
             chosen: self.chosen.iter().copied().map(&mut of).collect(),

@@ -42,6 +42,7 @@ use crate::post::token_fields::TokenFields;
 use crate::store::{Arg, StoreError, Tx, row_each, run_each};
 
 mod block;
+mod bm25;
 mod cache;
 mod check;
 mod codec;

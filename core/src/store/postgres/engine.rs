@@ -8,18 +8,19 @@ use std::time::Duration;
 
 use super::super::engine::Engine;
 use super::super::expiry::{Expiry, Leftover};
-use super::super::pool::{Lease, Pool, PoolUse, WaitLimits};
+use super::super::pool::{Pool, PoolUse, WaitLimits};
 use super::super::watch::{Versions, Watcher};
 use super::super::{Moment, ServerGauges, StoreError, Tx};
-use super::committer::{self, PgCommitter};
+use super::committer::PgCommitter;
 use super::connect::Connector;
 use super::migrate::migrate;
 use super::partition;
 use super::server::{LOOK_EVERY, Server};
 use super::session::Session;
 use super::standby::Standbys;
-use super::tx::ReadTx;
+use super::tx::{ReadTx, lease};
 use super::watch::ServerWatch;
+use super::write_connection::ANSWER_MAX;
 use crate::cancel::CancelFlag;
 use crate::location::PostgresUrl;
 
@@ -50,30 +51,19 @@ impl PgEngine {
         let mut session = server.first_connection()?;
         migrate(&mut session)?;
         let watch = ServerWatch::new(Arc::clone(&server), versions)?;
-        session.limit(committer::ANSWER_MAX);
+        session.limit(ANSWER_MAX);
         let committer = PgCommitter::start(Arc::clone(&server), session)?;
         let watcher = Watcher::start(Arc::clone(versions), watch)?;
         let standbys = Standbys::start(&server, connections)?;
         Ok((Self { pool: Pool::new(connections, WAIT), _watcher: watcher, standbys, server }, committer))
-    }
-
-    /// Borrows a connection that is not known to be lost.
-    fn lease(&self) -> Result<Lease<'_, Session>, StoreError> {
-        loop {
-            let mut lease = self.pool.lease(|| true, || self.server.connect_if_reachable())?;
-            if lease.connection().is_usable() {
-                return Ok(lease);
-            }
-            lease.close();
-        }
     }
 }
 
 impl Engine for PgEngine {
     fn read(&self, limit: Option<Duration>, work: &mut dyn FnMut(&mut dyn Tx)) -> Result<(), StoreError> {
         let _long = limit.map(|_| self.pool.begin_long()).transpose()?;
-        let mut lease = self.lease()?;
         let connect = || self.server.connect_if_reachable();
+        let mut lease = lease(&self.pool, &connect)?;
         let mut tx = ReadTx::begin(lease.connection(), limit).or_connect(&connect);
         work(&mut tx);
         tx.end();

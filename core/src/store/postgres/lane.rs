@@ -5,11 +5,10 @@
 //! transaction of an earlier connection cannot be committed any more once a later connection has taken the lane with a new
 //! owner: it either holds the lock of the row, and the taking waits for its end, or it finds that the owner has changed.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::super::StoreError;
 use super::super::value::Arg;
-use super::committer::{limit_of_locks, wait_until};
 use super::session::Session;
 use crate::random::random;
 
@@ -21,6 +20,9 @@ const LEASE: i64 = 60 * 60 * 1000;
 
 /// The time of the server in milliseconds.
 const NOW: &str = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
+
+/// The shortest and the longest time that an attempt waits for a lock, and then for its COMMIT.
+pub(super) const WAIT: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
 
 /// A leased lane.
 pub(super) struct Lane {
@@ -111,6 +113,16 @@ impl Lane {
     fn owner(&self) -> String {
         owner(&self.server, self.connection)
     }
+}
+
+/// Returns how long the next wait may take if all of them are to end at that time.
+pub(super) fn wait_until(until: Instant) -> Duration {
+    until.saturating_duration_since(Instant::now()).clamp(WAIT[0], WAIT[1])
+}
+
+/// Returns the statement that limits how long the statements of a transaction wait for a lock.
+pub(super) fn limit_of_locks(wait: Duration) -> String {
+    format!("SET LOCAL lock_timeout = {};", wait.as_millis())
 }
 
 fn owner(server: &str, connection: u64) -> String {

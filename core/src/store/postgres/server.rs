@@ -10,8 +10,8 @@ use tokio_postgres::error::Severity;
 
 use super::super::{Follower, Retries, ServerError, ServerGauges, StoreError};
 use super::connect::{Connector, OnNotice, Purpose};
+use super::positions::Positions;
 use super::session::Session;
-use super::standby::Positions;
 use super::time::PrimaryTime;
 use super::wait::{ANSWER_MAX, Driver, Lifetime, wait};
 use crate::cancel::CancelFlag;

@@ -5,19 +5,18 @@
 //! this position. A standby that has replayed up to the position has everything of the moment of the question. No clocks
 //! are compared, and a standby without anything to replay is not behind, while one that is paused is.
 
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::super::pool::{Lease, Pool, WaitLimits};
+use super::super::pool::{Pool, WaitLimits};
 use super::super::{Moment, ReadStandby, StoreError, Tx};
 use super::server::Server;
 use super::session::Session;
-use super::tx::ReadTx;
+use super::tx::{ReadTx, lease};
 
 /// The most by which a standby that answers reads is behind.
 const BEHIND_MAX: Duration = Duration::from_millis(500);
@@ -28,74 +27,6 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 const LOOK_MAX: Duration = Duration::from_millis(800);
 /// How reads wait for a connection. Those beyond the limits go to the primary.
 const WAIT: WaitLimits = WaitLimits { time: Duration::from_secs(1), reads: 1_024 };
-/// The number of positions of the primary that are known: those of a minute.
-const POSITIONS: usize = 300;
-
-/// The positions of the primary in the write-ahead log at the latest moments.
-#[derive(Default)]
-pub(super) struct Positions {
-    is_expected: AtomicBool,
-    known: Mutex<Known>,
-}
-
-#[derive(Default)]
-struct Known {
-    /// The timeline of the positions. Those of different timelines cannot be compared.
-    timeline: u32,
-    /// Moments with the positions after them, in ascending order.
-    positions: VecDeque<(Moment, i64)>,
-}
-
-impl Positions {
-    /// Sets whether there may be standbys.
-    pub(super) fn expect(&self, is_expected: bool) {
-        self.is_expected.store(is_expected, Ordering::Release);
-    }
-
-    /// Reads the position of the primary.
-    pub(super) fn look(&self, session: &mut Session, timeline: u32) -> Result<(), StoreError> {
-        if !self.is_expected.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        let (moment, mut position) = (Moment::now(), 0);
-        // What is not flushed is not committed.
-        let sql = "SELECT CAST(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0') AS bigint)";
-        session.for_each(sql, &[], &mut |row| {
-            position = row.take(0)?;
-            Ok(())
-        })?;
-        self.lock().add(timeline, moment, position);
-        Ok(())
-    }
-
-    /// Returns the latest moment of which a standby at `position` of the timeline has everything.
-    fn shown(&self, timeline: i64, position: i64) -> Option<Moment> {
-        self.lock().shown(timeline, position)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Known {
-    fn add(&mut self, timeline: u32, moment: Moment, position: i64) {
-        let is_older = self.positions.back().is_some_and(|(_, last)| position < *last);
-        if timeline != self.timeline || is_older {
-            *self = Self { timeline, positions: VecDeque::new() };
-        }
-        if self.positions.len() >= POSITIONS {
-            self.positions.pop_front();
-        }
-        self.positions.push_back((moment, position));
-    }
-
-    fn shown(&self, timeline: i64, position: i64) -> Option<Moment> {
-        let replayed = self.positions.partition_point(|(_, end)| *end <= position);
-        let last = replayed.checked_sub(1).filter(|_| timeline == i64::from(self.timeline))?;
-        Some(self.positions[last].0)
-    }
-}
 
 /// The standbys among the hosts of a URL.
 pub(super) struct Standbys {
@@ -209,7 +140,8 @@ impl Standby {
 
     fn read(&self, server: &Server, limit: Option<Duration>, work: &mut dyn FnMut(&mut dyn Tx)) -> bool {
         let Ok(_long) = limit.map(|_| self.pool.begin_long()).transpose() else { return false };
-        let Ok(mut lease) = self.lease(server) else { return false };
+        let connect = || server.connect_to(self.host, &self.generation);
+        let Ok(mut lease) = lease(&self.pool, &connect) else { return false };
         let mut tx = ReadTx::begin_on_standby(lease.connection(), limit);
         work(&mut tx);
         // A statement is also cancelled when it would hold back the replay for too long.
@@ -219,17 +151,6 @@ impl Standby {
             lease.close();
         }
         is_sound
-    }
-
-    /// Borrows a connection that is not known to be lost.
-    fn lease(&self, server: &Server) -> Result<Lease<'_, Session>, StoreError> {
-        loop {
-            let mut lease = self.pool.lease(|| true, || server.connect_to(self.host, &self.generation))?;
-            if lease.connection().is_usable() {
-                return Ok(lease);
-            }
-            lease.close();
-        }
     }
 
     /// Looks at the standby until the store closes.

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt as _;
 use tidings_cluster::{Cluster, Database, is_installed};
 
-use super::committer::ANSWER_MAX;
 use super::connect::Connector;
 use super::lane::Lane;
 use super::server::Server;
 use super::tx::ReadTx;
 use super::watch::ServerWatch;
+use super::write_connection::ANSWER_MAX;
 use crate::location::Location;
 use crate::store::watch::{Versions, Watch as _};
 use crate::store::{Access as _, Isolation, ServerError, Store, StoreError, Topic, Tx, Value, once};

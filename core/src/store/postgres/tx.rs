@@ -1,18 +1,26 @@
-//! Transactions.
+//! Transactions that read.
 
 use std::time::{Duration, Instant};
 
-use super::super::effects::Effects;
-use super::super::engine::WriteTx;
+use super::super::pool::{Lease, Pool};
 use super::super::value::{Arg, Row};
-use super::super::{Asked, Dialect, Isolation, StoreError, Topic, Tx};
-use super::committer::{self, PgCommitter, limit_of_locks};
+use super::super::{Dialect, StoreError, Tx};
 use super::horizon::{Running, horizon};
 use super::session::Session;
-use super::wait;
 
-/// The difference by which a limit of waits is shortened at least: each time takes a statement.
-const SHORTER: Duration = Duration::from_secs(1);
+/// Borrows a connection that is not known to be lost.
+pub(super) fn lease<'p>(
+    pool: &'p Pool<Session>,
+    connect: &dyn Fn() -> Result<Session, StoreError>,
+) -> Result<Lease<'p, Session>, StoreError> {
+    loop {
+        let mut lease = pool.lease(|| true, connect)?;
+        if lease.connection().is_usable() {
+            return Ok(lease);
+        }
+        lease.close();
+    }
+}
 
 /// A transaction that reads one snapshot.
 pub(super) struct ReadTx<'c> {
@@ -103,10 +111,6 @@ impl<'c> ReadTx<'c> {
 }
 
 impl Tx for ReadTx<'_> {
-    fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
-        rows(self, sql, args)
-    }
-
     fn for_each(
         &mut self,
         sql: &str,
@@ -164,196 +168,4 @@ impl Tx for ReadTx<'_> {
         let horizon = self.statement(|session| horizon(session, running.as_ref()))?;
         Ok(*self.horizon.insert(horizon))
     }
-}
-
-/// A transaction of the writing thread.
-pub(in crate::store) struct PgWriteTx<'c> {
-    committer: &'c mut PgCommitter,
-    session: Session,
-    revision: i64,
-    isolation: Isolation,
-    /// The time for which a statement waits for a lock.
-    wait: Duration,
-    /// The begin of a write that takes long, while one runs.
-    long_since: Option<Instant>,
-    effects: Effects,
-}
-
-impl<'c> PgWriteTx<'c> {
-    /// Wraps a transaction that has begun. Its statements wait for locks for `wait` each.
-    pub(super) fn new(
-        committer: &'c mut PgCommitter,
-        session: Session,
-        revision: i64,
-        isolation: Isolation,
-        wait: Duration,
-    ) -> Self {
-        Self { committer, session, revision, isolation, wait, long_since: None, effects: Effects::default() }
-    }
-}
-
-impl Tx for PgWriteTx<'_> {
-    fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
-        rows(self, sql, args)
-    }
-
-    fn for_each(
-        &mut self,
-        sql: &str,
-        args: &[Arg<'_>],
-        each: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        self.session.for_each(sql, args, each)
-    }
-
-    fn run(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError> {
-        self.session.run(sql, args)
-    }
-
-    fn send(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<(), StoreError> {
-        self.session.send(sql, args)
-    }
-
-    fn settle(&mut self) -> Result<(), StoreError> {
-        self.session.settle()
-    }
-
-    fn row_for_each(
-        &mut self,
-        sql: &str,
-        width: usize,
-        args: &[Arg<'_>],
-    ) -> Result<Vec<Option<Row>>, StoreError> {
-        self.ask_row_for_each(sql, width, args)?.answer(self)
-    }
-
-    fn ask_row_for_each(
-        &mut self,
-        sql: &str,
-        width: usize,
-        args: &[Arg<'_>],
-    ) -> Result<Asked<'static, Vec<Option<Row>>>, StoreError> {
-        debug_assert!(
-            !sql.ends_with(Dialect::Postgres.for_update()) || args.chunks(width).is_sorted(),
-            "rows are locked in the order of their keys"
-        );
-        self.session.ask_row_each(sql, width, args).map(Asked::awaited)
-    }
-
-    fn run_for_each(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<Vec<u64>, StoreError> {
-        self.ask_run_for_each(sql, width, args)?.answer(self)
-    }
-
-    fn ask_run_for_each(
-        &mut self,
-        sql: &str,
-        width: usize,
-        args: &[Arg<'_>],
-    ) -> Result<Asked<'static, Vec<u64>>, StoreError> {
-        self.session.ask_run_each(sql, width, args).map(Asked::awaited)
-    }
-
-    fn send_for_each(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<(), StoreError> {
-        debug_assert!(args.chunks(width).is_sorted(), "rows are locked in the order of their keys");
-        self.session.send_each(sql, width, args)
-    }
-
-    fn dialect(&self) -> Dialect {
-        Dialect::Postgres
-    }
-
-    fn revision(&self) -> i64 {
-        self.revision
-    }
-
-    /// When the transaction runs alone, every earlier one has ended before its first statement.
-    fn horizon(&mut self) -> Result<i64, StoreError> {
-        match self.isolation {
-            Isolation::Alone => Ok(self.revision),
-            // Others may commit with any revision.
-            Isolation::Concurrent | Isolation::Locking => Ok(0),
-        }
-    }
-
-    fn at_commit(&mut self) -> Option<&mut Effects> {
-        Some(&mut self.effects)
-    }
-
-    fn writer(&self) -> i64 {
-        self.committer.lane_number()
-    }
-}
-
-impl WriteTx for PgWriteTx<'_> {
-    fn changes(&self) -> u64 {
-        self.session.changes()
-    }
-
-    fn effects(&mut self) -> &mut Effects {
-        &mut self.effects
-    }
-
-    fn is_settled(&self) -> bool {
-        self.session.is_settled()
-    }
-
-    fn limit_waits(&mut self, max: Duration) -> Result<(), StoreError> {
-        let wait = self.committer.wait().min(max);
-        if self.wait.saturating_sub(wait) < SHORTER {
-            return Ok(());
-        }
-        self.wait = wait;
-        self.session.send(&limit_of_locks(wait), &[])
-    }
-
-    fn expect_long(&mut self, begins: bool) {
-        if begins {
-            self.long_since = Some(Instant::now());
-            self.session.limit(wait::ANSWER_MAX);
-        } else if let Some(begin) = self.long_since.take() {
-            self.session.limit(committer::ANSWER_MAX);
-            self.committer.has_worked(begin.elapsed());
-        }
-    }
-
-    fn conflict(&self) -> Option<StoreError> {
-        self.session.conflict()
-    }
-
-    fn is_sound(&self) -> bool {
-        self.session.is_sound()
-    }
-
-    fn fault(&self) -> Option<StoreError> {
-        self.session.lost()
-    }
-
-    fn commit(mut self) -> Result<Vec<Topic>, StoreError> {
-        let touched = match std::mem::take(&mut self.effects).write(&mut self) {
-            Ok(touched) => touched,
-            Err(error) => {
-                self.rollback();
-                return Err(error);
-            }
-        };
-        self.committer.commit(self.session).map(|()| touched)
-    }
-
-    fn rollback(mut self) {
-        if self.session.lost().is_none() {
-            self.session.roll_back();
-            self.committer.reuse(self.session);
-        }
-    }
-}
-
-/// Returns the rows of a statement.
-fn rows(tx: &mut dyn Tx, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
-    let mut found = Vec::new();
-    tx.for_each(sql, args, &mut |row| {
-        let columns = row.0.len();
-        found.push(Row(std::mem::replace(&mut row.0, Vec::with_capacity(columns))));
-        Ok(())
-    })?;
-    Ok(found)
 }

@@ -108,16 +108,6 @@ impl WriteTx for SqliteTx<'_> {
 }
 
 impl Tx for SqliteTx<'_> {
-    fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
-        let mut found = Vec::new();
-        self.for_each(sql, args, &mut |row| {
-            let columns = row.0.len();
-            found.push(Row(std::mem::replace(&mut row.0, Vec::with_capacity(columns))));
-            Ok(())
-        })?;
-        Ok(found)
-    }
-
     fn for_each(
         &mut self,
         sql: &str,

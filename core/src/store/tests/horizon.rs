@@ -38,9 +38,6 @@ impl Simulation {
 }
 
 impl Tx for SimulatedTx<'_> {
-    fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
-        self.tx.rows(sql, args)
-    }
     fn for_each(
         &mut self,
         sql: &str,

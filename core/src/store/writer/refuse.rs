@@ -9,7 +9,12 @@ use crate::store::{Arg, Deferred, Dialect, Row, StoreError, TimeSlice, Tx};
 struct RefusingTx<'e>(&'e StoreError);
 
 impl Tx for RefusingTx<'_> {
-    fn rows(&mut self, _: &str, _: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
+    fn for_each(
+        &mut self,
+        _: &str,
+        _: &[Arg<'_>],
+        _: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         Err(self.0.clone())
     }
     fn run(&mut self, _: &str, _: &[Arg<'_>]) -> Result<u64, StoreError> {

@@ -6,8 +6,8 @@
 //!
 //! Reading a list from the database finds damage. A list in memory has none.
 
+use super::bm25::Relevance;
 use super::codec::{Damaged, Posting, Postings};
-use super::rank::Relevance;
 
 /// The maximum number of postings of a chunk.
 pub(super) const CHUNK: usize = 128;

@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::super::{Matches, Query};
+use super::bm25::{Relevance, rarity};
 use super::cache::{Key, PostingCache};
 use super::codec::{Damaged, Posting, for_each_word};
 use super::list::{List, ListWriter};
-use super::rank::{self, Match, Relevance, Word, rarity};
+use super::rank::{self, Match, Word};
 use super::records::Records;
 use super::segment::Segment;
 use super::top;

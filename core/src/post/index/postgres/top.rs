@@ -12,8 +12,9 @@
 //!
 //! [`rank::for_each`]: super::rank::for_each
 
+use super::bm25::Relevance;
 use super::list::{CHUNK, Part};
-use super::rank::{Match, Relevance, WINDOW, Word};
+use super::rank::{Match, WINDOW, Word};
 use super::sums::Sums;
 
 /// The rounding of sums in another order is less than this part of them.

@@ -12,25 +12,6 @@ use crate::store::{Isolation, Store};
 /// Longer than anything takes on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
 
-#[test]
-fn a_standby_shows_the_last_moment_whose_position_it_has_replayed() {
-    let moments: Vec<_> = (0..3).map(|_| (sleep(Duration::from_millis(1)), Moment::now()).1).collect();
-    let mut known = Known::default();
-    for (moment, position) in moments.iter().zip([100, 200, 200]) {
-        known.add(7, *moment, position);
-    }
-    assert_eq!(known.shown(7, 99), None);
-    assert_eq!(known.shown(7, 199), Some(moments[0]));
-    assert_eq!(known.shown(7, 200), Some(moments[2]), "without changes it is not behind");
-    assert_eq!(known.shown(6, 500), None, "a standby of an earlier primary");
-    known.add(8, Moment::now(), 150);
-    assert_eq!(known.shown(8, 149), None, "the positions of another timeline are forgotten");
-    for _ in 0..=POSITIONS {
-        known.add(8, Moment::now(), 300);
-    }
-    assert_eq!(known.positions.len(), POSITIONS);
-}
-
 /// A primary, its standby, and a store that knows both.
 struct World {
     store: Store,
