@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use serde_json::Value;
+use tidings_core::account::key::Scope;
 use tidings_core::api::{GetDocument, GetHome, GetPage, GetReportPage, GetReportTable, Listen};
 use tidings_core::operation::{self, Spec, Stream};
 use tidings_core::operations::{self, Visitor};
@@ -15,6 +16,8 @@ pub struct Operation {
     pub path: &'static str,
     /// Which callers may use the operation.
     pub access: Access,
+    /// The scope with which an API key may use it instead of an administrator.
+    pub scope: Option<Scope>,
     /// A valid JSON body with every field set; `""` if the operation takes no body. `{n}` stands for a number that
     /// differs in each request.
     pub body: &'static str,
@@ -116,6 +119,7 @@ impl All {
                 operation::Access::Members | operation::Access::Own(_) => Access::Members,
                 operation::Access::Admins(_) | operation::Access::Persons => Access::Administrators,
             },
+            scope: spec.access.scope(),
             body: body(spec.name()),
             only_reads: spec.only_reads() && spec.method == operation::Method::Get,
         });
