@@ -2786,7 +2786,7 @@ export interface components {
             readonly id: string;
             /**
              * @description `view`, `like`, `search` or `newsfeed`.
-             * @example like
+             * @example view
              * @enum {string}
              */
             readonly type: "view" | "like" | "search" | "newsfeed";
@@ -2863,55 +2863,55 @@ export interface components {
             /**
              * Format: int64
              * @description Average number of visitors per day since the first day with data, rounded down.
-             * @example 42
+             * @example 7
              */
             readonly day_avg_visitor: number;
             /**
              * Format: int64
              * @description Highest number of visitors on one day.
-             * @example 42
+             * @example 7
              */
             readonly highest_day_visitor: number;
             /**
              * Format: int64
              * @description Number of posts.
-             * @example 42
+             * @example 7
              */
             readonly posts_count: number;
             /**
              * Format: int64
              * @description Number of searches.
-             * @example 42
+             * @example 7
              */
             readonly search_count: number;
             /**
              * Format: int64
              * @description Number of communications; the interface documents this field with this name.
-             * @example 42
+             * @example 7
              */
             readonly communication_avg: number;
             /**
              * Format: int64
              * @description Number of visitors today.
-             * @example 42
+             * @example 7
              */
             readonly today_visitor: number;
             /**
              * Format: int64
              * @description Number of likes given, minus those taken back.
-             * @example 42
+             * @example 7
              */
             readonly total_fav: number;
             /**
              * Format: int64
              * @description Number of views of posts.
-             * @example 42
+             * @example 7
              */
             readonly total_view: number;
             /**
              * Format: int64
              * @description Sum of the visitors of all days.
-             * @example 42
+             * @example 7
              */
             readonly total_visitor: number;
         };
@@ -2942,7 +2942,7 @@ export interface components {
             readonly date: string;
             /**
              * @description Who did it: `member` (an administrator), `operator`, `key` or `service`.
-             * @example member
+             * @example operator
              * @enum {string}
              */
             readonly actor_kind: "operator" | "member" | "key" | "service";
@@ -2955,7 +2955,7 @@ export interface components {
             readonly actor: string;
             /**
              * @description The way: `http`, `cli`, `tui` or `library`.
-             * @example http
+             * @example library
              * @enum {string}
              */
             readonly surface: "library" | "http" | "cli" | "tui";
@@ -3105,7 +3105,7 @@ export interface components {
             /**
              * Format: int64
              * @description The number of posts that have this topic.
-             * @example 42
+             * @example 7
              */
             readonly posts: number;
         };
@@ -3119,43 +3119,43 @@ export interface components {
             /**
              * Format: int64
              * @description Posts with their views and likes.
-             * @example 42
+             * @example 7
              */
             readonly posts: number;
             /**
              * Format: int64
              * @description Notices.
-             * @example 42
+             * @example 7
              */
             readonly notices: number;
             /**
              * Format: int64
              * @description Feedback.
-             * @example 42
+             * @example 7
              */
             readonly feedback: number;
             /**
              * Format: int64
              * @description Members and the data that administrators see and set.
-             * @example 42
+             * @example 7
              */
             readonly members: number;
             /**
              * Format: int64
              * @description Counters; the access log is written together with them.
-             * @example 42
+             * @example 7
              */
             readonly counts: number;
             /**
              * Format: int64
              * @description Search terms.
-             * @example 42
+             * @example 7
              */
             readonly terms: number;
             /**
              * Format: int64
              * @description The audit trail.
-             * @example 42
+             * @example 7
              */
             readonly audit: number;
         };
@@ -3170,7 +3170,7 @@ export interface components {
             /**
              * Format: int64
              * @description Number of visitors.
-             * @example 42
+             * @example 7
              */
             readonly today_visitor: number;
             /** @description Number of visitors in each hour, 0 to 23. */
@@ -3178,13 +3178,13 @@ export interface components {
             /**
              * Format: int64
              * @description Number of views of posts.
-             * @example 42
+             * @example 7
              */
             readonly today_view: number;
             /**
              * Format: int64
              * @description Number of likes; taking a like back does not reduce it.
-             * @example 42
+             * @example 7
              */
             readonly today_fav: number;
             /** @description Visits by student number, most visits first. */
@@ -3201,37 +3201,37 @@ export interface components {
             /**
              * Format: int64
              * @description Number of visitors.
-             * @example 42
+             * @example 7
              */
             readonly visitor: number;
             /**
              * Format: int64
              * @description Number of visits.
-             * @example 42
+             * @example 7
              */
             readonly visit: number;
             /**
              * Format: int64
              * @description Number of views of posts.
-             * @example 42
+             * @example 7
              */
             readonly view: number;
             /**
              * Format: int64
              * @description Number of likes; taking a like back does not reduce it.
-             * @example 42
+             * @example 7
              */
             readonly like: number;
             /**
              * Format: int64
              * @description Number of searches.
-             * @example 42
+             * @example 7
              */
             readonly search: number;
             /**
              * Format: int64
              * @description Number of communications.
-             * @example 42
+             * @example 7
              */
             readonly communication: number;
         };
@@ -3246,7 +3246,7 @@ export interface components {
             /**
              * Format: int64
              * @description The number of calls of `get_notice` for the notice.
-             * @example 42
+             * @example 7
              */
             readonly reads: number;
         };
@@ -3261,7 +3261,7 @@ export interface components {
             /**
              * Format: int64
              * @description Number of visitors.
-             * @example 42
+             * @example 7
              */
             readonly visitor: number;
         };
@@ -3307,7 +3307,7 @@ export interface components {
             /**
              * Format: int64
              * @description The number of failed attempts.
-             * @example 2
+             * @example 7
              */
             readonly attempts: number;
             /**
@@ -3327,19 +3327,19 @@ export interface components {
             /**
              * Format: int64
              * @description Reports of a computer.
-             * @example 42
+             * @example 7
              */
             readonly pc: number;
             /**
              * Format: int64
              * @description Reports of a tablet.
-             * @example 42
+             * @example 7
              */
             readonly tablet: number;
             /**
              * Format: int64
              * @description Reports of a phone.
-             * @example 42
+             * @example 7
              */
             readonly mobile: number;
         };
@@ -4037,7 +4037,7 @@ export interface components {
         readonly FeedWeights: {
             /**
              * @description Which of them are in use: `pinned`, `learned` or `settings`.
-             * @example settings
+             * @example pinned
              * @enum {string}
              */
             readonly in_use: "pinned" | "learned" | "settings";
@@ -4212,7 +4212,7 @@ export interface components {
             /**
              * Format: int64
              * @description Number of visitors in this hour.
-             * @example 12
+             * @example 7
              */
             readonly visitor: number;
         };
@@ -4244,19 +4244,19 @@ export interface components {
             /**
              * Format: int64
              * @description The number of new posts.
-             * @example 42
+             * @example 7
              */
             readonly inserted: number;
             /**
              * Format: int64
              * @description The number of changed posts.
-             * @example 42
+             * @example 7
              */
             readonly updated: number;
             /**
              * Format: int64
              * @description The number of unchanged posts.
-             * @example 42
+             * @example 7
              */
             readonly skipped: number;
             /** @description The first 1,000 rejected lines, in order. If there are more, a last entry has their number. */
@@ -4289,7 +4289,7 @@ export interface components {
         readonly ImportedAct: {
             /**
              * @description `view`, `like`, or `other` for a search or an opened newsfeed, of which only a hash is stored here.
-             * @example like
+             * @example view
              * @enum {string}
              */
             readonly act: "view" | "like" | "other";
@@ -4309,7 +4309,7 @@ export interface components {
         readonly Inserted: {
             /**
              * @description The id of the new record.
-             * @example 6b0039acd7c34f1e5b2e91a7
+             * @example 6560c1a2ffeeddccbbaa0001
              */
             readonly _id: string;
         };
@@ -4338,11 +4338,8 @@ export interface components {
         };
         /** @description A JSON Feed. */
         readonly JsonFeed: {
-            /**
-             * @description The version of the format.
-             * @enum {string}
-             */
-            readonly version: "https://jsonfeed.org/version/1.1";
+            /** @description The version of the format. */
+            readonly version: string;
             /**
              * @description The title of the feed.
              * @example Popular posts
@@ -4427,12 +4424,7 @@ export interface components {
              * @example importer
              */
             readonly name: string;
-            /**
-             * @description What it may do.
-             * @example [
-             *       "posts:import"
-             *     ]
-             */
+            /** @description What it may do. */
             readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read" | "webhooks")[];
             /**
              * Format: date-time
@@ -4459,12 +4451,7 @@ export interface components {
              * @example importer
              */
             readonly name: string;
-            /**
-             * @description What the key may do: names of scopes, at least one.
-             * @example [
-             *       "posts:import"
-             *     ]
-             */
+            /** @description What the key may do: names of scopes, at least one. */
             readonly scopes: readonly ("notices" | "posts" | "posts:import" | "acts:import" | "feedback" | "members" | "members:read" | "front" | "analytics:read" | "audit:read" | "webhooks")[];
             /**
              * @description The date from which on the key fails, RFC 3339; never by default.
@@ -4520,12 +4507,12 @@ export interface components {
             readonly at: string;
             /**
              * @description The number of visits whose choices were compared.
-             * @example 42
+             * @example 7
              */
             readonly visits: number;
             /**
              * @description The number of members who made them.
-             * @example 42
+             * @example 7
              */
             readonly members: number;
             /**
@@ -4602,7 +4589,7 @@ export interface components {
             /**
              * Format: int64
              * @description Number of today's visitors that are members; the others are guests.
-             * @example 42
+             * @example 7
              */
             readonly member_visitor: number;
             /** @description Visitors in each hour of today … */
@@ -4698,13 +4685,7 @@ export interface components {
         };
         /** @description The two lines; each is `""` until an administrator has written it. */
         readonly MainInfo: {
-            /**
-             * @description The first and the second line.
-             * @example [
-             *       "Welcome back",
-             *       "The library is open until 22:00"
-             *     ]
-             */
+            /** @description The first and the second line. */
             readonly main_info: readonly string[];
         };
         readonly MainInfoFields: {
@@ -4773,14 +4754,14 @@ export interface components {
             /**
              * Format: int64
              * @description Whether the member is an administrator: 0 or 1.
-             * @example 0
+             * @example 1
              * @enum {integer}
              */
             readonly admin: 0 | 1;
             /**
              * Format: int64
              * @description Whether the member is blacklisted: 0 or 1.
-             * @example 0
+             * @example 1
              * @enum {integer}
              */
             readonly blacklisted: 0 | 1;
@@ -4870,13 +4851,13 @@ export interface components {
             /**
              * Format: int64
              * @description The number of new records.
-             * @example 42
+             * @example 7
              */
             readonly inserted: number;
             /**
              * Format: int64
              * @description The number of records that already existed.
-             * @example 42
+             * @example 7
              */
             readonly skipped: number;
             /** @description The first 1,000 refused lines, in order; if there are more, a last entry has their number. */
@@ -4920,7 +4901,7 @@ export interface components {
             readonly visible_from?: string | null;
             /**
              * @description The time from which the notice is no longer visible, after `visible_from`; `""` for no limit.
-             * @example 2026-12-24T00:00:00Z
+             * @example 2026-11-20T08:36:00Z
              */
             readonly visible_until?: string | null;
             /**
@@ -4999,18 +4980,9 @@ export interface components {
             /**
              * @description The categories, up to 50, each of 1 to 100 characters. White space at their ends and repeated names are
              *     removed.
-             * @example [
-             *       "science"
-             *     ]
              */
             readonly topic?: readonly string[] | null;
-            /**
-             * @description The tags, up to 50, each of 1 to 100 characters, with the same rule as the categories.
-             * @example [
-             *       "nature",
-             *       "weather"
-             *     ]
-             */
+            /** @description The tags, up to 50, each of 1 to 100 characters, with the same rule as the categories. */
             readonly tag?: readonly string[] | null;
             /**
              * @description The date of publication, RFC 3339; the current time by default for a new post.
@@ -5122,7 +5094,7 @@ export interface components {
             /**
              * Format: int64
              * @description The number of calls of `get_notice` for it.
-             * @example 42
+             * @example 7
              */
             readonly view: number;
             /**
@@ -5196,7 +5168,7 @@ export interface components {
             readonly visible_from?: string | null;
             /**
              * @description The time from which the notice is no longer visible, after `visible_from`; `""` for no limit.
-             * @example 2026-12-24T00:00:00Z
+             * @example 2026-11-20T08:36:00Z
              */
             readonly visible_until?: string | null;
             /**
@@ -5244,7 +5216,7 @@ export interface components {
             readonly visible_from?: string | null;
             /**
              * @description The time from which the notice is no longer visible, after `visible_from`; `""` for no limit.
-             * @example 2026-12-24T00:00:00Z
+             * @example 2026-11-20T08:36:00Z
              */
             readonly visible_until?: string | null;
             /**
@@ -5310,9 +5282,9 @@ export interface components {
         /** @description The state of a member's second factor. */
         readonly OtpStatus: {
             /**
-             * Format: int32
+             * Format: int64
              * @description 1 if a sign-in needs a code, otherwise 0.
-             * @example 0
+             * @example 1
              * @enum {integer}
              */
             readonly enabled: 0 | 1;
@@ -5392,7 +5364,7 @@ export interface components {
             /**
              * Format: int64
              * @description Number of posts with a date in the period, from which `topics` and `posts` are taken: the newest 10,000 at most.
-             * @example 42
+             * @example 7
              */
             readonly post_count: number;
             /** @description The topics with the most posts of the period, at most ten. */
@@ -5438,7 +5410,7 @@ export interface components {
         readonly Post: {
             /**
              * @description The id of the post.
-             * @example 6b0039acd7c34f1e5b2e91a7
+             * @example 6560c1a2ffeeddccbbaa0001
              */
             readonly _id: string;
             /**
@@ -5460,13 +5432,13 @@ export interface components {
             /**
              * Format: int64
              * @description The number of members who like the post.
-             * @example 42
+             * @example 7
              */
             readonly fav_cnt: number;
             /**
              * Format: int64
              * @description The number of views.
-             * @example 42
+             * @example 7
              */
             readonly view: number;
             /**
@@ -5548,18 +5520,9 @@ export interface components {
             /**
              * @description The categories, up to 50, each of 1 to 100 characters. White space at their ends and repeated names are
              *     removed.
-             * @example [
-             *       "science"
-             *     ]
              */
             readonly topic?: readonly string[] | null;
-            /**
-             * @description The tags, up to 50, each of 1 to 100 characters, with the same rule as the categories.
-             * @example [
-             *       "nature",
-             *       "weather"
-             *     ]
-             */
+            /** @description The tags, up to 50, each of 1 to 100 characters, with the same rule as the categories. */
             readonly tag?: readonly string[] | null;
             /**
              * @description The date of publication, RFC 3339; the current time by default for a new post.
@@ -5576,7 +5539,7 @@ export interface components {
         readonly PostFigures: {
             /**
              * @description The id.
-             * @example 6b0039acd7c34f1e5b2e91a7
+             * @example 6560c1a2ffeeddccbbaa0001
              */
             readonly _id: string;
             /**
@@ -5598,13 +5561,13 @@ export interface components {
             /**
              * Format: int64
              * @description Number of views until now.
-             * @example 42
+             * @example 7
              */
             readonly view: number;
             /**
              * Format: int64
              * @description Number of likes now.
-             * @example 42
+             * @example 7
              */
             readonly like: number;
         };
@@ -5661,7 +5624,7 @@ export interface components {
         readonly PostRecord: {
             /**
              * @description The post's id.
-             * @example 6b0039acd7c34f1e5b2e91a7
+             * @example 6560c1a2ffeeddccbbaa0001
              */
             readonly _id: string;
             /** @description Its topics. */
@@ -5716,19 +5679,7 @@ export interface components {
         };
         /** @description The answer to asking for the frequent searches. */
         readonly Realtime: {
-            /**
-             * @description Terms with their numbers of searches in the last 24 hours, most searched first.
-             * @example [
-             *       [
-             *         "eclipse",
-             *         12
-             *       ],
-             *       [
-             *         "library",
-             *         7
-             *       ]
-             *     ]
-             */
+            /** @description Terms with their numbers of searches in the last 24 hours, most searched first. */
             readonly search_realtime: readonly (readonly [
                 string,
                 number
@@ -5777,19 +5728,19 @@ export interface components {
             /**
              * Format: int64
              * @description The number of new members.
-             * @example 42
+             * @example 7
              */
             readonly inserted: number;
             /**
              * Format: int64
              * @description The number of members whose entry changed.
-             * @example 42
+             * @example 7
              */
             readonly updated: number;
             /**
              * Format: int64
              * @description The number of members whose entry did not change.
-             * @example 42
+             * @example 7
              */
             readonly skipped: number;
             /**
@@ -5905,7 +5856,7 @@ export interface components {
              */
             readonly last_seen: string;
             /**
-             * Format: int32
+             * Format: int64
              * @description 1 if it is the session of this request, otherwise 0.
              * @example 1
              * @enum {integer}
@@ -6110,21 +6061,7 @@ export interface components {
         };
         /** @description The answer to asking for similar words. */
         readonly SimilarityWords: {
-            /**
-             * @description One object for each token of the search in order, with the token as its only key.
-             * @example [
-             *       {
-             *         "eclipse": [
-             *           {
-             *             "moon": 0.83
-             *           },
-             *           {
-             *             "lunar": 0.79
-             *           }
-             *         ]
-             *       }
-             *     ]
-             */
+            /** @description One object for each token of the search in order, with the token as its only key. */
             readonly similarity_word: readonly {
                 readonly [key: string]: readonly {
                     readonly [key: string]: number;
@@ -6171,24 +6108,24 @@ export interface components {
             /**
              * Format: int64
              * @description How many of all communications came from crawlers.
-             * @example 42
+             * @example 7
              */
             readonly crawled: number;
             /**
              * Format: int64
              * @description Bytes of the database: of an SQLite file without the write-ahead log, or on a server as measured in the last minute.
-             * @example 42
+             * @example 7
              */
             readonly database_bytes: number;
             /**
              * Format: int64
              * @description Bytes of the write-ahead log of an SQLite file; 0 on a server.
-             * @example 42
+             * @example 7
              */
             readonly wal_bytes: number;
             /**
              * @description Writes, and lines of the access log, that wait for a commit.
-             * @example 42
+             * @example 7
              */
             readonly writes_waiting: number;
             /** @description The numbers of changes of each part of the data, as this server counts them. */
@@ -6206,7 +6143,7 @@ export interface components {
             /**
              * Format: int64
              * @description Number of visits.
-             * @example 3
+             * @example 7
              */
             readonly count: number;
         };
@@ -6312,19 +6249,19 @@ export interface components {
             /**
              * Format: int64
              * @description Reports of a computer.
-             * @example 42
+             * @example 7
              */
             readonly pc: number;
             /**
              * Format: int64
              * @description Reports of a tablet.
-             * @example 42
+             * @example 7
              */
             readonly tablet: number;
             /**
              * Format: int64
              * @description Reports of a phone.
-             * @example 42
+             * @example 7
              */
             readonly mobile: number;
         } & {
@@ -6385,7 +6322,7 @@ export interface components {
         readonly Success_FeedWeights: {
             /**
              * @description Which of them are in use: `pinned`, `learned` or `settings`.
-             * @example settings
+             * @example pinned
              * @enum {string}
              */
             readonly in_use: "pinned" | "learned" | "settings";
@@ -6501,19 +6438,19 @@ export interface components {
             /**
              * Format: int64
              * @description The number of new posts.
-             * @example 42
+             * @example 7
              */
             readonly inserted: number;
             /**
              * Format: int64
              * @description The number of changed posts.
-             * @example 42
+             * @example 7
              */
             readonly updated: number;
             /**
              * Format: int64
              * @description The number of unchanged posts.
-             * @example 42
+             * @example 7
              */
             readonly skipped: number;
             /** @description The first 1,000 rejected lines, in order. If there are more, a last entry has their number. */
@@ -6529,7 +6466,7 @@ export interface components {
         readonly Success_Inserted: {
             /**
              * @description The id of the new record.
-             * @example 6b0039acd7c34f1e5b2e91a7
+             * @example 6560c1a2ffeeddccbbaa0001
              */
             readonly _id: string;
         } & {
@@ -6618,13 +6555,7 @@ export interface components {
         };
         /** @description The answer of a successful operation. */
         readonly Success_MainInfo: {
-            /**
-             * @description The first and the second line.
-             * @example [
-             *       "Welcome back",
-             *       "The library is open until 22:00"
-             *     ]
-             */
+            /** @description The first and the second line. */
             readonly main_info: readonly string[];
         } & {
             /**
@@ -6689,13 +6620,13 @@ export interface components {
             /**
              * Format: int64
              * @description The number of new records.
-             * @example 42
+             * @example 7
              */
             readonly inserted: number;
             /**
              * Format: int64
              * @description The number of records that already existed.
-             * @example 42
+             * @example 7
              */
             readonly skipped: number;
             /** @description The first 1,000 refused lines, in order; if there are more, a last entry has their number. */
@@ -6797,9 +6728,9 @@ export interface components {
         /** @description The answer of a successful operation. */
         readonly Success_OtpStatus: {
             /**
-             * Format: int32
+             * Format: int64
              * @description 1 if a sign-in needs a code, otherwise 0.
-             * @example 0
+             * @example 1
              * @enum {integer}
              */
             readonly enabled: 0 | 1;
@@ -6868,7 +6799,7 @@ export interface components {
             /**
              * Format: int64
              * @description Number of posts with a date in the period, from which `topics` and `posts` are taken: the newest 10,000 at most.
-             * @example 42
+             * @example 7
              */
             readonly post_count: number;
             /** @description The topics with the most posts of the period, at most ten. */
@@ -6925,19 +6856,7 @@ export interface components {
         };
         /** @description The answer of a successful operation. */
         readonly Success_Realtime: {
-            /**
-             * @description Terms with their numbers of searches in the last 24 hours, most searched first.
-             * @example [
-             *       [
-             *         "eclipse",
-             *         12
-             *       ],
-             *       [
-             *         "library",
-             *         7
-             *       ]
-             *     ]
-             */
+            /** @description Terms with their numbers of searches in the last 24 hours, most searched first. */
             readonly search_realtime: readonly (readonly [
                 string,
                 number
@@ -6981,19 +6900,19 @@ export interface components {
             /**
              * Format: int64
              * @description The number of new members.
-             * @example 42
+             * @example 7
              */
             readonly inserted: number;
             /**
              * Format: int64
              * @description The number of members whose entry changed.
-             * @example 42
+             * @example 7
              */
             readonly updated: number;
             /**
              * Format: int64
              * @description The number of members whose entry did not change.
-             * @example 42
+             * @example 7
              */
             readonly skipped: number;
             /**
@@ -7037,21 +6956,7 @@ export interface components {
         };
         /** @description The answer of a successful operation. */
         readonly Success_SimilarityWords: {
-            /**
-             * @description One object for each token of the search in order, with the token as its only key.
-             * @example [
-             *       {
-             *         "eclipse": [
-             *           {
-             *             "moon": 0.83
-             *           },
-             *           {
-             *             "lunar": 0.79
-             *           }
-             *         ]
-             *       }
-             *     ]
-             */
+            /** @description One object for each token of the search in order, with the token as its only key. */
             readonly similarity_word: readonly {
                 readonly [key: string]: readonly {
                     readonly [key: string]: number;
@@ -7087,24 +6992,24 @@ export interface components {
             /**
              * Format: int64
              * @description How many of all communications came from crawlers.
-             * @example 42
+             * @example 7
              */
             readonly crawled: number;
             /**
              * Format: int64
              * @description Bytes of the database: of an SQLite file without the write-ahead log, or on a server as measured in the last minute.
-             * @example 42
+             * @example 7
              */
             readonly database_bytes: number;
             /**
              * Format: int64
              * @description Bytes of the write-ahead log of an SQLite file; 0 on a server.
-             * @example 42
+             * @example 7
              */
             readonly wal_bytes: number;
             /**
              * @description Writes, and lines of the access log, that wait for a commit.
-             * @example 42
+             * @example 7
              */
             readonly writes_waiting: number;
             /** @description The numbers of changes of each part of the data, as this server counts them. */
@@ -7166,7 +7071,7 @@ export interface components {
             /**
              * Format: int64
              * @description Whether the member is an administrator: 0 or 1.
-             * @example 0
+             * @example 1
              * @enum {integer}
              */
             readonly admin: 0 | 1;
@@ -7250,37 +7155,37 @@ export interface components {
             /**
              * Format: int64
              * @description Number of visitors.
-             * @example 42
+             * @example 7
              */
             readonly visitor: number;
             /**
              * Format: int64
              * @description Number of visits of guests.
-             * @example 42
+             * @example 7
              */
             readonly guest_visit: number;
             /**
              * Format: int64
              * @description Number of visits of members.
-             * @example 42
+             * @example 7
              */
             readonly member_visit: number;
             /**
              * Format: int64
              * @description Number of views of posts.
-             * @example 42
+             * @example 7
              */
             readonly view: number;
             /**
              * Format: int64
              * @description Number of likes; taking a like back does not reduce it.
-             * @example 42
+             * @example 7
              */
             readonly like: number;
             /**
              * Format: int64
              * @description Number of searches.
-             * @example 42
+             * @example 7
              */
             readonly search: number;
         };
@@ -7294,7 +7199,7 @@ export interface components {
             /**
              * Format: int64
              * @description Number of searches in the last 24 hours.
-             * @example 42
+             * @example 7
              */
             readonly count: number;
         };
@@ -7309,19 +7214,19 @@ export interface components {
             /**
              * Format: int64
              * @description Number of visitors.
-             * @example 42
+             * @example 7
              */
             readonly today_visitor: number;
             /**
              * Format: int64
              * @description Number of views of posts.
-             * @example 42
+             * @example 7
              */
             readonly today_view: number;
             /**
              * Format: int64
              * @description Number of likes; taking a like back does not reduce it.
-             * @example 42
+             * @example 7
              */
             readonly today_fav: number;
         };
@@ -7358,19 +7263,19 @@ export interface components {
             /**
              * Format: int64
              * @description Number of posts with a date in the period.
-             * @example 42
+             * @example 7
              */
             readonly post: number;
             /**
              * Format: int64
              * @description Number of views of these posts until now.
-             * @example 42
+             * @example 7
              */
             readonly view: number;
             /**
              * Format: int64
              * @description Number of likes of these posts now.
-             * @example 42
+             * @example 7
              */
             readonly like: number;
         };
@@ -7450,7 +7355,7 @@ export interface components {
             /**
              * Format: int64
              * @description Whether the member is an administrator: 0 or 1.
-             * @example 0
+             * @example 1
              * @enum {integer}
              */
             readonly admin: 0 | 1;
@@ -7493,16 +7398,10 @@ export interface components {
             /**
              * Format: int64
              * @description The number of visits.
-             * @example 2
+             * @example 7
              */
             readonly visits: number;
-            /**
-             * @description The hours with requests, from 0 to 23.
-             * @example [
-             *       9,
-             *       17
-             *     ]
-             */
+            /** @description The hours with requests, from 0 to 23. */
             readonly hours: readonly number[];
             /**
              * Format: date-time
@@ -7528,12 +7427,7 @@ export interface components {
              * @example https://chat.example.org/hooks/news
              */
             readonly url: string;
-            /**
-             * @description What it is told about.
-             * @example [
-             *       "notice.published"
-             *     ]
-             */
+            /** @description What it is told about. */
             readonly events: readonly ("notice.published" | "feedback.created")[];
             /**
              * Format: date-time
@@ -7544,13 +7438,13 @@ export interface components {
             /**
              * Format: int64
              * @description The number of deliveries that wait, or wait to be tried again.
-             * @example 2
+             * @example 7
              */
             readonly pending: number;
             /**
              * Format: int64
              * @description The number of deliveries that were given up in the last 30 days.
-             * @example 2
+             * @example 7
              */
             readonly dead: number;
         };
@@ -7565,12 +7459,7 @@ export interface components {
              * @example https://chat.example.org/hooks/news
              */
             readonly url: string;
-            /**
-             * @description What the receiver is told about, at least one: `notice.published` or `feedback.created`.
-             * @example [
-             *       "notice.published"
-             *     ]
-             */
+            /** @description What the receiver is told about, at least one: `notice.published` or `feedback.created`. */
             readonly events: readonly ("notice.published" | "feedback.created")[];
         };
         /** @description The answer to adding a webhook, or to replacing its secret. */
@@ -7602,7 +7491,7 @@ export interface components {
             /**
              * Format: int64
              * @description Number of days of the period that are this weekday.
-             * @example 42
+             * @example 7
              */
             readonly days: number;
             /** @description Number of visitors in each hour, 0 to 23, summed over these days. */
