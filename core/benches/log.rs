@@ -47,7 +47,7 @@ impl Traffic {
         let member = |n: usize| {
             let (id, pw) = (format!("20{n:05}"), String::from("correct horse"));
             let form = SignUp { id: id.clone(), pw: pw.clone(), pw_check: pw, nickname: id };
-            Caller::token(account::sign_up(tidings, &form).expect("the id is free").access_token)
+            Caller::token(tidings.call(&Caller::Guest, form.clone()).expect("the id is free").access_token)
         };
         let fixed =
             ["/get_recommendation_newsfeed", "/get_popularity_newsfeed", "/get_userinfo", "/get_all_notice"];
@@ -264,7 +264,9 @@ fn main() {
     prune(&tidings, clock.now() - SPAN);
     record_paths_with_name(&tidings, "2000007", PATHS_WITH_NAME);
     let began = Instant::now();
-    admin::remove_user(&tidings, &Caller::Operator, "2000007").expect("the member exists");
+    tidings
+        .call(&Caller::Operator, tidings_core::member::Remove { user_id: "2000007".into() })
+        .expect("the member exists");
     eprintln!("a member with {PATHS_WITH_NAME} logged paths is removed in {:?}", began.elapsed());
     drop(tidings);
     let tidings = open();

@@ -79,9 +79,9 @@ mod tests {
         };
         let ann = service.member("ann");
         changed("members");
-        admin::grant(&service, &Caller::Operator, "ann").unwrap();
+        service.call(&Caller::Operator, admin::Grant { user_id: "ann".into() }).unwrap();
         changed("members audit");
-        profile::change_nickname(&service, &ann, "Annie").unwrap();
+        service.call(&ann, profile::ChangeNickname { new_nickname: "Annie".into() }).unwrap();
         changed("members");
         let draft =
             notice::Draft { title: Some("t".into()), post: Some("p".into()), ..notice::Draft::default() };
@@ -106,9 +106,9 @@ mod tests {
         changed("posts counts audit");
         service.member("ben");
         changed("members");
-        admin::push_blacklist(&service, &Caller::Operator, "ben").unwrap();
+        service.call(&Caller::Operator, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
         changed("members audit");
-        admin::remove_user(&service, &Caller::Operator, "ben").unwrap();
+        service.call(&Caller::Operator, crate::member::Remove { user_id: "ben".into() }).unwrap();
         changed("members counts audit");
         changed("");
     }

@@ -211,12 +211,13 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::account::SignUp;
     use crate::account::password::stored::tests::FOREIGN;
-    use crate::account::{SignUp, sign_in, sign_up};
     use crate::answer::LineError;
     use crate::import::About;
     use crate::import::to_the_end;
     use crate::profile;
+    use crate::testing::sign_in;
     use crate::testing::{self, NOW, Service};
 
     fn import(service: &Service, members: &[Value]) -> MoveReport {
@@ -258,7 +259,7 @@ mod tests {
             assert_eq!(same, generation, "tokens stay");
             sign_in(&service, &id, "correct horse", None).unwrap();
             assert_eq!(password(&service, &folded).0, kept);
-            let info = profile::user_info(&service, &Caller::token(token.access_token)).unwrap();
+            let info = service.call(&Caller::token(token.access_token), profile::Get {}).unwrap();
             assert_eq!((info.user_id, info.nickname), (id.clone(), id));
         }
     }
@@ -324,7 +325,10 @@ mod tests {
             pw_check: "long enough".into(),
             nickname: "b".into(),
         };
-        assert_eq!(sign_up(&service, &form).err().map(|e| e.to_string()).as_deref(), Some("already id"));
+        assert_eq!(
+            service.call(&Caller::Guest, form.clone()).err().map(|e| e.to_string()).as_deref(),
+            Some("already id")
+        );
     }
 
     #[test]

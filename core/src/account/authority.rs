@@ -310,7 +310,7 @@ impl Caller {
 /// # use tidings_core::{Tidings, account::Caller, admin};
 /// # fn administrators(tidings: &Tidings) -> tidings_core::Result<()> {
 /// let operator = Caller::Operator.operator()?;
-/// admin::list(tidings, &Caller::Operator)?;
+/// tidings.call(&Caller::Operator, admin::List {})?;
 /// # Ok(())
 /// # }
 /// ```

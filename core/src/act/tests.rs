@@ -150,8 +150,8 @@ fn reports(service: &Service) -> Value {
     for id in MEMBERS {
         let caller = Caller::Member(id.to_owned());
         report[id] = json!({
-            "info": profile::user_info(service, &caller).unwrap(),
-            "lists": profile::lists(service, &caller, "0").unwrap(),
+            "info": service.call(&caller, profile::Get {}).unwrap(),
+            "lists": service.call(&caller, profile::GetLists { type_num: "0".into() }).unwrap(),
             "lately": search::lately(service, &caller, 300).unwrap(),
             "recommended": feed(newsfeed::recommended(service, &caller, &page).unwrap()),
         });
@@ -223,7 +223,7 @@ fn imported_and_performed_acts_close_together_are_one_visit() {
 fn acts_before_a_reset_are_not_listed_except_likes() {
     let service = service(NOW);
     let ann = service.member("ann");
-    profile::reset_measurement(&service, &ann).unwrap();
+    service.call(&ann, profile::ResetMeasurement {}).unwrap();
     service.clock().advance(DAY_MS);
     let act = |kind, what, at| TestAct { member: 0, kind, what, at };
     let acts: Vec<TestAct> = [NOW - DAY_MS, NOW, NOW + 1]
@@ -232,7 +232,8 @@ fn acts_before_a_reset_are_not_listed_except_likes() {
         .flat_map(|(at, n)| ["view", "like", "search", "newsfeed"].map(|kind| act(kind, n, at)))
         .collect();
     assert_eq!(import_from(&service, &acts).inserted, 12);
-    let lists = serde_json::to_value(profile::lists(&service, &ann, "0").unwrap()).unwrap();
+    let lists = serde_json::to_value(service.call(&ann, profile::GetLists { type_num: "0".into() }).unwrap())
+        .unwrap();
     let lengths = ["view_list", "search_list", "newsfeed_list", "fav_list"]
         .map(|name| lists[name].as_array().unwrap().len());
     assert_eq!(lengths, [1, 1, 1, 3]);

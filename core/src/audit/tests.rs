@@ -4,10 +4,9 @@ use serde_json::Value;
 
 use super::*;
 use crate::account::key::{self, Scope};
-use crate::account::{self, key::Draft};
 use crate::clock::DAY_MS;
 use crate::testing::{NOW, Service, service};
-use crate::{Surface, admin, feedback, main_info, notice, post, profile};
+use crate::{Surface, admin, feedback, main_info, member, notice, post, profile};
 
 fn all(service: &Service) -> Vec<AuditRecord> {
     let query = List { limit: Some(RECORDS_MAX), ..List::default() };
@@ -76,19 +75,23 @@ fn every_act_of_an_administrator_an_operator_and_a_key_is_recorded() {
     let sent = feedback::list(&tidings, &ann).unwrap().feedback_list[0].id.clone();
     feedback::set_activation(&tidings, &ann, &sent, 0).unwrap();
     for _ in 0..2 {
-        admin::push_blacklist(&tidings, &ann, "ben").unwrap();
+        tidings.call(&ann, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
     }
-    admin::pop_blacklist(&tidings, &Caller::Member("ann".into()), "ben").unwrap();
-    let scopes = vec![Scope::Members];
-    let new = Draft { name: "cleaner".into(), scopes, expires: None };
-    let made = key::add(&tidings, &ann, &new).unwrap();
-    account::set_password(&tidings, &Caller::Operator, "ben", "another password").unwrap();
-    admin::remove_user(&tidings, &Caller::token(made.key.as_str()), "BEN").unwrap();
-    key::revoke(&tidings, &ann, "cleaner").unwrap();
+    tidings.call(&Caller::Member("ann".into()), admin::PopBlacklist { user_id: "ben".into() }).unwrap();
+    let scopes = vec![Scope::Members.name().into()];
+    let made = tidings.call(&ann, key::Add { name: "cleaner".into(), scopes, expires: None }).unwrap();
+    tidings
+        .call(
+            &Caller::Operator,
+            crate::member::SetPassword { user_id: "ben".into(), new_pw: "another password".into() },
+        )
+        .unwrap();
+    tidings.call(&Caller::token(made.key.as_str()), crate::member::Remove { user_id: "BEN".into() }).unwrap();
+    tidings.call(&ann, key::Revoke { key_obi: "cleaner".into() }).unwrap();
     // What members do with their own accounts is not part of it, nor what failed.
     let cid = service.member("cid");
-    profile::remove_mine(&service, &cid).unwrap();
-    admin::remove_user(&service, &ann, "ann").unwrap_err();
+    service.call(&cid, profile::Remove {}).unwrap();
+    service.call(&ann, crate::member::Remove { user_id: "ann".into() }).unwrap_err();
     let expected = [
         "operator library admin.grant Ann".to_owned(),
         format!("member Ann http notice.insert {id} One (shown, 3 characters)"),
@@ -129,9 +132,9 @@ fn a_removed_member_is_shown_as_removed_and_the_chain_stays_intact() {
     let service = service();
     let (ann, _) = (service.admin("ann"), service.admin("ben"));
     notices(&service, 1);
-    admin::push_blacklist(&service, &ann, "ben").unwrap();
+    service.call(&ann, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
     let before = all(&service);
-    admin::remove_user(&service, &Caller::Operator, "ben").unwrap();
+    service.call(&Caller::Operator, crate::member::Remove { user_id: "ben".into() }).unwrap();
     let shown = lines(&service).join("\n");
     assert!(shown.contains("member.blacklist removed") && !shown.contains("ben"), "{shown}");
     assert_eq!(fault(&service), None);
@@ -315,19 +318,16 @@ fn a_beginning_that_no_trail_has_is_a_fault_with_a_number() {
 fn reading_about_many_members_is_recorded_once_an_hour() {
     let service = service();
     let (ann, _) = (service.admin("ann"), service.member("ben"));
-    let scopes = vec![Scope::MembersRead, Scope::AnalyticsRead];
-    let made = key::add(&service, &ann, &Draft { name: "sync".into(), scopes, expires: None }).unwrap();
+    let scopes = [Scope::MembersRead, Scope::AnalyticsRead].map(|scope| scope.name().into()).into();
+    let made = service.call(&ann, key::Add { name: "sync".into(), scopes, expires: None }).unwrap();
     let key = Caller::token(made.key.as_str());
     let list = |caller: &Caller, after: Option<&str>, limit: i64| {
-        let query = account::MemberQuery {
-            limit: Some(limit),
-            after: after.map(str::to_owned),
-            ..account::MemberQuery::default()
-        };
-        account::list(&service, caller, &query).unwrap();
-        account::roster(&service, caller, after.unwrap_or_default(), limit).unwrap();
-        let filter = crate::analysis::LogFilter::default();
-        crate::analysis::browse(&service, caller, &filter, None, limit).unwrap();
+        crate::analysis::browse(&service, caller, &crate::analysis::LogFilter::default(), None, limit)
+            .unwrap();
+        let (limit, after) = (Some(limit), after.map(str::to_owned));
+        let members = member::List { limit, after: after.clone(), ..member::List::default() };
+        service.call(caller, members).unwrap();
+        service.call(caller, member::ListRoster { limit, after }).unwrap();
     };
     let before = lines(&service).len();
     list(&ann, None, 100);
@@ -366,7 +366,7 @@ fn a_page_is_filtered_and_continued() {
     let ann = service.admin("ann");
     service.member("ben");
     notices(&service, 3);
-    admin::push_blacklist(&service, &ann, "ben").unwrap();
+    service.call(&ann, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
     let page = |query: List| {
         let page = list(&service, &ann, &query).unwrap();
         (page.audit.iter().map(|record| record.seq).collect::<Vec<_>>(), page.next)
@@ -393,18 +393,13 @@ fn a_page_is_filtered_and_continued() {
 fn only_administrators_and_keys_with_the_scope_read_it() {
     let service = service();
     let (ann, ben) = (service.admin("ann"), service.member("ben"));
-    let draft = |name: &str, scope| Draft { name: name.into(), scopes: vec![scope], expires: None };
-    let key = |scope: Scope| {
-        let made = key::add(&service, &Caller::Operator, &draft(scope.name(), scope)).unwrap();
-        Caller::token(made.key.as_str())
-    };
     let query = List::default();
     let mut take = |_: &[u8], _| ControlFlow::Continue(());
     for (caller, allowed) in [
         (Caller::Guest, false),
         (ben, false),
-        (key(Scope::Members), false),
-        (key(Scope::AuditRead), true),
+        (service.key(Scope::Members), false),
+        (service.key(Scope::AuditRead), true),
         (ann, true),
         (Caller::Operator, true),
     ] {

@@ -9,12 +9,12 @@ use std::time::{Duration, SystemTime};
 use tidings_cluster::{Scratch, only_on_sqlite};
 
 use super::*;
+use crate::account::Caller;
 use crate::account::key::{self, Scope};
-use crate::account::{self, Caller};
 use crate::files::{key_file, previous_key_file};
 use crate::notice::{self, Draft};
 use crate::post;
-use crate::testing::{NOW, Service, operator, service};
+use crate::testing::{NOW, Service, operator, service, sign_in};
 use crate::{Surface, Tidings};
 use crate::{admin, webhook};
 
@@ -229,9 +229,9 @@ fn a_restore_keeps_the_old_database_and_ends_every_token() {
     // The token is invalid even with the old key, which may come from a setting.
     fs::write(key_file(&database), &key).unwrap();
     let tidings = Tidings::open(&database).unwrap();
-    let asked = crate::profile::user_info(&tidings, &ann);
+    let asked = tidings.call(&ann, crate::profile::Get {});
     assert_eq!(asked.err().unwrap().to_string(), "not found");
-    account::sign_in(&tidings, "ann", "password of ann", None).unwrap();
+    sign_in(&tidings, "ann", "password of ann", None).unwrap();
     drop(tidings);
     assert_eq!(titles(&kept), ["two", "one"]);
     // Restores again in the same second, from the kept database.
@@ -265,8 +265,8 @@ fn what_was_revoked_since_the_backup_stays_revoked() {
     }
     service.member("eve");
     let add = |name: &str| {
-        let draft = key::Draft { name: name.into(), scopes: vec![Scope::Posts], expires: None };
-        key::add(&service, operator, &draft).unwrap().key
+        let scopes = vec![Scope::Posts.name().into()];
+        service.call(operator, key::Add { name: name.into(), scopes, expires: None }).unwrap().key
     };
     let (kept, lost) = (add("kept"), add("lost"));
     let hook = |name: &str| {
@@ -281,11 +281,11 @@ fn what_was_revoked_since_the_backup_stays_revoked() {
     copy(&database, &file).unwrap();
     let between = add("between");
     copy(&database, &second).unwrap();
-    key::revoke(&service, operator, "lost").unwrap();
+    service.call(operator, key::Revoke { key_obi: "lost".into() }).unwrap();
     webhook::remove(&service, operator, "lost hook").unwrap();
-    admin::revoke(&service, operator, "ben").unwrap();
-    admin::remove_user(&service, operator, "cid").unwrap();
-    admin::push_blacklist(&service, operator, "eve").unwrap();
+    service.call(operator, admin::Revoke { user_id: "ben".into() }).unwrap();
+    service.call(operator, crate::member::Remove { user_id: "cid".into() }).unwrap();
+    service.call(operator, admin::PushBlacklist { user_id: "eve".into() }).unwrap();
     let Service { tidings, database: _dir } = service;
     drop(tidings);
     let expected = RevokedAgain {
@@ -302,7 +302,7 @@ fn what_was_revoked_since_the_backup_stays_revoked() {
     };
     assert_eq!([&kept, &lost, &between].map(|key| works(key)), [true, false, false]);
     let tidings = Tidings::open(&database).unwrap();
-    let admins = admin::list(&tidings, operator).unwrap().admins;
+    let admins = tidings.call(operator, admin::List {}).unwrap().admins;
     assert_eq!(admins.into_iter().map(|admin| admin.user_id).collect::<Vec<_>>(), ["ann", "dan"]);
     assert!(crate::audit::verify(&tidings, operator, None).unwrap().intact);
     drop(tidings);

@@ -6,7 +6,7 @@ use super::*;
 use crate::analysis::{self, LOG_MAX, Window, period};
 use crate::config::Config;
 use crate::newsfeed::{self, Page};
-use crate::testing::{self, NOW, Service, service_at};
+use crate::testing::{self, NOW, Service, service_at, sign_in};
 
 const SMALL: Size = Size { seed: 7, members: 30, posts: 60, days: 6 };
 
@@ -84,7 +84,7 @@ fn every_report_and_feed_has_data() {
     assert!(!analysis::realtime(&service).unwrap().search_realtime.is_empty());
     let devices = analysis::devices(&service).unwrap();
     assert!(devices.mobile > devices.tablet && devices.tablet > 0, "{devices:?}");
-    let lists = value(crate::profile::lists(&service, &keen, "0").unwrap());
+    let lists = value(service.call(&keen, crate::profile::GetLists { type_num: "0".into() }).unwrap());
     for list in ["fav_list", "view_list", "search_list", "newsfeed_list"] {
         assert!(!lists[list].as_array().unwrap().is_empty(), "{list}");
     }
@@ -94,7 +94,7 @@ fn every_report_and_feed_has_data() {
     assert!(log.iter().all(|line| line.date <= NOW) && log.iter().any(|line| line.user_id == demo.keen));
     assert_eq!(notice::list(&service, &Caller::Operator).unwrap().notices().len(), 7);
     assert_eq!(feedback::list(&service, &Caller::Operator).unwrap().feedback_list.len(), 8);
-    assert!(account::sign_in(&service, &demo.keen, PASSWORD, None).is_ok());
+    assert!(sign_in(&service, &demo.keen, PASSWORD, None).is_ok());
     assert!(!words::similar(&service, "telescope").unwrap().similarity_word.is_empty());
 }
 
@@ -103,7 +103,11 @@ fn the_keen_member_has_viewed_and_liked_posts_at_any_time() {
     for hours in (0..200).step_by(37) {
         let service = service_at(NOW + hours * 60 * 60 * 1000, Config::default());
         let demo = make(&service, &Caller::Operator, SMALL, &mut to_the_end).unwrap();
-        let lists = value(crate::profile::lists(&service, &Caller::Member(demo.keen), "0").unwrap());
+        let lists = value(
+            service
+                .call(&Caller::Member(demo.keen), crate::profile::GetLists { type_num: "0".into() })
+                .unwrap(),
+        );
         for list in ["fav_list", "view_list"] {
             assert!(!lists[list].as_array().unwrap().is_empty(), "{list} {hours}");
         }

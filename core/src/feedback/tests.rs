@@ -1,7 +1,6 @@
 use tidings_cluster::only_on_sqlite;
 
 use super::*;
-use crate::admin;
 use crate::store::{Isolation, StoreError, Tx};
 use crate::testing::{NOW, Service, service};
 
@@ -51,7 +50,7 @@ fn administrators_read_feedback_newest_first() {
 fn callers_who_are_not_members_send_no_feedback() {
     let service = service();
     let gone = service.member("gone");
-    crate::profile::remove_mine(&service, &gone).unwrap();
+    service.call(&gone, crate::profile::Remove {}).unwrap();
     for caller in [&Caller::Guest, &Caller::token("forged"), &gone, &Caller::Operator] {
         for (notice, draft) in [(None, draft(None, "p")), (Some("no id"), Draft::default())] {
             let refused = send(&service, caller, notice, &draft);
@@ -112,7 +111,7 @@ fn feedback_of_a_removed_member_remains_without_their_id() {
     let service = service();
     let ben = service.member("ben");
     send(&service, &ben, None, &draft(None, "p")).unwrap();
-    admin::remove_user(&service, &Caller::Operator, "ben").unwrap();
+    service.call(&Caller::Operator, crate::member::Remove { user_id: "ben".into() }).unwrap();
     service.member("ben");
     assert_eq!(all(&service)[0].author, "removed");
 }

@@ -219,7 +219,9 @@ fn the_first_page_of_a_topic_with_posts_is_recorded_for_a_member() {
     topic(&service, &reader, "cats", &Page { next: page["next"].as_str(), ..Page::default() }).unwrap();
     assert_eq!(json(topic(&service, &reader, "dogs", &Page::default()))["newsfeed"], Value::Array(vec![]));
     topic(&service, &Caller::token("forged"), "rust", &Page::default()).unwrap();
-    let lists = serde_json::to_value(profile::lists(&service, &reader, "4").unwrap()).unwrap();
+    let lists =
+        serde_json::to_value(service.call(&reader, profile::GetLists { type_num: "4".into() }).unwrap())
+            .unwrap();
     let opened = lists["newsfeed_list"].as_array().unwrap();
     assert_eq!(opened.len(), 1);
     assert_eq!(opened[0]["newsfeed_name"], "cats");
@@ -247,7 +249,7 @@ fn the_recommended_feed_follows_likes_and_leaves_out_seen_posts() {
     assert_eq!((cats_in(&own), cats_in(&guests) <= 4), (10, true), "all of their acts are on one topic");
     let pages = all(|page| recommended(&service, &reader, page), 30);
     assert_eq!((pages.len(), distinct(&pages)), (196, 196), "all posts but the seen ones");
-    profile::reset_measurement(&service, &reader).unwrap();
+    service.call(&reader, profile::ResetMeasurement {}).unwrap();
     followed(&service);
     let guests = json(recommended(&service, &Caller::Guest, &Page::default()));
     assert_eq!(

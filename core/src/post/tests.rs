@@ -182,7 +182,7 @@ fn a_removed_post_is_in_no_list_and_caches_can_see_its_removal() {
     let since = service.store().version(Topic::Posts);
     remove(&service, &Caller::Operator, &id).unwrap();
     assert_eq!(rows(&service), empty);
-    let lists = crate::profile::lists(&service, &ann, "0").unwrap();
+    let lists = service.call(&ann, crate::profile::GetLists { type_num: "0".into() }).unwrap();
     assert!(
         lists.fav_list.is_some_and(|list| list.is_empty())
             && lists.view_list.is_some_and(|list| list.is_empty())
@@ -231,7 +231,8 @@ fn views_of_guests_and_members_count_and_members_have_a_list() {
     let row = row(&service, &id);
     assert_eq!((row.view, row.fav), (4, 0));
     assert!((Decay::new(3.0).worth(row.heat, NOW) - 3.0).abs() < 1e-6, "only the first of Ann's views");
-    let list = crate::profile::lists(&service, &ann, "2").unwrap().view_list.unwrap();
+    let list =
+        service.call(&ann, crate::profile::GetLists { type_num: "2".into() }).unwrap().view_list.unwrap();
     assert_eq!(list.iter().map(|post| post.date).collect::<Vec<_>>(), [NOW + 4]);
 }
 
@@ -353,7 +354,7 @@ fn likes_and_views_of_a_removed_member_stay_counted() {
     like(&service, &ann, &id).wait().unwrap();
     view(&service, &ann, &id).wait().unwrap();
     let before = row(&service, &id);
-    crate::profile::remove_mine(&service, &ann).unwrap();
+    service.call(&ann, crate::profile::Remove {}).unwrap();
     assert_eq!(row(&service, &id), before);
     assert!(matches!(like(&service, &ann, &id).wait(), Err(Error::BadToken)));
 }

@@ -7,8 +7,6 @@ use serde_json::Value;
 use super::send::{Outgoing, Transport};
 use super::worker::{DELAYS, Worker};
 use super::*;
-use crate::account::key;
-use crate::admin;
 use crate::audit;
 use crate::clock::SECOND_MS;
 use crate::config::Config;
@@ -325,7 +323,7 @@ fn feedback_of_a_removed_member_does_not_name_them() {
     let ann = service.member("ann");
     hook(&service, "one");
     send_feedback(&service, &ann, "Too loud");
-    admin::remove_user(&service, &Caller::Operator, "ann").unwrap();
+    service.call(&Caller::Operator, crate::member::Remove { user_id: "ann".into() }).unwrap();
     worker.settle();
     assert_eq!(receivers.take()[0].2["data"]["author"], "removed");
 }
@@ -354,14 +352,11 @@ fn webhooks_have_rules_and_a_scope() {
     assert_eq!(refusal(rotate(&service, &Caller::Operator, "hook 0").map(drop)), "Not found");
     assert_eq!(refusal(test(&service, &Caller::Operator, "hook 0")), "Not found");
 
-    let key = |scope| {
-        let draft = key::Draft { name: format!("{scope}"), scopes: vec![scope], expires: None };
-        Caller::token(key::add(&service, &Caller::Operator, &draft).unwrap().key.as_str())
-    };
-    assert!(list(&service, &key(Scope::Webhooks)).is_ok());
-    for refused in
-        [list(&service, &key(Scope::Notices)).map(drop), list(&service, &service.member("ben")).map(drop)]
-    {
+    assert!(list(&service, &service.key(Scope::Webhooks)).is_ok());
+    for refused in [
+        list(&service, &service.key(Scope::Notices)).map(drop),
+        list(&service, &service.member("ben")).map(drop),
+    ] {
         assert_eq!(refused.unwrap_err().to_string(), "Not admin");
     }
 

@@ -332,7 +332,7 @@ async fn changes_are_for_administrators_who_ask_for_them() {
     service.admin("root").await;
     let mut public = Events::open(&app, by(&boss, events())).await;
     public.begin().await;
-    tidings_core::admin::revoke(&service.tidings, &OPERATOR, "boss").unwrap();
+    service.tidings.call(&OPERATOR, tidings_core::admin::Revoke { user_id: "boss".into() }).unwrap();
     while stream.next().await.is_some() {}
     assert!(public.next().await.unwrap().starts_with("event: counts"));
 }

@@ -125,7 +125,7 @@ async fn notices_are_read_with_their_whole_text_and_characters_that_xml_cannot_h
         }
     }
     service.member("ann").await;
-    admin::grant(&service.tidings, &OPERATOR, "ann").unwrap();
+    service.tidings.call(&OPERATOR, admin::Grant { user_id: "ann".into() }).unwrap();
     let token = service.admin("ben").await;
     let own = service.call(by(&token, request("GET", "/get_all_notice?format=atom"))).await;
     assert_eq!((parsed(&own).entries.len(), header(&own, "cache-control")), (2, "no-store"));

@@ -38,7 +38,11 @@ pub(super) fn measure(world: &World, rows: Range, report: &mut Report) -> Result
     let tidings = world.open()?;
     add("like or unlike of a post with as many likes", Flat, like(&tidings, &popular));
     add("get_post of that post", Flat, cost::each(|| post::get(&tidings, &popular)));
-    add("list of likes of a member with as many", Flat, cost::each(|| profile::lists(&tidings, &ann(), "1")));
+    add(
+        "list of likes of a member with as many",
+        Flat,
+        cost::each(|| tidings.call(&ann(), profile::GetLists { type_num: "1".into() })),
+    );
     let mut liked = false;
     let feed = || -> Result<()> {
         let act = if liked { post::unlike } else { post::like };

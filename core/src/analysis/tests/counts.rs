@@ -182,7 +182,7 @@ fn acts_are_counted_in_their_own_transaction() {
     };
     check(2);
     // Removing a member or a post does not change the counts of their acts.
-    profile::remove_mine(&service, &ann).unwrap();
+    service.call(&ann, profile::Remove {}).unwrap();
     post::remove(&service, &Caller::Operator, &a).unwrap();
     check(1);
 }
@@ -249,7 +249,7 @@ fn student_numbers_are_truncated_and_added_up_except_for_administrators() {
     let removed = service.member("2019003");
     service.visit(&removed, 1);
     service.settle();
-    profile::remove_mine(&service, &removed).unwrap();
+    service.call(&removed, profile::Remove {}).unwrap();
     let shown = |caller: &Caller| {
         let day = day(&service, caller, 2026, 11, 20).unwrap().analysis;
         students(&day).into_iter().map(|(num, count)| format!("{num} {count}")).collect::<Vec<_>>()
@@ -310,9 +310,9 @@ fn visits_of_removed_members_are_added_up_on_past_days_too() {
         students(&day).into_iter().map(|(num, count)| format!("{num} {count}")).collect::<Vec<_>>()
     };
     assert_eq!(yesterday(), ["ann 1", "ben 1"]);
-    profile::remove_mine(&service, &ann).unwrap();
+    service.call(&ann, profile::Remove {}).unwrap();
     assert_eq!(yesterday(), ["ben 1", "removed 1"]);
-    profile::remove_mine(&service, &ben).unwrap();
+    service.call(&ben, profile::Remove {}).unwrap();
     assert_eq!(yesterday(), ["removed 2"]);
     service.member("ann");
     assert_eq!(yesterday(), ["removed 2"]);

@@ -4,7 +4,7 @@ use tidings_cluster::only_on_sqlite;
 
 use super::*;
 use crate::testing::{NOW, service, service_with};
-use crate::{account, admin, profile, retention};
+use crate::{profile, retention};
 
 const DAY: Window = Window { months: 0, days: 1, hours: 0 };
 
@@ -159,7 +159,7 @@ fn a_removed_member_appears_as_removed_in_lines_and_paths() {
     service.communicate(&root, 1, "GET", user, "/get_log_user/guest/5");
     assert!(all(&service).contains(&"root GET /get_log_user/Ann/5 200".to_owned()), "the id as registered");
 
-    admin::remove_user(&service, &root, "ann").unwrap();
+    service.call(&root, crate::member::Remove { user_id: "ann".into() }).unwrap();
     // The line of the removal is written after it.
     service.communicate(&root, 1, "GET", "/admin_remove_user/{user_id}", "/admin_remove_user/Ann");
     let expected = [
@@ -193,10 +193,10 @@ fn a_member_who_revokes_the_token_or_the_account_is_still_the_caller() {
     let service = service();
     let (ann, ben) = (service.member("ann"), service.member("ben"));
     let stale = again(&ann);
-    account::sign_out_all(&service, &ann).unwrap();
+    service.call(&ann, crate::account::SignOutAll {}).unwrap();
     service.communicate(&ann, 1, "GET", "/sign_out_all", "/sign_out_all");
     service.visit(&stale, 1);
-    profile::remove_mine(&service, &ben).unwrap();
+    service.call(&ben, profile::Remove {}).unwrap();
     service.communicate(&ben, 1, "GET", "/remove_mine", "/remove_mine");
     assert_eq!(
         all(&service),
@@ -380,11 +380,12 @@ fn a_failed_commit_neither_loses_nor_mixes_up_lines() {
 
 #[test]
 fn the_log_shows_api_keys_by_their_names_even_after_they_are_revoked() {
-    use crate::account::key::{self, Draft, Scope};
+    use crate::account::key::{self, Scope};
     let service = service();
     let add = |name: &str| {
-        let draft = Draft { name: name.into(), scopes: vec![Scope::Posts], expires: None };
-        Caller::token(key::add(&service, &Caller::Operator, &draft).unwrap().key.as_str())
+        let scopes = vec![Scope::Posts.name().into()];
+        let add = key::Add { name: name.into(), scopes, expires: None };
+        Caller::token(service.call(&Caller::Operator, add).unwrap().key.as_str())
     };
     let asks = |caller: &Caller| {
         service.communicate_as(caller, 1, AGENT, ("GET", "/get_popularity_newsfeed", "/x", 200));
@@ -394,7 +395,7 @@ fn the_log_shows_api_keys_by_their_names_even_after_they_are_revoked() {
     asks(&importer);
     asks(&backup);
     service.settle();
-    key::revoke(&service, &Caller::Operator, "nightly backup").unwrap();
+    service.call(&Caller::Operator, key::Revoke { key_obi: "nightly backup".into() }).unwrap();
     // A key that was revoked is no caller.
     asks(&backup);
     asks(&Caller::Guest);

@@ -1,13 +1,13 @@
 //! Proof that nothing of a removed member is left in the database.
 
 use super::*;
-use crate::account::{REMOVED, sessions};
+use crate::account::REMOVED;
 use crate::backup::{CancelFlag, backup_compact};
 use crate::clock::DAY_MS;
 use crate::location::Location;
 use crate::store::{Isolation, Tx};
-use crate::testing::{Service, operator, service};
-use crate::{account, admin, feedback, notice, post, profile, retention, search, words};
+use crate::testing::{Service, operator, service, sign_in};
+use crate::{admin, feedback, notice, post, profile, retention, search, words};
 
 /// The id, which other texts contain only if they name the member.
 const ID: &str = "Wigglesworth77";
@@ -98,11 +98,10 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
     let text =
         notice::Draft { title: Some("Closed".into()), post: Some("Text".into()), ..notice::Draft::default() };
     notice::insert(&service, &member, &text).unwrap();
-    admin::push_blacklist(&service, &boss, ID).unwrap();
-    admin::pop_blacklist(&service, &boss, ID).unwrap();
-    let member = Caller::token(
-        account::sign_in(&service, ID, &format!("password of {ID}"), None).unwrap().access_token,
-    );
+    service.call(&boss, admin::PushBlacklist { user_id: ID.into() }).unwrap();
+    service.call(&boss, admin::PopBlacklist { user_id: ID.into() }).unwrap();
+    let member =
+        Caller::token(sign_in(&service, ID, &format!("password of {ID}"), None).unwrap().access_token);
     post::like(&service, &member, &posts[0]).wait().unwrap();
     post::view(&service, &member, &posts[1]).wait().unwrap();
     post::hide(&service, &member, &posts[1]).wait().unwrap();
@@ -110,7 +109,10 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
     let sent = feedback::Draft { kind: None, post: Some(FEEDBACK.into()) };
     feedback::send(&service, &member, None, &sent).unwrap();
     fill(&service);
-    let (secrets, session) = (secrets(&service), sessions(&service, &member).unwrap().sessions[0].id.clone());
+    let (secrets, session) = (
+        secrets(&service),
+        service.call(&member, crate::account::ListSessions {}).unwrap().sessions[0].id.clone(),
+    );
     assert!(secrets.len() == 3 && secrets.contains(&session), "{secrets:?}");
     for (template, path) in [
         ("/get_log_user/{user_id}/{limit}", format!("/get_log_user/{ID}/5")),
@@ -130,7 +132,7 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
     let before = found(&bytes(&service), all());
     assert_eq!(before, all().collect::<Vec<_>>(), "otherwise the search proves nothing");
 
-    profile::remove_mine(&service, &member).unwrap();
+    service.call(&member, profile::Remove {}).unwrap();
     // Searches count in trends for a day; then retention deletes them.
     service.clock().advance(2 * DAY_MS);
     retention::delete_expired(&service);

@@ -41,7 +41,7 @@ fn lively(url: &str) -> Tidings {
     let tidings = Tidings::builder(url).config(config).clock(Clock::fixed(NOW)).open().unwrap();
     let pw = String::from("password of ann");
     let form = account::SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into() };
-    let ann = Caller::token(account::sign_up(&tidings, &form).unwrap().access_token);
+    let ann = Caller::token(tidings.call(&Caller::Guest, form.clone()).unwrap().access_token);
     for n in 0..3 {
         let draft = Draft {
             title: Some(format!("Post {n} about crabs")),

@@ -98,7 +98,7 @@ fn only_members_see_a_notice_for_members() {
     }
     let shared = || Arc::clone(list(&service, &ben).unwrap().answer());
     assert!(Arc::ptr_eq(&shared(), &shared()), "members share an answer");
-    crate::admin::push_blacklist(&service, &Caller::Operator, "ben").unwrap();
+    service.call(&Caller::Operator, crate::admin::PushBlacklist { user_id: "ben".into() }).unwrap();
     for caller in [&Caller::Guest, &Caller::token("forged"), &ben] {
         assert!(titles(&service, caller).is_empty() && full(&service, caller, None).is_empty());
         assert!(matches!(get(&service, caller, &id), Err(Error::NotFound)));

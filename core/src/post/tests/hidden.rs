@@ -104,9 +104,9 @@ fn hidden_posts_end_with_the_post_the_member_and_a_reset() {
     }
     remove(&service, &Caller::Operator, &posts[0]).unwrap();
     assert_eq!(hidden_rows(&service), 4);
-    profile::reset_measurement(&service, &ann).unwrap();
+    service.call(&ann, profile::ResetMeasurement {}).unwrap();
     assert_eq!(hidden_rows(&service), 2);
-    profile::remove_mine(&service, &ben).unwrap();
+    service.call(&ben, profile::Remove {}).unwrap();
     assert_eq!(hidden_rows(&service), 0);
 }
 

@@ -165,7 +165,9 @@ fn a_database_of_each_earlier_version_keeps_the_lists_of_members() {
     let ben = Caller::Member("ben".into());
     for version in 1..=VERSIONS.len() {
         let service = opened(version);
-        let lists = serde_json::to_value(profile::lists(&service, &ben, "0").unwrap()).unwrap();
+        let lists =
+            serde_json::to_value(service.call(&ben, profile::GetLists { type_num: "0".into() }).unwrap())
+                .unwrap();
         let all = |list: &str, field: &str| -> Vec<Value> {
             lists[list].as_array().unwrap().iter().map(|entry| entry[field].clone()).collect()
         };
@@ -220,7 +222,7 @@ fn a_database_of_each_earlier_version_takes_acts_and_passes_the_check() {
         post::like(&service, &ben, "6560c1a2ffeeddccbbaa0001").wait().unwrap();
         search::log(&service, &ben, None, "oven").wait().unwrap();
         let service = service.reopened();
-        let lists = profile::lists(&service, &ben, "0").unwrap();
+        let lists = service.call(&ben, profile::GetLists { type_num: "0".into() }).unwrap();
         assert_eq!((lists.fav_list.unwrap().len(), lists.search_list.unwrap().len()), (2, 2));
         let context = Context { clock: Clock::fixed(NOW), ..Context::default() };
         let found = check(testing::operator(), service.path(), &context, &mut |_| {}, &CancelFlag::default());

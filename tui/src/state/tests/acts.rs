@@ -1,7 +1,8 @@
 //! Tests of the effects of keys.
 
-use tidings_core::account::{self, Caller, MemberQuery};
+use tidings_core::account::Caller;
 use tidings_core::feedback::FeedbackState;
+use tidings_core::member;
 use tidings_core::notice::Visibility;
 use tidings_core::{admin, feedback, notice, post as core_post};
 
@@ -171,9 +172,8 @@ fn feedback_is_marked_done_or_open_and_its_notice_is_opened_with_one_key() {
 #[test]
 fn members_are_searched_while_typing_and_each_change_asks_by_name() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
-    let members = |stage: &Stage| {
-        account::list(&stage.tidings, &Caller::Operator, &MemberQuery::default()).unwrap().members
-    };
+    let members =
+        |stage: &Stage| stage.tidings.call(&Caller::Operator, member::List::default()).unwrap().members;
     stage.keys(&["4", "/", "libr"]);
     stage.sees("1 found");
     stage.keys(&["Enter", "b"]);
@@ -234,8 +234,8 @@ fn the_audit_trail_is_read_filtered_verified_and_continued() {
     let mut stage = Stage::at(Clock::fixed(NOW), |tidings, clock| {
         data::campus(tidings, clock);
         for _ in 0..120 {
-            admin::push_blacklist(tidings, &Caller::Operator, "ben").unwrap();
-            admin::pop_blacklist(tidings, &Caller::Operator, "ben").unwrap();
+            tidings.call(&Caller::Operator, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
+            tidings.call(&Caller::Operator, admin::PopBlacklist { user_id: "ben".into() }).unwrap();
         }
     });
     stage.keys(&["8"]);

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use tidings_core::account::{self, Caller, SignUp};
+use tidings_core::account::{Caller, SignUp};
 use tidings_core::analysis::{self, Communication, Operation};
 use tidings_core::{feedback, notice, post, search};
 
@@ -14,7 +14,7 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 pub(super) fn member(tidings: &Tidings, id: &str, nickname: &str) -> Caller {
     let pw = "correct horse".to_owned();
     let form = SignUp { id: id.into(), pw_check: pw.clone(), pw, nickname: nickname.into() };
-    Caller::token(account::sign_up(tidings, &form).unwrap().access_token)
+    Caller::token(tidings.call(&Caller::Guest, form.clone()).unwrap().access_token)
 }
 
 pub(super) fn notice(tidings: &Tidings, title: &str, post: &str, shown: bool) -> String {
@@ -79,7 +79,7 @@ pub(super) fn campus(tidings: &Tidings, clock: &Clock) {
     let ann = member(tidings, "ann", "Ann");
     let ben = member(tidings, "ben", "Ben of the library");
     member(tidings, "s2026001", "민수");
-    tidings_core::admin::grant(tidings, &Caller::Operator, "ann").unwrap();
+    tidings.call(&Caller::Operator, tidings_core::admin::Grant { user_id: "ann".into() }).unwrap();
     for (i, (title, text, shown)) in NOTICES.into_iter().enumerate() {
         clock.advance(60_000);
         let id = notice(tidings, title, text, shown);
