@@ -81,7 +81,11 @@ fn benches(c: &mut Criterion) {
     }
 
     let draft = Draft { title: Some("t".into()), url: Some("https://a.b/".into()), ..Draft::default() };
-    let id = post::insert(&tidings, &Caller::Operator, &draft).expect("the post is valid").id.to_string();
+    let id = tidings
+        .call(&Caller::Operator, post::Insert { draft: draft.clone() })
+        .expect("the post is valid")
+        .id
+        .to_string();
     c.bench_function("1,000 views, together", |b| {
         b.iter(|| {
             let views: Vec<_> = (0..1_000).map(|_| post::view(&tidings, &Caller::Guest, &id)).collect();

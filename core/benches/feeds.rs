@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use tidings_core::account::{self, Caller, SignUp};
+use tidings_core::account::{Caller, SignUp};
 use tidings_core::newsfeed::{self, FeedPage, Page};
 use tidings_core::{Tidings, post, words};
 

@@ -8,13 +8,13 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tidings_core::account::{self, Caller, SignUp};
+use tidings_core::account::{Caller, SignUp};
 use tidings_core::analysis::{self, Communication, LogFilter, Operation, Question, Window};
 use tidings_core::answer::SUCCESS;
 use tidings_core::clock::{Clock, Timestamp};
 use tidings_core::config::Config;
 use tidings_core::stats::Stats;
-use tidings_core::{Tidings, admin, search};
+use tidings_core::{Tidings, search};
 
 /// The number of frequent members. One more member is rare.
 const MEMBERS: usize = 40;

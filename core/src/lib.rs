@@ -25,7 +25,7 @@
 //! let insert = notice::Insert { draft };
 //! assert_eq!(tidings.call(&Caller::token(token), insert.clone()).unwrap_err().to_string(), "Not admin");
 //! tidings.call(&Caller::Operator, insert)?;
-//! assert_eq!(notice::list(&tidings, &Caller::Guest)?.notices().len(), 1);
+//! assert_eq!(tidings.call(&Caller::Guest, notice::List::default())?.notices().len(), 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -56,7 +56,7 @@
 //! // A second handle on the same file, such as that of a command in another process.
 //! let command = Tidings::open(&database)?;
 //! assert!(Stats::of(&command).feeds_age_ms.is_none());
-//! assert_eq!(notice::list(&command, &Caller::Guest)?.notices().len(), 0);
+//! assert_eq!(command.call(&Caller::Guest, notice::List::default())?.notices().len(), 0);
 //!
 //! drop(service);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -86,7 +86,7 @@
 //! }
 //!
 //! assert!(notice::try_list(&tidings).is_none());
-//! let list = notice::list(&tidings, &Caller::Guest)?;
+//! let list = tidings.call(&Caller::Guest, notice::List::default())?;
 //! assert_eq!(notice::try_list(&tidings).map(|kept| kept.notices().len()), Some(list.notices().len()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

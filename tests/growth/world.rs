@@ -114,5 +114,5 @@ pub(crate) fn insert_post(tidings: &Tidings, name: &str, topic: &str) -> Result<
         topic: Some(vec![topic.into()]),
         ..Draft::default()
     };
-    Ok(post::insert(tidings, &Caller::Operator, &draft)?.id.to_string())
+    Ok(tidings.call(&Caller::Operator, post::Insert { draft })?.id.to_string())
 }

@@ -35,12 +35,12 @@ fn tamper(service: &Service, sql: &'static str) {
 fn notices(service: &Service, count: usize) {
     for n in 0..count {
         let (title, post) = (Some(format!("Notice {n}")), Some("Text".into()));
-        notice::insert(
-            service,
-            &Caller::Operator,
-            &notice::Draft { title, post, ..notice::Draft::default() },
-        )
-        .unwrap();
+        service
+            .call(
+                &Caller::Operator,
+                notice::Insert { draft: notice::Draft { title, post, ..notice::Draft::default() } },
+            )
+            .unwrap();
     }
 }
 
@@ -54,26 +54,40 @@ fn every_act_of_an_administrator_an_operator_and_a_key_is_recorded() {
         post: Some("도서관".into()),
         ..notice::Draft::default()
     };
-    let id = notice::insert(&tidings, &ann, &draft("One")).unwrap().id.to_string();
+    let id = tidings.call(&ann, notice::Insert { draft: draft("One") }).unwrap().id.to_string();
     let hidden = notice::Draft { activation: Some(0), title: Some("Two".into()), ..notice::Draft::default() };
-    notice::update(&tidings, &ann, &id, &hidden).unwrap();
-    notice::remove(&tidings, &ann, &id).unwrap();
+    tidings.call(&ann, notice::Update { notice_obi: id.clone(), draft: hidden.clone() }).unwrap();
+    tidings.call(&ann, notice::Remove { notice_obi: id.clone() }).unwrap();
     let post =
         post::Draft { title: Some("T".into()), url: Some("https://a.example".into()), ..Default::default() };
-    let post_id = post::insert(&tidings, &ann, &post).unwrap().id.to_string();
-    post::update(&tidings, &ann, &post_id, &post::Draft { title: Some("U".into()), ..Default::default() })
+    let post_id = tidings.call(&ann, post::Insert { draft: post.clone() }).unwrap().id.to_string();
+    tidings
+        .call(
+            &ann,
+            post::Update {
+                post_obi: post_id.clone(),
+                draft: post::Draft { title: Some("U".into()), ..Default::default() },
+            },
+        )
         .unwrap();
-    post::update(&tidings, &ann, &post_id, &post::Draft { title: Some("U".into()), ..Default::default() })
+    tidings
+        .call(
+            &ann,
+            post::Update {
+                post_obi: post_id.clone(),
+                draft: post::Draft { title: Some("U".into()), ..Default::default() },
+            },
+        )
         .unwrap();
-    post::remove(&tidings, &ann, &post_id).unwrap();
+    tidings.call(&ann, post::Remove { post_obi: post_id.clone() }).unwrap();
     let line = br#"{"title": "T", "url": "https://b.example"}"#;
     post::import(&tidings, &ann, &line[..], &mut crate::import::to_the_end).unwrap();
     let first = main_info::Draft { new_info_1: Some("Hello".into()), new_info_2: None };
-    main_info::update(&tidings, &ann, &first).unwrap();
-    let text = feedback::Draft { kind: None, post: Some("Thanks".into()) };
-    feedback::send(&tidings, &ben, None, &text).unwrap();
-    let sent = feedback::list(&tidings, &ann).unwrap().feedback_list[0].id.clone();
-    feedback::set_activation(&tidings, &ann, &sent, 0).unwrap();
+    tidings.call(&ann, main_info::Update { draft: first.clone() }).unwrap();
+    let text = feedback::Message { kind: None, post: Some("Thanks".into()), feedback: None };
+    tidings.call(&ben, feedback::SendGeneral { message: text.clone() }).unwrap();
+    let sent = tidings.call(&ann, feedback::ListAll {}).unwrap().feedback_list[0].id.clone();
+    tidings.call(&ann, feedback::Mark { feedback_obi: sent.clone(), activation: 0 }).unwrap();
     for _ in 0..2 {
         tidings.call(&ann, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
     }

@@ -37,12 +37,12 @@ fn put(database: &Path, from: &Path) -> Result<Restored> {
 
 fn notice(tidings: &Tidings, title: &str) {
     let draft = Draft { title: Some(title.into()), post: Some("p".into()), ..Draft::default() };
-    notice::insert(tidings, &Caller::Operator, &draft).unwrap();
+    tidings.call(&Caller::Operator, notice::Insert { draft }).unwrap();
 }
 
 fn titles(database: &Path) -> Vec<String> {
     let tidings = Tidings::open(database).unwrap();
-    let list = notice::list(&tidings, &Caller::Operator).unwrap();
+    let list = tidings.call(&Caller::Operator, notice::List::default()).unwrap();
     list.notices().iter().map(|notice| notice.title.to_string()).collect()
 }
 
@@ -72,7 +72,7 @@ fn a_backup_is_one_snapshot_of_a_database_that_is_written_meanwhile() {
     let text = "x".repeat(20_000);
     let draft = |n: u64| Draft { title: Some(n.to_string()), post: Some(text.clone()), ..Draft::default() };
     for n in 0..300 {
-        notice::insert(&service, &Caller::Operator, &draft(n)).unwrap();
+        service.call(&Caller::Operator, notice::Insert { draft: draft(n) }).unwrap();
     }
     let (over, written) = (AtomicBool::new(false), AtomicU64::new(300));
     let mut steps = Vec::new();
@@ -80,7 +80,7 @@ fn a_backup_is_one_snapshot_of_a_database_that_is_written_meanwhile() {
         scope.spawn(|| {
             while !over.load(Ordering::Relaxed) {
                 let n = written.load(Ordering::Relaxed);
-                notice::insert(&service, &Caller::Operator, &draft(n)).unwrap();
+                service.call(&Caller::Operator, notice::Insert { draft: draft(n) }).unwrap();
                 written.fetch_add(1, Ordering::Relaxed);
             }
         });
@@ -98,7 +98,7 @@ fn a_backup_is_one_snapshot_of_a_database_that_is_written_meanwhile() {
             let after = written.load(Ordering::Relaxed) + 1;
             assert_eq!(report.bytes, fs::metadata(&file).unwrap().len());
             let copy = Tidings::open(&file).unwrap();
-            let list = notice::list(&copy, &Caller::Operator).unwrap();
+            let list = copy.call(&Caller::Operator, notice::List::default()).unwrap();
             let count = list.notices().len() as u64;
             assert!((before..=after).contains(&count), "{before} {count} {after}");
             let numbers: Vec<u64> = list.notices().iter().map(|n| n.title.parse().unwrap()).collect();
@@ -270,9 +270,9 @@ fn what_was_revoked_since_the_backup_stays_revoked() {
     };
     let (kept, lost) = (add("kept"), add("lost"));
     let hook = |name: &str| {
-        let events = vec![webhook::Event::NoticePublished];
-        let draft = webhook::Draft { name: name.into(), url: "https://a.example/".into(), events };
-        webhook::add(&service, operator, &draft).unwrap();
+        let events = vec![webhook::Event::NoticePublished.name().to_owned()];
+        let draft = webhook::Add { name: name.into(), url: "https://a.example/".into(), events };
+        service.call(operator, draft).unwrap();
     };
     hook("kept hook");
     hook("lost hook");
@@ -282,7 +282,7 @@ fn what_was_revoked_since_the_backup_stays_revoked() {
     let between = add("between");
     copy(&database, &second).unwrap();
     service.call(operator, key::Revoke { key_obi: "lost".into() }).unwrap();
-    webhook::remove(&service, operator, "lost hook").unwrap();
+    service.call(operator, webhook::Remove { webhook_obi: "lost hook".into() }).unwrap();
     service.call(operator, admin::Revoke { user_id: "ben".into() }).unwrap();
     service.call(operator, crate::member::Remove { user_id: "cid".into() }).unwrap();
     service.call(operator, admin::PushBlacklist { user_id: "eve".into() }).unwrap();
@@ -419,7 +419,7 @@ fn a_restored_database_can_be_searched() {
         url: Some("https://a.example/".into()),
         ..post::Draft::default()
     };
-    post::insert(&tidings, &Caller::Operator, &draft).unwrap();
+    tidings.call(&Caller::Operator, post::Insert { draft }).unwrap();
     let file = dir.folder().join("posts.db");
     copy(&database, &file).unwrap();
     drop(tidings);

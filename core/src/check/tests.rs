@@ -50,7 +50,8 @@ fn lively() -> Service {
             tag: Some(vec!["sea".into(), "crab".into()]),
             ..Draft::default()
         };
-        let id = post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string();
+        let id =
+            service.call(&Caller::Operator, post::Insert { draft: draft.clone() }).unwrap().id.to_string();
         post::view(&service, &ann, &id).wait().unwrap();
         post::like(&service, &ann, &id).wait().unwrap();
     }

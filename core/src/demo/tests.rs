@@ -92,8 +92,8 @@ fn every_report_and_feed_has_data() {
         analysis::log_date(&service, &Caller::Operator, Window { days: 6, ..Window::default() }, LOG_MAX);
     let log = log.unwrap().log;
     assert!(log.iter().all(|line| line.date <= NOW) && log.iter().any(|line| line.user_id == demo.keen));
-    assert_eq!(notice::list(&service, &Caller::Operator).unwrap().notices().len(), 7);
-    assert_eq!(feedback::list(&service, &Caller::Operator).unwrap().feedback_list.len(), 8);
+    assert_eq!(service.call(&Caller::Operator, notice::List::default()).unwrap().notices().len(), 7);
+    assert_eq!(service.call(&Caller::Operator, feedback::ListAll {}).unwrap().feedback_list.len(), 8);
     assert!(sign_in(&service, &demo.keen, PASSWORD, None).is_ok());
     assert!(!words::similar(&service, "telescope").unwrap().similarity_word.is_empty());
 }

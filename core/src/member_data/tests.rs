@@ -147,13 +147,13 @@ fn the_account_has_names_and_dates_and_no_secret() {
                 url: Some(format!("https://example.com/{n}")),
                 ..post::Draft::default()
             };
-            post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string()
+            service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
         })
         .collect();
     for post in &posts {
         post::like(&service, &ann, post).wait().unwrap();
     }
-    post::remove(&service, &Caller::Operator, &posts[0]).unwrap();
+    service.call(&Caller::Operator, post::Remove { post_obi: (&posts[0]).into() }).unwrap();
     service.clock().advance(5);
     service.call(&ann, profile::ResetMeasurement {}).unwrap();
     let set = |tx: &mut dyn Tx| {

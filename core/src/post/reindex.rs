@@ -216,7 +216,7 @@ mod tests {
             url: Some(format!("https://a.example/{n}")),
             ..Draft::default()
         };
-        post::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
     }
 
     /// Gives all posts tokens and entries as an earlier program would.
@@ -260,7 +260,7 @@ mod tests {
         outdate(&service);
         let page = service.store().read(outdated).unwrap();
         let draft = Draft { title: Some("Tea".into()), ..Draft::default() };
-        post::update(&service, &Caller::Operator, &id, &draft).unwrap();
+        service.call(&Caller::Operator, post::Update { post_obi: id.clone(), draft }).unwrap();
         let old = Arc::new(TokenFields::of("Café", ""));
         let fields = vec![(page[0].post.key, page[0].token.clone(), old)];
         let renewed = service.store().write(Isolation::Alone, move |tx| renew(tx, &fields)).unwrap();
@@ -279,7 +279,7 @@ mod tests {
             |sql: &'static str| service.store().write(Isolation::Alone, move |tx| tx.run(sql, &[])).unwrap();
         let draft = Draft { title: Some("Tea".into()), ..Draft::default() };
         let id = search::run(&service, "cafe", 1).unwrap().search_result.remove(0).post.id;
-        post::update(&service, &Caller::Operator, &id, &draft).unwrap();
+        service.call(&Caller::Operator, post::Update { post_obi: id.clone(), draft: draft.clone() }).unwrap();
         assert_eq!(outdated_posts(&service), 0, "this program marks its own updates");
         write("UPDATE post SET title = 'Crème', token = 'crème', keyword = 'crème'");
         assert_eq!(outdated_posts(&service), 1);

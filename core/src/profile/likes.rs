@@ -225,7 +225,7 @@ mod tests {
                 url: Some(format!("https://example.com/{n}")),
                 ..post::Draft::default()
             };
-            post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string()
+            service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
         });
         let posts = posts.collect();
         let ann = service.member("ann");

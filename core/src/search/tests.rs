@@ -28,7 +28,7 @@ fn service() -> Service {
             end_date: Some(end_date.into()),
             ..Draft::default()
         };
-        post::insert(&service, &Caller::Operator, &draft).unwrap();
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
     }
     service
 }
@@ -80,7 +80,7 @@ fn equal_matches_are_ordered_by_date_then_by_id() {
             date: Some(date.into()),
             ..Draft::default()
         };
-        post::insert(&service, &Caller::Operator, &draft).unwrap();
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
     }
     let found = run(&service, "rust", 3).unwrap().search_result;
     let urls: Vec<&str> = found.iter().map(|hit| &hit.post.url[16..]).collect();
@@ -143,10 +143,10 @@ fn a_search_finds_posts_by_their_current_text() {
     let service = service();
     let id = run(&service, "compiler", 1).unwrap().search_result.remove(0).post.id;
     let draft = Draft { post: Some("A linker.".into()), ..Draft::default() };
-    post::update(&service, &Caller::Operator, &id, &draft).unwrap();
+    service.call(&Caller::Operator, post::Update { post_obi: id.clone(), draft }).unwrap();
     assert!(titles(run(&service, "compiler", 1)).is_empty());
     assert_eq!(titles(run(&service, "linker", 1)), ["Notes"]);
-    post::remove(&service, &Caller::Operator, &id).unwrap();
+    service.call(&Caller::Operator, post::Remove { post_obi: id.clone() }).unwrap();
     assert!(titles(run(&service, "linker notes", 1)).is_empty());
 }
 

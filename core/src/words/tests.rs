@@ -274,7 +274,7 @@ fn the_thread_retrains_after_enough_changes_and_reads_models_of_other_processes(
             url: Some(format!("https://new.example/{n}")),
             ..Draft::default()
         };
-        post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string()
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
     };
     let inserted: Vec<String> = (0..12).map(insert).collect();
     eventually(|| !words(&service, "ferris").is_empty());
@@ -283,7 +283,7 @@ fn the_thread_retrains_after_enough_changes_and_reads_models_of_other_processes(
     load(&other, &Caller::Operator, &b"oven 1 0\nharbour 1 0.1\nferris 1 0.2\n"[..], &mut |_| {}).unwrap();
     eventually(|| words(&service, "oven") == ["harbour", "ferris"]);
     for id in &inserted {
-        post::remove(&service, &Caller::Operator, id).unwrap();
+        service.call(&Caller::Operator, post::Remove { post_obi: id.into() }).unwrap();
     }
     eventually(|| words(&service, "oven") == ["harbour"]);
 }

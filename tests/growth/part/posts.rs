@@ -6,7 +6,7 @@ use std::time::Duration;
 use tidings_core::account::Caller;
 use tidings_core::import::to_the_end;
 use tidings_core::newsfeed::{self, Page};
-use tidings_core::post::{self, ListQuery};
+use tidings_core::post;
 use tidings_core::{Tidings, search};
 
 use super::Range;
@@ -76,11 +76,11 @@ fn measure(world: &World, rows: Range, report: &mut Report) -> Result<()> {
     add("the same within a topic", NLogN, cost::each(|| search::in_category(&tidings, topic, &common, 10)));
     add("sites with a common word", NLogN, cost::each(|| search::domains(&tidings, &common)));
 
-    add("get_post", Flat, cost::each(|| post::get(&tidings, &id)));
-    add("list of posts", Flat, cost::each(|| post::list(&tidings, &ListQuery::default())));
-    let of_topic = ListQuery { topic: Some(topic), ..ListQuery::default() };
-    add("list of posts of a topic", Flat, cost::each(|| post::list(&tidings, &of_topic)));
-    add("list of topics", Flat, cost::each(|| post::categories(&tidings)));
+    add("get_post", Flat, cost::each(|| tidings.call(&Caller::Guest, post::Get { post_obi: id.clone() })));
+    add("list of posts", Flat, cost::each(|| tidings.call(&Caller::Guest, post::List::default())));
+    let of_topic = post::List { topic: Some(topic.into()), ..post::List::default() };
+    add("list of posts of a topic", Flat, cost::each(|| tidings.call(&Caller::Guest, of_topic.clone())));
+    add("list of topics", Flat, cost::each(|| tidings.call(&Caller::Guest, post::ListCategories {})));
 
     add("popular feed", Flat, cost::each(|| newsfeed::popular(&tidings, &first)));
     add("topic feed", Flat, cost::each(|| newsfeed::topic(&tidings, &Caller::Guest, topic, &first)));

@@ -43,14 +43,14 @@ fn a_key_may_do_what_its_scopes_allow_and_nothing_else() {
         activation: Some(0),
         ..notice::Draft::default()
     };
-    notice::insert(&service, &key, &draft).unwrap();
-    assert_eq!(notice::list(&service, &key).unwrap().notices().len(), 1, "hidden ones too");
+    service.call(&key, notice::Insert { draft }).unwrap();
+    assert_eq!(service.call(&key, notice::List::default()).unwrap().notices().len(), 1, "hidden ones too");
     let lines = main_info::Draft { new_info_1: Some("One".into()), new_info_2: None };
-    let refused = main_info::update(&service, &key, &lines).unwrap_err();
+    let refused = service.call(&key, main_info::Update { draft: lines.clone() }).unwrap_err();
     assert!(matches!(refused, Error::MissingScope(Scope::Front)), "{refused:?}");
     assert_eq!(refused.message(), "this needs an API key with the scope front");
     assert_eq!((refused.to_string().as_str(), refused.problem().code), ("Not admin", Code::MissingScope));
-    assert_eq!(refusal(feedback::list(&service, &key)), "Not admin");
+    assert_eq!(refusal(service.call(&key, feedback::ListAll {})), "Not admin");
     assert_eq!(refusal(service.call(&key, crate::member::Remove { user_id: "nobody".into() })), "Not admin");
     // It is not a person.
     assert_eq!(refusal(service.call(&key, admin::Check {})), "Not admin");
@@ -76,8 +76,8 @@ fn posts_contain_their_import() {
         url: Some("https://a.example/3".into()),
         ..Default::default()
     };
-    post::insert(&service, &posts, &draft).unwrap();
-    assert_eq!(refusal(post::insert(&service, &import, &draft)), "Not admin");
+    service.call(&posts, post::Insert { draft: draft.clone() }).unwrap();
+    assert_eq!(refusal(service.call(&import, post::Insert { draft })), "Not admin");
     let members = add_key(&service, "roster", &[Scope::Members], None);
     assert_eq!(refusal(post::import(&service, &members, line(4).as_bytes(), progress)), "Not admin");
     assert_eq!(service.call(&members, admin::GetBlacklist {}).unwrap().blacklist, []);

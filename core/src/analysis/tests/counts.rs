@@ -18,7 +18,7 @@ fn post(service: &Service, url: &str) -> String {
         url: Some(format!("https://blog.rs/{url}")),
         ..Draft::default()
     };
-    post::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+    service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
 }
 
 fn zone(name: &str) -> Config {
@@ -183,7 +183,7 @@ fn acts_are_counted_in_their_own_transaction() {
     check(2);
     // Removing a member or a post does not change the counts of their acts.
     service.call(&ann, profile::Remove {}).unwrap();
-    post::remove(&service, &Caller::Operator, &a).unwrap();
+    service.call(&Caller::Operator, post::Remove { post_obi: a.clone() }).unwrap();
     check(1);
 }
 

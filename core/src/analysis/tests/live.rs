@@ -23,7 +23,7 @@ fn post(service: &Service) -> String {
         url: Some("https://a.b/".into()),
         ..crate::post::Draft::default()
     };
-    crate::post::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+    service.call(&Caller::Operator, crate::post::Insert { draft }).unwrap().id.to_string()
 }
 
 #[test]

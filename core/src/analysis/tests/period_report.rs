@@ -22,7 +22,7 @@ fn insert(service: &Service, title: &str, date: &str, topics: &[&str]) -> String
         topic: Some(topics.iter().map(|topic| (*topic).to_owned()).collect()),
         ..Draft::default()
     };
-    post::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+    service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
 }
 
 fn view(service: &Service, id: &str, times: usize) {

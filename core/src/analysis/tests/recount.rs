@@ -102,7 +102,7 @@ proptest! {
         let draft = post::Draft {
             title: Some("t".into()), url: Some("https://a.b/".into()), ..post::Draft::default()
         };
-        let id = post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string();
+        let id = service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string();
         let (location, clock) = (service.location(), service.clock().clone());
         let open = || Tidings::builder(&location).clock(clock.clone()).open().unwrap();
         let (mut other, mut events, mut liked) = (open(), Vec::new(), BTreeSet::new());

@@ -89,7 +89,11 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
         ..post::Draft::default()
     };
     let posts = [1, 2].map(|n| {
-        post::insert(&service, &boss, &draft(&format!("도서관 {n}"), &format!("https://example.com/{n}")))
+        service
+            .call(
+                &boss,
+                post::Insert { draft: draft(&format!("도서관 {n}"), &format!("https://example.com/{n}")) },
+            )
             .unwrap()
             .id
             .to_string()
@@ -97,7 +101,7 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
     // As an administrator, and as the one on whom another administrator acts.
     let text =
         notice::Draft { title: Some("Closed".into()), post: Some("Text".into()), ..notice::Draft::default() };
-    notice::insert(&service, &member, &text).unwrap();
+    service.call(&member, notice::Insert { draft: text.clone() }).unwrap();
     service.call(&boss, admin::PushBlacklist { user_id: ID.into() }).unwrap();
     service.call(&boss, admin::PopBlacklist { user_id: ID.into() }).unwrap();
     let member =
@@ -106,8 +110,8 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
     post::view(&service, &member, &posts[1]).wait().unwrap();
     post::hide(&service, &member, &posts[1]).wait().unwrap();
     search::log(&service, &member, None, "quokkalike").wait().unwrap();
-    let sent = feedback::Draft { kind: None, post: Some(FEEDBACK.into()) };
-    feedback::send(&service, &member, None, &sent).unwrap();
+    let sent = feedback::Message { kind: None, post: Some(FEEDBACK.into()), feedback: None };
+    service.call(&member, feedback::SendGeneral { message: sent.clone() }).unwrap();
     fill(&service);
     let (secrets, session) = (
         secrets(&service),
@@ -148,7 +152,10 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
     let after = bytes(&service);
     assert_eq!(found(&after, all()), [""; 0]);
     assert_eq!(found(&after, [FEEDBACK]), [FEEDBACK]);
-    assert_eq!(feedback::list(&service, &Caller::Operator).unwrap().feedback_list[0].author, REMOVED);
+    assert_eq!(
+        service.call(&Caller::Operator, feedback::ListAll {}).unwrap().feedback_list[0].author,
+        REMOVED
+    );
     // The files beside the database: the word model and the key that signs tokens.
     let database = service.path();
     let mut others = 0;

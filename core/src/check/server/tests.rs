@@ -49,7 +49,8 @@ fn lively(url: &str) -> Tidings {
             topic: Some(vec!["sea".into()]),
             ..Draft::default()
         };
-        let id = post::insert(&tidings, &Caller::Operator, &draft).unwrap().id.to_string();
+        let id =
+            tidings.call(&Caller::Operator, post::Insert { draft: draft.clone() }).unwrap().id.to_string();
         post::view(&tidings, &ann, &id).wait().unwrap();
         post::like(&tidings, &ann, &id).wait().unwrap();
     }
@@ -149,7 +150,7 @@ fn wrong_rows_on_a_server_are_repaired_while_another_process_writes() {
     // The open handle goes on writing, and the lane of the repair is free.
     let draft =
         Draft { title: Some("More".into()), url: Some("https://a.example/9".into()), ..Draft::default() };
-    post::insert(&tidings, &Caller::Operator, &draft).unwrap();
+    tidings.call(&Caller::Operator, post::Insert { draft: draft.clone() }).unwrap();
     assert_eq!(database.query("SELECT count(*) FROM lane WHERE until > 0", &[]), [[one()]]);
     assert_eq!(wrong(database.url()), [] as [&str; 0]);
 }

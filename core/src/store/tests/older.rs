@@ -130,8 +130,12 @@ fn a_database_of_each_earlier_version_keeps_its_posts_and_serves_feeds() {
         assert_eq!(titles(&recommended), ["Oven"], "without the viewed posts, from version {version}");
         let found = search::run(&service, "whales whale", 10).unwrap().search_result;
         assert_eq!(found[0].post.title, "Whale", "from version {version}");
-        assert_eq!(post::categories(&service).unwrap().categories.len(), 2, "from version {version}");
-        assert_eq!(notice::list(&service, &Caller::Guest).unwrap().notices()[0].view, 3);
+        assert_eq!(
+            service.call(&Caller::Guest, post::ListCategories {}).unwrap().categories.len(),
+            2,
+            "from version {version}"
+        );
+        assert_eq!(service.call(&Caller::Guest, notice::List::default()).unwrap().notices()[0].view, 3);
     }
 }
 

@@ -320,7 +320,10 @@ fn an_index_that_an_update_of_the_schema_has_emptied_is_filled_at_the_next_start
         .remove(0)
         .unwrap();
     let draft = Draft { title: Some("Changed".into()), ..Draft::default() };
-    crate::post::update(&server.tidings, &Caller::Operator, &id, &draft).unwrap();
+    server
+        .tidings
+        .call(&Caller::Operator, crate::post::Update { post_obi: id.clone(), draft: draft.clone() })
+        .unwrap();
     assert_eq!(search(&server.tidings), 1);
     let again = open_at(server.database.url());
     assert_eq!(search(&again), 230);
