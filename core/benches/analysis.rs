@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
 use tidings_core::Tidings;
 use tidings_core::account::Caller;
-use tidings_core::analysis::{self, Communication, LogFilter, Operation, Question, Window};
+use tidings_core::analysis::{self, Communication, LogFilter, Operation, Question};
 use tidings_core::answer::SUCCESS;
 use tidings_core::config::Config;
 use tidings_core::post::{self, Draft};
@@ -112,9 +112,9 @@ fn benches(c: &mut Criterion) {
         let all = LogFilter::default();
         b.iter(|| analysis::browse(&tidings, &Caller::Operator, &all, None, 60).expect("the log is read"));
     });
-    let window = Window { days: 1, ..Window::default() };
+    let log = analysis::GetLogDate { months: 0, days: 1, hours: 0, limit: 100 };
     c.bench_function("100 lines of the log", |b| {
-        b.iter(|| analysis::log_date(&tidings, &Caller::Operator, window, 100).expect("the log is read"));
+        b.iter(|| tidings.call(&Caller::Operator, log).expect("the log is read"));
     });
 }
 

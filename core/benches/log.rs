@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tidings_core::account::{Caller, SignUp};
-use tidings_core::analysis::{self, Communication, LogFilter, Operation, Question, Window};
+use tidings_core::analysis::{self, Communication, LogFilter, Operation, Question};
 use tidings_core::answer::SUCCESS;
 use tidings_core::clock::{Clock, Timestamp};
 use tidings_core::config::Config;
@@ -126,12 +126,23 @@ fn time(mut work: impl FnMut()) -> Duration {
 
 /// Prints the times of the log queries and the reports.
 fn measure(tidings: &Tidings, lines: u64) {
-    let (op, month) = (&Caller::Operator, Window { months: 1, ..Window::default() });
-    let date = time(|| drop(analysis::log_date(tidings, op, month, 100).expect("the log is read")));
-    let user = |id| time(|| drop(analysis::log_user(tidings, op, id, 100).expect("the log is read")));
+    let op = &Caller::Operator;
+    let (months, days, hours, limit) = (1, 0, 0, 100);
+    let date = time(|| {
+        drop(tidings.call(op, analysis::GetLogDate { months, days, hours, limit }).expect("the log is read"))
+    });
+    let user = |id: &str| {
+        time(|| {
+            drop(
+                tidings
+                    .call(op, analysis::GetLogUser { user_id: id.into(), limit: 100 })
+                    .expect("the log is read"),
+            )
+        })
+    };
     let (frequent, rare) = (user("2000007"), user("2000040"));
-    let both =
-        time(|| drop(analysis::log_user_date(tidings, op, "2000007", month, 100).expect("the log is read")));
+    let both = analysis::GetLogUserDate { user_id: "2000007".into(), months, days, hours, limit };
+    let both = time(|| drop(tidings.call(op, both.clone()).expect("the log is read")));
     let uncached = |question| {
         time(|| {
             // A change makes the cached answer stale.

@@ -16,20 +16,18 @@ use crate::Tidings;
 use crate::account::{Caller, Identity, Member, REMOVED, find, fold};
 use crate::clock::Timestamp;
 use crate::error::{Error, Problem, Result};
-use crate::operation::{Access, NDJSON, Spec, Stream};
+use crate::operation::{Access, NDJSON, Operation, Spec, Stream, Work};
 use crate::scope::Scope;
 use crate::store::{Isolation, StoreError, Tx};
 use crate::trail::{self, Action, Entry, Record};
 
 mod chain;
-mod operations;
 mod sql;
 #[cfg(test)]
 mod tests;
 
 pub use chain::{Fault, Head, InvalidHead, Verification};
 pub(crate) use chain::{prune, verify as verify_chain};
-pub use operations::{List, Verify};
 
 /// The maximum number of records of a page.
 pub const RECORDS_MAX: i64 = 1_000;
@@ -38,6 +36,8 @@ const RECORDS: i64 = 100;
 /// The number of records that an export reads at once.
 const PAGE: i64 = 1_000;
 
+const HEAD_RULE: Problem =
+    Problem::invalid("head", "head is the number of a record, a colon and its hash of 64 hexadecimal digits");
 const LIMIT_RULE: Problem = Problem::invalid("limit", "limit is not less than 0");
 const BEFORE_RULE: Problem = Problem::invalid("before", "before is the number of a record: not less than 0");
 const ACTION_RULE: Problem = Problem::invalid(
@@ -118,31 +118,47 @@ impl From<Read> for AuditRecord {
     }
 }
 
-/// Returns a page of the audit trail, latest first.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `bad request` if `limit` or `before` is negative or there is no such action.
-pub fn list(tidings: &Tidings, caller: &Caller, query: &List) -> Result<AuditPage> {
-    let identity = caller.identify(tidings);
-    let limit = query.limit.unwrap_or(RECORDS);
-    tidings.store().read(|tx| {
-        let admin = identity.admin(tx, Scope::AuditRead)?;
-        if limit < 0 {
-            return Err(Error::BadRequest(LIMIT_RULE));
-        }
-        if query.before.is_some_and(|before| before < 0) {
-            return Err(Error::BadRequest(BEFORE_RULE));
-        }
-        let limit = limit.min(RECORDS_MAX);
-        let filter = filter(tx, query)?;
-        // One more than the page has, to detect whether another page follows.
-        let mut records = sql::latest(tx, &admin, &filter, limit + 1)?;
-        let shown = usize::try_from(limit).unwrap_or(usize::MAX);
-        let more = records.len() > shown;
-        records.truncate(shown);
-        let next = records.last().filter(|_| more).map(|last| last.record.seq);
-        Ok(AuditPage { audit: records.into_iter().map(AuditRecord::from).collect(), next })
-    })
+/// Lists what administrators, operators and API keys have done, latest first
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct List {
+    /// Records before the one with this number.
+    pub before: Option<i64>,
+    /// The maximum number of records, at most 1,000; 100 by default.
+    pub limit: Option<i64>,
+    /// What was done, such as `notice.insert`, or its first word, such as `notice`.
+    pub action: Option<String>,
+    /// Who acted: the id of a member, the name of an API key, `operator` or `service`.
+    pub actor: Option<String>,
+    /// What was acted on: the id of a member, or of a record.
+    pub subject: Option<String>,
+}
+
+impl Operation for List {
+    type Answer = AuditPage;
+    const SPEC: Spec = Spec::get("admin", "/get_audit", Access::Admins(Scope::AuditRead)).works(Work::Query);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AuditPage> {
+        let identity = caller.identify(tidings);
+        let limit = self.limit.unwrap_or(RECORDS);
+        tidings.store().read(|tx| {
+            let admin = identity.admin(tx, Scope::AuditRead)?;
+            if limit < 0 {
+                return Err(Error::BadRequest(LIMIT_RULE));
+            }
+            if self.before.is_some_and(|before| before < 0) {
+                return Err(Error::BadRequest(BEFORE_RULE));
+            }
+            let limit = limit.min(RECORDS_MAX);
+            let filter = filter(tx, &self)?;
+            // One more than the page has, to detect whether another page follows.
+            let mut records = sql::latest(tx, &admin, &filter, limit + 1)?;
+            let shown = usize::try_from(limit).unwrap_or(usize::MAX);
+            let more = records.len() > shown;
+            records.truncate(shown);
+            let next = records.last().filter(|_| more).map(|last| last.record.seq);
+            Ok(AuditPage { audit: records.into_iter().map(AuditRecord::from).collect(), next })
+        })
+    }
 }
 
 /// Which records [`sql::latest`] returns.
@@ -330,16 +346,25 @@ impl From<Read> for Line {
     }
 }
 
-/// Verifies the chain of hashes from the earliest record to the latest. With a `head` that an earlier verification returned,
-/// also that the record with its number still has its hash. A head whose record has expired is a fault, because it proves nothing
-/// about the records that are left.
-///
-/// # Errors
-/// `bad token`, `Not admin`.
-pub fn verify(tidings: &Tidings, caller: &Caller, head: Option<&Head>) -> Result<Verification> {
-    let identity = caller.identify(tidings);
-    tidings.store().read(|tx| {
-        let _admin = identity.admin(tx, Scope::AuditRead)?;
-        Ok(chain::verify(tx, head)?)
-    })
+/// Verifies the audit trail: that no record was changed, inserted or removed
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Verify {
+    /// The number of a record and its hash, as an earlier verification returned them: `SEQ:HASH`.
+    pub head: Option<String>,
+}
+
+impl Operation for Verify {
+    type Answer = Verification;
+    const SPEC: Spec =
+        Spec::get("admin", "/verify_audit", Access::Admins(Scope::AuditRead)).works(Work::Query);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Verification> {
+        let head: Option<Head> =
+            self.head.map(|head| head.parse()).transpose().map_err(|_| Error::BadRequest(HEAD_RULE))?;
+        let identity = caller.identify(tidings);
+        tidings.store().read(|tx| {
+            let _admin = identity.admin(tx, Scope::AuditRead)?;
+            Ok(chain::verify(tx, head.as_ref())?)
+        })
+    }
 }

@@ -12,6 +12,7 @@ use crate::config::{Config, Secret, Zone};
 use crate::error::Result;
 use crate::id::PostKey;
 use crate::scope::Scope;
+use crate::search::{Find, FindInCategory, PostPage, SearchResult};
 use crate::store::{Dialect, Isolation, StoreError};
 
 /// The time in tests: 2026-11-20T08:36:00Z.
@@ -46,6 +47,17 @@ pub(crate) fn sign_in_up(
 ) -> Result<AccessToken> {
     let form = SignIn { id: id.into(), pw: pw.into(), otp: None };
     SignInUp { form }.run_for(tidings, &Caller::Guest, client)
+}
+
+/// Searches for posts.
+pub(crate) fn search(tidings: &Tidings, search: &str, num: i64) -> Result<SearchResult> {
+    tidings.call(&Caller::Guest, Find { num, search: search.into(), page: PostPage::default() })
+}
+
+/// Searches for posts of a category.
+pub(crate) fn search_in(tidings: &Tidings, category: &str, search: &str, num: i64) -> Result<SearchResult> {
+    let (category_name, search, page) = (category.into(), search.into(), PostPage::default());
+    tidings.call(&Caller::Guest, FindInCategory { category_name, num, search, page })
 }
 
 /// Opens a database at any location, without a file for its key.

@@ -10,7 +10,7 @@ use crate::{Surface, admin, feedback, main_info, member, notice, post, profile};
 
 fn all(service: &Service) -> Vec<AuditRecord> {
     let query = List { limit: Some(RECORDS_MAX), ..List::default() };
-    list(service, &Caller::Operator, &query).unwrap().audit
+    service.call(&Caller::Operator, query.clone()).unwrap().audit
 }
 
 /// Returns who did what to what, earliest first.
@@ -23,7 +23,7 @@ fn lines(service: &Service) -> Vec<String> {
 }
 
 fn fault(service: &Service) -> Option<Fault> {
-    verify(service, &Caller::Operator, None).unwrap().fault
+    service.call(&Caller::Operator, Verify { head: None }).unwrap().fault
 }
 
 /// Changes the database as somebody who can write the file.
@@ -126,7 +126,7 @@ fn every_act_of_an_administrator_an_operator_and_a_key_is_recorded() {
         "member Ann http key.revoke cleaner".into(),
     ];
     assert_eq!(lines(&service), expected);
-    let verified = verify(&service, &Caller::Operator, None).unwrap();
+    let verified = service.call(&Caller::Operator, Verify { head: None }).unwrap();
     assert_eq!((verified.fault, verified.records, verified.seq), (None, 17, 17));
     assert_eq!(verified.hash, all(&service)[0].hash);
 }
@@ -171,11 +171,12 @@ fn an_edit_a_gap_and_a_missing_end_show() {
     service.admin("ann");
     notices(&service, 5);
     let head: Head = {
-        let verified = verify(&service, &Caller::Operator, None).unwrap();
+        let verified = service.call(&Caller::Operator, Verify { head: None }).unwrap();
         assert!(verified.intact);
         format!("{}:{}", verified.seq, verified.hash).parse().unwrap()
     };
-    let with_head = || verify(&service, &Caller::Operator, Some(&head)).unwrap().fault;
+    let with_head =
+        || service.call(&Caller::Operator, Verify { head: Some(head.to_string()) }).unwrap().fault;
     notices(&service, 1);
     assert_eq!(with_head(), None);
     let cases = [
@@ -245,10 +246,11 @@ fn expired_records_are_removed_from_the_beginning_and_the_rest_stays_verifiable(
     assert!(shown[2].starts_with("service library audit.retention 1-3 3:"), "{shown:?}");
     assert!(shown[3].starts_with("service library audit.retention 4-4 4:"), "{shown:?}");
     let kept: Head = format!("4:{}", shown[3].rsplit(':').next().unwrap()).parse().unwrap();
-    let verified = verify(&service, &Caller::Operator, Some(&kept)).unwrap();
+    let verified = service.call(&Caller::Operator, Verify { head: Some(kept.to_string()) }).unwrap();
     assert_eq!((verified.fault, verified.records, verified.seq), (None, 4, 8));
     // A head whose record is gone proves nothing.
-    let fault = verify(&service, &Caller::Operator, Some(&noted)).unwrap().fault.unwrap();
+    let fault =
+        service.call(&Caller::Operator, Verify { head: Some(noted.to_string()) }).unwrap().fault.unwrap();
     assert_eq!(fault.seq, 2);
     assert!(fault.reason.starts_with("the record of the given head was removed"), "{}", fault.reason);
 }
@@ -287,7 +289,7 @@ fn a_chain_that_was_made_anew_is_no_continuation_of_a_kept_head() {
     ] {
         forge(&service, seq, hash);
         assert_eq!(fault(&service), None, "nothing shows without a head");
-        let verified = verify(&service, &Caller::Operator, Some(&head)).unwrap();
+        let verified = service.call(&Caller::Operator, Verify { head: Some(head.to_string()) }).unwrap();
         assert_eq!(verified.fault.map(|fault| fault.seq), found, "{seq}:{hash}");
     }
 }
@@ -320,8 +322,11 @@ fn a_beginning_that_no_trail_has_is_a_fault_with_a_number() {
     tamper(&service, "DELETE FROM audit");
     tamper(&service, "UPDATE audit_chain SET head_seq = 0, head_hash = removed_hash");
     let verified = |head: &str| {
-        let head = head.parse().unwrap();
-        verify(&service, &Caller::Operator, Some(&head)).unwrap().fault.map(|fault| fault.seq)
+        service
+            .call(&Caller::Operator, Verify { head: Some(head.to_string()) })
+            .unwrap()
+            .fault
+            .map(|fault| fault.seq)
     };
     assert_eq!(verified(&format!("0:{}", "0".repeat(64))), None);
     assert_eq!(verified(&format!("0:{}", "a".repeat(64))), Some(1));
@@ -382,7 +387,7 @@ fn a_page_is_filtered_and_continued() {
     notices(&service, 3);
     service.call(&ann, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
     let page = |query: List| {
-        let page = list(&service, &ann, &query).unwrap();
+        let page = service.call(&ann, query.clone()).unwrap();
         (page.audit.iter().map(|record| record.seq).collect::<Vec<_>>(), page.next)
     };
     let text = |text: &str| Some(text.to_owned());
@@ -399,7 +404,7 @@ fn a_page_is_filtered_and_continued() {
         (List { before: Some(-1), ..Default::default() }, "before"),
         (List { action: text("notic"), ..Default::default() }, "action"),
     ] {
-        assert_eq!(list(&service, &ann, &query).unwrap_err().problem().field, Some(field));
+        assert_eq!(service.call(&ann, query.clone()).unwrap_err().problem().field, Some(field));
     }
 }
 
@@ -417,8 +422,8 @@ fn only_administrators_and_keys_with_the_scope_read_it() {
         (ann, true),
         (Caller::Operator, true),
     ] {
-        assert_eq!(list(&service, &caller, &query).is_ok(), allowed, "{caller:?}");
-        assert_eq!(verify(&service, &caller, None).is_ok(), allowed, "{caller:?}");
+        assert_eq!(service.call(&caller, query.clone()).is_ok(), allowed, "{caller:?}");
+        assert_eq!(service.call(&caller, Verify { head: None }).is_ok(), allowed, "{caller:?}");
         assert_eq!(export(&service, &caller, &mut take).is_ok(), allowed, "{caller:?}");
     }
 }

@@ -304,7 +304,7 @@ fn what_was_revoked_since_the_backup_stays_revoked() {
     let tidings = Tidings::open(&database).unwrap();
     let admins = tidings.call(operator, admin::List {}).unwrap().admins;
     assert_eq!(admins.into_iter().map(|admin| admin.user_id).collect::<Vec<_>>(), ["ann", "dan"]);
-    assert!(crate::audit::verify(&tidings, operator, None).unwrap().intact);
+    assert!(tidings.call(operator, crate::audit::Verify { head: None }).unwrap().intact);
     drop(tidings);
     // That the replaced database lacks a key does not mean that it was revoked: the later backup was made before.
     assert_eq!(put(&database, &second).unwrap().revoked, Some(expected));
@@ -404,7 +404,7 @@ fn a_backup_is_restored_where_there_was_no_database() {
     assert_eq!(put(&elsewhere, &file).unwrap().previous, None);
     assert_eq!(titles(&elsewhere), ["one"]);
     let restored = Tidings::open(&elsewhere).unwrap();
-    let trail = crate::audit::list(&restored, &Caller::Operator, &crate::audit::List::default()).unwrap();
+    let trail = restored.call(&Caller::Operator, crate::audit::List::default()).unwrap();
     assert_eq!((&*trail.audit[0].action, &*trail.audit[0].actor), ("store.restore", "root"));
     assert!(put(&dir.folder().join("no").join("where.db"), &file).is_err());
 }
@@ -425,6 +425,6 @@ fn a_restored_database_can_be_searched() {
     drop(tidings);
     put(&database, &file).unwrap();
     let tidings = Tidings::open(&database).unwrap();
-    let found = crate::search::run(&tidings, "checker", 10).unwrap();
+    let found = crate::testing::search(&tidings, "checker", 10).unwrap();
     assert_eq!(found.search_result.len(), 1);
 }

@@ -249,10 +249,9 @@ fn members_export_their_own_data_and_administrators_that_of_others_with_a_record
         ControlFlow::Break(())
     });
     assert_eq!((stopped.unwrap(), pieces), (ExportedData::default(), 1));
-    let audit = audit::list(
-        &service,
+    let audit = service.call(
         &Caller::Operator,
-        &audit::List { action: Some("member.export".into()), ..audit::List::default() },
+        audit::List { action: Some("member.export".into()), ..audit::List::default() },
     );
     let records: Vec<_> =
         audit.unwrap().audit.into_iter().map(|record| (record.actor_kind, record.subject)).collect();

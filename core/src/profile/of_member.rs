@@ -263,7 +263,7 @@ mod tests {
         );
         assert_eq!(text(service.call(&writer, ResetMeasurement { user_id: "nobody".into() })), "Not found");
         let query = audit::List { actor: Some("members".into()), ..audit::List::default() };
-        let records = audit::list(&service, &Caller::Operator, &query).unwrap().audit;
+        let records = service.call(&Caller::Operator, query.clone()).unwrap().audit;
         let records = records.iter().map(|r| format!("{} {} {}", r.action, r.subject, r.after));
         assert_eq!(
             records.collect::<Vec<_>>(),

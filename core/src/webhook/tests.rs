@@ -326,7 +326,7 @@ fn a_replaced_secret_also_signs_for_a_day() {
     assert_eq!(secrets(), 1);
     let shown = serde_json::to_string(&service.call(&Caller::Operator, List {}).unwrap()).unwrap();
     assert!(!shown.contains("whsec_"), "{shown}");
-    let trail = audit::list(&service, &Caller::Operator, &audit::List::default()).unwrap();
+    let trail = service.call(&Caller::Operator, audit::List::default()).unwrap();
     assert!(!format!("{trail:?}").contains("whsec_"));
 }
 

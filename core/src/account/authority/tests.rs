@@ -110,7 +110,7 @@ fn operations_of_administrators_are_refused_to_members_and_guests() {
     assert_eq!(service.call(&Caller::Operator, admin::List {}).unwrap(), before);
     assert_eq!(service.call(&Caller::Operator, member::ListRoster::default()).unwrap().roster, []);
     assert!(sign_in(&service, "ben", "password of ben", None).is_ok());
-    let trail = audit::list(&service, &Caller::Operator, &audit::List::default()).unwrap().audit;
+    let trail = service.call(&Caller::Operator, audit::List::default()).unwrap().audit;
     assert_eq!(trail.len(), 1, "only the grant of ann: {trail:?}");
 }
 
@@ -140,7 +140,7 @@ fn people_with_the_right_may_what_no_key_may() {
         }
     }
     let query = audit::List { actor: Some("ann".into()), ..audit::List::default() };
-    let trail = audit::list(&service, &Caller::Operator, &query).unwrap().audit;
+    let trail = service.call(&Caller::Operator, query.clone()).unwrap().audit;
     for action in
         ["admin.grant", "admin.revoke", "member.password", "member.export", "roster.import", "feed.pin"]
     {

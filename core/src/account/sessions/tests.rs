@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use super::*;
 use crate::account::{ChangePassword, ForClient as _, SignInClient, find};
-use crate::audit::{List, list};
+use crate::audit::List;
 use crate::clock::DAY_MS;
 use crate::error::Outcome;
 use crate::testing::{NOW, Service, service, sign_in};
@@ -123,7 +123,7 @@ fn an_administrator_signs_a_member_out() {
     }
     service.call(&ann, member::SignOut { user_id: "ben".into() }).unwrap();
     assert!(!works(&service, &ben) && works(&service, &ann));
-    let records = list(&service, &ann, &List { action: Some("member".into()), ..List::default() });
+    let records = service.call(&ann, List { action: Some("member".into()), ..List::default() });
     let texts: Vec<_> =
         records.unwrap().audit.into_iter().map(|r| format!("{} {}", r.subject, r.after)).collect();
     assert_eq!(texts, ["ben everywhere", "ben one session"]);

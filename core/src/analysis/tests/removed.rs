@@ -168,6 +168,6 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
         }
     }
     assert!(others >= 1 || service.is_on_server());
-    let verified = crate::audit::verify(&service, &Caller::Operator, None).unwrap();
+    let verified = service.call(&Caller::Operator, crate::audit::Verify { head: None }).unwrap();
     assert!(verified.fault.is_none(), "the audit trail is intact");
 }

@@ -66,7 +66,7 @@ fn real_posts_are_imported_once_and_found() {
     assert_eq!(import_from(&service, RUST_BLOG), report(0, 0, 40, &[]));
     assert_eq!(service.store().version(Topic::Posts), version, "nothing was written");
 
-    let hits = crate::search::run(&service, "trait solver", 1).unwrap().search_result;
+    let hits = crate::testing::search(&service, "trait solver", 1).unwrap().search_result;
     assert_eq!(hits[0].post.title, "Enabling the next-generation trait solver on nightly");
     let categories = service.call(&Caller::Guest, ListCategories {}).unwrap().categories;
     assert_eq!((categories[0].category_name.as_str(), categories[0].posts), ("main", 22));
@@ -193,8 +193,8 @@ fn a_known_url_is_updated_with_the_fields_of_its_line() {
     assert_eq!(found(&service, 1), before);
 
     assert_eq!(change(json!({"post": "Other words."})), report(0, 1, 0, &[]));
-    assert_eq!(crate::search::run(&service, "one", 1).unwrap().search_result.len(), 1);
-    assert_eq!(crate::search::run(&service, "text", 1).unwrap().search_result.len(), 0);
+    assert_eq!(crate::testing::search(&service, "one", 1).unwrap().search_result.len(), 1);
+    assert_eq!(crate::testing::search(&service, "text", 1).unwrap().search_result.len(), 0);
     assert_eq!(
         change(json!({"img": null, "tag": null, "end_date": null, "topic": "b"})),
         report(0, 1, 0, &[])
@@ -232,7 +232,7 @@ fn the_last_line_of_a_repeated_url_wins() {
     posts.push(last);
     assert_eq!(import_from(&service, &lines(&posts)), report(1_197, 3, 1, &[]));
     assert_eq!(found(&service, 3)["post"], "Other words.");
-    assert_eq!(crate::search::run(&service, "words", 10).unwrap().search_result.len(), 1);
+    assert_eq!(crate::testing::search(&service, "words", 10).unwrap().search_result.len(), 1);
 }
 
 /// A reader that fails instead of ending.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::account::ChangePassword;
-use crate::audit::{List, list};
+use crate::audit::List;
 
 /// A service where administrators need a second factor.
 fn strict() -> Service {
@@ -20,7 +20,7 @@ fn works(service: &Tidings, caller: &Caller) -> bool {
 }
 
 fn trail(service: &Service) -> Vec<String> {
-    let records = list(service, &Caller::Operator, &List::default()).unwrap().audit;
+    let records = service.call(&Caller::Operator, List::default()).unwrap().audit;
     let line = |record: &crate::audit::AuditRecord| format!("{} {}", record.actor, record.action);
     records.iter().rev().map(line).collect()
 }

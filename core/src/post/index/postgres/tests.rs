@@ -308,7 +308,7 @@ fn an_index_that_an_update_of_the_schema_has_emptied_is_filled_at_the_next_start
         crate::post::import(tidings, &Caller::Operator, posts.join("\n").as_bytes(), &mut to_the_end).unwrap()
     };
     assert_eq!(import(&server.tidings).inserted, 230);
-    let search = |tidings| crate::search::run(tidings, "sea news", 300).unwrap().search_result.len();
+    let search = |tidings| crate::testing::search(tidings, "sea news", 300).unwrap().search_result.len();
     assert_eq!(search(&server.tidings), 230);
     server.tidings.store().write(Isolation::Alone, |tx| clear(tx)).unwrap();
     server.database.query("UPDATE post_index_size SET unindexed = 9223372036854775807", &[]);
