@@ -129,7 +129,7 @@ fn measure(tidings: &Tidings, lines: u64) {
     let op = &Caller::Operator;
     let (months, days, hours, limit) = (1, 0, 0, 100);
     let date = time(|| {
-        drop(tidings.call(op, analysis::GetLogDate { months, days, hours, limit }).expect("the log is read"))
+        drop(tidings.call(op, analysis::GetLogDate { months, days, hours, limit }).expect("the log is read"));
     });
     let user = |id: &str| {
         time(|| {
@@ -137,7 +137,7 @@ fn measure(tidings: &Tidings, lines: u64) {
                 tidings
                     .call(op, analysis::GetLogUser { user_id: id.into(), limit: 100 })
                     .expect("the log is read"),
-            )
+            );
         })
     };
     let (frequent, rare) = (user("2000007"), user("2000040"));

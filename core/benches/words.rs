@@ -112,7 +112,7 @@ fn similar(criterion: &mut Criterion) {
     let mut find = |name: &str, mistyped: bool| {
         criterion.bench_function(&format!("similar words of three {name} among {WORDS}"), |bencher| {
             let similar = |search: String| {
-                tidings.call(&Caller::Guest, words::FindSimilar { search: black_box(search).into() })
+                tidings.call(&Caller::Guest, words::FindSimilar { search: black_box(search) })
             };
             bencher.iter_batched(|| next(mistyped), similar, BatchSize::SmallInput);
         });

@@ -320,7 +320,7 @@ impl Caller {
 /// ```compile_fail,E0061
 /// # use tidings_core::{Tidings, account::Caller, admin};
 /// # fn administrators(tidings: &Tidings) -> tidings_core::Result<()> {
-/// admin::list(tidings)?;
+/// tidings.call(admin::List {})?;
 /// # Ok(())
 /// # }
 /// ```

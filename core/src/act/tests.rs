@@ -133,8 +133,7 @@ fn perform(service: &Service, acts: &[TestAct]) {
 /// Returns all reports, lists and feeds.
 fn reports(service: &Service) -> Value {
     let day = |days| {
-        serde_json::to_value(service.call(&Caller::Operator, analysis::GetDaysAgo { days: days }).unwrap())
-            .unwrap()
+        serde_json::to_value(service.call(&Caller::Operator, analysis::GetDaysAgo { days }).unwrap()).unwrap()
     };
     let mut summary =
         serde_json::to_value(service.call(&Caller::Guest, analysis::GetSummary {}).unwrap()).unwrap();

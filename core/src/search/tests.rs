@@ -205,7 +205,7 @@ fn only_a_member_has_a_list_of_searches() {
     }
     let ann = service.member("ann");
     for num in [0, 301, -1] {
-        assert!(matches!(service.call(&ann, ListRecent { num: num }), Err(Error::BadRequest(_))));
+        assert!(matches!(service.call(&ann, ListRecent { num }), Err(Error::BadRequest(_))));
     }
 }
 

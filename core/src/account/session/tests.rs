@@ -302,7 +302,7 @@ fn a_members_data_is_what_they_signed_up_with_and_changed() {
     service.call(&caller, profile::ChangeNickname { new_nickname: "Anna".into() }).unwrap();
     service.call(&caller, profile::UpdateAutoLogin { auto_login: 1 }).unwrap();
     assert_eq!(
-        text(service.call(&caller, profile::ChangeNickname { new_nickname: "".into() })),
+        text(service.call(&caller, profile::ChangeNickname { new_nickname: String::new() })),
         "rewrite_nickname"
     );
     assert_eq!(

@@ -228,12 +228,10 @@ fn reports_check_the_number_of_days_and_the_date() {
     let service = service();
     assert_eq!(service.call(&Caller::Guest, GetDaysAgo { days: 366 }).unwrap().analysis.len(), 367);
     for days in [-1, 367, i64::MIN, i64::MAX] {
-        assert!(matches!(service.call(&Caller::Guest, GetDaysAgo { days: days }), Err(Error::BadRequest(_))));
+        assert!(matches!(service.call(&Caller::Guest, GetDaysAgo { days }), Err(Error::BadRequest(_))));
     }
     let date = |year, month, d| {
-        service
-            .call(&Caller::Guest, GetDay { year: year, month: month, day: d })
-            .map(|d| d.analysis.date.clone())
+        service.call(&Caller::Guest, GetDay { year, month, day: d }).map(|d| d.analysis.date.clone())
     };
     assert_eq!(date(2024, 2, 29).unwrap(), "2024-02-29");
     assert_eq!(date(1, 1, 1).unwrap(), "0001-01-01");
