@@ -1,7 +1,7 @@
 //! The audit trail: reading, exporting and verifying what administrators, operators and API keys have done.
 //!
 //! Each record has a SHA-256 over its fields and the hash of the record before, so that an edited, a missing or an inserted
-//! record shows ([`verify`]). A program that can write the database can also make a new chain; only a copy of an earlier
+//! record shows ([`Verify`]). A program that can write the database can also make a new chain; only a copy of an earlier
 //! [head](Verification::hash), kept elsewhere, tells.
 //!
 //! Records older than a setting are removed from the beginning, which is a record itself. A removed member is shown as
@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{Caller, Identity, Member, REMOVED, find, fold};
+use crate::answer;
 use crate::clock::Timestamp;
 use crate::error::{Error, Problem, Result};
 use crate::operation::{Access, NDJSON, Operation, Spec, Stream, Work};
@@ -152,10 +153,7 @@ impl Operation for List {
             let filter = filter(tx, &self)?;
             // One more than the page has, to detect whether another page follows.
             let mut records = sql::latest(tx, &admin, &filter, limit + 1)?;
-            let shown = usize::try_from(limit).unwrap_or(usize::MAX);
-            let more = records.len() > shown;
-            records.truncate(shown);
-            let next = records.last().filter(|_| more).map(|last| last.record.seq);
+            let next = answer::cut(&mut records, limit).map(|last| last.record.seq);
             Ok(AuditPage { audit: records.into_iter().map(AuditRecord::from).collect(), next })
         })
     }

@@ -1,4 +1,4 @@
-//! The operations of administrators and API keys on members. Those of members on their own data are in [`profile`].
+//! The operations of administrators and API keys on members. Those of members on their own data are in [`crate::profile`].
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -80,7 +80,7 @@ import::fields! {
 /// Imports members: one JSON object a line (NDJSON), or one JSON array of them, with the fields `id`, `nickname`,
 /// `password_hash`, `name`, `major` and `date`. Other fields are ignored.
 ///
-/// Only the id is required; the rule for ids is that of [`sign_up`](crate::account::sign_up). The default nickname is the name,
+/// Only the id is required; the rule for ids is that of [`SignUp`](crate::account::SignUp). The default nickname is the name,
 /// cut to the allowed length, or else the id. `password_hash` is an Argon2 PHC string, or PBKDF2 or scrypt as Werkzeug
 /// writes them: the member signs in with the same password as before, and the first sign-in replaces the hash by one of
 /// ours. A member without a hash cannot sign in until the operator sets a password. `name` and `major` are the values

@@ -7,6 +7,7 @@ use super::password::{Purpose, Turn};
 use super::{Caller, check_new_password, find, fold, revoke_tokens};
 
 use crate::Tidings;
+use crate::answer;
 use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::error::{Error, Outcome, Problem, Result};
@@ -145,10 +146,7 @@ impl Operation for List {
             }
             // One more than the page has, to detect whether another page follows.
             let mut members = sql::list(tx, &admin, self.search.as_deref(), only, &after, limit + 1)?;
-            let shown = usize::try_from(limit).unwrap_or(usize::MAX);
-            let more = members.len() > shown;
-            members.truncate(shown);
-            let next = members.last().filter(|_| more).map(|member| member.user_id.clone());
+            let next = answer::cut(&mut members, limit).map(|member| member.user_id.clone());
             Ok(Members { members, next })
         })
     }

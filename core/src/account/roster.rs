@@ -7,6 +7,7 @@ use super::members::READING;
 use super::{Caller, fold};
 
 use crate::Tidings;
+use crate::answer;
 use crate::error::{Error, Problem, Result};
 use crate::operation::{Access, Operation, Spec, Work};
 use crate::scope::Scope;
@@ -74,10 +75,7 @@ impl Operation for ListRoster {
             }
             // One more than the page has, to detect whether another page follows.
             let mut roster = table::list(tx, &admin, &after, limit + 1)?;
-            let shown = usize::try_from(limit).unwrap_or(usize::MAX);
-            let more = roster.len() > shown;
-            roster.truncate(shown);
-            let next = roster.last().filter(|_| more).map(|member| member.id.clone());
+            let next = answer::cut(&mut roster, limit).map(|member| member.id.clone());
             Ok(RosterPage { roster, next })
         })
     }

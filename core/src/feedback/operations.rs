@@ -7,6 +7,7 @@ use super::{
     FeedbackList, FeedbackPage, FeedbackState, GENERAL, KIND, KIND_RULE, LIST, LIST_MAX, NO_NOTICE, POST,
     POST_RULE, limit, sql,
 };
+use crate::answer;
 use crate::config::Config;
 use crate::error::{Error, Outcome, Problem, Result};
 use crate::id::ObjectId;
@@ -164,10 +165,7 @@ impl Operation for List {
             };
             // One more than the page has, to detect whether another page follows.
             let mut feedback = sql::list(tx, &admin, all, before, limit + 1)?;
-            let most = usize::try_from(limit).unwrap_or(usize::MAX);
-            let more = feedback.len() > most;
-            feedback.truncate(most);
-            let next = feedback.last().filter(|_| more).map(|last| last.id.clone());
+            let next = answer::cut(&mut feedback, limit).map(|last| last.id.clone());
             Ok(FeedbackPage { feedback, next })
         })
     }

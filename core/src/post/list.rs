@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use super::Post;
 
+use crate::answer;
 use crate::clock::Timestamp;
 use crate::error::{Error, Problem, Result};
 use crate::id::ObjectId;
@@ -53,11 +54,8 @@ impl Operation for List {
         tidings.store().read(|tx| {
             // One more than the page shows, to know whether another page follows.
             let mut posts = select(tx, self.topic.as_deref(), &before, limit + 1)?;
-            let shown = usize::try_from(limit).unwrap_or(usize::MAX);
-            let more = posts.len() > shown;
-            posts.truncate(shown);
-            let next = posts.last().filter(|_| more);
-            let next = next.map(|post| Cursor { date: post.date, id: post.id.clone() }.write());
+            let next = answer::cut(&mut posts, limit)
+                .map(|post| Cursor { date: post.date, id: post.id.clone() }.write());
             Ok(PostList { posts, next })
         })
     }

@@ -74,75 +74,39 @@ impl Operation for View {
     }
 }
 
-/// Likes a post; idempotent
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Like {
-    /// The `_id` of the post
-    pub post_obi: String,
+/// Declares acts of members on a post: the comment, the name, the path, and the function that does it without waiting.
+macro_rules! acts {
+    ($($(#[$doc:meta])+ $name:ident, $path:literal, $act:path;)+) => {$(
+        $(#[$doc])+
+        #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+        pub struct $name {
+            /// The `_id` of the post
+            pub post_obi: String,
+        }
+
+        impl Operation for $name {
+            type Answer = ();
+            const SPEC: Spec = Spec::get(GROUP, $path, Access::Members).writes().or(&[Failure::Missing]);
+
+            fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+                $act(tidings, caller, &self.post_obi).wait()
+            }
+        }
+    )+};
 }
 
-impl Operation for Like {
-    type Answer = ();
-    const SPEC: Spec =
-        Spec::get(GROUP, "/post_like/{post_obi}", Access::Members).writes().or(&[Failure::Missing]);
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::like(tidings, caller, &self.post_obi).wait()
-    }
-}
-
-/// Removes a like; idempotent
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Unlike {
-    /// The `_id` of the post
-    pub post_obi: String,
-}
-
-impl Operation for Unlike {
-    type Answer = ();
-    const SPEC: Spec =
-        Spec::get(GROUP, "/post_unlike/{post_obi}", Access::Members).writes().or(&[Failure::Missing]);
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::unlike(tidings, caller, &self.post_obi).wait()
-    }
-}
-
-/// Hides a post from the member's recommended feed; idempotent
-///
-/// Other feeds and searches still show it. The newest 300 hidden posts of a member stay hidden. Resetting the
-/// measurement of interest shows them again.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Hide {
-    /// The `_id` of the post
-    pub post_obi: String,
-}
-
-impl Operation for Hide {
-    type Answer = ();
-    const SPEC: Spec =
-        Spec::get(GROUP, "/post_hide/{post_obi}", Access::Members).writes().or(&[Failure::Missing]);
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::hide(tidings, caller, &self.post_obi).wait()
-    }
-}
-
-/// Shows a hidden post in the recommended feed again; idempotent
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Unhide {
-    /// The `_id` of the post
-    pub post_obi: String,
-}
-
-impl Operation for Unhide {
-    type Answer = ();
-    const SPEC: Spec =
-        Spec::get(GROUP, "/post_unhide/{post_obi}", Access::Members).writes().or(&[Failure::Missing]);
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::unhide(tidings, caller, &self.post_obi).wait()
-    }
+acts! {
+    /// Likes a post; idempotent
+    Like, "/post_like/{post_obi}", super::like;
+    /// Removes a like; idempotent
+    Unlike, "/post_unlike/{post_obi}", super::unlike;
+    /// Hides a post from the member's recommended feed; idempotent
+    ///
+    /// Other feeds and searches still show it. The newest 300 hidden posts of a member stay hidden. Resetting the
+    /// measurement of interest shows them again.
+    Hide, "/post_hide/{post_obi}", super::hide;
+    /// Shows a hidden post in the recommended feed again; idempotent
+    Unhide, "/post_unhide/{post_obi}", super::unhide;
 }
 
 /// Publishes a post

@@ -44,7 +44,9 @@ fn the_last_30_days_are_the_default_and_an_empty_report_is_complete() {
     assert_eq!((report.days.len(), report.sums(), report.is_final), (30, [0; 5], false));
     assert_eq!(
         report,
-        service.call(&Caller::Guest, GetReport { from: Some(String::new()), to: Some(String::new()) }).unwrap()
+        service
+            .call(&Caller::Guest, GetReport { from: Some(String::new()), to: Some(String::new()) })
+            .unwrap()
     );
     // 30 days are four weeks and two days: the last one is a Friday.
     let days: Vec<_> = report.weekdays.iter().map(|weekday| (&*weekday.weekday, weekday.days)).collect();
