@@ -46,7 +46,7 @@ impl Service {
     /// Changes a member's nickname.
     ///
     /// # Errors
-    /// Those of [`Service::registered`] and of [`profile::change_nickname`].
+    /// Those of [`Service::registered`] and of [`profile::ChangeNickname`].
     pub fn change_nickname(&self, id: &str, nickname: &str) -> Result<()> {
         let (user_id, new_nickname) = (id.to_owned(), nickname.to_owned());
         let own = profile::ChangeNickname { new_nickname: new_nickname.clone() };
@@ -89,7 +89,7 @@ impl Service {
     /// Removes a member: members themselves, administrators any member.
     ///
     /// # Errors
-    /// Those of [`profile::remove_mine`] and [`admin::remove_user`].
+    /// Those of [`profile::Remove`] and [`member::Remove`].
     pub fn remove_member(&self, id: &str) -> Result<()> {
         self.call_on(id, profile::Remove {}, member::Remove { user_id: id.to_owned() })
     }
@@ -110,7 +110,7 @@ impl Service {
     /// `Not admin`, and those of [`Service::registered`].
     pub fn check_admin_of(&self, id: &str) -> Result<()> {
         self.run(
-            |tidings, caller| admin::check(tidings, &caller.on_behalf_of(tidings, id)?),
+            |tidings, caller| tidings.call(&caller.on_behalf_of(tidings, id)?, admin::Check {}),
             |_| match self.user_info(id)?.admin {
                 1 => Ok(()),
                 _ => Err(Outcome::NotAdmin.into()),

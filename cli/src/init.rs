@@ -46,7 +46,7 @@ pub(crate) fn run(session: &Session, args: &Init) -> Result<ExitCode, Failure> {
             format!("The database is ready. {zone} Make an administrator with: {tidings} init --admin ID");
         return session.out.answer(&Answer { admin: String::new() }, |page| page.line(text));
     };
-    match admin::grant(tidings, caller, &id) {
+    match tidings.call(caller, admin::Grant { user_id: id.clone() }) {
         Err(Error::NotFound) => sign_up(session, &id, args)?,
         granted => granted?,
     }

@@ -66,7 +66,8 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
             zone.zone
         ));
     }
-    let admins = admin::list(&tidings, &Caller::Operator).map_err(|error| cannot_open(&database, &error))?;
+    let admins =
+        tidings.call(&Caller::Operator, admin::List {}).map_err(|error| cannot_open(&database, &error))?;
     let url = format!("{scheme}://{}{}", ready::local(address), config.base_path.as_str());
     let runtime = tokio::runtime::Runtime::new().map_err(failed)?;
     runtime.block_on(async {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
 use tidings_core::Tidings;
 use tidings_core::account::Caller;
-use tidings_core::analysis::{self, Communication, LogFilter, Operation, Question, Window};
+use tidings_core::analysis::{self, Communication, LogFilter, Operation, Question};
 use tidings_core::answer::SUCCESS;
 use tidings_core::config::Config;
 use tidings_core::post::{self, Draft};
@@ -81,7 +81,11 @@ fn benches(c: &mut Criterion) {
     }
 
     let draft = Draft { title: Some("t".into()), url: Some("https://a.b/".into()), ..Draft::default() };
-    let id = post::insert(&tidings, &Caller::Operator, &draft).expect("the post is valid").id.to_string();
+    let id = tidings
+        .call(&Caller::Operator, post::Insert { draft: draft.clone() })
+        .expect("the post is valid")
+        .id
+        .to_string();
     c.bench_function("1,000 views, together", |b| {
         b.iter(|| {
             let views: Vec<_> = (0..1_000).map(|_| post::view(&tidings, &Caller::Guest, &id)).collect();
@@ -108,9 +112,9 @@ fn benches(c: &mut Criterion) {
         let all = LogFilter::default();
         b.iter(|| analysis::browse(&tidings, &Caller::Operator, &all, None, 60).expect("the log is read"));
     });
-    let window = Window { days: 1, ..Window::default() };
+    let log = analysis::GetLogDate { months: 0, days: 1, hours: 0, limit: 100 };
     c.bench_function("100 lines of the log", |b| {
-        b.iter(|| analysis::log_date(&tidings, &Caller::Operator, window, 100).expect("the log is read"));
+        b.iter(|| tidings.call(&Caller::Operator, log).expect("the log is read"));
     });
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use tidings_core::account::{self, Caller, SignUp};
+use tidings_core::account::{Caller, SignUp};
 use tidings_core::newsfeed::{self, FeedPage, Page};
 use tidings_core::{Tidings, post, words};
 
@@ -47,7 +47,7 @@ fn feeds(criterion: &mut Criterion) {
     words::train(&tidings, &Caller::Operator, &mut |_| {}).expect("there are words");
     let pw = String::from("correct horse");
     let form = SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into() };
-    let ann = Caller::token(account::sign_up(&tidings, &form).expect("the id is free").access_token);
+    let ann = Caller::token(tidings.call(&Caller::Guest, form.clone()).expect("the id is free").access_token);
     let page = Page { limit: Some(300), ..Page::default() };
     let first = newsfeed::popular(&tidings, &page).expect("there are posts");
     let ids: Vec<String> = first.posts().map(|post| post.id).collect();

@@ -8,13 +8,13 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tidings_core::account::{self, Caller, SignUp};
-use tidings_core::analysis::{self, Communication, LogFilter, Operation, Question, Window};
+use tidings_core::account::{Caller, SignUp};
+use tidings_core::analysis::{self, Communication, LogFilter, Operation, Question};
 use tidings_core::answer::SUCCESS;
 use tidings_core::clock::{Clock, Timestamp};
 use tidings_core::config::Config;
 use tidings_core::stats::Stats;
-use tidings_core::{Tidings, admin, search};
+use tidings_core::{Tidings, search};
 
 /// The number of frequent members. One more member is rare.
 const MEMBERS: usize = 40;
@@ -47,7 +47,7 @@ impl Traffic {
         let member = |n: usize| {
             let (id, pw) = (format!("20{n:05}"), String::from("correct horse"));
             let form = SignUp { id: id.clone(), pw: pw.clone(), pw_check: pw, nickname: id };
-            Caller::token(account::sign_up(tidings, &form).expect("the id is free").access_token)
+            Caller::token(tidings.call(&Caller::Guest, form.clone()).expect("the id is free").access_token)
         };
         let fixed =
             ["/get_recommendation_newsfeed", "/get_popularity_newsfeed", "/get_userinfo", "/get_all_notice"];
@@ -126,12 +126,23 @@ fn time(mut work: impl FnMut()) -> Duration {
 
 /// Prints the times of the log queries and the reports.
 fn measure(tidings: &Tidings, lines: u64) {
-    let (op, month) = (&Caller::Operator, Window { months: 1, ..Window::default() });
-    let date = time(|| drop(analysis::log_date(tidings, op, month, 100).expect("the log is read")));
-    let user = |id| time(|| drop(analysis::log_user(tidings, op, id, 100).expect("the log is read")));
+    let op = &Caller::Operator;
+    let (months, days, hours, limit) = (1, 0, 0, 100);
+    let date = time(|| {
+        drop(tidings.call(op, analysis::GetLogDate { months, days, hours, limit }).expect("the log is read"));
+    });
+    let user = |id: &str| {
+        time(|| {
+            drop(
+                tidings
+                    .call(op, analysis::GetLogUser { user_id: id.into(), limit: 100 })
+                    .expect("the log is read"),
+            );
+        })
+    };
     let (frequent, rare) = (user("2000007"), user("2000040"));
-    let both =
-        time(|| drop(analysis::log_user_date(tidings, op, "2000007", month, 100).expect("the log is read")));
+    let both = analysis::GetLogUserDate { user_id: "2000007".into(), months, days, hours, limit };
+    let both = time(|| drop(tidings.call(op, both.clone()).expect("the log is read")));
     let uncached = |question| {
         time(|| {
             // A change makes the cached answer stale.
@@ -264,7 +275,9 @@ fn main() {
     prune(&tidings, clock.now() - SPAN);
     record_paths_with_name(&tidings, "2000007", PATHS_WITH_NAME);
     let began = Instant::now();
-    admin::remove_user(&tidings, &Caller::Operator, "2000007").expect("the member exists");
+    tidings
+        .call(&Caller::Operator, tidings_core::member::Remove { user_id: "2000007".into() })
+        .expect("the member exists");
     eprintln!("a member with {PATHS_WITH_NAME} logged paths is removed in {:?}", began.elapsed());
     drop(tidings);
     let tidings = open();

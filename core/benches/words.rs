@@ -92,7 +92,10 @@ fn similar(criterion: &mut Criterion) {
     }
     let (tidings, _dir) = open(&lines);
     words::load(&tidings, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).expect("the vectors are valid");
-    let found = words::similar(&tidings, &name(7)).expect("the search is valid").similarity_word;
+    let found = tidings
+        .call(&Caller::Guest, words::FindSimilar { search: (&name(7)).into() })
+        .expect("the search is valid")
+        .similarity_word;
     assert_eq!(found[0].words.len(), tidings.config().words.similar);
     let mut n = 0;
     let mut next = move |mistyped: bool| {
@@ -108,7 +111,9 @@ fn similar(criterion: &mut Criterion) {
     };
     let mut find = |name: &str, mistyped: bool| {
         criterion.bench_function(&format!("similar words of three {name} among {WORDS}"), |bencher| {
-            let similar = |search: String| words::similar(&tidings, black_box(&search));
+            let similar = |search: String| {
+                tidings.call(&Caller::Guest, words::FindSimilar { search: black_box(search) })
+            };
             bencher.iter_batched(|| next(mistyped), similar, BatchSize::SmallInput);
         });
     };

@@ -24,7 +24,7 @@ mod attempt;
 mod authority;
 mod device;
 pub mod key;
-mod members;
+pub(crate) mod members;
 mod operations;
 pub(crate) mod otp;
 pub(crate) mod password;
@@ -38,26 +38,21 @@ pub(crate) mod token;
 pub(crate) mod verify;
 
 pub use crate::client::Client;
+pub use attempt::ForClient;
 pub use authority::Operator;
 pub(crate) use authority::{Admin, AdminReader, Claim, Identity, Member, MemberRecord, find};
 pub use device::{Device, SignInClient};
-pub use members::{MEMBERS_MAX, MemberEntry, MemberFilter, MemberQuery, Members, list, set_password};
-pub use operations::{ChangePassword, ListSessions, SignIn, SignInUp, SignOutAll, SignOutSession, SignUp};
+pub use members::{MEMBERS_MAX, MemberEntry, MemberFilter, Members};
+pub use operations::{ChangePassword, SignIn, SignInUp, SignOutAll, SignUp};
 pub use otp::{
     BeginOtp, DisableOtp, EnableOtp, EnrolmentCode, GetOtp, OtpSecret, OtpStatus, RecoveryCodes,
-    RenewRecoveryCodes, begin_otp, disable_otp, enable_otp, issue_otp, otp_status, renew_recovery_codes,
-    reset_otp,
+    RenewRecoveryCodes,
 };
 pub use right::{Account, check_right};
-pub use roster::{ROSTER_MAX, Roster, RosterMember, RosterPage, roster, roster_page};
+pub use roster::{ROSTER_MAX, Roster, RosterMember, RosterPage};
+pub use session::AccessToken;
 pub(crate) use session::sign_up_admin;
-pub use session::{
-    AccessToken, change_pw, sign_in, sign_in_up, sign_in_up_with, sign_in_with, sign_out_all, sign_up,
-    sign_up_by_operator, sign_up_from,
-};
-pub use sessions::{
-    SESSIONS_MAX, Session, Sessions, sessions, sessions_of, sign_out_member, sign_out_session,
-};
+pub use sessions::{ListSessions, SESSIONS_MAX, Session, Sessions, SignOutSession};
 pub use verify::{Verdict, Verifier, VerifyError};
 
 /// Ids that no member can have: they stand for guests and for removed members.

@@ -50,19 +50,17 @@ pub use calendar::{NextTimezone, Timezone, set_timezone, timezone};
 pub use live::{DayVisitors, Live, MONTH_DAYS, Sums, TodayCounts, live};
 pub(crate) use live::{today, today_counts};
 pub use log::Operation;
-pub use log_page::{InvalidLogPlace, LogLine, LogLines, log_page};
-pub use operations::{
-    GetBursts, GetDay, GetDaysAgo, GetDevices, GetLog, GetLogDate, GetLogUser, GetLogUserDate, GetPeriod,
-    GetRealtime, GetReport, GetSummary, InsertDevice,
-};
-pub use period::{DayFigures, PERIOD_MAX, Period, period};
+pub use log_page::{GetLog, InvalidLogPlace, LogLine, LogLines};
+pub use operations::{GetLogDate, GetLogUser, GetLogUserDate, InsertDevice};
+pub use period::{DayFigures, GetPeriod, PERIOD_MAX, Period};
 pub use period_report::{
-    POSTS_READ, PeriodReport, PostFigures, RANKED_MAX, REPORT_DAYS, TermCount, TopicFigures, WeekdayHours,
-    period_report,
+    GetReport, POSTS_READ, PeriodReport, PostFigures, RANKED_MAX, REPORT_DAYS, TermCount, TopicFigures,
+    WeekdayHours,
 };
 pub use report::{
-    Analysis, Bursts, DAYS_MAX, Day, Days, Devices, HourVisitors, OneDay, Question, Realtime, StudentVisits,
-    Summary, answer, bursts, crawled, day, days_ago, devices, realtime, summary, try_answer,
+    Analysis, Bursts, DAYS_MAX, Day, Days, Devices, GetBursts, GetDay, GetDaysAgo, GetDevices, GetRealtime,
+    GetSummary, HourVisitors, OneDay, Question, Realtime, StudentVisits, Summary, answer, crawled,
+    try_answer,
 };
 pub use trends::{BURST_HOURS, SearchBurst};
 pub use visitor::Guest;
@@ -128,7 +126,7 @@ impl Drop for State {
 /// # Errors
 /// When the store fails.
 pub(crate) fn start(tidings: &Tidings) -> Result<()> {
-    realtime(tidings).map(drop)
+    tidings.call(&Caller::Guest, GetRealtime {}).map(drop)
 }
 
 /// An answered request.
@@ -297,37 +295,6 @@ impl Window {
 /// `bad request` when the window breaks its rule.
 pub fn since(tidings: &Tidings, window: Window) -> Result<Timestamp> {
     window.since(&tidings.analysis().calendar.zone(), tidings.now())
-}
-
-/// Returns the newest lines of a period, at most `limit` and never more than [`LOG_MAX`].
-///
-/// # Errors
-/// `bad token`; `Not admin`; `bad request` when the window or the limit breaks its rule.
-pub fn log_date(tidings: &Tidings, caller: &Caller, window: Window, limit: i64) -> Result<Log> {
-    read_log(tidings, caller, None, Some(window), limit)
-}
-
-/// Returns the newest lines of a member, of `guest` or of `removed`, at most `limit` and never more than [`LOG_MAX`].
-///
-/// # Errors
-/// `bad token`; `Not admin` unless the lines are the member's own; `bad request` when the limit breaks its rule; `Not
-/// found` when the member does not exist.
-pub fn log_user(tidings: &Tidings, caller: &Caller, user_id: &str, limit: i64) -> Result<Log> {
-    read_log(tidings, caller, Some(user_id), None, limit)
-}
-
-/// Returns the newest lines of a member, of `guest` or of `removed`, within a period.
-///
-/// # Errors
-/// Those of [`log_user`] and [`log_date`].
-pub fn log_user_date(
-    tidings: &Tidings,
-    caller: &Caller,
-    user_id: &str,
-    window: Window,
-    limit: i64,
-) -> Result<Log> {
-    read_log(tidings, caller, Some(user_id), Some(window), limit)
 }
 
 fn read_log(

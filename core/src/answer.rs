@@ -201,6 +201,14 @@ fn encode<T: Serialize + ?Sized>(json: &mut Vec<u8>, value: &T) {
         .expect("the types of answers have text keys and serialise without errors");
 }
 
+/// Cuts a page that was read with one item more than the `limit`, and returns its last item if another page follows.
+pub(crate) fn cut<T>(page: &mut Vec<T>, limit: i64) -> Option<&T> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let more = page.len() > limit;
+    page.truncate(limit);
+    page.last().filter(|_| more)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;

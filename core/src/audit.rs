@@ -1,7 +1,7 @@
 //! The audit trail: reading, exporting and verifying what administrators, operators and API keys have done.
 //!
 //! Each record has a SHA-256 over its fields and the hash of the record before, so that an edited, a missing or an inserted
-//! record shows ([`verify`]). A program that can write the database can also make a new chain; only a copy of an earlier
+//! record shows ([`Verify`]). A program that can write the database can also make a new chain; only a copy of an earlier
 //! [head](Verification::hash), kept elsewhere, tells.
 //!
 //! Records older than a setting are removed from the beginning, which is a record itself. A removed member is shown as
@@ -14,9 +14,10 @@ use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{Caller, Identity, Member, REMOVED, find, fold};
+use crate::answer;
 use crate::clock::Timestamp;
 use crate::error::{Error, Problem, Result};
-use crate::operation::{Access, NDJSON, Spec, Stream};
+use crate::operation::{Access, NDJSON, Operation, Spec, Stream, Work};
 use crate::schema::ActorKind;
 use crate::schema::Surface;
 use crate::scope::Scope;
@@ -24,14 +25,12 @@ use crate::store::{Isolation, StoreError, Tx};
 use crate::trail::{self, Action, Entry, Record};
 
 mod chain;
-mod operations;
 mod sql;
 #[cfg(test)]
 mod tests;
 
 pub use chain::{Fault, Head, InvalidHead, Verification};
 pub(crate) use chain::{prune, verify as verify_chain};
-pub use operations::{List, Verify};
 
 /// The maximum number of records of a page.
 pub const RECORDS_MAX: i64 = 1_000;
@@ -40,6 +39,8 @@ const RECORDS: i64 = 100;
 /// The number of records that an export reads at once.
 const PAGE: i64 = 1_000;
 
+const HEAD_RULE: Problem =
+    Problem::invalid("head", "head is the number of a record, a colon and its hash of 64 hexadecimal digits");
 const LIMIT_RULE: Problem = Problem::invalid("limit", "limit is not less than 0");
 const BEFORE_RULE: Problem = Problem::invalid("before", "before is the number of a record: not less than 0");
 const ACTION_RULE: Problem = Problem::invalid(
@@ -132,31 +133,47 @@ impl From<Read> for AuditRecord {
     }
 }
 
-/// Returns a page of the audit trail, latest first.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `bad request` if `limit` or `before` is negative or there is no such action.
-pub fn list(tidings: &Tidings, caller: &Caller, query: &List) -> Result<AuditPage> {
-    let identity = caller.identify(tidings);
-    let limit = query.limit.unwrap_or(RECORDS);
-    tidings.store().read(|tx| {
-        let admin = identity.admin(tx, Scope::AuditRead)?;
-        if limit < 0 {
-            return Err(Error::BadRequest(LIMIT_RULE));
-        }
-        if query.before.is_some_and(|before| before < 0) {
-            return Err(Error::BadRequest(BEFORE_RULE));
-        }
-        let limit = limit.min(RECORDS_MAX);
-        let filter = filter(tx, query)?;
-        // One more than the page has, to detect whether another page follows.
-        let mut records = sql::latest(tx, &admin, &filter, limit + 1)?;
-        let shown = usize::try_from(limit).unwrap_or(usize::MAX);
-        let more = records.len() > shown;
-        records.truncate(shown);
-        let next = records.last().filter(|_| more).map(|last| last.record.seq);
-        Ok(AuditPage { audit: records.into_iter().map(AuditRecord::from).collect(), next })
-    })
+/// Lists what administrators, operators and API keys have done, latest first
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct List {
+    /// Records before the one with this number.
+    pub before: Option<i64>,
+    /// The maximum number of records, at most 1,000; 100 by default.
+    pub limit: Option<i64>,
+    /// What was done, such as `notice.insert`, or its first word, such as `notice`.
+    #[schema(max_length = 50, examples("notice.insert"))]
+    pub action: Option<String>,
+    /// Who acted: the id of a member, the name of an API key, `operator` or `service`.
+    #[schema(examples("ann"))]
+    pub actor: Option<String>,
+    /// What was acted on: the id of a member, or of a record.
+    #[schema(examples("ann"))]
+    pub subject: Option<String>,
+}
+
+impl Operation for List {
+    type Answer = AuditPage;
+    const SPEC: Spec = Spec::get("admin", "/get_audit", Access::Admins(Scope::AuditRead)).works(Work::Query);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AuditPage> {
+        let identity = caller.identify(tidings);
+        let limit = self.limit.unwrap_or(RECORDS);
+        tidings.store().read(|tx| {
+            let admin = identity.admin(tx, Scope::AuditRead)?;
+            if limit < 0 {
+                return Err(Error::BadRequest(LIMIT_RULE));
+            }
+            if self.before.is_some_and(|before| before < 0) {
+                return Err(Error::BadRequest(BEFORE_RULE));
+            }
+            let limit = limit.min(RECORDS_MAX);
+            let filter = filter(tx, &self)?;
+            // One more than the page has, to detect whether another page follows.
+            let mut records = sql::latest(tx, &admin, &filter, limit + 1)?;
+            let next = answer::cut(&mut records, limit).map(|last| last.record.seq);
+            Ok(AuditPage { audit: records.into_iter().map(AuditRecord::from).collect(), next })
+        })
+    }
 }
 
 /// Which records [`sql::latest`] returns.
@@ -344,16 +361,29 @@ impl From<Read> for Line {
     }
 }
 
-/// Verifies the chain of hashes from the earliest record to the latest. With a `head` that an earlier verification returned,
-/// also that the record with its number still has its hash. A head whose record has expired is a fault, because it proves nothing
-/// about the records that are left.
-///
-/// # Errors
-/// `bad token`, `Not admin`.
-pub fn verify(tidings: &Tidings, caller: &Caller, head: Option<&Head>) -> Result<Verification> {
-    let identity = caller.identify(tidings);
-    tidings.store().read(|tx| {
-        let _admin = identity.admin(tx, Scope::AuditRead)?;
-        Ok(chain::verify(tx, head)?)
-    })
+/// Verifies the audit trail: that no record was changed, inserted or removed
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Verify {
+    /// The number of a record and its hash, as an earlier verification returned them: `SEQ:HASH`.
+    #[schema(
+        pattern = "^[0-9]{1,18}:[0-9a-fA-F]{64}$",
+        examples("0:0000000000000000000000000000000000000000000000000000000000000000")
+    )]
+    pub head: Option<String>,
+}
+
+impl Operation for Verify {
+    type Answer = Verification;
+    const SPEC: Spec =
+        Spec::get("admin", "/verify_audit", Access::Admins(Scope::AuditRead)).works(Work::Query);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Verification> {
+        let head: Option<Head> =
+            self.head.map(|head| head.parse()).transpose().map_err(|_| Error::BadRequest(HEAD_RULE))?;
+        let identity = caller.identify(tidings);
+        tidings.store().read(|tx| {
+            let _admin = identity.admin(tx, Scope::AuditRead)?;
+            Ok(chain::verify(tx, head.as_ref())?)
+        })
+    }
 }

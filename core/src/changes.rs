@@ -79,19 +79,19 @@ mod tests {
         };
         let ann = service.member("ann");
         changed("members");
-        admin::grant(&service, &Caller::Operator, "ann").unwrap();
+        service.call(&Caller::Operator, admin::Grant { user_id: "ann".into() }).unwrap();
         changed("members audit");
-        profile::change_nickname(&service, &ann, "Annie").unwrap();
+        service.call(&ann, profile::ChangeNickname { new_nickname: "Annie".into() }).unwrap();
         changed("members");
         let draft =
             notice::Draft { title: Some("t".into()), post: Some("p".into()), ..notice::Draft::default() };
-        notice::insert(&service, &ann, &draft).unwrap();
+        service.call(&ann, notice::Insert { draft: draft.clone() }).unwrap();
         changed("notices audit");
-        let draft = feedback::Draft { kind: None, post: Some("p".into()) };
-        feedback::send(&service, &ann, None, &draft).unwrap();
+        let draft = feedback::Message { kind: None, post: Some("p".into()), feedback: None };
+        service.call(&ann, feedback::SendGeneral { message: draft.clone() }).unwrap();
         changed("feedback");
-        let id = feedback::list(&service, &ann).unwrap().feedback_list.remove(0).id;
-        feedback::set_activation(&service, &ann, &id, 0).unwrap();
+        let id = service.call(&ann, feedback::ListAll {}).unwrap().feedback_list.remove(0).id;
+        service.call(&ann, feedback::Mark { feedback_obi: id.clone(), activation: 0 }).unwrap();
         changed("feedback audit");
         search::log(&service, &ann, None, "rust").wait().unwrap();
         changed("counts terms");
@@ -102,13 +102,13 @@ mod tests {
             url: Some("https://a.b/".into()),
             ..post::Draft::default()
         };
-        post::insert(&service, &ann, &draft).unwrap();
+        service.call(&ann, post::Insert { draft }).unwrap();
         changed("posts counts audit");
         service.member("ben");
         changed("members");
-        admin::push_blacklist(&service, &Caller::Operator, "ben").unwrap();
+        service.call(&Caller::Operator, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
         changed("members audit");
-        admin::remove_user(&service, &Caller::Operator, "ben").unwrap();
+        service.call(&Caller::Operator, crate::member::Remove { user_id: "ben".into() }).unwrap();
         changed("members counts audit");
         changed("");
     }

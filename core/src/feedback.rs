@@ -8,16 +8,11 @@ use crate::account::{Admin, Caller, Member, REMOVED};
 use crate::activation::activation;
 use crate::clock::Timestamp;
 use crate::config::Bounds;
-use crate::error::{Code, Error, Outcome, Problem, Result};
+use crate::error::{Code, Problem, Result};
 use crate::id::ObjectId;
-use crate::notice;
-use crate::outbox::{self, Event};
 use crate::prefix::{self, FoundId, IdRange};
 use crate::schema::Switch;
 use crate::scope::Scope;
-use crate::store::Isolation;
-use crate::text;
-use crate::trail::{Action, Entry};
 
 pub(crate) use limit::prune;
 pub use operations::{List, ListAll, Mark, Message, SendGeneral, SendOnNotice};
@@ -55,44 +50,6 @@ activation! {
     }
 }
 
-/// The input of [`send`].
-#[derive(Clone, Debug, Default)]
-pub struct Draft {
-    /// The type, 1 to 50 characters on one line; `general` by default.
-    pub kind: Option<String>,
-    /// The text, 1 to 5,000 characters.
-    pub post: Option<String>,
-}
-
-/// Sends feedback to the administrators, on the notice with the id `notice` or in general.
-///
-/// # Errors
-/// `bad request` if the token is invalid. `fail` if the member cannot see such a notice, the text is missing, the text
-/// or the type breaks its rule, or the store fails; checked in this order. `too many requests` if the member has sent too much,
-/// or too much feedback is open.
-pub fn send(tidings: &Tidings, caller: &Caller, notice: Option<&str>, draft: &Draft) -> Result<()> {
-    let (identity, notice) = (caller.identify(tidings), notice.map(str::to_owned));
-    let (id, now, config) = (ObjectId::new(tidings.clock()), tidings.now(), tidings.config().feedback);
-    let kind = text::name(draft.kind.as_deref().unwrap_or(GENERAL), KIND);
-    let post = draft.post.as_ref().and_then(|post| text::block(post, POST));
-    let written = tidings.store().write(Isolation::Alone, move |tx| {
-        let member = identity.member(tx)?;
-        let notice = match &notice {
-            Some(notice) => {
-                notice::visible(tx, notice, &member, now)?.ok_or(Outcome::Fail.because(NO_NOTICE))?
-            }
-            None => String::new(),
-        };
-        let kind = kind.as_ref().ok_or(Outcome::Fail.because(KIND_RULE))?;
-        let post = post.as_ref().ok_or(Outcome::Fail.because(POST_RULE))?;
-        limit::check(tx, config, &member, now)?;
-        insert(tx, &member, id, (kind, post), &notice, now)?;
-        // The body is made when it is sent: until then the author may have been removed.
-        Ok(outbox::enqueue(tx, Event::FeedbackCreated, &id.to_string(), None, now)?)
-    });
-    written.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest).if_failed("fail"))
-}
-
 /// The answer to listing the feedback.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FeedbackList {
@@ -127,18 +84,6 @@ pub struct Feedback {
     pub activation: FeedbackState,
 }
 
-/// Returns the newest feedback, open and done.
-///
-/// # Errors
-/// `bad token`, `Not admin`.
-pub fn list(tidings: &Tidings, caller: &Caller) -> Result<FeedbackList> {
-    let identity = caller.identify(tidings);
-    tidings.store().read(|tx| {
-        let admin = identity.admin(tx, Scope::Feedback)?;
-        Ok(FeedbackList { feedback_list: sql::list(tx, &admin, true, i64::MAX, LIST_MAX)? })
-    })
-}
-
 /// A page of feedback.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FeedbackPage {
@@ -147,53 +92,6 @@ pub struct FeedbackPage {
     /// The id after which the next page begins; `None` on the last page.
     #[schema(value_type = Option<ObjectId>)]
     pub next: Option<String>,
-}
-
-/// Returns a page of feedback, either open feedback only or `all`. `after` is the `next` of the previous page, or
-/// `None` for the first page.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `Not found` if no feedback has the id `after`.
-pub fn browse(tidings: &Tidings, caller: &Caller, all: bool, after: Option<&str>) -> Result<FeedbackPage> {
-    page(tidings, caller, &FeedbackQuery { all, limit: Some(LIST_MAX), after: after.map(str::to_owned) })
-}
-
-/// The input of [`page`].
-#[derive(Clone, Debug, Default)]
-pub struct FeedbackQuery {
-    /// Whether the page has done feedback too, and not only open feedback.
-    pub all: bool,
-    /// The maximum number of entries, 1 to 1,000; 100 by default.
-    pub limit: Option<i64>,
-    /// The `next` of the previous page; `None` for the first page.
-    pub after: Option<String>,
-}
-
-/// Returns a page of feedback, newest first.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `bad request` if the limit is out of bounds; `Not found` if no feedback has the id `after`.
-pub fn page(tidings: &Tidings, caller: &Caller, query: &FeedbackQuery) -> Result<FeedbackPage> {
-    let FeedbackQuery { all, limit, after } = query;
-    let limit = limit.unwrap_or(LIST);
-    let identity = caller.identify(tidings);
-    tidings.store().read(|tx| {
-        let admin = identity.admin(tx, Scope::Feedback)?;
-        if !(1..=LIST_MAX).contains(&limit) {
-            return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
-        }
-        let before = match after {
-            Some(id) => sql::key(tx, &admin, id)?.ok_or(Error::NotFound)?,
-            None => i64::MAX,
-        };
-        // One more than the page has, to detect whether another page follows.
-        let mut feedback = sql::list(tx, &admin, *all, before, limit + 1)?;
-        let most = usize::try_from(limit).unwrap_or(usize::MAX);
-        let more = feedback.len() > most;
-        feedback.truncate(most);
-        let next = feedback.last().filter(|_| more).map(|last| last.id.clone());
-        Ok(FeedbackPage { feedback, next })
-    })
 }
 
 /// Returns the feedback whose ids are in a range.
@@ -206,25 +104,6 @@ pub(crate) fn with_ids(tidings: &Tidings, caller: &Caller, range: &IdRange) -> R
         let _ = identity.admin(tx, Scope::Feedback)?;
         let sql = "SELECT id, post FROM feedback WHERE id >= $1 AND id <= $2 ORDER BY id LIMIT $3";
         Ok(prefix::rows(tx, sql, range)?)
-    })
-}
-
-/// Marks feedback as done (0) or open (1).
-///
-/// # Errors
-/// `bad token`, `Not admin`; `bad request` for any other number; `Not found` if no feedback has this id.
-pub fn set_activation(tidings: &Tidings, caller: &Caller, id: &str, activation: i64) -> Result<()> {
-    let (identity, id, now) = (caller.identify(tidings), ObjectId::parse(id), tidings.now());
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Feedback)?;
-        let state = FeedbackState::from_activation(activation);
-        let state = state.ok_or(Error::BadRequest(crate::activation::RULE))?;
-        let id = id.ok_or(Error::NotFound)?;
-        if !sql::set_state(tx, &admin, id, state, now)? {
-            return Err(Error::NotFound);
-        }
-        let (subject, state) = (id.to_string(), if state == FeedbackState::Done { "done" } else { "open" });
-        Ok(admin.record(tx, Entry::new(Action::FeedbackUpdate).on(&subject).after(state))?)
     })
 }
 

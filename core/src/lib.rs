@@ -2,7 +2,7 @@
 //! file, or over a database of a PostgreSQL server.
 //!
 //! [`Tidings`] is the handle: open it with a path or a URL ([`Location`]), clone it freely, and [call](Tidings::call) operations,
-//! which are types of the modules ([`operation`]). Most have a function as a short form, such as [`notice::list`]. This crate has no
+//! which are types of the modules ([`operation`]). This crate has no
 //! HTTP and no terminal, and its functions block: the server, the command line and other programs call the same operations, and
 //! all rules of the service are here.
 //!
@@ -25,7 +25,7 @@
 //! let insert = notice::Insert { draft };
 //! assert_eq!(tidings.call(&Caller::token(token), insert.clone()).unwrap_err().to_string(), "Not admin");
 //! tidings.call(&Caller::Operator, insert)?;
-//! assert_eq!(notice::list(&tidings, &Caller::Guest)?.notices().len(), 1);
+//! assert_eq!(tidings.call(&Caller::Guest, notice::List::default())?.notices().len(), 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -56,7 +56,7 @@
 //! // A second handle on the same file, such as that of a command in another process.
 //! let command = Tidings::open(&database)?;
 //! assert!(Stats::of(&command).feeds_age_ms.is_none());
-//! assert_eq!(notice::list(&command, &Caller::Guest)?.notices().len(), 0);
+//! assert_eq!(command.call(&Caller::Guest, notice::List::default())?.notices().len(), 0);
 //!
 //! drop(service);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -64,14 +64,14 @@
 //!
 //! # Waiting
 //!
-//! Operations block the calling thread unless their signature says otherwise:
+//! Operations block the calling thread. Some have a function that does not:
 //!
-//! - An operation that returns [`Pending`] has queued a write and does not wait for the disk. `Pending::wait` blocks
+//! - A function that returns [`Pending`], such as [`post::like`], has queued a write and does not wait for the disk. `Pending::wait` blocks
 //!   until the write is on disk; `.await` does the same on any async runtime without blocking a thread.
 //! - A `try_` function, such as [`notice::try_list`], never blocks: it answers from memory, or returns `None` when the
-//!   answer needs the database. The caller then calls the function without the prefix.
+//!   answer needs the database. The caller then calls the operation.
 //!
-//! An async program calls these two kinds directly, and every other operation on a thread that may block.
+//! An async program calls these two kinds directly, and operations on a thread that may block.
 //!
 //! ```
 //! use tidings_core::account::Caller;
@@ -86,7 +86,7 @@
 //! }
 //!
 //! assert!(notice::try_list(&tidings).is_none());
-//! let list = notice::list(&tidings, &Caller::Guest)?;
+//! let list = tidings.call(&Caller::Guest, notice::List::default())?;
 //! assert_eq!(notice::try_list(&tidings).map(|kept| kept.notices().len()), Some(list.notices().len()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -125,7 +125,7 @@
 //! An operation takes a [`Caller`] and checks the caller's permissions inside its transaction:
 //!
 //! - **All callers** may search, read feeds, posts and reports, sign up and sign in. An operation that gives every caller
-//!   the same answer ([`search::run`], [`newsfeed::popular`], [`post::get`]) takes no caller.
+//!   the same answer ([`search::Find`], [`newsfeed::ListPopular`], [`post::Get`]) does not look at the caller.
 //! - **Members** act on their own account and lists.
 //! - **Administrators** publish, read feedback and the access log, and blacklist members.
 //! - **The operator** ([`Caller::Operator`]) is the person who may read the database file.

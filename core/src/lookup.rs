@@ -49,23 +49,6 @@ pub struct FoundIds {
     pub ids: Vec<FoundId>,
 }
 
-/// Returns the records of a kind that the caller sees and whose ids begin with a prefix: `kind` is the name of a [`Kind`],
-/// and the prefix has [`PREFIX_MIN`] to 24 hex digits.
-///
-/// # Errors
-/// `bad request` for any other kind or prefix; `bad token` and `Not admin` for feedback.
-pub fn find(tidings: &Tidings, caller: &Caller, kind: &str, prefix: &str) -> Result<FoundIds> {
-    let kind = Kind::ALL.into_iter().find(|known| known.name() == kind);
-    let kind = kind.ok_or(Error::BadRequest(KIND_RULE))?;
-    let range = IdRange::parse(prefix).ok_or(Error::BadRequest(PREFIX_RULE))?;
-    let ids = match kind {
-        Kind::Post => post::with_ids(tidings, &range),
-        Kind::Notice => notice::with_ids(tidings, caller, &range),
-        Kind::Feedback => feedback::with_ids(tidings, caller, &range),
-    }?;
-    Ok(FoundIds { ids })
-}
-
 /// Finds the posts, the notices or the feedback whose ids begin with a prefix
 ///
 /// At most 20, in the order of their ids. Posts are for everyone, notices for callers who see them, and feedback for
@@ -86,14 +69,22 @@ impl Operation for FindIds {
         Spec::get("search", "/find_ids/{kind}/{prefix}", Access::AnyoneFor("posts and notices"));
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<FoundIds> {
-        find(tidings, caller, &self.kind, &self.prefix)
+        let kind = Kind::ALL.into_iter().find(|known| known.name() == self.kind);
+        let kind = kind.ok_or(Error::BadRequest(KIND_RULE))?;
+        let range = IdRange::parse(&self.prefix).ok_or(Error::BadRequest(PREFIX_RULE))?;
+        let ids = match kind {
+            Kind::Post => post::with_ids(tidings, &range),
+            Kind::Notice => notice::with_ids(tidings, caller, &range),
+            Kind::Feedback => feedback::with_ids(tidings, caller, &range),
+        }?;
+        Ok(FoundIds { ids })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feedback::Draft as Feedback;
+    use crate::feedback::Message;
     use crate::notice::Draft as Notice;
     use crate::post::Draft as Post;
     use crate::testing::service;
@@ -109,20 +100,23 @@ mod tests {
                 activation: Some(activation),
                 ..Notice::default()
             };
-            notice::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string()
+            service.call(&Caller::Operator, notice::Insert { draft }).unwrap().id.to_string()
         };
         let (shown, hidden) = (notice("Shown", 1), notice("Hidden", 0));
-        let text = Feedback { kind: None, post: Some("Open on Sundays\nplease".into()) };
-        feedback::send(&service, &ann, None, &text).unwrap();
+        let post = Some("Open on Sundays\nplease".into());
+        let text = Message { kind: None, post, feedback: None };
+        service.call(&ann, feedback::SendGeneral { message: text.clone() }).unwrap();
         let draft = Post {
             title: Some("A post".into()),
             url: Some("https://news.example.org/1".into()),
             ..Post::default()
         };
-        let post = post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string();
+        let post =
+            service.call(&Caller::Operator, post::Insert { draft: draft.clone() }).unwrap().id.to_string();
 
-        let titles = |caller: &Caller, kind, prefix: &str| {
-            let found = find(&service, caller, kind, prefix).unwrap().ids;
+        let titles = |caller: &Caller, kind: &str, prefix: &str| {
+            let found =
+                service.call(caller, FindIds { kind: kind.into(), prefix: prefix.into() }).unwrap().ids;
             found.into_iter().map(|found| found.title).collect::<Vec<_>>()
         };
         assert_eq!(titles(&Caller::Guest, "post", &post[..8]), ["A post"]);
@@ -132,7 +126,9 @@ mod tests {
         assert_eq!(titles(&ann, "notice", &hidden), [""; 0]);
         assert_eq!(titles(&Caller::Operator, "feedback", &shown[..4]), ["Open on Sundays"]);
 
-        let refused = |caller: &Caller, kind, prefix| find(&service, caller, kind, prefix).unwrap_err();
+        let refused = |caller: &Caller, kind: &str, prefix: &str| {
+            service.call(caller, FindIds { kind: kind.into(), prefix: prefix.into() }).unwrap_err()
+        };
         assert_eq!(refused(&Caller::Guest, "feedback", "6560").to_string(), "bad token");
         assert_eq!(refused(&ann, "feedback", "6560").to_string(), "Not admin");
         assert_eq!(refused(&ann, "member", "6560").problem().field, Some("kind"));

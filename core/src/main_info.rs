@@ -14,6 +14,8 @@ use crate::store::Isolation;
 use crate::text;
 use crate::trail::{Action, Entry};
 
+const GROUP: &str = "notice";
+
 /// The length of a line in characters; a line may be empty.
 pub const LINE: Bounds = Bounds { min: 0, max: 50 };
 
@@ -36,47 +38,6 @@ pub struct Draft {
     pub new_info_2: Option<String>,
 }
 
-/// Returns the two lines. Every caller may read them.
-///
-/// # Errors
-/// An error of the store.
-pub fn get(tidings: &Tidings) -> Result<MainInfo> {
-    tidings.store().read(|tx| Ok(MainInfo { main_info: sql::get(tx)? }))
-}
-
-/// Writes one line or both.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `bad request` if neither line is given, or a line is too long or contains control
-/// characters.
-pub fn update(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<()> {
-    let identity = caller.identify(tidings);
-    let lines = lines(draft);
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Front)?;
-        let [first, second] = lines.as_ref()?;
-        let before = sql::get(tx)?.join(" | ");
-        sql::update(tx, &admin, first.as_deref(), second.as_deref())?;
-        let after = sql::get(tx)?.join(" | ");
-        Ok(admin.record(tx, Entry::new(Action::FrontUpdate).change(Some(&before), Some(&after)))?)
-    })
-}
-
-fn lines(draft: &Draft) -> Result<[Option<String>; 2], BrokenRule> {
-    let Draft { new_info_1: first, new_info_2: second } = draft;
-    if first.is_none() && second.is_none() {
-        return Err(BrokenRule(Problem::new(Code::NothingGiven, "new_info_1 or new_info_2 must be given")));
-    }
-    let line = |text: &Option<String>, field| {
-        let rule = Problem::invalid(field, "a line has up to 50 visible characters");
-        let is_shown = |line: &String| line.trim().is_empty() || text::shown::is_shown(line);
-        text.as_ref().map(|text| text::line(text, LINE).filter(is_shown).ok_or(BrokenRule(rule))).transpose()
-    };
-    Ok([line(first, "new_info_1")?, line(second, "new_info_2")?])
-}
-
-const GROUP: &str = "notice";
-
 /// Returns the two lines of an app's front page
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Get {}
@@ -86,7 +47,7 @@ impl Operation for Get {
     const SPEC: Spec = Spec::get(GROUP, "/get_main_info", Access::Open).public();
 
     fn run(self, tidings: &Tidings, _: &Caller) -> Result<MainInfo> {
-        get(tidings)
+        tidings.store().read(|tx| Ok(MainInfo { main_info: sql::get(tx)? }))
     }
 }
 
@@ -104,8 +65,30 @@ impl Operation for Update {
     const SPEC: Spec = Spec::post(GROUP, "/update_main_info", Access::Admins(Scope::Front));
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        update(tidings, caller, &self.draft)
+        let identity = caller.identify(tidings);
+        let lines = lines(&self.draft);
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Front)?;
+            let [first, second] = lines.as_ref()?;
+            let before = sql::get(tx)?.join(" | ");
+            sql::update(tx, &admin, first.as_deref(), second.as_deref())?;
+            let after = sql::get(tx)?.join(" | ");
+            Ok(admin.record(tx, Entry::new(Action::FrontUpdate).change(Some(&before), Some(&after)))?)
+        })
     }
+}
+
+fn lines(draft: &Draft) -> Result<[Option<String>; 2], BrokenRule> {
+    let Draft { new_info_1: first, new_info_2: second } = draft;
+    if first.is_none() && second.is_none() {
+        return Err(BrokenRule(Problem::new(Code::NothingGiven, "new_info_1 or new_info_2 must be given")));
+    }
+    let line = |text: &Option<String>, field| {
+        let rule = Problem::invalid(field, "a line has up to 50 visible characters");
+        let is_shown = |line: &String| line.trim().is_empty() || text::shown::is_shown(line);
+        text.as_ref().map(|text| text::line(text, LINE).filter(is_shown).ok_or(BrokenRule(rule))).transpose()
+    };
+    Ok([line(first, "new_info_1")?, line(second, "new_info_2")?])
 }
 
 mod sql {
@@ -142,16 +125,16 @@ mod tests {
     #[test]
     fn an_update_writes_one_line_or_both() {
         let service = service();
-        let lines = || get(&service).unwrap().main_info;
+        let lines = || service.call(&Caller::Guest, Get {}).unwrap().main_info;
         assert_eq!(lines(), ["", ""]);
         let ann = service.admin("ann");
-        update(&service, &ann, &draft(Some("Welcome"), Some("cafe\u{301}"))).unwrap();
+        service.call(&ann, Update { draft: draft(Some("Welcome"), Some("cafe\u{301}")) }).unwrap();
         assert_eq!(lines(), ["Welcome", "café"]);
-        update(&service, &ann, &draft(None, Some(&"한".repeat(50)))).unwrap();
+        service.call(&ann, Update { draft: draft(None, Some(&"한".repeat(50))) }).unwrap();
         assert_eq!(lines(), ["Welcome", &"한".repeat(50)]);
-        update(&service, &Caller::Operator, &draft(Some(""), None)).unwrap();
+        service.call(&Caller::Operator, Update { draft: draft(Some(""), None) }).unwrap();
         assert_eq!(lines(), ["", &"한".repeat(50)]);
-        let json = serde_json::to_string(&get(&service).unwrap()).unwrap();
+        let json = serde_json::to_string(&service.call(&Caller::Guest, Get {}).unwrap()).unwrap();
         assert!(json.starts_with(r#"{"main_info":["","한"#), "{json}");
     }
 
@@ -167,10 +150,10 @@ mod tests {
             (Some("kept?"), Some("a\nb")),
             (Some("nul\0"), Some("")),
         ] {
-            let refused = update(&service, &ann, &draft(first, second));
+            let refused = service.call(&ann, Update { draft: draft(first, second) });
             assert!(matches!(refused, Err(Error::BadRequest(_))), "{first:?} {second:?}");
         }
-        assert_eq!(get(&service).unwrap().main_info, ["", ""]);
+        assert_eq!(service.call(&Caller::Guest, Get {}).unwrap().main_info, ["", ""]);
     }
 
     #[test]
@@ -178,10 +161,16 @@ mod tests {
         let service = service();
         let (ben, good) = (service.member("ben"), draft(Some("Welcome"), None));
         for draft in [&good, &Draft::default()] {
-            assert!(matches!(update(&service, &Caller::Guest, draft), Err(Error::BadToken)));
-            assert!(matches!(update(&service, &Caller::token("forged"), draft), Err(Error::BadToken)));
-            assert!(matches!(update(&service, &ben, draft), Err(Error::Forbidden)));
+            assert!(matches!(
+                service.call(&Caller::Guest, Update { draft: draft.clone() }),
+                Err(Error::BadToken)
+            ));
+            assert!(matches!(
+                service.call(&Caller::token("forged"), Update { draft: draft.clone() }),
+                Err(Error::BadToken)
+            ));
+            assert!(matches!(service.call(&ben, Update { draft: draft.clone() }), Err(Error::Forbidden)));
         }
-        assert_eq!(get(&service).unwrap().main_info, ["", ""]);
+        assert_eq!(service.call(&Caller::Guest, Get {}).unwrap().main_info, ["", ""]);
     }
 }

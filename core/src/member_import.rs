@@ -87,7 +87,7 @@ import::fields! {
 /// Imports members: one JSON object a line (NDJSON), or one JSON array of them, with the fields `id`, `nickname`,
 /// `password_hash`, `name`, `major` and `date`. Other fields are ignored.
 ///
-/// Only the id is required; the rule for ids is that of [`sign_up`](crate::account::sign_up). The default nickname is the name,
+/// Only the id is required; the rule for ids is that of [`SignUp`](crate::account::SignUp). The default nickname is the name,
 /// cut to the allowed length, or else the id. `password_hash` is an Argon2 PHC string, or PBKDF2 or scrypt as Werkzeug
 /// writes them: the member signs in with the same password as before, and the first sign-in replaces the hash by one of
 /// ours. A member without a hash cannot sign in until the operator sets a password. `name` and `major` are the values
@@ -218,12 +218,13 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::account::SignUp;
     use crate::account::password::stored::tests::FOREIGN;
-    use crate::account::{SignUp, sign_in, sign_up};
     use crate::answer::LineError;
     use crate::import::About;
     use crate::import::to_the_end;
     use crate::profile;
+    use crate::testing::sign_in;
     use crate::testing::{self, NOW, Service};
 
     fn import(service: &Service, members: &[Value]) -> MoveReport {
@@ -265,7 +266,7 @@ mod tests {
             assert_eq!(same, generation, "tokens stay");
             sign_in(&service, &id, "correct horse", None).unwrap();
             assert_eq!(password(&service, &folded).0, kept);
-            let info = profile::user_info(&service, &Caller::token(token.access_token)).unwrap();
+            let info = service.call(&Caller::token(token.access_token), profile::Get {}).unwrap();
             assert_eq!((info.user_id, info.nickname), (id.clone(), id));
         }
     }
@@ -331,7 +332,10 @@ mod tests {
             pw_check: "long enough".into(),
             nickname: "b".into(),
         };
-        assert_eq!(sign_up(&service, &form).err().map(|e| e.to_string()).as_deref(), Some("already id"));
+        assert_eq!(
+            service.call(&Caller::Guest, form.clone()).err().map(|e| e.to_string()).as_deref(),
+            Some("already id")
+        );
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! possible because only administrators write them, so they are few, and their length is bounded. Views are also
 //! counted in memory and written together with other commits (`notice/views.rs`).
 //!
-//! A notice may begin and end by time ([`Placement`]). [`list`] and [`get`] return what the caller sees now, with the fields
-//! of the documented interface; [`list_full`] also returns the placements, and lists the notices of a topic.
+//! A notice may begin and end by time ([`Placement`]). [`List`] and [`Get`] return what the caller sees now, with the fields
+//! of the documented interface; [`ListFull`] also returns the placements, and lists the notices of a topic.
 
 use std::sync::Arc;
 
@@ -15,15 +15,14 @@ use utoipa::ToSchema;
 use crate::Tidings;
 use crate::account::{Admin, Caller, Member};
 use crate::activation::activation;
-use crate::answer::{self, Encoded, Inserted};
+use crate::answer::{self, Encoded};
 use crate::clock::Timestamp;
 use crate::config::Bounds;
-use crate::error::{Error, Outcome, Result};
+use crate::error::{Error, Result};
 use crate::id::ObjectId;
 use crate::prefix::{FoundId, IdRange};
 use crate::schema::Switch;
-use crate::scope::Scope;
-use crate::store::{Isolation, Topic, Tx};
+use crate::store::{Topic, Tx};
 use crate::trail::{Action, Entry};
 
 mod announce;
@@ -46,17 +45,15 @@ pub(crate) use cache::NoticeCache;
 use cache::{CachedNotice, Snapshot};
 pub use draft::Draft;
 use draft::{Change, Content};
-pub use drafts::{DRAFTS_MAX, DraftList, SavedDraft, drafts, publish_draft, remove_draft, save_draft};
+pub use drafts::{DRAFTS_MAX, DraftList, ListDrafts, PublishDraft, RemoveDraft, SaveDraft, SavedDraft};
 pub use follow::NoticeChange;
 pub(crate) use follow::SeenNotices;
-pub use full::{FullList, FullNotice, ListQuery, list_full, list_full_with_views, try_list_full};
-pub use operations::{
-    Get, GetReads, Insert, List, ListDrafts, ListFull, PublishDraft, Remove, RemoveDraft, SaveDraft, Update,
-};
+pub use full::{FullList, FullNotice};
+pub use operations::{Get, Insert, List, ListFull, Remove, Update};
 pub(crate) use others::OtherViews;
 pub use placement::{Audience, Pin, Placement, State};
 use reader::{Reader, read_as};
-pub use reads::{DAYS, DayReads, Reads, reads};
+pub use reads::{DAYS, DayReads, GetReads, Reads};
 
 /// The length of a title in characters.
 pub const TITLE: Bounds = Bounds { min: 1, max: 200 };
@@ -167,22 +164,6 @@ pub struct OneNotice {
     pub notice_list: Notice,
 }
 
-/// Publishes a notice.
-///
-/// # Errors
-/// `Not admin`; `bad request` if the title or the text is missing, or a field breaks its rule.
-pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inserted> {
-    let identity = caller.identify(tidings);
-    let content = Change::parse(draft).and_then(|change| change.of_new());
-    let (id, now) = (ObjectId::new(tidings.clock()), tidings.now());
-    let written = tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Notices)?;
-        insert_in(tx, &admin, id, content.as_ref()?, now)?;
-        Ok(Inserted { id })
-    });
-    written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
-}
-
 /// Inserts a notice in a transaction that runs alone.
 fn insert_in(
     tx: &mut dyn Tx,
@@ -224,21 +205,6 @@ pub(crate) fn insert_demo(tx: &mut dyn Tx, admin: &Admin<'_>, notice: &DemoNotic
     Ok(())
 }
 
-/// Changes the fields of a notice that the draft contains; the date and the views do not change.
-///
-/// # Errors
-/// `Not admin`; `bad request` if the draft is empty, a field breaks its rule, or the notice would end before it begins;
-/// `Not found`.
-pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Result<()> {
-    let (identity, id, now) = (caller.identify(tidings), ObjectId::parse(id), tidings.now());
-    let change = Change::parse(draft).and_then(|change| change.require_any().map(|()| change));
-    let written = tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Notices)?;
-        change_in(tx, &admin, id.ok_or(Error::NotFound)?, change.as_ref()?, now)
-    });
-    written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
-}
-
 /// Changes a notice in a transaction that runs alone.
 fn change_in(
     tx: &mut dyn Tx,
@@ -257,75 +223,11 @@ fn change_in(
     Ok(admin.record(tx, entry.on(&id).change(Some(&before), Some(&new.summary())))?)
 }
 
-/// Removes a notice; feedback on it remains.
-///
-/// # Errors
-/// `Not admin`, `Not found`.
-pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
-    let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
-    let written = tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Notices)?;
-        let id = id.ok_or(Outcome::NotFound)?;
-        let old = sql::content(tx, id)?.ok_or(Outcome::NotFound)?;
-        sql::remove(tx, &admin, id)?;
-        tx.touch(Topic::Notices);
-        let (id, entry) = (id.to_string(), Entry::new(Action::NoticeRemove));
-        Ok(admin.record(tx, entry.on(&id).change(Some(&old.summary()), None))?)
-    });
-    written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
-}
-
-/// Returns the notices of the general page that the caller sees now, newest first. Administrators get every notice.
-///
-/// Views that another process counts appear within a second in a service, and otherwise after the next change of a notice. A caller with an invalid token is
-/// answered as a guest.
-///
-/// # Errors
-/// An error of the store.
-pub fn list(tidings: &Tidings, caller: &Caller) -> Result<NoticeList> {
-    let (snapshot, now) = (snapshot(tidings)?, tidings.now());
-    // The identity of the caller is relevant only if not everybody sees everything.
-    if !snapshot.has_restricted() {
-        return Ok(snapshot.list(&Reader::Guest, now));
-    }
-    read_as(tidings, caller, |reader| snapshot.list(reader, now))
-}
-
-/// Returns the answer of [`list`] for a guest, or `None` if the notices are not in memory or are out of date. Never
+/// Returns the answer of [`List`] for a guest, or `None` if the notices are not in memory or are out of date. Never
 /// blocks.
 pub fn try_list(tidings: &Tidings) -> Option<NoticeList> {
     let snapshot = tidings.notice_cache().snapshot_in_memory(tidings.store())?;
     Some(snapshot.list(&Reader::Guest, tidings.now()))
-}
-
-/// Counts a view of a notice and returns the notice. A caller with an invalid token is answered as a guest.
-///
-/// # Errors
-/// `Not found` if no notice that the caller sees now has this id.
-pub fn get(tidings: &Tidings, caller: &Caller, id: &str) -> Result<OneNotice> {
-    find_and_view(tidings, caller, id, false)
-}
-
-/// Does the same as [`get`], and renders the text as HTML.
-///
-/// # Errors
-/// Those of [`get`].
-pub fn get_rendered(tidings: &Tidings, caller: &Caller, id: &str) -> Result<OneNotice> {
-    find_and_view(tidings, caller, id, true)
-}
-
-fn find_and_view(tidings: &Tidings, caller: &Caller, id: &str, html: bool) -> Result<OneNotice> {
-    let (snapshot, now) = (snapshot(tidings)?, tidings.now());
-    let id = ObjectId::parse(id).ok_or(Error::NotFound)?;
-    let found = match snapshot.find(&Reader::Guest, id, now) {
-        None if snapshot.has_restricted() => {
-            read_as(tidings, caller, |reader| snapshot.find(reader, id, now))?
-        }
-        shown => shown,
-    };
-    let mut answer = view(tidings, &snapshot, found)?;
-    answer.notice_list.html = found.filter(|_| html).map(CachedNotice::html);
-    Ok(answer)
 }
 
 /// Returns the notices that the caller sees now whose ids are in a range.
@@ -334,9 +236,9 @@ pub(crate) fn with_ids(tidings: &Tidings, caller: &Caller, range: &IdRange) -> R
     read_as(tidings, caller, |reader| snapshot.with_ids(reader, range, now))
 }
 
-/// Does the same as [`get`] for a guest, or returns `None` if the notices are not in memory or are out of date. Never
+/// Does the same as [`Get`] for a guest, or returns `None` if the notices are not in memory or are out of date. Never
 /// blocks.
-pub fn try_get(tidings: &Tidings, id: &str) -> Option<Result<OneNotice>> {
+fn try_get(tidings: &Tidings, id: &str) -> Option<Result<OneNotice>> {
     let snapshot = tidings.notice_cache().snapshot_in_memory(tidings.store())?;
     let found = ObjectId::parse(id).and_then(|id| snapshot.find(&Reader::Guest, id, tidings.now()));
     Some(view(tidings, &snapshot, found))

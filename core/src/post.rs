@@ -6,24 +6,19 @@
 //! Views and likes are frequent, so they run few small statements on a table separate from the texts, and return a
 //! [`Pending`] for a server that must not block.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{Caller, Identity};
 use crate::analysis::Guest;
-use crate::answer::Inserted;
 use crate::clock::Timestamp;
 use crate::error::{Error, Pending, Result};
 use crate::id::ObjectId;
 use crate::prefix::{self, FoundId, IdRange};
 use crate::profile::JsonList;
 use crate::schema::Word;
-use crate::scope::Scope;
-use crate::store::{Isolation, Row, StoreError, Tx};
-use crate::trail::{Action, Entry};
+use crate::store::{Row, StoreError, Tx};
 
 pub(crate) mod acts;
 pub(crate) mod change;
@@ -47,15 +42,12 @@ mod viewer;
 pub use draft::{Draft, NAME, NAMES_MAX, POST, TITLE, URL_MAX};
 pub use export::{ExportPosts, Exported, PostExport, export};
 pub use import::{FEED_MAX, Format, ImportPosts, ImportReport, import, import_as};
-pub use list::{LIST_MAX, ListQuery, PostList, list};
+pub use list::{LIST_MAX, List, PostList};
 pub use news::NewPost;
-pub use operations::{Get, Hide, Insert, Like, List, ListCategories, Remove, Unhide, Unlike, Update, View};
+pub use operations::{Get, Hide, Insert, Like, ListCategories, Remove, Unhide, Unlike, Update, View};
 
 use acts::{Act, Kind};
-use draft::Change;
-use rows::{DerivedChanges, New};
 pub(crate) use stats::PostStats;
-use token_fields::TokenFields;
 
 /// A post as newsfeeds and searches return it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -147,105 +139,16 @@ pub struct Categories {
     pub categories: Vec<Category>,
 }
 
-/// Publishes a post.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `bad request` if a field breaks its rule or title or url is missing; `already url` if
-/// another post has the url.
-pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inserted> {
-    let (identity, id) = (caller.identify(tidings), ObjectId::new(tidings.clock()));
-    let content = Change::parse(draft).and_then(|change| change.of_new(tidings.now()));
-    // Before the transaction, because splitting a long text into tokens takes time.
-    let prepared = content.map(|content| (Arc::new(TokenFields::of(&content.title, &content.post)), content));
-    let written = tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Posts)?;
-        let (tokens, content) = prepared.as_ref()?;
-        let mut derived = DerivedChanges::default();
-        let subject = id.to_string();
-        let new = New { id: &subject, content, tokens: Arc::clone(tokens), view: 0, fav: 0 };
-        rows::insert(tx, &admin, &[new], &mut derived)?;
-        admin.record(tx, Entry::new(Action::PostInsert).on(&subject).after(&content.title))?;
-        Ok(derived.write(tx)?)
-    });
-    written.map_err(duplicate_url)?;
-    changed(tidings);
-    Ok(Inserted { id })
-}
-
-/// Changes the fields of a post that are set in `draft`.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `bad request` if a field breaks its rule or no field is set; `Not found`; `already url` if
-/// another post has the url.
-pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Result<()> {
-    let (identity, id, change) = (caller.identify(tidings), ObjectId::parse(id), Change::parse(draft));
-    let written = tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Posts)?;
-        let change = change.as_ref()?;
-        let old = rows::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
-        let new = change.onto(&old.content);
-        if new == old.content {
-            return Ok(());
-        }
-        let mut derived = DerivedChanges::default();
-        rows::update(tx, &admin, &old, &new, None, &mut derived)?;
-        let (subject, changed) = (known(id)?, new.differences(&old.content));
-        let entry = Entry::new(Action::PostUpdate).on(&subject);
-        admin.record(tx, entry.change(Some(&old.content.title), Some(&changed)))?;
-        Ok(derived.write(tx)?)
-    });
-    written.map_err(duplicate_url)?;
-    changed(tidings);
-    Ok(())
-}
-
-/// Removes a post, also from the lists of the members who viewed or liked it.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `Not found`.
-pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
-    let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Posts)?;
-        let post = rows::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
-        let mut derived = DerivedChanges::default();
-        rows::remove(tx, &admin, &post, &mut derived)?;
-        let subject = known(id)?;
-        let entry = Entry::new(Action::PostRemove).on(&subject);
-        admin.record(tx, entry.change(Some(&post.content.title), None))?;
-        Ok::<_, Error>(derived.write(tx)?)
-    })?;
-    changed(tidings);
-    Ok(())
-}
-
 /// Records that this process has changed posts.
 fn changed(tidings: &Tidings) {
     tidings.posts_changed().record();
     tidings.index_merger().after_write();
 }
 
-/// Returns a complete post, even if it is past its end date.
-///
-/// # Errors
-/// `Not found`.
-pub fn get(tidings: &Tidings, id: &str) -> Result<GetPost> {
-    let id = known(ObjectId::parse(id))?;
-    tidings.store().read(|tx| sql::get(tx, &id))
-}
-
 /// Returns the posts whose ids are in a range.
 pub(crate) fn with_ids(tidings: &Tidings, range: &IdRange) -> Result<Vec<FoundId>> {
     let sql = "SELECT id, title FROM post WHERE id >= $1 AND id <= $2 ORDER BY id LIMIT $3";
     Ok(tidings.store().read(|tx| prefix::rows(tx, sql, range))?)
-}
-
-/// Returns the categories.
-///
-/// # Errors
-/// Fails if the store fails.
-pub fn categories(tidings: &Tidings) -> Result<Categories> {
-    Ok(Categories { categories: tidings.store().read(sql::categories)? })
 }
 
 /// Counts a view like [`view_from`], for callers that cannot tell guests apart, such as the command line: every view
@@ -272,7 +175,7 @@ pub fn view_from(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, id: &
     submit(tidings, caller.identify(tidings), id, Kind::View { guest, counts: None })
 }
 
-/// Adds a post to the member's liked posts. Does nothing if the member likes it already.
+/// Likes a post, as [`Like`] does, without waiting.
 ///
 /// # Errors
 /// `bad token`; `Not found`; `overloaded`.
@@ -280,8 +183,7 @@ pub fn like(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     by_member(tidings, caller, id, Kind::Like)
 }
 
-/// Removes a post from the member's liked posts, and subtracts the like from the popularity of the post. Does nothing
-/// if the member does not like it.
+/// Takes a like back, as [`Unlike`] does, without waiting.
 ///
 /// # Errors
 /// `bad token`; `Not found`; `overloaded`.
@@ -289,11 +191,7 @@ pub fn unlike(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     by_member(tidings, caller, id, Kind::Unlike)
 }
 
-/// Hides a post from the member's recommended feed; other feeds and searches still show it. Does nothing if the post is
-/// hidden already.
-///
-/// The newest 300 hidden posts of a member stay hidden, until the post is shown again ([`unhide`]) or the measurement of
-/// the member's interest is [reset](crate::profile::reset_measurement).
+/// Hides a post, as [`Hide`] does, without waiting.
 ///
 /// # Errors
 /// `bad token`; `Not found`; `overloaded`.
@@ -301,7 +199,7 @@ pub fn hide(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     by_member(tidings, caller, id, Kind::Hide)
 }
 
-/// Shows a hidden post in the member's recommended feed again. Does nothing if the member has not hidden it.
+/// Shows a hidden post again, as [`Unhide`] does, without waiting.
 ///
 /// # Errors
 /// `bad token`; `Not found`; `overloaded`.

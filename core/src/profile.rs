@@ -9,26 +9,27 @@ use utoipa::ToSchema;
 use crate::Tidings;
 use crate::account::{self, Caller, Identity, Member};
 use crate::clock::Timestamp;
+use crate::config::Config;
 use crate::error::{Error, Outcome, Pending, Problem, Result};
+use crate::operation::{Access, Failure, Operation, Spec, Work};
 use crate::removal;
 use crate::schema::Switch;
 use crate::store::{GatheredReads, Isolation, Store, StoreError, Topic, Tx};
 
 pub(crate) mod history;
 pub(crate) mod likes;
-mod of_member;
-mod operations;
+pub(crate) mod of_member;
 mod records;
 
-pub use of_member::{change_nickname_of, lists_of, reset_measurement_of, update_auto_login_of, user_info_of};
-pub use operations::{ChangeNickname, Get, GetLists, Remove, ResetMeasurement, UpdateAutoLogin};
 pub use records::{JsonList, NewsfeedAccess, PostRecord, SearchRecord, TokenList};
+
+const GROUP: &str = "account";
 
 /// The maximum number of entries of each list. Older entries are deleted, except likes, which are only not returned.
 pub const LIST_MAX: i64 = 300;
 
 /// The maximum number of tokens of a liked post in [`UserInfo`], which apps ask for often: those of the title come first.
-/// [`lists`] has all of them.
+/// [`GetLists`] has all of them.
 const TOKENS_SHOWN: usize = 32;
 
 /// The answer of `get_userinfo`.
@@ -59,18 +60,29 @@ pub struct UserInfo {
     pub admin: i64,
 }
 
-/// Returns the caller's data.
+/// Returns the member's information
 ///
-/// # Errors
-/// `not found` if the token is invalid.
-pub fn user_info(tidings: &Tidings, caller: &Caller) -> Result<UserInfo> {
-    submit_user_info(tidings, caller).wait()
+/// `result` is `success`; or `not found` when the token fails.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Get {}
+
+impl Operation for Get {
+    type Answer = UserInfo;
+    const SPEC: Spec = Spec::get(GROUP, "/get_userinfo", Access::Members).works(Work::Few);
+
+    fn refusals(_: &Config) -> Vec<Error> {
+        vec![Outcome::UserNotFound.into()]
+    }
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<UserInfo> {
+        submit_user_info(tidings, caller).wait()
+    }
 }
 
-/// Does the same as [`user_info`] without blocking if [`Tidings::is_on_server`] returns true; otherwise this blocks.
+/// Runs [`Get`], without blocking if [`Tidings::is_on_server`] returns true.
 ///
 /// # Errors
-/// Those of [`user_info`].
+/// Those of [`Get`].
 pub fn submit_user_info(tidings: &Tidings, caller: &Caller) -> Pending<UserInfo> {
     tidings.user_infos().0.submit(caller.identify(tidings))
 }
@@ -126,19 +138,35 @@ pub struct Lists {
 /// The rule of `type_num`.
 pub const TYPE_RULE: Problem = Problem::invalid("type_num", "type_num is 0 to 4");
 
-/// Returns the caller's lists: all (`type_num` 0), liked posts (1), viewed posts (2), searches (3) or opened newsfeeds
-/// (4), with at most 300 entries each.
+/// Returns the member's lists
 ///
-/// # Errors
-/// `bad request` if the token is invalid or `type_num` is not one of these numbers.
-pub fn lists(tidings: &Tidings, caller: &Caller, type_num: &str) -> Result<Lists> {
-    let identity = caller.identify(tidings);
-    let wanted = Wanted::parse(type_num).ok_or(Outcome::BadRequest.because(TYPE_RULE))?;
-    let read = tidings.store().read(|tx| {
-        let member = identity.member(tx)?;
-        wanted.read(tx, &member)
-    });
-    read.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest))
+/// `type_num` is 0 for all lists, 1 for liked posts, 2 for viewed posts, 3 for searches, 4 for opened newsfeeds.
+/// `result` is `success`; or `bad request` for any other value, or when the token fails.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct GetLists {
+    /// The lists, 0 to 4
+    // A text, because existing clients read every error of this number with status 200.
+    #[schema(value_type = i64, minimum = 0, maximum = 4, examples(1))]
+    pub type_num: String,
+}
+
+impl Operation for GetLists {
+    type Answer = Lists;
+    const SPEC: Spec = Spec::get(GROUP, "/get_specific_userinfo/{type_num}", Access::Members);
+
+    fn refusals(_: &Config) -> Vec<Error> {
+        [TYPE_RULE, Error::BadToken.problem()].map(|reason| Outcome::BadRequest.because(reason)).into()
+    }
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Lists> {
+        let identity = caller.identify(tidings);
+        let wanted = Wanted::parse(&self.type_num).ok_or(Outcome::BadRequest.because(TYPE_RULE))?;
+        let read = tidings.store().read(|tx| {
+            let member = identity.member(tx)?;
+            wanted.read(tx, &member)
+        });
+        read.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest))
+    }
 }
 
 /// The lists that a `type_num` names.
@@ -162,19 +190,36 @@ impl Wanted {
     }
 }
 
-/// Changes the caller's nickname.
+/// Changes the member's nickname
 ///
-/// # Errors
-/// `No member` if the token is invalid; `rewrite_nickname` if the nickname breaks its rule.
-pub fn change_nickname(tidings: &Tidings, caller: &Caller, nickname: &str) -> Result<()> {
-    let identity = caller.identify(tidings);
-    let nickname = NewNickname::parse(tidings, nickname);
-    // Its commit changes one row, to a value that does not depend on the row.
-    let written = tidings.store().write(Isolation::Concurrent, move |tx| {
-        let member = identity.member(tx)?;
-        nickname.set(tx, &member)
-    });
-    written.map_err(|e: Error| e.unless_authorised(Outcome::NoMember))
+/// `result` is `success`; or `No member` when the token fails, `rewrite_nickname` when the nickname is not valid.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = NicknameFields)]
+pub struct ChangeNickname {
+    /// {nickname} characters.
+    #[schema(examples("Ann"))]
+    pub new_nickname: String,
+}
+
+impl Operation for ChangeNickname {
+    type Answer = ();
+    const SPEC: Spec = Spec::post(GROUP, "/change_nickname", Access::Members);
+
+    fn refusals(settings: &Config) -> Vec<Error> {
+        let rule = Problem::nickname("new_nickname", settings.nickname_length);
+        vec![Outcome::RewriteNickname.because(rule), Outcome::NoMember.because(Error::BadToken.problem())]
+    }
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        let identity = caller.identify(tidings);
+        let nickname = NewNickname::parse(tidings, &self.new_nickname);
+        // Its commit changes one row, to a value that does not depend on the row.
+        let written = tidings.store().write(Isolation::Concurrent, move |tx| {
+            let member = identity.member(tx)?;
+            nickname.set(tx, &member)
+        });
+        written.map_err(|e: Error| e.unless_authorised(Outcome::NoMember))
+    }
 }
 
 /// A nickname that was checked, or the rule that it breaks. The refusal comes after that of the caller.
@@ -197,17 +242,26 @@ impl NewNickname {
     }
 }
 
-/// Sets whether the app signs the caller in automatically: 0 no, 1 yes.
-///
-/// # Errors
-/// `bad token`; `bad request` for any other number.
-pub fn update_auto_login(tidings: &Tidings, caller: &Caller, auto_login: i64) -> Result<()> {
-    let identity = caller.identify(tidings);
-    // Its commit changes one row, to a value that does not depend on the row.
-    tidings.store().write(Isolation::Concurrent, move |tx| {
-        let member = identity.member(tx)?;
-        set_auto_login(tx, &member, auto_login)
-    })
+/// Sets whether the app signs the member in automatically
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct UpdateAutoLogin {
+    /// 0 off, 1 on
+    #[schema(value_type = Switch)]
+    pub auto_login: i64,
+}
+
+impl Operation for UpdateAutoLogin {
+    type Answer = ();
+    const SPEC: Spec = Spec::get(GROUP, "/update_auto_login/{auto_login}", Access::Members).writes();
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        let identity = caller.identify(tidings);
+        // Its commit changes one row, to a value that does not depend on the row.
+        tidings.store().write(Isolation::Concurrent, move |tx| {
+            let member = identity.member(tx)?;
+            set_auto_login(tx, &member, self.auto_login)
+        })
+    }
 }
 
 fn set_auto_login(tx: &mut dyn Tx, member: &Member<'_>, auto_login: i64) -> Result<()> {
@@ -218,18 +272,29 @@ fn set_auto_login(tx: &mut dyn Tx, member: &Member<'_>, auto_login: i64) -> Resu
     Ok(())
 }
 
-/// Restarts the measurement of the caller's interest: deletes viewed posts, searches, opened newsfeeds and hidden posts. Likes remain
-/// but no longer count.
+/// Resets the measurement of the member's interests
 ///
-/// # Errors
-/// `Not found` if the token is invalid.
-pub fn reset_measurement(tidings: &Tidings, caller: &Caller) -> Result<()> {
-    let (identity, now) = (caller.identify(tidings), tidings.now());
-    let written = tidings.store().write(Isolation::Alone, move |tx| {
-        let member = identity.member(tx)?;
-        reset(tx, &member, now)
-    });
-    written.map_err(|e: Error| e.unless_authorised(Outcome::NotFound))
+/// Removes the lists of viewed posts, searches and opened newsfeeds, and shows hidden posts again. Likes stay, but no
+/// longer count. `result` is `success`; or `Not found` when the token fails.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct ResetMeasurement {}
+
+impl Operation for ResetMeasurement {
+    type Answer = ();
+    const SPEC: Spec = Spec::get(GROUP, "/reset_user_measurement", Access::Members).writes();
+
+    fn refusals(_: &Config) -> Vec<Error> {
+        vec![Outcome::NotFound.because(Error::BadToken.problem())]
+    }
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        let (identity, now) = (caller.identify(tidings), tidings.now());
+        let written = tidings.store().write(Isolation::Alone, move |tx| {
+            let member = identity.member(tx)?;
+            reset(tx, &member, now)
+        });
+        written.map_err(|e: Error| e.unless_authorised(Outcome::NotFound))
+    }
 }
 
 fn reset(tx: &mut dyn Tx, member: &Member<'_>, now: Timestamp) -> Result<()> {
@@ -240,19 +305,29 @@ fn reset(tx: &mut dyn Tx, member: &Member<'_>, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// Removes the caller's account, with its lists and its interest.
+/// Removes the member's own account with its lists and interests
 ///
-/// The member's likes and views stay counted, and their feedback remains under the id `removed`.
-///
-/// # Errors
-/// `Not found` if the token is invalid; `last administrator` if no administrator who can sign in would remain.
-pub fn remove_mine(tidings: &Tidings, caller: &Caller) -> Result<()> {
-    let identity = caller.identify(tidings);
-    let written = tidings.store().write(Isolation::Alone, move |tx| {
-        let member = identity.member(tx)?;
-        removal::remove(tx, &member)
-    });
-    written.map_err(|e: Error| e.unless_authorised(Outcome::NotFound))
+/// `result` is `success`; or `Not found` when the token fails.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Remove {}
+
+impl Operation for Remove {
+    type Answer = ();
+    const SPEC: Spec =
+        Spec::get(GROUP, "/remove_mine", Access::Members).writes().or(&[Failure::LastAdministrator]);
+
+    fn refusals(_: &Config) -> Vec<Error> {
+        vec![Outcome::NotFound.because(Error::BadToken.problem())]
+    }
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        let identity = caller.identify(tidings);
+        let written = tidings.store().write(Isolation::Alone, move |tx| {
+            let member = identity.member(tx)?;
+            removal::remove(tx, &member)
+        });
+        written.map_err(|e: Error| e.unless_authorised(Outcome::NotFound))
+    }
 }
 
 mod sql {

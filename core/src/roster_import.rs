@@ -90,7 +90,7 @@ const TOGETHER: usize = 16;
 /// ignored.
 ///
 /// A line replaces the existing entry with its id. Ids, names and majors follow the rules of
-/// [`sign_in_up`](crate::account::sign_in_up). A line that breaks a rule is reported and does not stop the import. Hashing a
+/// [`SignInUp`](crate::account::SignInUp). A line that breaks a rule is reported and does not stop the import. Hashing a
 /// password takes approximately 20 ms on one core. The input is read and written as by [`crate::post::import`].
 ///
 /// An API key does not change the entries of existing members: who knows the password of an entry signs in as its member.

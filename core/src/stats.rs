@@ -96,7 +96,7 @@ mod tests {
         newsfeed::start(&service).unwrap();
         service.clock().advance(500);
         let draft = Draft { title: Some("t".into()), url: Some("https://a.b/".into()), ..Draft::default() };
-        post::insert(&service, &Caller::Operator, &draft).unwrap();
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
         let after = Stats::of(&service);
         assert_eq!((after.feeds_age_ms, after.words_age_ms), (Some(500), None));
         // At least BEGIN, the revision, the post, and COMMIT. Other tests of this process run statements too.

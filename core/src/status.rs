@@ -40,29 +40,6 @@ pub struct Status {
     pub changes: Changes,
 }
 
-/// Returns the state of the service.
-///
-/// # Errors
-/// `bad token`, `Not admin`.
-pub fn status(tidings: &Tidings, caller: &Caller) -> Result<Status> {
-    // Before the figures: a change after this is in the next numbers.
-    let changes = Changes::of(tidings);
-    let live = analysis::live(tidings, caller)?;
-    let crawled = analysis::crawled(tidings)?;
-    let Stats { writes_waiting, records_waiting, database_bytes, wal_bytes, .. } = Stats::of(tidings);
-    Ok(Status {
-        version: env!("CARGO_PKG_VERSION").into(),
-        now: tidings.now(),
-        zone: analysis::zone(tidings),
-        live,
-        crawled,
-        database_bytes,
-        wal_bytes,
-        writes_waiting: writes_waiting + records_waiting,
-        changes,
-    })
-}
-
 /// Returns the state of the service: the figures of today, and of the program and its database
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Get {}
@@ -73,7 +50,22 @@ impl Operation for Get {
         Spec::get("analysis", "/get_status", Access::Admins(Scope::AnalyticsRead)).works(Work::Store);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Status> {
-        status(tidings, caller)
+        // Before the figures: a change after this is in the next numbers.
+        let changes = Changes::of(tidings);
+        let live = analysis::live(tidings, caller)?;
+        let crawled = analysis::crawled(tidings)?;
+        let Stats { writes_waiting, records_waiting, database_bytes, wal_bytes, .. } = Stats::of(tidings);
+        Ok(Status {
+            version: env!("CARGO_PKG_VERSION").into(),
+            now: tidings.now(),
+            zone: analysis::zone(tidings),
+            live,
+            crawled,
+            database_bytes,
+            wal_bytes,
+            writes_waiting: writes_waiting + records_waiting,
+            changes,
+        })
     }
 }
 
@@ -89,14 +81,14 @@ mod tests {
         let (boss, ann) = (service.admin("boss"), service.member("ann"));
         let (reader, weak) = (service.key(Scope::AnalyticsRead), service.key(Scope::AuditRead));
         for caller in [&boss, &reader, &Caller::Operator] {
-            let state = status(&service, caller).unwrap();
+            let state = service.call(caller, Get {}).unwrap();
             assert_eq!((state.now, state.zone.as_str(), state.crawled), (NOW, "UTC", 0));
             assert_eq!((state.changes, &*state.version), (Changes::of(&service), env!("CARGO_PKG_VERSION")));
             assert!(state.database_bytes > 0 && state.live.month.len() == 30);
         }
         for caller in [&ann, &weak] {
-            assert!(matches!(status(&service, caller), Err(Error::Forbidden | Error::MissingScope(_))));
+            assert!(matches!(service.call(caller, Get {}), Err(Error::Forbidden | Error::MissingScope(_))));
         }
-        assert!(matches!(status(&service, &Caller::Guest), Err(Error::BadToken)));
+        assert!(matches!(service.call(&Caller::Guest, Get {}), Err(Error::BadToken)));
     }
 }

@@ -3,12 +3,16 @@
 use tidings_cluster::Scratch;
 
 use crate::Tidings;
-use crate::account::{self, Caller, Operator, SignUp, key};
+use crate::account::{
+    AccessToken, Caller, ForClient as _, Operator, SignIn, SignInClient, SignInUp, SignUp, key,
+};
 use crate::admin;
 use crate::clock::{Clock, Timestamp};
 use crate::config::{Config, Secret, Zone};
+use crate::error::Result;
 use crate::id::PostKey;
 use crate::scope::Scope;
+use crate::search::{Find, FindInCategory, PostPage, SearchResult};
 use crate::store::{Dialect, Isolation, StoreError};
 
 /// The time in tests: 2026-11-20T08:36:00Z.
@@ -22,6 +26,38 @@ pub(crate) fn operator() -> Operator {
 /// Returns the keys of posts.
 pub(crate) fn posts(keys: impl IntoIterator<Item = i64>) -> Vec<PostKey> {
     keys.into_iter().map(PostKey::new).collect()
+}
+
+/// Signs in, with the password of a member and no code.
+pub(crate) fn sign_in(
+    tidings: &Tidings,
+    id: &str,
+    pw: &str,
+    client: impl Into<SignInClient>,
+) -> Result<AccessToken> {
+    SignIn { id: id.into(), pw: pw.into(), otp: None }.run_for(tidings, &Caller::Guest, client)
+}
+
+/// Signs in a member whom the university verifies, without a code.
+pub(crate) fn sign_in_up(
+    tidings: &Tidings,
+    id: &str,
+    pw: &str,
+    client: impl Into<SignInClient>,
+) -> Result<AccessToken> {
+    let form = SignIn { id: id.into(), pw: pw.into(), otp: None };
+    SignInUp { form }.run_for(tidings, &Caller::Guest, client)
+}
+
+/// Searches for posts.
+pub(crate) fn search(tidings: &Tidings, search: &str, num: i64) -> Result<SearchResult> {
+    tidings.call(&Caller::Guest, Find { num, search: search.into(), page: PostPage::default() })
+}
+
+/// Searches for posts of a category.
+pub(crate) fn search_in(tidings: &Tidings, category: &str, search: &str, num: i64) -> Result<SearchResult> {
+    let (category_name, search, page) = (category.into(), search.into(), PostPage::default());
+    tidings.call(&Caller::Guest, FindInCategory { category_name, num, search, page })
 }
 
 /// Opens a database at any location, without a file for its key.
@@ -121,20 +157,22 @@ impl Service {
     pub(crate) fn member(&self, id: &str) -> Caller {
         let pw = format!("password of {id}");
         let form = SignUp { id: id.into(), pw: pw.clone(), pw_check: pw, nickname: id.into() };
-        Caller::token(account::sign_up(self, &form).unwrap().access_token)
+        Caller::token(self.call(&Caller::Guest, form).unwrap().access_token)
     }
 
     /// Creates an administrator and returns them as a caller with a token.
     pub(crate) fn admin(&self, id: &str) -> Caller {
         let caller = self.member(id);
-        admin::grant(self, &Caller::Operator, id).unwrap();
+        self.call(&Caller::Operator, admin::Grant { user_id: id.into() }).unwrap();
         caller
     }
 
     /// Creates an API key with this scope, and returns its bearer.
     pub(crate) fn key(&self, scope: Scope) -> Caller {
-        let draft = key::Draft { name: scope.name().into(), scopes: vec![scope], expires: None };
-        Caller::token(key::add(self, &Caller::Operator, &draft).unwrap().key.as_str())
+        let (name, scopes) = (scope.name().into(), vec![scope.name().into()]);
+        Caller::token(
+            self.call(&Caller::Operator, key::Add { name, scopes, expires: None }).unwrap().key.as_str(),
+        )
     }
 }
 

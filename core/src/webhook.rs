@@ -8,19 +8,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use crate::Tidings;
-use crate::account::Caller;
 use crate::clock::{DAY_MS, Timestamp};
 use crate::config::Bounds;
-use crate::error::{Code, Error, Problem, Result};
+use crate::error::{Code, Problem, Result};
 use crate::id::ObjectId;
-use crate::notice;
-use crate::outbox::{self, PING};
 pub use crate::outbox::{Event, UnknownEvent};
-use crate::scope::Scope;
-use crate::store::{Isolation, StoreError, Topic};
-use crate::text;
-use crate::trail::{Action, Entry};
 
 mod address;
 mod operations;
@@ -58,17 +50,6 @@ const NO_EVENT: Problem = Problem::missing("events", "a webhook needs at least o
 const TOO_MANY: Problem =
     Problem::new(Code::NotPossible, "there are 50 webhooks already: remove one before you add another");
 
-/// The input of [`add`].
-#[derive(Clone, Debug, Default)]
-pub struct Draft {
-    /// What the webhook is for, 1 to 50 characters on one line. No two webhooks have the same name.
-    pub name: String,
-    /// The address of the receiver.
-    pub url: String,
-    /// What it is told about, at least one.
-    pub events: Vec<Event>,
-}
-
 /// The answer to adding a webhook, or to replacing its secret.
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct WebhookSecret {
@@ -84,45 +65,6 @@ pub struct WebhookSecret {
 
 fn text_of<S: serde::Serializer>(secret: &Zeroizing<String>, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(secret)
-}
-
-/// Adds a webhook. It is told about what happens from now on.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `bad request` if the name breaks its rule or belongs to another webhook, the URL breaks its rule or
-/// is private and the settings do not allow that, no event is given, or there are [`WEBHOOKS_MAX`] webhooks.
-pub fn add(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<WebhookSecret> {
-    let (identity, now) = (caller.identify(tidings), tidings.now());
-    let name = text::name(draft.name.trim(), NAME).ok_or(NAME_RULE);
-    let url = address::parse(&draft.url, tidings.config().webhook_private);
-    let mut events = draft.events.clone();
-    events.sort_unstable();
-    events.dedup();
-    let (id, secret) = (ObjectId::new(tidings.clock()).to_string(), sign::generate());
-    let answer = WebhookSecret { id: id.clone(), secret: secret.clone() };
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Webhooks)?;
-        let name = name.as_ref().map_err(|rule| Error::BadRequest(*rule))?;
-        let url = url.as_ref().map_err(|rule| Error::BadRequest(*rule))?;
-        if events.is_empty() {
-            return Err(Error::BadRequest(NO_EVENT));
-        }
-        if sql::count(tx, &admin)? >= WEBHOOKS_MAX {
-            return Err(Error::BadRequest(TOO_MANY));
-        }
-        // What other webhooks have not been told about yet; this one is not told about it.
-        notice::announce(tx, now)?;
-        notice::mark_announced(tx, now)?;
-        let names = events.iter().map(|event| event.name()).collect::<Vec<_>>().join(" ");
-        match sql::insert(tx, &admin, &id, name, url, &names, &secret, now) {
-            Err(StoreError::Duplicate) => return Err(Error::BadRequest(NAME_TAKEN)),
-            inserted => inserted?,
-        }
-        tx.touch(Topic::Webhooks);
-        let after = format!("{} {names}", address::origin(url));
-        Ok(admin.record(tx, Entry::new(Action::WebhookAdd).on(name).after(&after))?)
-    })?;
-    Ok(answer)
 }
 
 /// The webhooks.
@@ -157,51 +99,6 @@ pub struct Webhook {
     pub dead: i64,
 }
 
-/// Returns all webhooks.
-///
-/// # Errors
-/// `bad token`, `Not admin`.
-pub fn list(tidings: &Tidings, caller: &Caller) -> Result<Webhooks> {
-    let identity = caller.identify(tidings);
-    tidings.store().read(|tx| {
-        let admin = identity.admin(tx, Scope::Webhooks)?;
-        Ok(Webhooks { webhooks: sql::list(tx, &admin)? })
-    })
-}
-
-/// Removes the webhook with this id or name, and its deliveries.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `Not found`.
-pub fn remove(tidings: &Tidings, caller: &Caller, webhook: &str) -> Result<()> {
-    let (identity, webhook) = (caller.identify(tidings), webhook.to_owned());
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Webhooks)?;
-        let (id, name) = sql::find(tx, &admin, &webhook)?.ok_or(Error::NotFound)?;
-        sql::remove(tx, &admin, &id)?;
-        tx.touch(Topic::Webhooks);
-        Ok(admin.record(tx, Entry::new(Action::WebhookRemove).on(&name))?)
-    })
-}
-
-/// Gives the webhook with this id or name a new secret. For 24 hours, deliveries are also signed with the one before.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `Not found`.
-pub fn rotate(tidings: &Tidings, caller: &Caller, webhook: &str) -> Result<WebhookSecret> {
-    let (identity, webhook) = (caller.identify(tidings), webhook.to_owned());
-    let (secret, until) = (sign::generate(), tidings.now() + ROTATION_MS);
-    let new = secret.clone();
-    let id = tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Webhooks)?;
-        let (id, name) = sql::find(tx, &admin, &webhook)?.ok_or(Error::NotFound)?;
-        sql::rotate(tx, &admin, &id, &new, until)?;
-        admin.record(tx, Entry::new(Action::WebhookRotate).on(&name))?;
-        Ok::<_, Error>(id)
-    })?;
-    Ok(WebhookSecret { id, secret })
-}
-
 /// The answer to testing a webhook.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Queued {
@@ -209,27 +106,6 @@ pub struct Queued {
     #[serde(rename = "_id")]
     #[schema(value_type = ObjectId)]
     pub id: String,
-}
-
-/// Queues a delivery of the event `ping` to the webhook with this id or name.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `Not found`.
-pub fn test(tidings: &Tidings, caller: &Caller, webhook: &str) -> Result<Queued> {
-    #[derive(Serialize)]
-    struct Data<'a> {
-        webhook: &'a str,
-    }
-    let (identity, webhook, now) = (caller.identify(tidings), webhook.to_owned(), tidings.now());
-    let subject = ObjectId::new(tidings.clock()).to_string();
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Webhooks)?;
-        let (id, name) = sql::find(tx, &admin, &webhook)?.ok_or(Error::NotFound)?;
-        let body = outbox::body(PING, now, &Data { webhook: &name })?;
-        let id = outbox::insert(tx, &id, PING, &subject, Some(&body), now)?;
-        admin.record(tx, Entry::new(Action::WebhookTest).on(&name))?;
-        Ok(Queued { id })
-    })
 }
 
 /// The deliveries that no receiver has accepted.
@@ -274,32 +150,4 @@ pub enum DeliveryState {
     Pending,
     /// It was given up.
     Dead,
-}
-
-/// Returns the deliveries that wait, and those that were given up in the last 30 days.
-///
-/// # Errors
-/// `bad token`, `Not admin`.
-pub fn deliveries(tidings: &Tidings, caller: &Caller) -> Result<Deliveries> {
-    let identity = caller.identify(tidings);
-    tidings.store().read(|tx| {
-        let admin = identity.admin(tx, Scope::Webhooks)?;
-        Ok(Deliveries { deliveries: sql::deliveries(tx, &admin, LIST_MAX)? })
-    })
-}
-
-/// Sends the delivery with this id again, now and, if that fails, as often as a new one.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `Not found`.
-pub fn retry(tidings: &Tidings, caller: &Caller, delivery: &str) -> Result<()> {
-    let (identity, delivery, now) = (caller.identify(tidings), delivery.to_owned(), tidings.now());
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Webhooks)?;
-        if !sql::retry(tx, &admin, &delivery, now)? {
-            return Err(Error::NotFound);
-        }
-        tx.touch(Topic::Webhooks);
-        Ok(admin.record(tx, Entry::new(Action::WebhookRetry).on(&delivery))?)
-    })
 }

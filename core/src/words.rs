@@ -1,7 +1,7 @@
 //! The word model of a service: which words of the posts are similar.
 //!
 //! [`tidings_words`] does the mathematics. This module reads the posts, stores the model in the file
-//! `<database>.words`, and answers [`similar`] from memory. A running service has a thread of low priority that
+//! `<database>.words`, and answers [`FindSimilar`] from memory. A running service has a thread of low priority that
 //! retrains the model when enough posts have changed. [`load`] replaces the model by vectors that were learned
 //! elsewhere; they stay until the next [`train`], and only the words that occur in posts are updated. The same posts
 //! and settings give the same model.
@@ -116,23 +116,6 @@ pub struct WordsReport {
     pub seconds: f64,
 }
 
-/// Returns the most similar words of each distinct token of a search, among the words of posts. The settings determine
-/// the maximum number and the minimum similarity. A token has no similar words if the model has neither the token nor a
-/// word with similar spelling, or if there is no model.
-///
-/// # Errors
-/// `bad request` if the search is out of its bounds or contains control characters.
-pub fn similar(tidings: &Tidings, search: &str) -> Result<SimilarityWords> {
-    let search = text::block(search, SEARCH).ok_or(Error::BadRequest(SEARCH_RULE))?;
-    let tokens = tokens::distinct(tokens::tokens(&search));
-    let most = tidings.config().words.similar;
-    let similarity_word = tokens.into_iter().map(|token| {
-        let words = similar_to(tidings, &token, most, 0.0);
-        TokenWords { token, words }
-    });
-    Ok(SimilarityWords { similarity_word: similarity_word.collect() })
-}
-
 /// Returns similar words from posts for each token of a search
 ///
 /// `[{"token": [{"word": 0.83}, …]}, …]` in the order of the tokens: for each token at most {similar-words} words
@@ -155,7 +138,14 @@ impl Operation for FindSimilar {
         .limited(Rate::Search);
 
     fn run(self, tidings: &Tidings, _: &Caller) -> Result<SimilarityWords> {
-        similar(tidings, &self.search)
+        let search = text::block(&self.search, SEARCH).ok_or(Error::BadRequest(SEARCH_RULE))?;
+        let tokens = tokens::distinct(tokens::tokens(&search));
+        let most = tidings.config().words.similar;
+        let similarity_word = tokens.into_iter().map(|token| {
+            let words = similar_to(tidings, &token, most, 0.0);
+            TokenWords { token, words }
+        });
+        Ok(SimilarityWords { similarity_word: similarity_word.collect() })
     }
 }
 

@@ -236,7 +236,7 @@ mod tests {
         let (boss, _other) = (service.admin("boss").await, service.admin("other").await);
         insert_posts(&service, 250);
         let export = begin(&app, &boss, "/export_posts").await.unwrap();
-        admin::revoke(&service.tidings, &Caller::Operator, "boss").unwrap();
+        service.tidings.call(&Caller::Operator, admin::Revoke { user_id: "boss".into() }).unwrap();
         let read = http_body_util::BodyExt::collect(export).await;
         assert_eq!(read.err().map(|error| error.to_string()).as_deref(), Some("overloaded"));
     }

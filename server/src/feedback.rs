@@ -13,7 +13,7 @@ async fn get_removes_the_notice_and_post_on_the_same_path_sends_feedback() {
         post: Some("Open.".into()),
         ..notice::Draft::default()
     };
-    let id = notice::insert(&service.tidings, &Caller::Operator, &draft).unwrap().id;
+    let id = service.tidings.call(&Caller::Operator, notice::Insert { draft }).unwrap().id;
     let (member, admin) = (service.member("ann").await, service.admin("boss").await);
     let path = format!("/remove_notice/{id}");
     for (content_type, body) in [

@@ -118,7 +118,7 @@ mod tests {
     #[tokio::test]
     async fn version_1_answers_as_version_2_and_links_to_it() {
         let service = service();
-        post::insert(&service.tidings, &Caller::Operator, &draft(1)).unwrap();
+        service.tidings.call(&Caller::Operator, post::Insert { draft: draft(1) }).unwrap();
         let name = "%EB%8C%80%ED%95%99%20%EC%86%8C%EC%8B%9D";
         let config = Config { base_path: "/api".parse().unwrap(), ..Config::default() };
         let get =
@@ -135,7 +135,7 @@ mod tests {
     async fn pages_are_requested_by_query_parameters() {
         let service = service();
         for number in 0..3 {
-            post::insert(&service.tidings, &Caller::Operator, &draft(number)).unwrap();
+            service.tidings.call(&Caller::Operator, post::Insert { draft: draft(number) }).unwrap();
         }
         let get = async |query: &str| {
             service.call(request("GET", &format!("/get_popularity_newsfeed{query}"))).await
@@ -158,7 +158,7 @@ mod tests {
     async fn every_feed_is_public_and_compressed_for_clients_that_accept_gzip() {
         let service = service();
         for number in 0..20 {
-            post::insert(&service.tidings, &Caller::Operator, &draft(number)).unwrap();
+            service.tidings.call(&Caller::Operator, post::Insert { draft: draft(number) }).unwrap();
         }
         let token = service.member("ann").await;
         for path in

@@ -21,6 +21,11 @@ async fn list(call: Call, fields: List) -> Answer {
     let outline = Outline::new(&call, format, "Notices", List::SPEC.path);
     match notice::try_list(call.tidings()).filter(|_| call.is_guest()) {
         Some(list) => syndication::notices(call, outline, list).await,
-        None => syndication::notices_in_lane(call, outline, notice::list).await,
+        None => {
+            syndication::notices_in_lane(call, outline, |tidings, caller| {
+                tidings.call(caller, List::default())
+            })
+            .await
+        }
     }
 }

@@ -66,7 +66,7 @@ mod tests {
     use http::{Request, Response};
     use http_body::Frame;
     use http_body_util::{BodyExt as _, StreamBody};
-    use tidings_core::account::key::{self, Draft};
+    use tidings_core::account::key;
     use tower::ServiceExt as _;
 
     use super::*;
@@ -86,8 +86,9 @@ mod tests {
     #[tokio::test]
     async fn an_import_ends_when_its_key_is_revoked() {
         let service = service();
-        let draft = Draft { name: "loader".into(), scopes: vec![Scope::PostsImport], expires: None };
-        let key = key::add(&service.tidings, &Caller::Operator, &draft).unwrap();
+        let scopes = vec![Scope::PostsImport.name().into()];
+        let add = key::Add { name: "loader".into(), scopes, expires: None };
+        let key = service.tidings.call(&Caller::Operator, add).unwrap();
         let app = App::new(service.tidings.clone(), Config::default());
         let import = |path: &str| {
             let request = Request::builder().method("POST").uri(path).body(endless()).unwrap();
@@ -103,8 +104,8 @@ mod tests {
             tokio::task::yield_now().await;
         }
         assert_eq!(import("/import_posts").await.unwrap(), "429 too many requests");
-        let id = key::list(&service.tidings, &Caller::Operator).unwrap().keys[0].id.clone();
-        key::revoke(&service.tidings, &Caller::Operator, &id).unwrap();
+        let id = service.tidings.call(&Caller::Operator, key::List {}).unwrap().keys[0].id.clone();
+        service.tidings.call(&Caller::Operator, key::Revoke { key_obi: id.clone() }).unwrap();
         for running in running {
             assert_eq!(running.await.unwrap(), "401 bad token");
         }

@@ -56,7 +56,7 @@ impl Service {
     /// Returns the token of a new administrator.
     pub(crate) async fn admin(&self, id: &str) -> String {
         let token = self.member(id).await;
-        tidings_core::admin::grant(&self.tidings, &Caller::Operator, id).unwrap();
+        self.tidings.call(&Caller::Operator, tidings_core::admin::Grant { user_id: id.into() }).unwrap();
         token
     }
 }

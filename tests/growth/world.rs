@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use tempfile::TempDir;
-use tidings_core::account::{self, Caller, SignUp};
+use tidings_core::account::{Caller, SignUp};
 use tidings_core::clock::{Clock, Timestamp};
 use tidings_core::config::Config;
 use tidings_core::post::{self, Draft};
@@ -96,7 +96,8 @@ impl World {
 /// Registers a member.
 pub(crate) fn sign_up(tidings: &Tidings, id: &str) -> Result<()> {
     let pw = String::from(PASSWORD);
-    account::sign_up(tidings, &SignUp { id: id.into(), pw: pw.clone(), pw_check: pw, nickname: id.into() })?;
+    tidings
+        .call(&Caller::Guest, SignUp { id: id.into(), pw: pw.clone(), pw_check: pw, nickname: id.into() })?;
     Ok(())
 }
 
@@ -113,5 +114,5 @@ pub(crate) fn insert_post(tidings: &Tidings, name: &str, topic: &str) -> Result<
         topic: Some(vec![topic.into()]),
         ..Draft::default()
     };
-    Ok(post::insert(tidings, &Caller::Operator, &draft)?.id.to_string())
+    Ok(tidings.call(&Caller::Operator, post::Insert { draft })?.id.to_string())
 }

@@ -1,11 +1,27 @@
 //! Attempts to prove an identity, which sign-in slowing counts.
 
-use super::places;
 use super::throttle::Attempt;
-use crate::Tidings;
+use super::{SignInClient, places};
 use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::id::MemberKey;
+use crate::operation::Operation;
+use crate::{Caller, Tidings};
+
+/// An operation that checks or hashes a password or checks a code, so that it matters which client calls it.
+pub trait ForClient: Operation {
+    /// Runs it for a client. Clients take turns when passwords wait to be hashed, and wait after failed attempts; without an
+    /// address, the client is this machine, which does not wait.
+    ///
+    /// # Errors
+    /// Those that it documents; `too many requests` after many failures; `overloaded` if too many passwords wait to be hashed.
+    fn run_for(
+        self,
+        tidings: &Tidings,
+        caller: &Caller,
+        client: impl Into<SignInClient>,
+    ) -> Result<Self::Answer>;
+}
 
 /// Begins an attempt, or returns `None` if this client is not slowed. `id` is `None` if no account can have the id.
 ///

@@ -310,7 +310,7 @@ impl Caller {
 /// # use tidings_core::{Tidings, account::Caller, admin};
 /// # fn administrators(tidings: &Tidings) -> tidings_core::Result<()> {
 /// let operator = Caller::Operator.operator()?;
-/// admin::list(tidings, &Caller::Operator)?;
+/// tidings.call(&Caller::Operator, admin::List {})?;
 /// # Ok(())
 /// # }
 /// ```
@@ -320,7 +320,7 @@ impl Caller {
 /// ```compile_fail,E0061
 /// # use tidings_core::{Tidings, account::Caller, admin};
 /// # fn administrators(tidings: &Tidings) -> tidings_core::Result<()> {
-/// admin::list(tidings)?;
+/// tidings.call(admin::List {})?;
 /// # Ok(())
 /// # }
 /// ```

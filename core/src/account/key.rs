@@ -22,8 +22,7 @@ use crate::error::{Code, Error, Problem, Result};
 use crate::id::ObjectId;
 use crate::random::random;
 use crate::store::{Isolation, StoreError};
-use crate::text;
-use crate::trail::{Action, Entry, hex};
+use crate::trail::hex;
 
 mod operations;
 mod sql;
@@ -168,17 +167,6 @@ impl Caller {
     }
 }
 
-/// The input of [`add`].
-#[derive(Clone, Debug, Default)]
-pub struct Draft {
-    /// What the key is for, 1 to 50 characters on one line. No two keys have the same name.
-    pub name: String,
-    /// What the key may do, at least one.
-    pub scopes: Vec<Scope>,
-    /// The time from which on the key fails; `None` if it never does.
-    pub expires: Option<Timestamp>,
-}
-
 /// Returns the time from which on a key fails, as RFC 3339 writes it.
 ///
 /// # Errors
@@ -201,41 +189,6 @@ pub struct NewKey {
 
 fn text<S: serde::Serializer>(key: &Zeroizing<String>, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(key)
-}
-
-/// Makes a key.
-///
-/// # Errors
-/// `bad token`; `Not admin` unless the caller is an administrator or the operator; `bad request` if the name breaks its rule
-/// or belongs to another key, no scope is given, the key would have expired, or there are 1,000 keys.
-pub fn add(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<NewKey> {
-    let (identity, now) = (caller.identify(tidings), tidings.now());
-    let Draft { name, mut scopes, expires } = draft.clone();
-    let name = text::name(name.trim(), NAME).ok_or(NAME_RULE);
-    scopes.sort_unstable();
-    scopes.dedup();
-    let (id, key) = (ObjectId::new(tidings.clock()), generate());
-    let hash = KeyHash::of(&key).ok_or_else(|| Error::Internal("a new key has another form".into()))?;
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.administrator(tx)?;
-        let name = name.as_ref().map_err(|rule| Error::BadRequest(*rule))?;
-        if scopes.is_empty() {
-            return Err(Error::BadRequest(NO_SCOPE));
-        }
-        if expires.is_some_and(|end| end <= now) {
-            return Err(Error::BadRequest(EXPIRED));
-        }
-        if sql::count(tx)? >= KEYS_MAX {
-            return Err(Error::BadRequest(TOO_MANY));
-        }
-        let names = sql::names(&scopes);
-        match sql::insert(tx, &admin, &id.to_string(), name, hash, &names, now, expires) {
-            Err(StoreError::Duplicate) => return Err(Error::BadRequest(NAME_TAKEN)),
-            inserted => inserted?,
-        }
-        Ok(admin.record(tx, Entry::new(Action::KeyAdd).on(name).after(&names))?)
-    })?;
-    Ok(NewKey { id, key })
 }
 
 /// The API keys.
@@ -264,29 +217,4 @@ pub struct Key {
     pub expires: Option<Timestamp>,
     /// The time of its latest use, up to a minute late; null if it was never used.
     pub last_used: Option<Timestamp>,
-}
-
-/// Returns all keys, including expired ones.
-///
-/// # Errors
-/// `bad token`; `Not admin` unless the caller is an administrator or the operator.
-pub fn list(tidings: &Tidings, caller: &Caller) -> Result<Keys> {
-    let identity = caller.identify(tidings);
-    tidings.store().read(|tx| {
-        let admin = identity.administrator(tx)?;
-        Ok(Keys { keys: sql::list(tx, &admin)? })
-    })
-}
-
-/// Revokes the key with this id or name: its next request fails, on every server.
-///
-/// # Errors
-/// `bad token`; `Not admin` unless the caller is an administrator or the operator; `Not found`.
-pub fn revoke(tidings: &Tidings, caller: &Caller, key: &str) -> Result<()> {
-    let (identity, key) = (caller.identify(tidings), key.to_owned());
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.administrator(tx)?;
-        let name = sql::remove(tx, &admin, &key)?.ok_or(Error::NotFound)?;
-        Ok(admin.record(tx, Entry::new(Action::KeyRevoke).on(&name))?)
-    })
 }

@@ -7,8 +7,11 @@ use super::password::{Purpose, Turn};
 use super::{Caller, check_new_password, find, fold, revoke_tokens};
 
 use crate::Tidings;
+use crate::answer;
 use crate::clock::Timestamp;
+use crate::config::Config;
 use crate::error::{Error, Outcome, Problem, Result};
+use crate::operation::{Access, Failure, Operation, Spec, Work};
 use crate::schema::Switch;
 use crate::scope::Scope;
 use crate::store::Isolation;
@@ -57,21 +60,7 @@ impl Caller {
     }
 }
 
-/// The input of [`list`].
-#[derive(Clone, Debug, Default)]
-pub struct MemberQuery {
-    /// A text that the id, the nickname or the verified name contains, ignoring case, width and accents; `None` lists
-    /// all members.
-    pub search: Option<String>,
-    /// The maximum number of members, 1 to 1,000; 100 by default.
-    pub limit: Option<i64>,
-    /// The `next` of the previous page; `None` for the first page.
-    pub after: Option<String>,
-    /// The members that are listed; `None` lists all members.
-    pub only: Option<MemberFilter>,
-}
-
-/// The members that [`list`] is restricted to.
+/// The members that [`List`] is restricted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberFilter {
     /// Administrators, including blacklisted ones.
@@ -89,11 +78,7 @@ impl MemberFilter {
         }
     }
 
-    /// Reads its text in a request.
-    ///
-    /// # Errors
-    /// `bad request` for any other text.
-    pub fn parse(text: &str) -> Result<Self> {
+    fn parse(text: &str) -> Result<Self> {
         const RULE: Problem = Problem::invalid("only", "only is admins or blacklisted");
         let found = [Self::Admins, Self::Blacklisted].into_iter().find(|only| only.as_str() == text);
         found.ok_or(Error::BadRequest(RULE))
@@ -135,62 +120,97 @@ pub struct MemberEntry {
     pub date: Timestamp,
 }
 
-/// Returns a page of members. A member who signs up between two pages is on a later page if their id is after the last
-/// listed id.
-///
-/// A page is read along the index of ids; a search also reads the members that it skips. More than the first page, of up to 200
-/// members, is recorded in the audit trail.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `bad request` if the limit is out of bounds.
-pub fn list(tidings: &Tidings, caller: &Caller, query: &MemberQuery) -> Result<Members> {
-    let identity = caller.identify(tidings);
-    let limit = query.limit.unwrap_or(MEMBERS);
-    let after = query.after.as_deref().map(fold).unwrap_or_default();
-    if query.after.is_some() || (READING + 1..=MEMBERS_MAX).contains(&limit) {
-        identity.record_reading(tidings, Scope::MembersRead, Action::MemberList)?;
-    }
-    tidings.store().read(|tx| {
-        let admin = identity.admin(tx, Scope::MembersRead)?;
-        if !(1..=MEMBERS_MAX).contains(&limit) {
-            return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
-        }
-        // One more than the page has, to detect whether another page follows.
-        let mut members = sql::list(tx, &admin, query, &after, limit + 1)?;
-        let shown = usize::try_from(limit).unwrap_or(usize::MAX);
-        let more = members.len() > shown;
-        members.truncate(shown);
-        let next = members.last().filter(|_| more).map(|member| member.user_id.clone());
-        Ok(Members { members, next })
-    })
+/// Lists the members by id
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct List {
+    /// A text that the id, the nickname or the verified name contains; case, width and accents do not matter.
+    #[schema(examples("kim"))]
+    pub search: Option<String>,
+    /// The maximum number of members, 1 to 1,000; 100 by default.
+    #[schema(minimum = 1, maximum = 1_000, examples(100))]
+    pub limit: Option<i64>,
+    /// The `next` of the previous page.
+    #[schema(examples("ann"))]
+    pub after: Option<String>,
+    /// `admins` for administrators only, `blacklisted` for blacklisted members only.
+    #[schema(value_type = Option<crate::schema::ListedMembers>)]
+    pub only: Option<String>,
 }
 
-/// Sets a member's password without checking the old one, and revokes every token of the member.
-///
-/// # Errors
-/// `bad token`, `Not admin`, also for an API key, which could otherwise become an administrator; `Not found` if no member has this id; `wrong user info` if the
-/// password breaks its rule; `overloaded` if too many passwords wait to be hashed.
-pub fn set_password(tidings: &Tidings, caller: &Caller, id: &str, pw: &str) -> Result<()> {
-    let identity = caller.identify(tidings);
-    // Checked before hashing, which is slow.
-    let member = tidings.store().read(|tx| {
-        let _admin = identity.administrator(tx)?;
-        find(tx, id)?.ok_or(Error::NotFound)
-    })?;
-    check_new_password(tidings.config(), "new_pw", pw, member.admin)?;
-    let password = tidings.hasher().hash(Turn::new(Purpose::Administration, None), pw)?;
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.administrator(tx)?;
-        if !sql::set_password(tx, &admin, member.key, &password)? {
-            return Err(Error::NotFound);
+impl Operation for List {
+    type Answer = Members;
+    const SPEC: Spec =
+        Spec::get("admin", "/get_members", Access::Admins(Scope::MembersRead)).works(Work::Query);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Members> {
+        let identity = caller.identify(tidings);
+        let only = self.only.as_deref().map(MemberFilter::parse).transpose()?;
+        let limit = self.limit.unwrap_or(MEMBERS);
+        let after = self.after.as_deref().map(fold).unwrap_or_default();
+        if self.after.is_some() || (READING + 1..=MEMBERS_MAX).contains(&limit) {
+            identity.record_reading(tidings, Scope::MembersRead, Action::MemberList)?;
         }
-        revoke_tokens(tx, member.key)?;
-        Ok(admin.record(tx, Entry::new(Action::MemberPassword).on_member(member.key))?)
-    })
+        tidings.store().read(|tx| {
+            let admin = identity.admin(tx, Scope::MembersRead)?;
+            if !(1..=MEMBERS_MAX).contains(&limit) {
+                return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
+            }
+            // One more than the page has, to detect whether another page follows.
+            let mut members = sql::list(tx, &admin, self.search.as_deref(), only, &after, limit + 1)?;
+            let next = answer::cut(&mut members, limit).map(|member| member.user_id.clone());
+            Ok(Members { members, next })
+        })
+    }
+}
+
+/// Sets a member's password and signs the member out everywhere
+///
+/// `result` is `success`, or `wrong user info` when the password is not valid. Only a person sets passwords: an API key
+/// cannot.
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
+#[schema(as = MemberPasswordFields)]
+pub struct SetPassword {
+    /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    pub user_id: String,
+    /// The new password, {pw} characters.
+    #[schema(examples("another long sentence"))]
+    pub new_pw: String,
+}
+
+impl Operation for SetPassword {
+    type Answer = ();
+    const SPEC: Spec = Spec::post("admin", "/set_member_password/{user_id}", Access::Persons)
+        .works(Work::Password)
+        .or(&[Failure::Missing]);
+
+    fn refusals(settings: &Config) -> Vec<Error> {
+        let rule = Problem::password("new_pw", settings.password_length);
+        vec![Outcome::WrongUserInfo.because(rule)]
+    }
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        let identity = caller.identify(tidings);
+        // Checked before hashing, which is slow.
+        let member = tidings.store().read(|tx| {
+            let _admin = identity.administrator(tx)?;
+            find(tx, &self.user_id)?.ok_or(Error::NotFound)
+        })?;
+        check_new_password(tidings.config(), "new_pw", &self.new_pw, member.admin)?;
+        let password = tidings.hasher().hash(Turn::new(Purpose::Administration, None), &self.new_pw)?;
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.administrator(tx)?;
+            if !sql::set_password(tx, &admin, member.key, &password)? {
+                return Err(Error::NotFound);
+            }
+            revoke_tokens(tx, member.key)?;
+            Ok(admin.record(tx, Entry::new(Action::MemberPassword).on_member(member.key))?)
+        })
+    }
 }
 
 mod sql {
-    use super::{MemberEntry, MemberFilter, MemberQuery, fold};
+    use super::{MemberEntry, MemberFilter, fold};
     use crate::account::Admin;
     use crate::id::MemberKey;
     use crate::store::{Row, StoreError, Tx};
@@ -201,7 +221,8 @@ mod sql {
     pub(super) fn list(
         tx: &mut dyn Tx,
         _: &Admin<'_>,
-        MemberQuery { search, only, .. }: &MemberQuery,
+        search: Option<&str>,
+        only: Option<MemberFilter>,
         after: &str,
         limit: i64,
     ) -> Result<Vec<MemberEntry>, StoreError> {

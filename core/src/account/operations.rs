@@ -3,13 +3,14 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{AccessToken, Caller, Sessions};
+use super::attempt::ForClient as _;
+use super::{AccessToken, Caller, sign_out};
 
 use crate::Tidings;
 use crate::config::Config;
 use crate::error::{Error, Outcome, Problem, Result, SIGN_UP_CLOSED};
-use crate::id::ObjectId;
 use crate::operation::{Access, Failure, Operation, Rate, Spec, Work};
+use crate::store::Isolation;
 
 const GROUP: &str = "account";
 
@@ -53,10 +54,7 @@ impl Operation for SignUp {
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AccessToken> {
-        match caller {
-            Caller::Operator => super::sign_up_by_operator(tidings, caller, &self),
-            _ => super::sign_up(tidings, &self),
-        }
+        self.run_for(tidings, caller, None)
     }
 }
 
@@ -88,8 +86,8 @@ impl Operation for SignIn {
         [NoMember, IncorrectPw, BlacklistUser, OtpRequired, IncorrectOtp].map(Error::from).into()
     }
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<AccessToken> {
-        super::sign_in_with(tidings, &self, None)
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AccessToken> {
+        self.run_for(tidings, caller, None)
     }
 }
 
@@ -118,8 +116,8 @@ impl Operation for SignInUp {
         all.map(Error::from).into_iter().chain([closed]).collect()
     }
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<AccessToken> {
-        super::sign_in_up_with(tidings, &self.form, None)
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AccessToken> {
+        self.run_for(tidings, caller, None)
     }
 }
 
@@ -155,7 +153,7 @@ impl Operation for ChangePassword {
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AccessToken> {
-        super::change_pw(tidings, caller, &self, None)
+        self.run_for(tidings, caller, None)
     }
 }
 
@@ -168,37 +166,10 @@ impl Operation for SignOutAll {
     const SPEC: Spec = Spec::get(GROUP, "/sign_out_all", Access::Members).writes();
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::sign_out_all(tidings, caller)
-    }
-}
-
-/// Lists where the member is signed in
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct ListSessions {}
-
-impl Operation for ListSessions {
-    type Answer = Sessions;
-    const SPEC: Spec = Spec::get(GROUP, "/get_sessions", Access::Members);
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Sessions> {
-        super::sessions(tidings, caller)
-    }
-}
-
-/// Signs the member out of one session, which may be that of this request
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct SignOutSession {
-    /// The id of the session
-    #[schema(value_type = ObjectId)]
-    pub session_obi: String,
-}
-
-impl Operation for SignOutSession {
-    type Answer = ();
-    const SPEC: Spec =
-        Spec::get(GROUP, "/sign_out_session/{session_obi}", Access::Members).writes().or(&[Failure::Missing]);
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::sign_out_session(tidings, caller, &self.session_obi)
+        let identity = caller.identify(tidings);
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let member = identity.member(tx)?;
+            Ok(sign_out(tx, &member)?)
+        })
     }
 }

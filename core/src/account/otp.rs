@@ -11,7 +11,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use super::attempt::{begin, begin_code, failed, succeeded};
+use super::attempt::{ForClient, begin, begin_code, failed, succeeded};
 use super::password::{Check, Purpose, Turn};
 use super::throttle::Attempt;
 use super::{Caller, Identity, Member, SignInClient, find, sessions};
@@ -20,6 +20,7 @@ use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Code, Error, Outcome, Problem, Result};
 use crate::id::MemberKey;
+use crate::operation::{Access, Failure, Operation, Spec};
 use crate::random::random;
 use crate::schema::RecoveryCode;
 use crate::schema::Switch;
@@ -33,8 +34,9 @@ mod sql;
 #[cfg(test)]
 mod tests;
 
+pub use enrolment::EnrolmentCode;
+pub use enrolment::IssueOtp;
 pub(super) use enrolment::sql::remove_everybodys;
-pub use enrolment::{EnrolmentCode, issue_otp};
 pub use operations::{BeginOtp, DisableOtp, EnableOtp, GetOtp, RenewRecoveryCodes};
 
 /// The number of recovery codes of a member.
@@ -84,147 +86,134 @@ pub struct RecoveryCodes {
     pub recovery_codes: Vec<String>,
 }
 
-/// Returns the state of the caller's second factor.
-///
-/// # Errors
-/// `bad token`.
-pub fn otp_status(tidings: &Tidings, caller: &Caller) -> Result<OtpStatus> {
-    let identity = caller.identify(tidings);
-    tidings.store().read(|tx| {
-        let member = identity.member(tx)?;
-        let enabled = sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled);
-        Ok(OtpStatus { enabled: u8::from(enabled), recovery_codes: sql::recovery_codes(tx, member.key)? })
-    })
-}
-
-/// Makes a secret for the caller's authenticator. The second factor is not enabled before [`enable_otp`] has seen a code.
-///
-/// # Errors
-/// `bad token`; `incorrect pw`; where administrators need a second factor, `otp required` without an enrolment code and
-/// `incorrect otp` with a wrong one; `bad request` if the second factor is enabled; `too many requests` and `overloaded` as
-/// for a sign-in.
-pub fn begin_otp(
-    tidings: &Tidings,
-    caller: &Caller,
-    form: &BeginOtp,
-    client: impl Into<SignInClient>,
-) -> Result<OtpSecret> {
-    let (identity, now, client) = (caller.identify(tidings), tidings.now(), client.into());
-    let confirmed = confirm(tidings, &identity, &form.pw, &client)?;
-    let code =
-        form.enrolment_code.as_deref().map(typed).filter(|code| !code.is_empty()).map(|code| hash(&code));
-    let needs_code = identity.needs_enrolment_code();
-    if needs_code && code.is_none() && !confirmed.is_enabled {
-        return Err(Outcome::OtpRequired.because(enrolment::NEEDED));
+impl ForClient for BeginOtp {
+    fn run_for(
+        self,
+        tidings: &Tidings,
+        caller: &Caller,
+        client: impl Into<SignInClient>,
+    ) -> Result<OtpSecret> {
+        let (identity, now, client) = (caller.identify(tidings), tidings.now(), client.into());
+        let confirmed = confirm(tidings, &identity, &self.pw, &client)?;
+        let code =
+            self.enrolment_code.as_deref().map(typed).filter(|code| !code.is_empty()).map(|code| hash(&code));
+        let needs_code = identity.needs_enrolment_code();
+        if needs_code && code.is_none() && !confirmed.is_enabled {
+            return Err(Outcome::OtpRequired.because(enrolment::NEEDED));
+        }
+        let secret = Zeroizing::new(BASE32_NOPAD.encode(&*Zeroizing::new(random::<{ code::SECRET }>())));
+        let stored = secret.clone();
+        let id = confirmed.check(tidings, &client, needs_code, move |tx| {
+            let member = identity.member(tx)?;
+            if sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled) {
+                return Err(Error::BadRequest(ENABLED));
+            }
+            if needs_code && !enrolment::sql::take(tx, member.key, code.as_deref().unwrap_or_default(), now)?
+            {
+                return Err(Outcome::IncorrectOtp.because(enrolment::WRONG));
+            }
+            sql::begin(tx, &member, &stored, needs_code.then_some(now))?;
+            Ok(member.id.clone())
+        })?;
+        // An id has only characters that an address may have.
+        let uri = format!("otpauth://totp/{ISSUER}:{id}?secret={}&issuer={ISSUER}", *secret);
+        Ok(OtpSecret { uri: Zeroizing::new(uri), secret })
     }
-    let secret = Zeroizing::new(BASE32_NOPAD.encode(&*Zeroizing::new(random::<{ code::SECRET }>())));
-    let stored = secret.clone();
-    let id = confirmed.check(tidings, &client, needs_code, move |tx| {
-        let member = identity.member(tx)?;
-        if sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled) {
-            return Err(Error::BadRequest(ENABLED));
-        }
-        if needs_code && !enrolment::sql::take(tx, member.key, code.as_deref().unwrap_or_default(), now)? {
-            return Err(Outcome::IncorrectOtp.because(enrolment::WRONG));
-        }
-        sql::begin(tx, &member, &stored, needs_code.then_some(now))?;
-        Ok(member.id.clone())
-    })?;
-    // An id has only characters that an address may have.
-    let uri = format!("otpauth://totp/{ISSUER}:{id}?secret={}&issuer={ISSUER}", *secret);
-    Ok(OtpSecret { uri: Zeroizing::new(uri), secret })
 }
 
-/// Enables the caller's second factor, after their authenticator has shown its first code. Their other sessions end.
-///
-/// # Errors
-/// `bad token`; `incorrect otp` if it is not the code; `bad request` without [`begin_otp`], or if it is enabled already.
-pub fn enable_otp(
-    tidings: &Tidings,
-    caller: &Caller,
-    otp: &str,
-    client: impl Into<SignInClient>,
-) -> Result<RecoveryCodes> {
-    let (identity, now, client) = (caller.identify(tidings), tidings.now(), client.into());
-    let (key, id) = tidings.store().read(|tx| {
-        let member = identity.member(tx)?;
-        Ok::<_, Error>((member.key, member.id.clone()))
-    })?;
-    let attempt = begin(tidings, Some(&id), client.client)?;
-    let confirmed = Confirmed { key, is_enabled: false, attempt };
-    let (otp, codes) = (typed(otp), generate());
-    let hashes: Vec<_> = codes.recovery_codes.iter().map(|code| hash(code)).collect();
-    confirmed.check(tidings, &client, true, move |tx| {
-        let member = identity.member(tx)?;
-        let factor = sql::factor(tx, member.key)?.ok_or(Error::BadRequest(NOT_BEGUN))?;
-        if factor.is_enabled {
-            return Err(Error::BadRequest(ENABLED));
-        }
-        if identity.needs_enrolment_code() && !enrolment::is_admitted(&factor, now) {
-            return Err(Error::BadRequest(NOT_BEGUN));
-        }
-        let Some(step) = code::matching(&factor.secret, &otp, now, factor.last_step) else {
-            return Err(Outcome::IncorrectOtp.into());
-        };
-        sql::enable(tx, &member, now, step)?;
-        sql::replace_recovery_codes(tx, member.key, &hashes)?;
-        enrolment::sql::remove(tx, member.key)?;
-        changed(tx, &identity, &member, Action::MemberOtpEnable, now)
-    })?;
-    Ok(codes)
+impl ForClient for EnableOtp {
+    fn run_for(
+        self,
+        tidings: &Tidings,
+        caller: &Caller,
+        client: impl Into<SignInClient>,
+    ) -> Result<RecoveryCodes> {
+        let (identity, now, client) = (caller.identify(tidings), tidings.now(), client.into());
+        let (key, id) = tidings.store().read(|tx| {
+            let member = identity.member(tx)?;
+            Ok::<_, Error>((member.key, member.id.clone()))
+        })?;
+        let attempt = begin(tidings, Some(&id), client.client)?;
+        let confirmed = Confirmed { key, is_enabled: false, attempt };
+        let (otp, codes) = (typed(&self.otp), generate());
+        let hashes: Vec<_> = codes.recovery_codes.iter().map(|code| hash(code)).collect();
+        confirmed.check(tidings, &client, true, move |tx| {
+            let member = identity.member(tx)?;
+            let factor = sql::factor(tx, member.key)?.ok_or(Error::BadRequest(NOT_BEGUN))?;
+            if factor.is_enabled {
+                return Err(Error::BadRequest(ENABLED));
+            }
+            if identity.needs_enrolment_code() && !enrolment::is_admitted(&factor, now) {
+                return Err(Error::BadRequest(NOT_BEGUN));
+            }
+            let Some(step) = code::matching(&factor.secret, &otp, now, factor.last_step) else {
+                return Err(Outcome::IncorrectOtp.into());
+            };
+            sql::enable(tx, &member, now, step)?;
+            sql::replace_recovery_codes(tx, member.key, &hashes)?;
+            enrolment::sql::remove(tx, member.key)?;
+            changed(tx, &identity, &member, Action::MemberOtpEnable, now)
+        })?;
+        Ok(codes)
+    }
 }
 
-/// Disables the caller's second factor. Their other sessions end, and this one no longer counts as one that gave a code.
-///
-/// # Errors
-/// `bad token`; `incorrect pw`, `incorrect otp`; `bad request` if it is not enabled; `too many requests` and `overloaded` as
-/// for a sign-in.
-pub fn disable_otp(
-    tidings: &Tidings,
-    caller: &Caller,
-    pw: &str,
-    otp: &str,
-    client: impl Into<SignInClient>,
-) -> Result<()> {
-    let client = client.into();
-    with_both(tidings, caller, (pw, otp), &client, Action::MemberOtpDisable, sql::disable)
+impl ForClient for DisableOtp {
+    fn run_for(self, tidings: &Tidings, caller: &Caller, client: impl Into<SignInClient>) -> Result<()> {
+        let client = client.into();
+        with_both(tidings, caller, (&self.pw, &self.otp), &client, Action::MemberOtpDisable, sql::disable)
+    }
 }
 
-/// Replaces the caller's recovery codes, used and unused ones. Their other sessions end.
-///
-/// # Errors
-/// The errors of [`disable_otp`].
-pub fn renew_recovery_codes(
-    tidings: &Tidings,
-    caller: &Caller,
-    pw: &str,
-    otp: &str,
-    client: impl Into<SignInClient>,
-) -> Result<RecoveryCodes> {
-    let (codes, client) = (generate(), client.into());
-    let hashes: Vec<_> = codes.recovery_codes.iter().map(|code| hash(code)).collect();
-    with_both(tidings, caller, (pw, otp), &client, Action::MemberOtpRenew, move |tx, member| {
-        sql::replace_recovery_codes(tx, member, &hashes)
-    })?;
-    Ok(codes)
+impl ForClient for RenewRecoveryCodes {
+    fn run_for(
+        self,
+        tidings: &Tidings,
+        caller: &Caller,
+        client: impl Into<SignInClient>,
+    ) -> Result<RecoveryCodes> {
+        let (codes, client) = (generate(), client.into());
+        let hashes: Vec<_> = codes.recovery_codes.iter().map(|code| hash(code)).collect();
+        with_both(
+            tidings,
+            caller,
+            (&self.pw, &self.otp),
+            &client,
+            Action::MemberOtpRenew,
+            move |tx, member| sql::replace_recovery_codes(tx, member, &hashes),
+        )?;
+        Ok(codes)
+    }
 }
 
-/// Disables the second factor of a member who has lost it. Their sessions end, except the one of this request.
+/// Disables the second factor of a member who has lost it
 ///
-/// # Errors
-/// `bad token`, `Not admin`, also for an API key; `Not found` if no member has this id; `bad request` if it is not enabled.
-pub fn reset_otp(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
-    let (identity, id, now) = (caller.identify(tidings), id.to_owned(), tidings.now());
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.administrator(tx)?;
-        let member = find(tx, &id)?.ok_or(Error::NotFound)?;
-        if sql::factor(tx, member.key)?.is_none() {
-            return Err(Error::BadRequest(NOT_ENABLED));
-        }
-        sql::disable(tx, member.key)?;
-        sessions::end_others(tx, member.key, identity.session(), None, now)?;
-        Ok(admin.record(tx, Entry::new(Action::MemberOtpReset).on_member(member.key))?)
-    })
+/// Only a person does this: an API key cannot.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ResetOtp {
+    /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    pub user_id: String,
+}
+
+impl Operation for ResetOtp {
+    type Answer = ();
+    const SPEC: Spec =
+        Spec::get("admin", "/reset_member_otp/{user_id}", Access::Persons).writes().or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        let (identity, now) = (caller.identify(tidings), tidings.now());
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.administrator(tx)?;
+            let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
+            if sql::factor(tx, member.key)?.is_none() {
+                return Err(Error::BadRequest(NOT_ENABLED));
+            }
+            sql::disable(tx, member.key)?;
+            sessions::end_others(tx, member.key, identity.session(), None, now)?;
+            Ok(admin.record(tx, Entry::new(Action::MemberOtpReset).on_member(member.key))?)
+        })
+    }
 }
 
 /// A member whose password was right.

@@ -52,8 +52,8 @@ mod tests {
         check_right(&service, &reader, Scope::AnalyticsRead).unwrap();
         let refused = check_right(&service, &reader, Scope::Posts);
         assert!(matches!(refused, Err(Error::MissingScope(_))));
-        let id = key::list(&service, &Caller::Operator).unwrap().keys[0].id.clone();
-        key::revoke(&service, &Caller::Operator, &id).unwrap();
+        let id = service.call(&Caller::Operator, key::List {}).unwrap().keys[0].id.clone();
+        service.call(&Caller::Operator, key::Revoke { key_obi: id.clone() }).unwrap();
         assert!(matches!(check_right(&service, &reader, Scope::AnalyticsRead), Err(Error::BadToken)));
     }
 

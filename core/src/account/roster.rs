@@ -7,7 +7,9 @@ use super::members::READING;
 use super::{Caller, fold};
 
 use crate::Tidings;
+use crate::answer;
 use crate::error::{Error, Problem, Result};
+use crate::operation::{Access, Operation, Spec, Work};
 use crate::scope::Scope;
 use crate::trail::Action;
 
@@ -49,46 +51,40 @@ pub struct RosterMember {
     pub major: String,
 }
 
-/// Returns at most `limit` members of the roster whose ids come after `after`; `""` begins with the first. More than the first
-/// page, of up to 200 members, is recorded in the audit trail.
-///
-/// # Errors
-/// `bad token`, `Not admin`.
-pub fn roster(tidings: &Tidings, caller: &Caller, after: &str, limit: i64) -> Result<Roster> {
-    let (identity, after) = (caller.identify(tidings), fold(after));
-    // A page asks for one more than it has.
-    if !after.is_empty() || limit > READING + 1 {
-        identity.record_reading(tidings, Scope::MembersRead, Action::RosterList)?;
-    }
-    tidings.store().read(|tx| {
-        let admin = identity.admin(tx, Scope::MembersRead)?;
-        Ok(Roster { roster: table::list(tx, &admin, &after, limit)? })
-    })
+/// Lists the roster, the members of the university, by id
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct ListRoster {
+    /// The maximum number of entries, 1 to 1,000; 100 by default.
+    #[schema(minimum = 1, maximum = 1_000, examples(100))]
+    pub limit: Option<i64>,
+    /// The `next` of the previous page.
+    #[schema(examples("ann"))]
+    pub after: Option<String>,
 }
 
-/// Returns a page of the roster: at most `limit` members, 1 to 1,000 and 100 by default, after the `next` of the previous page.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `bad request` if the limit is out of bounds.
-pub fn roster_page(
-    tidings: &Tidings,
-    caller: &Caller,
-    after: Option<&str>,
-    limit: Option<i64>,
-) -> Result<RosterPage> {
-    let limit = limit.unwrap_or(ENTRIES);
-    let is_valid = (1..=ROSTER_MAX).contains(&limit);
-    // One more than the page has, to detect whether another page follows.
-    let Roster { mut roster } =
-        roster(tidings, caller, after.unwrap_or_default(), if is_valid { limit + 1 } else { 0 })?;
-    if !is_valid {
-        return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
+impl Operation for ListRoster {
+    type Answer = RosterPage;
+    const SPEC: Spec =
+        Spec::get("admin", "/get_roster", Access::Admins(Scope::MembersRead)).works(Work::Query);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<RosterPage> {
+        let identity = caller.identify(tidings);
+        let limit = self.limit.unwrap_or(ENTRIES);
+        let after = self.after.as_deref().map(fold).unwrap_or_default();
+        if !after.is_empty() || (READING + 1..=ROSTER_MAX).contains(&limit) {
+            identity.record_reading(tidings, Scope::MembersRead, Action::RosterList)?;
+        }
+        tidings.store().read(|tx| {
+            let admin = identity.admin(tx, Scope::MembersRead)?;
+            if !(1..=ROSTER_MAX).contains(&limit) {
+                return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
+            }
+            // One more than the page has, to detect whether another page follows.
+            let mut roster = table::list(tx, &admin, &after, limit + 1)?;
+            let next = answer::cut(&mut roster, limit).map(|member| member.id.clone());
+            Ok(RosterPage { roster, next })
+        })
     }
-    let shown = usize::try_from(limit).unwrap_or(usize::MAX);
-    let more = roster.len() > shown;
-    roster.truncate(shown);
-    let next = roster.last().filter(|_| more).map(|member| member.id.clone());
-    Ok(RosterPage { roster, next })
 }
 
 #[cfg(test)]
@@ -103,23 +99,20 @@ mod tests {
         let service = service();
         let csv = "id,name,major,password\nS2,Kim,Physics,pw\ns1,Lee,,pw\ns3,Park,Law,pw\n";
         import_roster(&service, &Caller::Operator, csv.as_bytes(), &mut to_the_end).unwrap();
-        let names = |after: &str, limit| {
-            let roster = roster(&service, &Caller::Operator, after, limit).unwrap().roster;
-            roster.into_iter().map(|member| member.name).collect::<Vec<_>>()
+        let page = |after: Option<&str>, limit| {
+            service.call(&Caller::Operator, ListRoster { after: after.map(str::to_owned), limit })
         };
-        assert_eq!(names("", 2), ["Lee", "Kim"]);
-        assert_eq!(names("S2", 2), ["Park"]);
-        assert!(names("s3", 2).is_empty());
-        let page = |after: Option<&str>, limit| roster_page(&service, &Caller::Operator, after, limit);
         let first = page(None, Some(2)).unwrap();
-        assert_eq!((first.roster.len(), first.next.as_deref()), (2, Some("S2")));
+        let names: Vec<_> = first.roster.iter().map(|member| &*member.name).collect();
+        assert_eq!((names, first.next.as_deref()), (vec!["Lee", "Kim"], Some("S2")));
+        assert!(page(Some("s3"), Some(2)).unwrap().roster.is_empty());
         let last = page(Some("S2"), Some(2)).unwrap();
         assert_eq!((last.roster.len(), last.next), (1, None));
         assert_eq!(page(None, None).unwrap().roster.len(), 3);
         for limit in [0, -1, 1_001] {
             assert_eq!(page(None, Some(limit)).unwrap_err().problem().field, Some("limit"));
         }
-        let refused = roster_page(&service, &Caller::Guest, None, Some(0));
+        let refused = service.call(&Caller::Guest, ListRoster { after: None, limit: Some(0) });
         assert!(matches!(refused, Err(Error::BadToken)));
     }
 }

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::attempt::{begin, begin_code, failed, succeeded};
+use super::attempt::{ForClient, begin, begin_code, failed, succeeded};
 use super::device::SignInClient;
-use super::operations::{ChangePassword, SignIn};
+use super::operations::{ChangePassword, SignIn, SignInUp};
 use super::otp::{self, Factor};
 use super::password::{Check, Purpose, Turn, is_common};
 use super::places::Places;
 use super::sessions::NewSession;
 use super::throttle::Attempt;
 use super::verify::{Verdict, university_id, university_name};
-use super::{Caller, check_new_password, cut_nickname, fold, is_too_long, revoke_tokens, sign_out};
+use super::{Caller, check_new_password, cut_nickname, fold, is_too_long, revoke_tokens};
 
 use crate::Tidings;
 use crate::config;
@@ -28,7 +28,6 @@ mod tests;
 
 pub(crate) use sign_up::sign_up_admin;
 use sign_up::{New, insert};
-pub use sign_up::{sign_up, sign_up_by_operator, sign_up_from};
 
 /// The answer of the operations that sign a member in.
 #[derive(Serialize, Deserialize, ToSchema)]
@@ -42,75 +41,54 @@ pub struct AccessToken {
     pub access_token: String,
 }
 
-/// Signs a member in who has no second factor. `client` is the origin of the attempt, for sign-in slowing; `None` is never
-/// slowed.
-///
-/// # Errors
-/// The errors of [`sign_in_with`].
-pub fn sign_in(
-    tidings: &Tidings,
-    id: &str,
-    pw: &str,
-    client: impl Into<SignInClient>,
-) -> Result<AccessToken> {
-    sign_in_with(tidings, &SignIn { id: id.to_owned(), pw: pw.to_owned(), otp: None }, client)
-}
-
-/// Signs a member in. `client` is the origin of the attempt, for sign-in slowing; `None` is never slowed.
-///
-/// # Errors
-/// `No member`, `incorrect pw`, `blacklist user`, and for members who have enabled the second factor `otp required` without
-/// a code and `incorrect otp` with a wrong one, in this order; `too many requests` after many failures; `overloaded` if too
-/// many passwords wait to be hashed.
-pub fn sign_in_with(
-    tidings: &Tidings,
-    form: &SignIn,
-    client: impl Into<SignInClient>,
-) -> Result<AccessToken> {
-    let (SignIn { id, pw, otp }, client) = (form, client.into());
-    let possible = !is_too_long(tidings.config(), id);
-    let attempt = begin(tidings, possible.then_some(id), client.client)?;
-    if !possible {
-        return Err(failed(attempt, Outcome::NoMember));
-    }
-    let stored = tidings.store().read(|tx| sql::credentials(tx, &fold(id)))?;
-    let turn = Turn::new(Purpose::SignIn, client.client);
-    let check = tidings.hasher().check(turn, pw, stored.as_ref().map(|stored| stored.password.as_str()))?;
-    let stored = match (stored, check) {
-        (None, _) => return Err(failed(attempt, Outcome::NoMember)),
-        (Some(_), Check::Wrong) => return Err(failed(attempt, Outcome::IncorrectPw)),
-        (Some(stored), _) => stored,
-    };
-    if stored.blacklisted {
-        return Err(blacklisted(&stored, attempt));
-    }
-    warn_if_common(&stored, pw);
-    let rehashed = if check == Check::RightButOld {
-        match tidings.hasher().hash(Turn::new(Purpose::Rehash, client.client), pw) {
-            Ok(password) => Some(password),
-            // The member is signed in nevertheless; their next sign-in tries to rehash again.
-            Err(Error::Overloaded) => None,
-            Err(error) => return Err(error),
+impl ForClient for SignIn {
+    fn run_for(self, tidings: &Tidings, _: &Caller, client: impl Into<SignInClient>) -> Result<AccessToken> {
+        let (SignIn { id, pw, otp }, client) = (self, client.into());
+        let possible = !is_too_long(tidings.config(), &id);
+        let attempt = begin(tidings, possible.then_some(&*id), client.client)?;
+        if !possible {
+            return Err(failed(attempt, Outcome::NoMember));
         }
-    } else {
-        None
-    };
-    let (key, generation) = (stored.key, stored.generation);
-    let change = move |tx: &mut dyn Tx| {
-        if let Some(password) = &rehashed {
-            // Has no effect if the password has changed since it was checked.
-            sql::set_password(tx, key, generation, password)?;
+        let stored = tidings.store().read(|tx| sql::credentials(tx, &fold(&id)))?;
+        let turn = Turn::new(Purpose::SignIn, client.client);
+        let check =
+            tidings.hasher().check(turn, &pw, stored.as_ref().map(|stored| stored.password.as_str()))?;
+        let stored = match (stored, check) {
+            (None, _) => return Err(failed(attempt, Outcome::NoMember)),
+            (Some(_), Check::Wrong) => return Err(failed(attempt, Outcome::IncorrectPw)),
+            (Some(stored), _) => stored,
+        };
+        if stored.blacklisted {
+            return Err(blacklisted(&stored, attempt));
         }
-        Ok(generation)
-    };
-    match finish(tidings, &stored, attempt, otp.as_deref(), &client, Isolation::Locking, change) {
-        // Members can still sign in while the disk is full. Such a token ends with all others of the member.
-        Err(Error::Store(cause)) if !stored.has_factor => {
-            tracing::warn!(%cause, "a session could not be stored: its member cannot see it");
-            let token = tidings.keys().sign(&stored.id, generation, None, tidings.now())?;
-            Ok(AccessToken { access_token: token })
+        warn_if_common(&stored, &pw);
+        let rehashed = if check == Check::RightButOld {
+            match tidings.hasher().hash(Turn::new(Purpose::Rehash, client.client), &pw) {
+                Ok(password) => Some(password),
+                // The member is signed in nevertheless; their next sign-in tries to rehash again.
+                Err(Error::Overloaded) => None,
+                Err(error) => return Err(error),
+            }
+        } else {
+            None
+        };
+        let (key, generation) = (stored.key, stored.generation);
+        let change = move |tx: &mut dyn Tx| {
+            if let Some(password) = &rehashed {
+                // Has no effect if the password has changed since it was checked.
+                sql::set_password(tx, key, generation, password)?;
+            }
+            Ok(generation)
+        };
+        match finish(tidings, &stored, attempt, otp.as_deref(), &client, Isolation::Locking, change) {
+            // Members can still sign in while the disk is full. Such a token ends with all others of the member.
+            Err(Error::Store(cause)) if !stored.has_factor => {
+                tracing::warn!(%cause, "a session could not be stored: its member cannot see it");
+                let token = tidings.keys().sign(&stored.id, generation, None, tidings.now())?;
+                Ok(AccessToken { access_token: token })
+            }
+            finished => finished,
         }
-        finished => finished,
     }
 }
 
@@ -165,141 +143,103 @@ fn finish(
     }
 }
 
-/// Signs in a member whom the university verifies and who has no second factor.
-///
-/// # Errors
-/// The errors of [`sign_in_up_with`].
-pub fn sign_in_up(
-    tidings: &Tidings,
-    id: &str,
-    pw: &str,
-    client: impl Into<SignInClient>,
-) -> Result<AccessToken> {
-    sign_in_up_with(tidings, &SignIn { id: id.to_owned(), pw: pw.to_owned(), otp: None }, client)
-}
-
-/// Signs in a member whom the university verifies, and registers them at their first sign-in.
-///
 /// Our length conditions do not apply to the university's ids and passwords: an id has 1 to 128 characters, no
 /// control or invisible characters, no white space at its ends, and is not `guest` or `removed`. The first 100
 /// characters of the name and the major are stored, on one line.
-///
-/// # Errors
-/// `api error` if the university does not answer; `not school` if it does not know the id, if the id breaks the rule
-/// above, or if nobody becomes a member here ([`crate::config::Registration::Closed`]); `pw incorrect` if the password differs from the university's, or from that of a member who signed up here
-/// with that id; `blacklist user`; `otp required`, `incorrect otp`, `too many requests` and `overloaded` as for
-/// [`sign_in_with`].
-pub fn sign_in_up_with(
-    tidings: &Tidings,
-    form: &SignIn,
-    client: impl Into<SignInClient>,
-) -> Result<AccessToken> {
-    let (SignIn { id, pw, otp }, client) = (form, client.into());
-    let id = university_id(id);
-    let attempt = begin(tidings, id.as_deref(), client.client)?;
-    // The verifier is not asked about an id that breaks the rule.
-    let Some(id) = id.as_deref() else { return Err(failed(attempt, Outcome::NotSchool)) };
-    let (name, major) = match tidings.verifier().verify_for(tidings, id, pw, client.client)?? {
-        Verdict::Unknown => return Err(failed(attempt, Outcome::NotSchool)),
-        Verdict::WrongPassword => return Err(failed(attempt, Outcome::PwIncorrect)),
-        Verdict::Verified { name, major } => (university_name(&name), university_name(&major)),
-    };
-    let stored = tidings.store().read(|tx| sql::credentials(tx, &fold(id)))?;
-    let turn = Turn::new(Purpose::SignInUp, client.client);
-    let check = match &stored {
-        Some(stored) => tidings.hasher().check(turn, pw, Some(&stored.password))?,
-        None => Check::Wrong,
-    };
-    let Some(stored) = stored else {
-        if tidings.config().sign_up == config::Registration::Closed {
-            // The password was right, so the attempt is no failure.
+impl ForClient for SignInUp {
+    fn run_for(self, tidings: &Tidings, _: &Caller, client: impl Into<SignInClient>) -> Result<AccessToken> {
+        let (SignIn { id, pw, otp }, client) = (self.form, client.into());
+        let id = university_id(&id);
+        let attempt = begin(tidings, id.as_deref(), client.client)?;
+        // The verifier is not asked about an id that breaks the rule.
+        let Some(id) = id.as_deref() else { return Err(failed(attempt, Outcome::NotSchool)) };
+        let (name, major) = match tidings.verifier().verify_for(tidings, id, &pw, client.client)?? {
+            Verdict::Unknown => return Err(failed(attempt, Outcome::NotSchool)),
+            Verdict::WrongPassword => return Err(failed(attempt, Outcome::PwIncorrect)),
+            Verdict::Verified { name, major } => (university_name(&name), university_name(&major)),
+        };
+        let stored = tidings.store().read(|tx| sql::credentials(tx, &fold(id)))?;
+        let turn = Turn::new(Purpose::SignInUp, client.client);
+        let check = match &stored {
+            Some(stored) => tidings.hasher().check(turn, &pw, Some(&stored.password))?,
+            None => Check::Wrong,
+        };
+        let Some(stored) = stored else {
+            if tidings.config().sign_up == config::Registration::Closed {
+                // The password was right, so the attempt is no failure.
+                succeeded(attempt);
+                return Err(Outcome::NotSchool.because(SIGN_UP_CLOSED));
+            }
+            let nickname = cut_nickname(tidings.config(), &name, id);
+            let password = tidings.hasher().hash(turn, &pw)?;
             succeeded(attempt);
-            return Err(Outcome::NotSchool.because(SIGN_UP_CLOSED));
+            let new = New { id: id.to_owned(), nickname, password, verified: Some((name, major)) };
+            return insert(tidings, new, &client);
+        };
+        if !stored.verified && check == Check::Wrong {
+            return Err(failed(attempt, Outcome::PwIncorrect));
         }
-        let nickname = cut_nickname(tidings.config(), &name, id);
-        let password = tidings.hasher().hash(turn, pw)?;
-        succeeded(attempt);
-        let new = New { id: id.to_owned(), nickname, password, verified: Some((name, major)) };
-        return insert(tidings, new, &client);
-    };
-    if !stored.verified && check == Check::Wrong {
-        return Err(failed(attempt, Outcome::PwIncorrect));
-    }
-    if stored.blacklisted {
-        return Err(blacklisted(&stored, attempt));
-    }
-    warn_if_common(&stored, pw);
-    let password = if check == Check::Right { None } else { Some(tidings.hasher().hash(turn, pw)?) };
-    let (key, generation) = (stored.key, stored.generation);
-    // A new password at the university revokes the tokens, like any changed password.
-    let changed = check == Check::Wrong;
-    let change = move |tx: &mut dyn Tx| {
-        if let Some(password) = &password {
-            sql::set_password(tx, key, generation, password)?;
+        if stored.blacklisted {
+            return Err(blacklisted(&stored, attempt));
         }
-        sql::set_verified(tx, key, &name, &major)?;
-        if changed { revoke_tokens(tx, key) } else { Ok(generation) }
-    };
-    finish(tidings, &stored, attempt, otp.as_deref(), &client, Isolation::Alone, change)
+        warn_if_common(&stored, &pw);
+        let password = if check == Check::Right { None } else { Some(tidings.hasher().hash(turn, &pw)?) };
+        let (key, generation) = (stored.key, stored.generation);
+        // A new password at the university revokes the tokens, like any changed password.
+        let changed = check == Check::Wrong;
+        let change = move |tx: &mut dyn Tx| {
+            if let Some(password) = &password {
+                sql::set_password(tx, key, generation, password)?;
+            }
+            sql::set_verified(tx, key, &name, &major)?;
+            if changed { revoke_tokens(tx, key) } else { Ok(generation) }
+        };
+        finish(tidings, &stored, attempt, otp.as_deref(), &client, Isolation::Alone, change)
+    }
 }
 
-/// Changes the caller's password, revokes their tokens and returns a new one.
-///
-/// # Errors
-/// `bad token`; `incorrect pw`; `wrong user info` if the new password breaks its rule; `check pw` if the two new
-/// passwords differ; `too many requests` and `overloaded` as for [`sign_in`].
-pub fn change_pw(
-    tidings: &Tidings,
-    caller: &Caller,
-    form: &ChangePassword,
-    client: impl Into<SignInClient>,
-) -> Result<AccessToken> {
-    let client = client.into();
-    let identity = caller.identify(tidings);
-    let stored = tidings.store().read(|tx| {
-        let member = identity.member(tx)?;
-        sql::credentials(tx, &fold(&member.id))?.ok_or(Error::BadToken)
-    })?;
-    let attempt = begin(tidings, Some(&stored.id), client.client)?;
-    let turn = Turn::new(Purpose::ChangePw, client.client);
-    if tidings.hasher().check(turn, &form.pw, Some(&stored.password))? == Check::Wrong {
-        return Err(failed(attempt, Outcome::IncorrectPw));
-    }
-    check_new_password(tidings.config(), "new_pw", &form.new_pw, stored.admin)?;
-    if form.new_pw != form.new_pw_check {
-        let problem = Outcome::CheckPw.problem().of("new_pw_check");
-        return Err(Outcome::CheckPw.because(problem));
-    }
-    let password = tidings.hasher().hash(turn, &form.new_pw)?;
-    let session = Arc::new(new_session(tidings, &client));
-    let (new, generation) = (Arc::clone(&session), stored.generation);
-    let generation = tidings.store().write(Isolation::Alone, move |tx| {
-        let member = identity.member(tx)?;
-        if sql::set_password(tx, member.key, generation, &password)? == 0 {
-            return Err(Error::BadToken);
+impl ForClient for ChangePassword {
+    fn run_for(
+        self,
+        tidings: &Tidings,
+        caller: &Caller,
+        client: impl Into<SignInClient>,
+    ) -> Result<AccessToken> {
+        let client = client.into();
+        let identity = caller.identify(tidings);
+        let stored = tidings.store().read(|tx| {
+            let member = identity.member(tx)?;
+            sql::credentials(tx, &fold(&member.id))?.ok_or(Error::BadToken)
+        })?;
+        let attempt = begin(tidings, Some(&stored.id), client.client)?;
+        let turn = Turn::new(Purpose::ChangePw, client.client);
+        if tidings.hasher().check(turn, &self.pw, Some(&stored.password))? == Check::Wrong {
+            return Err(failed(attempt, Outcome::IncorrectPw));
         }
-        let generation = revoke_tokens(tx, member.key)?;
-        new.insert(tx, member.key, generation, member.gave_code)?;
-        Ok(generation)
-    })?;
-    // The right password alone excuses nothing: with an invalid new one it could be given again and again, and it says
-    // nothing about codes.
-    if !stored.has_factor {
-        succeeded(attempt);
+        check_new_password(tidings.config(), "new_pw", &self.new_pw, stored.admin)?;
+        if self.new_pw != self.new_pw_check {
+            let problem = Outcome::CheckPw.problem().of("new_pw_check");
+            return Err(Outcome::CheckPw.because(problem));
+        }
+        let password = tidings.hasher().hash(turn, &self.new_pw)?;
+        let session = Arc::new(new_session(tidings, &client));
+        let (new, generation) = (Arc::clone(&session), stored.generation);
+        let generation = tidings.store().write(Isolation::Alone, move |tx| {
+            let member = identity.member(tx)?;
+            if sql::set_password(tx, member.key, generation, &password)? == 0 {
+                return Err(Error::BadToken);
+            }
+            let generation = revoke_tokens(tx, member.key)?;
+            new.insert(tx, member.key, generation, member.gave_code)?;
+            Ok(generation)
+        })?;
+        // The right password alone excuses nothing: with an invalid new one it could be given again and again, and it says
+        // nothing about codes.
+        if !stored.has_factor {
+            succeeded(attempt);
+        }
+        issue(tidings, &stored.id, generation, &session)
     }
-    issue(tidings, &stored.id, generation, &session)
-}
-
-/// Revokes every token of the caller, including the one they sent.
-///
-/// # Errors
-/// `bad token`.
-pub fn sign_out_all(tidings: &Tidings, caller: &Caller) -> Result<()> {
-    let identity = caller.identify(tidings);
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let member = identity.member(tx)?;
-        Ok(sign_out(tx, &member)?)
-    })
 }
 
 /// Logs a warning if an administrator signs in with one of the most common passwords. They may have had it before they

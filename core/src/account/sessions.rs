@@ -10,18 +10,17 @@ use lru::LruCache;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::Caller;
 use super::device::Device;
-use super::key::Scope;
 use super::places::Places;
-use super::{Caller, find, sign_out};
 
 use crate::Tidings;
 use crate::clock::{SECOND_MS, Timestamp};
 use crate::error::{Error, Result};
 use crate::id::{MemberKey, ObjectId};
+use crate::operation::{Access, Failure, Operation, Spec};
 use crate::schema::Switch;
 use crate::store::{Isolation, StoreError, Tx};
-use crate::trail::{Action, Entry};
 
 #[cfg(test)]
 mod tests;
@@ -59,68 +58,44 @@ pub struct Session {
     pub current: u8,
 }
 
-/// Returns where the caller is signed in. Tokens that are older than sessions are not listed; signing out everywhere ends them
-/// too.
-///
-/// # Errors
-/// `bad token`.
-pub fn sessions(tidings: &Tidings, caller: &Caller) -> Result<Sessions> {
-    let (identity, now) = (caller.identify(tidings), tidings.now());
-    tidings.store().read(|tx| {
-        let member = identity.member(tx)?;
-        Ok(Sessions { sessions: sql::list(tx, member.key, identity.session(), now)? })
-    })
+/// Lists where the member is signed in
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct ListSessions {}
+
+impl Operation for ListSessions {
+    type Answer = Sessions;
+    const SPEC: Spec = Spec::get("account", "/get_sessions", Access::Members);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Sessions> {
+        let (identity, now) = (caller.identify(tidings), tidings.now());
+        tidings.store().read(|tx| {
+            let member = identity.member(tx)?;
+            Ok(Sessions { sessions: sql::list(tx, member.key, identity.session(), now)? })
+        })
+    }
 }
 
-/// Returns where a member is signed in.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `Not found` if no member has this id.
-pub fn sessions_of(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<Sessions> {
-    let (identity, now) = (caller.identify(tidings), tidings.now());
-    tidings.store().read(|tx| {
-        let _admin = identity.admin(tx, Scope::MembersRead)?;
-        let member = find(tx, user_id)?.ok_or(Error::NotFound)?;
-        Ok(Sessions { sessions: sql::list(tx, member.key, identity.session(), now)? })
-    })
+/// Signs the member out of one session, which may be that of this request
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct SignOutSession {
+    /// The id of the session
+    #[schema(value_type = ObjectId)]
+    pub session_obi: String,
 }
 
-/// Signs the caller out of one session, which may be that of the request.
-///
-/// # Errors
-/// `bad token`; `Not found` if the caller has no such session.
-pub fn sign_out_session(tidings: &Tidings, caller: &Caller, session: &str) -> Result<()> {
-    let (identity, session) = (caller.identify(tidings), session.to_ascii_lowercase());
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let member = identity.member(tx)?;
-        if sql::remove(tx, member.key, &session)? { Ok(()) } else { Err(Error::NotFound) }
-    })
-}
+impl Operation for SignOutSession {
+    type Answer = ();
+    const SPEC: Spec = Spec::get("account", "/sign_out_session/{session_obi}", Access::Members)
+        .writes()
+        .or(&[Failure::Missing]);
 
-/// Signs a member out of one session, or, without a session, everywhere.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `Not found` if no member has this id, or the member has no such session.
-pub fn sign_out_member(
-    tidings: &Tidings,
-    caller: &Caller,
-    user_id: &str,
-    session: Option<&str>,
-) -> Result<()> {
-    let (identity, user_id) = (caller.identify(tidings), user_id.to_owned());
-    let session = session.map(str::to_ascii_lowercase);
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Members)?;
-        let member = find(tx, &user_id)?.ok_or(Error::NotFound)?;
-        let key = member.key;
-        match &session {
-            Some(session) if !sql::remove(tx, key, session)? => return Err(Error::NotFound),
-            Some(_) => {}
-            None => sign_out(tx, &admin.act_for(member))?,
-        }
-        let what = if session.is_some() { "one session" } else { "everywhere" };
-        Ok(admin.record(tx, Entry::new(Action::MemberSignOut).on_member(key).after(what))?)
-    })
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        let (identity, session) = (caller.identify(tidings), self.session_obi.to_ascii_lowercase());
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let member = identity.member(tx)?;
+            if sql::remove(tx, member.key, &session)? { Ok(()) } else { Err(Error::NotFound) }
+        })
+    }
 }
 
 /// A session that a sign-in begins.
@@ -298,7 +273,7 @@ pub(crate) mod sql {
     }
 
     /// Removes a session of a member; returns false if the member has no such session.
-    pub(super) fn remove(tx: &mut dyn Tx, member: MemberKey, id: &str) -> Result<bool, StoreError> {
+    pub(crate) fn remove(tx: &mut dyn Tx, member: MemberKey, id: &str) -> Result<bool, StoreError> {
         let sql = "DELETE FROM session WHERE id = $1 AND member = $2";
         Ok(tx.run(sql, &[id.into(), member.into()])? > 0)
     }

@@ -132,9 +132,11 @@ fn perform(service: &Service, acts: &[TestAct]) {
 
 /// Returns all reports, lists and feeds.
 fn reports(service: &Service) -> Value {
-    let day =
-        |days| serde_json::to_value(analysis::days_ago(service, &Caller::Operator, days).unwrap()).unwrap();
-    let mut summary = serde_json::to_value(analysis::summary(service).unwrap()).unwrap();
+    let day = |days| {
+        serde_json::to_value(service.call(&Caller::Operator, analysis::GetDaysAgo { days }).unwrap()).unwrap()
+    };
+    let mut summary =
+        serde_json::to_value(service.call(&Caller::Guest, analysis::GetSummary {}).unwrap()).unwrap();
     summary["analysis"]["communication_avg"].take();
     let feed = |answer: crate::newsfeed::FeedPage| -> Value {
         serde_json::from_slice::<Value>(answer.answer().json()).unwrap()["newsfeed"].take()
@@ -143,16 +145,16 @@ fn reports(service: &Service) -> Value {
     let mut report = json!({
         "summary": summary,
         "days": day(60),
-        "realtime": analysis::realtime(service).unwrap(),
+        "realtime": service.call(&Caller::Guest, analysis::GetRealtime {}).unwrap(),
         "popular": feed(newsfeed::popular(service, &page).unwrap()),
         "guests": feed(newsfeed::recommended(service, &Caller::Guest, &page).unwrap()),
     });
     for id in MEMBERS {
         let caller = Caller::Member(id.to_owned());
         report[id] = json!({
-            "info": profile::user_info(service, &caller).unwrap(),
-            "lists": profile::lists(service, &caller, "0").unwrap(),
-            "lately": search::lately(service, &caller, 300).unwrap(),
+            "info": service.call(&caller, profile::Get {}).unwrap(),
+            "lists": service.call(&caller, profile::GetLists { type_num: "0".into() }).unwrap(),
+            "lately": service.call(&caller, search::ListRecent { num: 300 }).unwrap(),
             "recommended": feed(newsfeed::recommended(service, &caller, &page).unwrap()),
         });
     }
@@ -209,7 +211,8 @@ fn imported_and_performed_acts_close_together_are_one_visit() {
     let service = service(at(0));
     perform(&service, &[view(60), view(61), view(120)]);
     let visits = || {
-        let day = analysis::days_ago(&service, &Caller::Operator, 0).unwrap().analysis.remove(0);
+        let day =
+            service.call(&Caller::Operator, analysis::GetDaysAgo { days: 0 }).unwrap().analysis.remove(0);
         (day.today_visitor, day.today_view, day.today_student_visitor[0].count)
     };
     assert_eq!(visits(), (1, 3, 2));
@@ -223,7 +226,7 @@ fn imported_and_performed_acts_close_together_are_one_visit() {
 fn acts_before_a_reset_are_not_listed_except_likes() {
     let service = service(NOW);
     let ann = service.member("ann");
-    profile::reset_measurement(&service, &ann).unwrap();
+    service.call(&ann, profile::ResetMeasurement {}).unwrap();
     service.clock().advance(DAY_MS);
     let act = |kind, what, at| TestAct { member: 0, kind, what, at };
     let acts: Vec<TestAct> = [NOW - DAY_MS, NOW, NOW + 1]
@@ -232,11 +235,12 @@ fn acts_before_a_reset_are_not_listed_except_likes() {
         .flat_map(|(at, n)| ["view", "like", "search", "newsfeed"].map(|kind| act(kind, n, at)))
         .collect();
     assert_eq!(import_from(&service, &acts).inserted, 12);
-    let lists = serde_json::to_value(profile::lists(&service, &ann, "0").unwrap()).unwrap();
+    let lists = serde_json::to_value(service.call(&ann, profile::GetLists { type_num: "0".into() }).unwrap())
+        .unwrap();
     let lengths = ["view_list", "search_list", "newsfeed_list", "fav_list"]
         .map(|name| lists[name].as_array().unwrap().len());
     assert_eq!(lengths, [1, 1, 1, 3]);
-    assert_eq!(analysis::summary(&service).unwrap().analysis.total_view, 3);
+    assert_eq!(service.call(&Caller::Guest, analysis::GetSummary {}).unwrap().analysis.total_view, 3);
 }
 
 #[test]
@@ -252,12 +256,12 @@ fn lists_keep_the_newest_300_entries_in_any_import_order() {
     for range in [200..310, 0..120, 100..250] {
         import_from(&service, &range.map(act).collect::<Vec<_>>());
     }
-    let list = search::lately(&service, &ann, 300).unwrap().lately_search_list;
+    let list = service.call(&ann, search::ListRecent { num: 300 }).unwrap().lately_search_list;
     let dates: Vec<Timestamp> = list.iter().map(|record| record.date).collect();
     assert_eq!(dates, (0..300).map(|n| NOW - n * 1_000).collect::<Vec<_>>());
     let kept = service.store().read(|tx| tx.one("SELECT count(*) FROM searched", &[])?.take::<i64>(0));
     assert_eq!(kept.unwrap(), 300);
-    assert_eq!(analysis::summary(&service).unwrap().analysis.search_count, 310);
+    assert_eq!(service.call(&Caller::Guest, analysis::GetSummary {}).unwrap().analysis.search_count, 310);
 }
 
 #[test]

@@ -8,12 +8,14 @@ use utoipa::ToSchema;
 
 use super::browse::{LogFilter, LogPage, LogPlace, STATUS_TEXT, browse};
 use super::log::NUMBER_BITS;
-use super::{GetLog, LOG_MAX, LogEntry};
+use super::{LOG_MAX, LogEntry};
 
 use crate::Tidings;
 use crate::account::Caller;
 use crate::clock::Timestamp;
 use crate::error::{Error, Problem, Result};
+use crate::operation::{Access, Failure, Operation, Spec, Work};
+use crate::scope::Scope;
 
 /// The number of lines of a page by default.
 const LINES: i64 = 100;
@@ -129,31 +131,66 @@ impl LogFilter {
     }
 }
 
-/// Returns a page of the access log, newest first, as [`browse`] does.
+/// Returns a page of the access log
 ///
-/// # Errors
-/// `bad request` if a part of the query breaks its rule; otherwise the errors of [`browse`].
-pub fn log_page(tidings: &Tidings, caller: &Caller, query: &GetLog) -> Result<LogLines> {
-    let GetLog { member, result, path, status, since, until, before, limit } = query.clone();
-    let limit = limit.unwrap_or(LINES);
-    if !(1..=LOG_MAX).contains(&limit) {
-        return Err(Error::BadRequest(LIMIT_RULE));
+/// Newest first. A page reads a bounded part of the log, so it can be empty although `next` names another page. For
+/// administrators and for the member whose lines it asks for, unless the settings make the log public.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct GetLog {
+    /// Lines of the member with this id, of `guest` or of `removed`.
+    #[schema(max_length = 1_000, examples("ann"))]
+    pub member: Option<String>,
+    /// Lines whose `result` is this text, without regard to case; an underscore stands for a blank.
+    #[schema(examples("incorrect_pw"))]
+    pub result: Option<String>,
+    /// Lines whose path contains this text.
+    #[schema(examples("/sign_in"))]
+    pub path: Option<String>,
+    /// Lines with this status, such as `404`, or with one of a class, such as `4xx`.
+    #[schema(pattern = "^([1-5][0-9]{2}|[1-5](xx|XX))$", examples("4xx"))]
+    pub status: Option<String>,
+    /// Lines at this time or later, RFC 3339.
+    #[schema(max_length = 100, examples("2026-11-20T00:00:00Z"))]
+    pub since: Option<String>,
+    /// Lines before this time, RFC 3339.
+    #[schema(max_length = 100, examples("2026-11-20T00:00:00Z"))]
+    pub until: Option<String>,
+    /// The `next` of the previous page, or the `place` of a line.
+    #[schema(pattern = "^[0-9]{1,15}-[0-9]{1,5}$", examples("1795163760000-2"))]
+    pub before: Option<String>,
+    /// The maximum number of lines, 1 to 1,000; 100 by default.
+    #[schema(minimum = 1, maximum = 1_000, examples(100))]
+    pub limit: Option<i64>,
+}
+
+impl Operation for GetLog {
+    type Answer = LogLines;
+    const SPEC: Spec = Spec::get("analysis", "/get_log", Access::Admins(Scope::AnalyticsRead))
+        .works(Work::Query)
+        .or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<LogLines> {
+        let GetLog { member, result, path, status, since, until, before, limit } = self;
+        let limit = limit.unwrap_or(LINES);
+        if !(1..=LOG_MAX).contains(&limit) {
+            return Err(Error::BadRequest(LIMIT_RULE));
+        }
+        let time = |text: Option<String>, rule| {
+            text.map(|text| Timestamp::parse(&text).ok_or(Error::BadRequest(rule))).transpose()
+        };
+        let (since, until) = (time(since, SINCE_RULE)?, time(until, UNTIL_RULE)?);
+        let status =
+            status.map(|status| status.parse().map_err(|_| Error::BadRequest(STATUS_RULE))).transpose()?;
+        let place =
+            before.map(|before| before.parse().map_err(|_| Error::BadRequest(BEFORE_RULE))).transpose()?;
+        let filter = LogFilter { member, path, result, status, since, until };
+        let page = browse(tidings, caller, &filter, place, limit)?;
+        Ok(LogLines {
+            log: page.lines.into_iter().map(LogLine::from).collect(),
+            next: page.next,
+            looked_to: page.looked_to,
+        })
     }
-    let time = |text: Option<String>, rule| {
-        text.map(|text| Timestamp::parse(&text).ok_or(Error::BadRequest(rule))).transpose()
-    };
-    let (since, until) = (time(since, SINCE_RULE)?, time(until, UNTIL_RULE)?);
-    let status =
-        status.map(|status| status.parse().map_err(|_| Error::BadRequest(STATUS_RULE))).transpose()?;
-    let place =
-        before.map(|before| before.parse().map_err(|_| Error::BadRequest(BEFORE_RULE))).transpose()?;
-    let filter = LogFilter { member, path, result, status, since, until };
-    let page = browse(tidings, caller, &filter, place, limit)?;
-    Ok(LogLines {
-        log: page.lines.into_iter().map(LogLine::from).collect(),
-        next: page.next,
-        looked_to: page.looked_to,
-    })
 }
 
 #[cfg(test)]
@@ -161,7 +198,9 @@ mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
     use super::*;
+
     use crate::analysis::{Communication, Operation, record};
+
     use crate::testing::service;
 
     #[test]
@@ -208,7 +247,7 @@ mod tests {
         let mut query = GetLog { limit: Some(2), path: Some("get_post".into()), ..GetLog::default() };
         let mut pages = Vec::new();
         loop {
-            let page = log_page(&service, &Caller::Operator, &query).unwrap();
+            let page = service.call(&Caller::Operator, query.clone()).unwrap();
             pages.push(page.log.iter().map(|line| line.entry.path.clone()).collect::<Vec<_>>().join(" "));
             assert_eq!(page.next.is_some(), page.looked_to.is_some());
             query.before = page.next.map(|next| next.to_string());
@@ -224,7 +263,7 @@ mod tests {
             (GetLog { status: Some("600".into()), ..GetLog::default() }, "status"),
             (GetLog { before: Some("5".into()), ..GetLog::default() }, "before"),
         ] {
-            let refused = log_page(&service, &Caller::Operator, &query).unwrap_err();
+            let refused = service.call(&Caller::Operator, query.clone()).unwrap_err();
             assert_eq!((refused.to_string().as_str(), refused.problem().field), ("bad request", Some(field)));
         }
     }

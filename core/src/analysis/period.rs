@@ -12,6 +12,7 @@ use super::report::{Devices, StudentVisits, read_students, sort};
 use crate::Tidings;
 use crate::account::{AdminReader, Caller};
 use crate::error::{Code, Error, Problem, Result};
+use crate::operation::{Access, Operation, Spec, Work};
 use crate::schema::Date;
 use crate::scope::Scope;
 use crate::store::Tx;
@@ -71,24 +72,37 @@ pub struct Period {
     pub devices: Devices,
 }
 
-/// Returns the figures of the days from `first` to `last`, both `YYYY-MM-DD` and both included.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `bad request` if a date does not exist, if the last day is before the first, and for more
-/// than 366 days.
-pub fn period(tidings: &Tidings, caller: &Caller, first: &str, last: &str) -> Result<Period> {
-    let (identity, analysis) = (caller.identify(tidings), tidings.analysis());
-    let days = day_number(first)
-        .zip(day_number(last))
-        .filter(|(first, last)| (0..PERIOD_MAX).contains(&(last - first)));
-    let current = |tx: &mut dyn Tx| {
-        let admin = identity.admin_reader(tx, Scope::AnalyticsRead)?;
-        Ok((admin, days.ok_or(Error::BadRequest(PERIOD_RULE))?))
-    };
-    let seen = analysis.settle();
-    tidings
-        .store()
-        .read_stale_after(None, seen, current, |tx, (admin, (first, last))| read(tx, admin, *first, *last))
+/// Returns the figures of a period of at most 366 days: by day, hour, student number and device
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct GetPeriod {
+    /// The first day, `YYYY-MM-DD`
+    #[schema(value_type = Date)]
+    pub first: String,
+    /// The last day, `YYYY-MM-DD`
+    #[schema(value_type = Date)]
+    pub last: String,
+}
+
+impl Operation for GetPeriod {
+    type Answer = Period;
+    const SPEC: Spec =
+        Spec::get("analysis", "/get_analysis_of_days/{first}/{last}", Access::Admins(Scope::AnalyticsRead))
+            .works(Work::Query);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Period> {
+        let (identity, analysis) = (caller.identify(tidings), tidings.analysis());
+        let days = day_number(&self.first)
+            .zip(day_number(&self.last))
+            .filter(|(first, last)| (0..PERIOD_MAX).contains(&(last - first)));
+        let current = |tx: &mut dyn Tx| {
+            let admin = identity.admin_reader(tx, Scope::AnalyticsRead)?;
+            Ok((admin, days.ok_or(Error::BadRequest(PERIOD_RULE))?))
+        };
+        let seen = analysis.settle();
+        tidings.store().read_stale_after(None, seen, current, |tx, (admin, (first, last))| {
+            read(tx, admin, *first, *last)
+        })
+    }
 }
 
 fn read(tx: &mut dyn Tx, _: &AdminReader, first: i64, last: i64) -> Result<Period> {

@@ -5,19 +5,21 @@
 //! long the history before and after the period is.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::counters::{Counter, Counts};
 use super::local_time::{HOURS, date_text};
 use super::period::{DayFigures, PERIOD_MAX, day_number};
 use super::report::Devices;
+use crate::account::Caller;
+use crate::id::ObjectId;
+use crate::schema::Date;
+use crate::schema::Weekday;
 
 use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Code, Error, Problem, Result};
-use crate::id::ObjectId;
-use crate::schema::Date;
-use crate::schema::Weekday;
+use crate::operation::{Access, Operation, Spec, Work};
 use crate::store::Tx;
 
 mod sql;
@@ -147,44 +149,59 @@ impl PeriodReport {
     }
 }
 
-/// Returns the report of the days from `from` to `to`, both `YYYY-MM-DD` and both included. By default, or if the text is
-/// empty, the last day is today and the first is such that there are [`REPORT_DAYS`] days. A day after today is today.
+/// Returns the report of a period of at most 366 days
 ///
-/// # Errors
-/// `bad request` if a date does not exist, if the report begins after today or after its last day, and for more than 366
-/// days; `overloaded` if reading takes longer than the [timeout of queries](crate::config::Config::query_timeout).
-pub fn period_report(tidings: &Tidings, from: Option<&str>, to: Option<&str>) -> Result<PeriodReport> {
-    let (analysis, now) = (tidings.analysis(), tidings.now());
-    analysis.calendar.refresh(tidings.store());
-    let today = analysis.calendar.local_hour(now).day;
-    let (first, last) = days(today, from, to)?;
-    let terms = (last == today).then(|| analysis.trends.ranking(tidings.store(), now)).transpose()?;
-    let terms = terms.map(|current| {
-        current.list.into_iter().map(|(term, count)| TermCount { term, count }).collect::<Vec<_>>()
-    });
-    let local_time = analysis.calendar.local_time();
-    // A post with a later date is not published yet.
-    let dates = local_time.day_start(first)..local_time.day_start(last + 1).min(now + 1);
-    let is_final = last < analysis.calendar.local_hour(now - super::LATE_MS).day;
-    let seen = analysis.settle();
-    tidings.store().read_stale(Some(tidings.config().query_timeout), seen, |tx| {
-        let (days, weekdays, devices) = count(tx, first, last)?;
-        let (post_count, topics) = sql::topics(tx, &dates)?;
-        let day_of = |date: Timestamp| date_text(local_time.local_hour(date).day);
-        Ok(PeriodReport {
-            from: date_text(first),
-            to: date_text(last),
-            zone: local_time.zone_at(now).name().to_owned(),
-            is_final,
-            days,
-            weekdays,
-            terms: terms.clone(),
-            devices,
-            post_count,
-            topics,
-            posts: sql::posts(tx, &dates, day_of)?,
+/// Figures by day, visitors by weekday and hour, devices, and the topics and posts that were published in the period. Search
+/// terms are those of the last 24 hours, and are missing if the period ends before today. Nothing in a report is about a
+/// single visitor.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct GetReport {
+    /// The first day, `YYYY-MM-DD`; by default, or if it is empty, 29 days before the last day.
+    #[schema(max_length = 100, examples("2026-11-20"))]
+    pub from: Option<String>,
+    /// The last day, `YYYY-MM-DD`; by default, if it is empty, or after today, today.
+    #[schema(max_length = 100, examples("2026-11-20"))]
+    pub to: Option<String>,
+}
+
+impl Operation for GetReport {
+    type Answer = PeriodReport;
+    const SPEC: Spec = Spec::get("analysis", "/get_report", Access::Open).public().works(Work::Query);
+
+    fn run(self, tidings: &Tidings, _: &Caller) -> Result<PeriodReport> {
+        let (analysis, now) = (tidings.analysis(), tidings.now());
+        analysis.calendar.refresh(tidings.store());
+        let today = analysis.calendar.local_hour(now).day;
+        let (first, last) = days(today, self.from.as_deref(), self.to.as_deref())?;
+        let terms = (last == today).then(|| analysis.trends.ranking(tidings.store(), now)).transpose()?;
+        let terms = terms.map(|current| {
+            current.list.into_iter().map(|(term, count)| TermCount { term, count }).collect::<Vec<_>>()
+        });
+        let local_time = analysis.calendar.local_time();
+        // A post with a later date is not published yet.
+        let dates = local_time.day_start(first)..local_time.day_start(last + 1).min(now + 1);
+        let is_final = last < analysis.calendar.local_hour(now - super::LATE_MS).day;
+        let seen = analysis.settle();
+        tidings.store().read_stale(Some(tidings.config().query_timeout), seen, |tx| {
+            let (days, weekdays, devices) = count(tx, first, last)?;
+            let (post_count, topics) = sql::topics(tx, &dates)?;
+            let day_of = |date: Timestamp| date_text(local_time.local_hour(date).day);
+            Ok(PeriodReport {
+                from: date_text(first),
+                to: date_text(last),
+                zone: local_time.zone_at(now).name().to_owned(),
+                is_final,
+                days,
+                weekdays,
+                terms: terms.clone(),
+                devices,
+                post_count,
+                topics,
+                posts: sql::posts(tx, &dates, day_of)?,
+            })
         })
-    })
+    }
 }
 
 /// Returns the numbers of the first and the last day.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::counters::{Counter, Counts};
 use super::local_time::day_of;
@@ -13,6 +14,7 @@ use crate::answer::{self, Encoded};
 use crate::clock::Timestamp;
 use crate::config::StudentNumbers;
 use crate::error::{Code, Error, Problem, Result};
+use crate::operation::{Access, Operation, Spec, Work};
 use crate::scope::Scope;
 use crate::store::{Topic, Tx, version_in};
 
@@ -30,43 +32,107 @@ pub(super) use types::{read_students, sort};
 
 const DATE_RULE: Problem = Problem::new(Code::InvalidValue, "there is no such date");
 
-/// Returns the figures over all days.
-///
-/// # Errors
-/// When the store fails.
-pub fn summary(tidings: &Tidings) -> Result<Summary> {
-    Ok(compute(tidings, |tx, open, _| read_summary(tx, open.today))?.0)
+/// Returns the totals of all days
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct GetSummary {}
+
+impl Operation for GetSummary {
+    type Answer = Summary;
+    const SPEC: Spec = Spec::get("analysis", "/get_analysis", Access::Open).public().works(Work::Store);
+
+    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Summary> {
+        Ok(compute(tidings, |tx, open, _| read_summary(tx, open.today))?.0)
+    }
+
+    fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
+        try_answer(tidings, &Caller::Guest, Question::Summary).map(Ok)
+    }
 }
 
-/// Returns the report of each day from `days` days ago to today.
-///
-/// Callers other than administrators see what the settings show of member ids.
-///
-/// # Errors
-/// `bad request` when `days` is not from 0 to 366.
-pub fn days_ago(tidings: &Tidings, caller: &Caller, days: i64) -> Result<Days> {
-    let numbers = visible_numbers(tidings, caller)?;
-    Ok(compute(tidings, |tx, open, reports| reports.days_ago(tx, days, open, numbers, |_| Ok(())))?.0)
+/// Returns the figures of each day from a number of days ago until today, oldest first
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
+pub struct GetDaysAgo {
+    /// The number of days, {days-ago}
+    pub days: i64,
 }
 
-/// Returns the report of one day; its figures are 0 if nothing was counted on it.
-///
-/// Callers other than administrators see what the settings show of member ids.
-///
-/// # Errors
-/// `bad request` for a date that does not exist.
-pub fn day(tidings: &Tidings, caller: &Caller, year: i64, month: i64, day: i64) -> Result<OneDay> {
-    let (numbers, day) = (visible_numbers(tidings, caller)?, day_of(year, month, day));
-    let day = || day.ok_or(Error::BadRequest(DATE_RULE));
-    Ok(compute(tidings, |tx, open, reports| reports.one_day(tx, day()?, open, numbers))?.0)
+impl From<GetDay> for Question {
+    fn from(GetDay { year, month, day }: GetDay) -> Self {
+        Self::Day(year, month, day)
+    }
 }
 
-/// Returns how often each kind of device was reported.
-///
-/// # Errors
-/// When the store fails.
-pub fn devices(tidings: &Tidings) -> Result<Devices> {
-    Ok(compute(tidings, |tx, _, _| read_devices(tx))?.0)
+impl From<GetDaysAgo> for Question {
+    fn from(GetDaysAgo { days }: GetDaysAgo) -> Self {
+        Self::DaysAgo(days)
+    }
+}
+
+impl Operation for GetDaysAgo {
+    type Answer = Days;
+    const SPEC: Spec = Spec::get("analysis", "/get_everyday_analysis_days_ago/{days}", Access::Anyone)
+        .public()
+        .works(Work::Store);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Days> {
+        let numbers = visible_numbers(tidings, caller)?;
+        Ok(compute(tidings, |tx, open, reports| reports.days_ago(tx, self.days, open, numbers, |_| Ok(())))?
+            .0)
+    }
+
+    fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
+        try_answer(tidings, &Caller::Guest, (*self).into()).map(Ok)
+    }
+}
+
+/// Returns the figures of one day
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
+pub struct GetDay {
+    /// The year
+    #[schema(minimum = 1, maximum = 9_999, examples(2026))]
+    pub year: i64,
+    /// The month, 1 to 12
+    #[schema(minimum = 1, maximum = 12, examples(11))]
+    pub month: i64,
+    /// The day of the month
+    #[schema(minimum = 1, maximum = 31, examples(20))]
+    pub day: i64,
+}
+
+impl Operation for GetDay {
+    type Answer = OneDay;
+    const SPEC: Spec =
+        Spec::get("analysis", "/get_everyday_analysis_specific_days/{year}/{month}/{day}", Access::Anyone)
+            .named("specific_days")
+            .public()
+            .works(Work::Store);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<OneDay> {
+        let (numbers, day) = (visible_numbers(tidings, caller)?, day_of(self.year, self.month, self.day));
+        let day = || day.ok_or(Error::BadRequest(DATE_RULE));
+        Ok(compute(tidings, |tx, open, reports| reports.one_day(tx, day()?, open, numbers))?.0)
+    }
+
+    fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
+        try_answer(tidings, &Caller::Guest, (*self).into()).map(Ok)
+    }
+}
+
+/// Returns the number of counted devices of each type
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct GetDevices {}
+
+impl Operation for GetDevices {
+    type Answer = Devices;
+    const SPEC: Spec = Spec::get("analysis", "/get_device", Access::Open).public().works(Work::Store);
+
+    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Devices> {
+        Ok(compute(tidings, |tx, _, _| read_devices(tx))?.0)
+    }
+
+    fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
+        try_answer(tidings, &Caller::Guest, Question::Devices).map(Ok)
+    }
 }
 
 /// Returns how many of all communications came from crawlers.
@@ -77,26 +143,54 @@ pub fn crawled(tidings: &Tidings) -> Result<i64> {
     Ok(compute(tidings, |tx, _, _| Ok(Counts::in_total(tx)?.of(Counter::Crawler)))?.0)
 }
 
-/// Returns the terms searched most in the last 24 hours, at most ten. Terms with the same count are ordered by their
-/// last search, newest first.
+/// Returns the most frequent searches
 ///
-/// # Errors
-/// When the store fails.
-pub fn realtime(tidings: &Tidings) -> Result<Realtime> {
-    let analysis = tidings.analysis();
-    let current = analysis.trends.ranking(tidings.store(), tidings.now())?;
-    Ok(Realtime { search_realtime: current.list })
+/// At most ten terms of the last 24 hours with their counts, most frequent first; of equally frequent terms, the most
+/// recent first. For each term, a visitor counts once in a clock hour and at most five times, and the guests of one
+/// network at most 100 times. Spellings that differ in the blanks between Hangul or in an English plural count
+/// together; the most frequent one is shown.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct GetRealtime {}
+
+impl Operation for GetRealtime {
+    type Answer = Realtime;
+    const SPEC: Spec =
+        Spec::get("analysis", "/get_search_realtime", Access::Open).public().works(Work::Store);
+
+    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Realtime> {
+        let analysis = tidings.analysis();
+        let current = analysis.trends.ranking(tidings.store(), tidings.now())?;
+        Ok(Realtime { search_realtime: current.list })
+    }
+
+    fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
+        try_answer(tidings, &Caller::Guest, Question::Realtime).map(Ok)
+    }
 }
 
-/// Returns the terms that visitors search more than usual, at most ten, the largest excess first. Searches of the last
-/// second may be missing.
+/// Returns the terms searched more than usual
 ///
-/// # Errors
-/// When the store fails.
-pub fn bursts(tidings: &Tidings) -> Result<Bursts> {
-    let analysis = tidings.analysis();
-    let current = analysis.trends.bursts(tidings.store(), tidings.now())?;
-    Ok(Bursts { search_bursts: current.list })
+/// At most ten terms that visitors searched in the current clock hour (UTC) and the two before far more than in the
+/// other hours of the last 24, compared with all other terms. A burst has at least three visitors, twice the usual
+/// level, and a score of 2; the highest score is first. `count` counts each visitor once an hour; `usual` is the number
+/// that the earlier hours lead to expect; `score` is (count − usual) / √(usual + 1). Searches of the last second may be
+/// missing.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct GetBursts {}
+
+impl Operation for GetBursts {
+    type Answer = Bursts;
+    const SPEC: Spec = Spec::get("analysis", "/get_search_bursts", Access::Open).public().works(Work::Store);
+
+    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Bursts> {
+        let analysis = tidings.analysis();
+        let current = analysis.trends.bursts(tidings.store(), tidings.now())?;
+        Ok(Bursts { search_bursts: current.list })
+    }
+
+    fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
+        try_answer(tidings, &Caller::Guest, Question::Bursts).map(Ok)
+    }
 }
 
 /// Returns the complete JSON answer to a question.

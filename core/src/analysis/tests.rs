@@ -16,6 +16,18 @@ mod recount;
 mod removed;
 mod searches;
 
+/// Reads the access log of a period.
+pub(super) fn log_date(tidings: &Tidings, caller: &Caller, window: Window, limit: i64) -> Result<Log> {
+    let Window { months, days, hours } = window;
+    tidings.call(caller, GetLogDate { months, days, hours, limit })
+}
+
+/// Reads the access log of a member in a period.
+fn log_user_date(tidings: &Tidings, caller: &Caller, id: &str, window: Window, limit: i64) -> Result<Log> {
+    let (Window { months, days, hours }, user_id) = (window, id.into());
+    tidings.call(caller, GetLogUserDate { user_id, months, days, hours, limit })
+}
+
 const AGENT: &str = "okhttp/4.12.0";
 
 impl Service {
@@ -64,13 +76,13 @@ impl Service {
     /// Returns the figures over all days, with all records written.
     fn figures(&self) -> Analysis {
         self.settle();
-        summary(self).unwrap().analysis
+        self.call(&Caller::Guest, GetSummary {}).unwrap().analysis
     }
 
     /// Returns the report of today, with all records written.
     fn today(&self) -> Arc<Day> {
         self.settle();
-        days_ago(self, &Caller::Operator, 0).unwrap().analysis.remove(0)
+        self.call(&Caller::Operator, GetDaysAgo { days: 0 }).unwrap().analysis.remove(0)
     }
 }
 

@@ -4,14 +4,13 @@ use serde_json::Value;
 
 use super::*;
 use crate::account::key::{self, Scope};
-use crate::account::{self, key::Draft};
 use crate::clock::DAY_MS;
 use crate::testing::{NOW, Service, service};
-use crate::{Surface, admin, feedback, main_info, notice, post, profile};
+use crate::{Surface, admin, feedback, main_info, member, notice, post, profile};
 
 fn all(service: &Service) -> Vec<AuditRecord> {
     let query = List { limit: Some(RECORDS_MAX), ..List::default() };
-    list(service, &Caller::Operator, &query).unwrap().audit
+    service.call(&Caller::Operator, query.clone()).unwrap().audit
 }
 
 /// Returns who did what to what, earliest first.
@@ -24,7 +23,7 @@ fn lines(service: &Service) -> Vec<String> {
 }
 
 fn fault(service: &Service) -> Option<Fault> {
-    verify(service, &Caller::Operator, None).unwrap().fault
+    service.call(&Caller::Operator, Verify { head: None }).unwrap().fault
 }
 
 /// Changes the database as somebody who can write the file.
@@ -36,12 +35,12 @@ fn tamper(service: &Service, sql: &'static str) {
 fn notices(service: &Service, count: usize) {
     for n in 0..count {
         let (title, post) = (Some(format!("Notice {n}")), Some("Text".into()));
-        notice::insert(
-            service,
-            &Caller::Operator,
-            &notice::Draft { title, post, ..notice::Draft::default() },
-        )
-        .unwrap();
+        service
+            .call(
+                &Caller::Operator,
+                notice::Insert { draft: notice::Draft { title, post, ..notice::Draft::default() } },
+            )
+            .unwrap();
     }
 }
 
@@ -55,40 +54,58 @@ fn every_act_of_an_administrator_an_operator_and_a_key_is_recorded() {
         post: Some("도서관".into()),
         ..notice::Draft::default()
     };
-    let id = notice::insert(&tidings, &ann, &draft("One")).unwrap().id.to_string();
+    let id = tidings.call(&ann, notice::Insert { draft: draft("One") }).unwrap().id.to_string();
     let hidden = notice::Draft { activation: Some(0), title: Some("Two".into()), ..notice::Draft::default() };
-    notice::update(&tidings, &ann, &id, &hidden).unwrap();
-    notice::remove(&tidings, &ann, &id).unwrap();
+    tidings.call(&ann, notice::Update { notice_obi: id.clone(), draft: hidden.clone() }).unwrap();
+    tidings.call(&ann, notice::Remove { notice_obi: id.clone() }).unwrap();
     let post =
         post::Draft { title: Some("T".into()), url: Some("https://a.example".into()), ..Default::default() };
-    let post_id = post::insert(&tidings, &ann, &post).unwrap().id.to_string();
-    post::update(&tidings, &ann, &post_id, &post::Draft { title: Some("U".into()), ..Default::default() })
+    let post_id = tidings.call(&ann, post::Insert { draft: post.clone() }).unwrap().id.to_string();
+    tidings
+        .call(
+            &ann,
+            post::Update {
+                post_obi: post_id.clone(),
+                draft: post::Draft { title: Some("U".into()), ..Default::default() },
+            },
+        )
         .unwrap();
-    post::update(&tidings, &ann, &post_id, &post::Draft { title: Some("U".into()), ..Default::default() })
+    tidings
+        .call(
+            &ann,
+            post::Update {
+                post_obi: post_id.clone(),
+                draft: post::Draft { title: Some("U".into()), ..Default::default() },
+            },
+        )
         .unwrap();
-    post::remove(&tidings, &ann, &post_id).unwrap();
+    tidings.call(&ann, post::Remove { post_obi: post_id.clone() }).unwrap();
     let line = br#"{"title": "T", "url": "https://b.example"}"#;
     post::import(&tidings, &ann, &line[..], &mut crate::import::to_the_end).unwrap();
     let first = main_info::Draft { new_info_1: Some("Hello".into()), new_info_2: None };
-    main_info::update(&tidings, &ann, &first).unwrap();
-    let text = feedback::Draft { kind: None, post: Some("Thanks".into()) };
-    feedback::send(&tidings, &ben, None, &text).unwrap();
-    let sent = feedback::list(&tidings, &ann).unwrap().feedback_list[0].id.clone();
-    feedback::set_activation(&tidings, &ann, &sent, 0).unwrap();
+    tidings.call(&ann, main_info::Update { draft: first.clone() }).unwrap();
+    let text = feedback::Message { kind: None, post: Some("Thanks".into()), feedback: None };
+    tidings.call(&ben, feedback::SendGeneral { message: text.clone() }).unwrap();
+    let sent = tidings.call(&ann, feedback::ListAll {}).unwrap().feedback_list[0].id.clone();
+    tidings.call(&ann, feedback::Mark { feedback_obi: sent.clone(), activation: 0 }).unwrap();
     for _ in 0..2 {
-        admin::push_blacklist(&tidings, &ann, "ben").unwrap();
+        tidings.call(&ann, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
     }
-    admin::pop_blacklist(&tidings, &Caller::Member("ann".into()), "ben").unwrap();
-    let scopes = vec![Scope::Members];
-    let new = Draft { name: "cleaner".into(), scopes, expires: None };
-    let made = key::add(&tidings, &ann, &new).unwrap();
-    account::set_password(&tidings, &Caller::Operator, "ben", "another password").unwrap();
-    admin::remove_user(&tidings, &Caller::token(made.key.as_str()), "BEN").unwrap();
-    key::revoke(&tidings, &ann, "cleaner").unwrap();
+    tidings.call(&Caller::Member("ann".into()), admin::PopBlacklist { user_id: "ben".into() }).unwrap();
+    let scopes = vec![Scope::Members.name().into()];
+    let made = tidings.call(&ann, key::Add { name: "cleaner".into(), scopes, expires: None }).unwrap();
+    tidings
+        .call(
+            &Caller::Operator,
+            crate::member::SetPassword { user_id: "ben".into(), new_pw: "another password".into() },
+        )
+        .unwrap();
+    tidings.call(&Caller::token(made.key.as_str()), crate::member::Remove { user_id: "BEN".into() }).unwrap();
+    tidings.call(&ann, key::Revoke { key_obi: "cleaner".into() }).unwrap();
     // What members do with their own accounts is not part of it, nor what failed.
     let cid = service.member("cid");
-    profile::remove_mine(&service, &cid).unwrap();
-    admin::remove_user(&service, &ann, "ann").unwrap_err();
+    service.call(&cid, profile::Remove {}).unwrap();
+    service.call(&ann, crate::member::Remove { user_id: "ann".into() }).unwrap_err();
     let expected = [
         "operator library admin.grant Ann".to_owned(),
         format!("member Ann http notice.insert {id} One (shown, 3 characters)"),
@@ -109,7 +126,7 @@ fn every_act_of_an_administrator_an_operator_and_a_key_is_recorded() {
         "member Ann http key.revoke cleaner".into(),
     ];
     assert_eq!(lines(&service), expected);
-    let verified = verify(&service, &Caller::Operator, None).unwrap();
+    let verified = service.call(&Caller::Operator, Verify { head: None }).unwrap();
     assert_eq!((verified.fault, verified.records, verified.seq), (None, 17, 17));
     assert_eq!(verified.hash, all(&service)[0].hash);
 }
@@ -129,9 +146,9 @@ fn a_removed_member_is_shown_as_removed_and_the_chain_stays_intact() {
     let service = service();
     let (ann, _) = (service.admin("ann"), service.admin("ben"));
     notices(&service, 1);
-    admin::push_blacklist(&service, &ann, "ben").unwrap();
+    service.call(&ann, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
     let before = all(&service);
-    admin::remove_user(&service, &Caller::Operator, "ben").unwrap();
+    service.call(&Caller::Operator, crate::member::Remove { user_id: "ben".into() }).unwrap();
     let shown = lines(&service).join("\n");
     assert!(shown.contains("member.blacklist removed") && !shown.contains("ben"), "{shown}");
     assert_eq!(fault(&service), None);
@@ -154,11 +171,12 @@ fn an_edit_a_gap_and_a_missing_end_show() {
     service.admin("ann");
     notices(&service, 5);
     let head: Head = {
-        let verified = verify(&service, &Caller::Operator, None).unwrap();
+        let verified = service.call(&Caller::Operator, Verify { head: None }).unwrap();
         assert!(verified.intact);
         format!("{}:{}", verified.seq, verified.hash).parse().unwrap()
     };
-    let with_head = || verify(&service, &Caller::Operator, Some(&head)).unwrap().fault;
+    let with_head =
+        || service.call(&Caller::Operator, Verify { head: Some(head.to_string()) }).unwrap().fault;
     notices(&service, 1);
     assert_eq!(with_head(), None);
     let cases = [
@@ -228,10 +246,11 @@ fn expired_records_are_removed_from_the_beginning_and_the_rest_stays_verifiable(
     assert!(shown[2].starts_with("service library audit.retention 1-3 3:"), "{shown:?}");
     assert!(shown[3].starts_with("service library audit.retention 4-4 4:"), "{shown:?}");
     let kept: Head = format!("4:{}", shown[3].rsplit(':').next().unwrap()).parse().unwrap();
-    let verified = verify(&service, &Caller::Operator, Some(&kept)).unwrap();
+    let verified = service.call(&Caller::Operator, Verify { head: Some(kept.to_string()) }).unwrap();
     assert_eq!((verified.fault, verified.records, verified.seq), (None, 4, 8));
     // A head whose record is gone proves nothing.
-    let fault = verify(&service, &Caller::Operator, Some(&noted)).unwrap().fault.unwrap();
+    let fault =
+        service.call(&Caller::Operator, Verify { head: Some(noted.to_string()) }).unwrap().fault.unwrap();
     assert_eq!(fault.seq, 2);
     assert!(fault.reason.starts_with("the record of the given head was removed"), "{}", fault.reason);
 }
@@ -270,7 +289,7 @@ fn a_chain_that_was_made_anew_is_no_continuation_of_a_kept_head() {
     ] {
         forge(&service, seq, hash);
         assert_eq!(fault(&service), None, "nothing shows without a head");
-        let verified = verify(&service, &Caller::Operator, Some(&head)).unwrap();
+        let verified = service.call(&Caller::Operator, Verify { head: Some(head.to_string()) }).unwrap();
         assert_eq!(verified.fault.map(|fault| fault.seq), found, "{seq}:{hash}");
     }
 }
@@ -303,8 +322,11 @@ fn a_beginning_that_no_trail_has_is_a_fault_with_a_number() {
     tamper(&service, "DELETE FROM audit");
     tamper(&service, "UPDATE audit_chain SET head_seq = 0, head_hash = removed_hash");
     let verified = |head: &str| {
-        let head = head.parse().unwrap();
-        verify(&service, &Caller::Operator, Some(&head)).unwrap().fault.map(|fault| fault.seq)
+        service
+            .call(&Caller::Operator, Verify { head: Some(head.to_string()) })
+            .unwrap()
+            .fault
+            .map(|fault| fault.seq)
     };
     assert_eq!(verified(&format!("0:{}", "0".repeat(64))), None);
     assert_eq!(verified(&format!("0:{}", "a".repeat(64))), Some(1));
@@ -315,19 +337,16 @@ fn a_beginning_that_no_trail_has_is_a_fault_with_a_number() {
 fn reading_about_many_members_is_recorded_once_an_hour() {
     let service = service();
     let (ann, _) = (service.admin("ann"), service.member("ben"));
-    let scopes = vec![Scope::MembersRead, Scope::AnalyticsRead];
-    let made = key::add(&service, &ann, &Draft { name: "sync".into(), scopes, expires: None }).unwrap();
+    let scopes = [Scope::MembersRead, Scope::AnalyticsRead].map(|scope| scope.name().into()).into();
+    let made = service.call(&ann, key::Add { name: "sync".into(), scopes, expires: None }).unwrap();
     let key = Caller::token(made.key.as_str());
     let list = |caller: &Caller, after: Option<&str>, limit: i64| {
-        let query = account::MemberQuery {
-            limit: Some(limit),
-            after: after.map(str::to_owned),
-            ..account::MemberQuery::default()
-        };
-        account::list(&service, caller, &query).unwrap();
-        account::roster(&service, caller, after.unwrap_or_default(), limit).unwrap();
-        let filter = crate::analysis::LogFilter::default();
-        crate::analysis::browse(&service, caller, &filter, None, limit).unwrap();
+        crate::analysis::browse(&service, caller, &crate::analysis::LogFilter::default(), None, limit)
+            .unwrap();
+        let (limit, after) = (Some(limit), after.map(str::to_owned));
+        let members = member::List { limit, after: after.clone(), ..member::List::default() };
+        service.call(caller, members).unwrap();
+        service.call(caller, member::ListRoster { limit, after }).unwrap();
     };
     let before = lines(&service).len();
     list(&ann, None, 100);
@@ -366,9 +385,9 @@ fn a_page_is_filtered_and_continued() {
     let ann = service.admin("ann");
     service.member("ben");
     notices(&service, 3);
-    admin::push_blacklist(&service, &ann, "ben").unwrap();
+    service.call(&ann, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
     let page = |query: List| {
-        let page = list(&service, &ann, &query).unwrap();
+        let page = service.call(&ann, query.clone()).unwrap();
         (page.audit.iter().map(|record| record.seq).collect::<Vec<_>>(), page.next)
     };
     let text = |text: &str| Some(text.to_owned());
@@ -385,7 +404,7 @@ fn a_page_is_filtered_and_continued() {
         (List { before: Some(-1), ..Default::default() }, "before"),
         (List { action: text("notic"), ..Default::default() }, "action"),
     ] {
-        assert_eq!(list(&service, &ann, &query).unwrap_err().problem().field, Some(field));
+        assert_eq!(service.call(&ann, query.clone()).unwrap_err().problem().field, Some(field));
     }
 }
 
@@ -393,23 +412,18 @@ fn a_page_is_filtered_and_continued() {
 fn only_administrators_and_keys_with_the_scope_read_it() {
     let service = service();
     let (ann, ben) = (service.admin("ann"), service.member("ben"));
-    let draft = |name: &str, scope| Draft { name: name.into(), scopes: vec![scope], expires: None };
-    let key = |scope: Scope| {
-        let made = key::add(&service, &Caller::Operator, &draft(scope.name(), scope)).unwrap();
-        Caller::token(made.key.as_str())
-    };
     let query = List::default();
     let mut take = |_: &[u8], _| ControlFlow::Continue(());
     for (caller, allowed) in [
         (Caller::Guest, false),
         (ben, false),
-        (key(Scope::Members), false),
-        (key(Scope::AuditRead), true),
+        (service.key(Scope::Members), false),
+        (service.key(Scope::AuditRead), true),
         (ann, true),
         (Caller::Operator, true),
     ] {
-        assert_eq!(list(&service, &caller, &query).is_ok(), allowed, "{caller:?}");
-        assert_eq!(verify(&service, &caller, None).is_ok(), allowed, "{caller:?}");
+        assert_eq!(service.call(&caller, query.clone()).is_ok(), allowed, "{caller:?}");
+        assert_eq!(service.call(&caller, Verify { head: None }).is_ok(), allowed, "{caller:?}");
         assert_eq!(export(&service, &caller, &mut take).is_ok(), allowed, "{caller:?}");
     }
 }

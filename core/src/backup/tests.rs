@@ -9,12 +9,12 @@ use std::time::{Duration, SystemTime};
 use tidings_cluster::{Scratch, only_on_sqlite};
 
 use super::*;
+use crate::account::Caller;
 use crate::account::key::{self, Scope};
-use crate::account::{self, Caller};
 use crate::files::{key_file, previous_key_file};
 use crate::notice::{self, Draft};
 use crate::post;
-use crate::testing::{NOW, Service, operator, service};
+use crate::testing::{NOW, Service, operator, service, sign_in};
 use crate::{Surface, Tidings};
 use crate::{admin, webhook};
 
@@ -37,12 +37,12 @@ fn put(database: &Path, from: &Path) -> Result<Restored> {
 
 fn notice(tidings: &Tidings, title: &str) {
     let draft = Draft { title: Some(title.into()), post: Some("p".into()), ..Draft::default() };
-    notice::insert(tidings, &Caller::Operator, &draft).unwrap();
+    tidings.call(&Caller::Operator, notice::Insert { draft }).unwrap();
 }
 
 fn titles(database: &Path) -> Vec<String> {
     let tidings = Tidings::open(database).unwrap();
-    let list = notice::list(&tidings, &Caller::Operator).unwrap();
+    let list = tidings.call(&Caller::Operator, notice::List::default()).unwrap();
     list.notices().iter().map(|notice| notice.title.to_string()).collect()
 }
 
@@ -72,7 +72,7 @@ fn a_backup_is_one_snapshot_of_a_database_that_is_written_meanwhile() {
     let text = "x".repeat(20_000);
     let draft = |n: u64| Draft { title: Some(n.to_string()), post: Some(text.clone()), ..Draft::default() };
     for n in 0..300 {
-        notice::insert(&service, &Caller::Operator, &draft(n)).unwrap();
+        service.call(&Caller::Operator, notice::Insert { draft: draft(n) }).unwrap();
     }
     let (over, written) = (AtomicBool::new(false), AtomicU64::new(300));
     let mut steps = Vec::new();
@@ -80,7 +80,7 @@ fn a_backup_is_one_snapshot_of_a_database_that_is_written_meanwhile() {
         scope.spawn(|| {
             while !over.load(Ordering::Relaxed) {
                 let n = written.load(Ordering::Relaxed);
-                notice::insert(&service, &Caller::Operator, &draft(n)).unwrap();
+                service.call(&Caller::Operator, notice::Insert { draft: draft(n) }).unwrap();
                 written.fetch_add(1, Ordering::Relaxed);
             }
         });
@@ -98,7 +98,7 @@ fn a_backup_is_one_snapshot_of_a_database_that_is_written_meanwhile() {
             let after = written.load(Ordering::Relaxed) + 1;
             assert_eq!(report.bytes, fs::metadata(&file).unwrap().len());
             let copy = Tidings::open(&file).unwrap();
-            let list = notice::list(&copy, &Caller::Operator).unwrap();
+            let list = copy.call(&Caller::Operator, notice::List::default()).unwrap();
             let count = list.notices().len() as u64;
             assert!((before..=after).contains(&count), "{before} {count} {after}");
             let numbers: Vec<u64> = list.notices().iter().map(|n| n.title.parse().unwrap()).collect();
@@ -229,9 +229,9 @@ fn a_restore_keeps_the_old_database_and_ends_every_token() {
     // The token is invalid even with the old key, which may come from a setting.
     fs::write(key_file(&database), &key).unwrap();
     let tidings = Tidings::open(&database).unwrap();
-    let asked = crate::profile::user_info(&tidings, &ann);
+    let asked = tidings.call(&ann, crate::profile::Get {});
     assert_eq!(asked.err().unwrap().to_string(), "not found");
-    account::sign_in(&tidings, "ann", "password of ann", None).unwrap();
+    sign_in(&tidings, "ann", "password of ann", None).unwrap();
     drop(tidings);
     assert_eq!(titles(&kept), ["two", "one"]);
     // Restores again in the same second, from the kept database.
@@ -265,14 +265,14 @@ fn what_was_revoked_since_the_backup_stays_revoked() {
     }
     service.member("eve");
     let add = |name: &str| {
-        let draft = key::Draft { name: name.into(), scopes: vec![Scope::Posts], expires: None };
-        key::add(&service, operator, &draft).unwrap().key
+        let scopes = vec![Scope::Posts.name().into()];
+        service.call(operator, key::Add { name: name.into(), scopes, expires: None }).unwrap().key
     };
     let (kept, lost) = (add("kept"), add("lost"));
     let hook = |name: &str| {
-        let events = vec![webhook::Event::NoticePublished];
-        let draft = webhook::Draft { name: name.into(), url: "https://a.example/".into(), events };
-        webhook::add(&service, operator, &draft).unwrap();
+        let events = vec![webhook::Event::NoticePublished.name().to_owned()];
+        let draft = webhook::Add { name: name.into(), url: "https://a.example/".into(), events };
+        service.call(operator, draft).unwrap();
     };
     hook("kept hook");
     hook("lost hook");
@@ -281,11 +281,11 @@ fn what_was_revoked_since_the_backup_stays_revoked() {
     copy(&database, &file).unwrap();
     let between = add("between");
     copy(&database, &second).unwrap();
-    key::revoke(&service, operator, "lost").unwrap();
-    webhook::remove(&service, operator, "lost hook").unwrap();
-    admin::revoke(&service, operator, "ben").unwrap();
-    admin::remove_user(&service, operator, "cid").unwrap();
-    admin::push_blacklist(&service, operator, "eve").unwrap();
+    service.call(operator, key::Revoke { key_obi: "lost".into() }).unwrap();
+    service.call(operator, webhook::Remove { webhook_obi: "lost hook".into() }).unwrap();
+    service.call(operator, admin::Revoke { user_id: "ben".into() }).unwrap();
+    service.call(operator, crate::member::Remove { user_id: "cid".into() }).unwrap();
+    service.call(operator, admin::PushBlacklist { user_id: "eve".into() }).unwrap();
     let Service { tidings, database: _dir } = service;
     drop(tidings);
     let expected = RevokedAgain {
@@ -302,9 +302,9 @@ fn what_was_revoked_since_the_backup_stays_revoked() {
     };
     assert_eq!([&kept, &lost, &between].map(|key| works(key)), [true, false, false]);
     let tidings = Tidings::open(&database).unwrap();
-    let admins = admin::list(&tidings, operator).unwrap().admins;
+    let admins = tidings.call(operator, admin::List {}).unwrap().admins;
     assert_eq!(admins.into_iter().map(|admin| admin.user_id).collect::<Vec<_>>(), ["ann", "dan"]);
-    assert!(crate::audit::verify(&tidings, operator, None).unwrap().intact);
+    assert!(tidings.call(operator, crate::audit::Verify { head: None }).unwrap().intact);
     drop(tidings);
     // That the replaced database lacks a key does not mean that it was revoked: the later backup was made before.
     assert_eq!(put(&database, &second).unwrap().revoked, Some(expected));
@@ -404,7 +404,7 @@ fn a_backup_is_restored_where_there_was_no_database() {
     assert_eq!(put(&elsewhere, &file).unwrap().previous, None);
     assert_eq!(titles(&elsewhere), ["one"]);
     let restored = Tidings::open(&elsewhere).unwrap();
-    let trail = crate::audit::list(&restored, &Caller::Operator, &crate::audit::List::default()).unwrap();
+    let trail = restored.call(&Caller::Operator, crate::audit::List::default()).unwrap();
     assert_eq!((&*trail.audit[0].action, &*trail.audit[0].actor), ("store.restore", "root"));
     assert!(put(&dir.folder().join("no").join("where.db"), &file).is_err());
 }
@@ -419,12 +419,12 @@ fn a_restored_database_can_be_searched() {
         url: Some("https://a.example/".into()),
         ..post::Draft::default()
     };
-    post::insert(&tidings, &Caller::Operator, &draft).unwrap();
+    tidings.call(&Caller::Operator, post::Insert { draft }).unwrap();
     let file = dir.folder().join("posts.db");
     copy(&database, &file).unwrap();
     drop(tidings);
     put(&database, &file).unwrap();
     let tidings = Tidings::open(&database).unwrap();
-    let found = crate::search::run(&tidings, "checker", 10).unwrap();
+    let found = crate::testing::search(&tidings, "checker", 10).unwrap();
     assert_eq!(found.search_result.len(), 1);
 }

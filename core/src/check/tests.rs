@@ -1,12 +1,12 @@
 use tidings_cluster::{Connection, Engine, only_on_sqlite};
 
 use super::*;
+use crate::Tidings;
 use crate::account::Caller;
 use crate::id::PostKey;
 use crate::post::{self, Draft, index};
 use crate::store::{Isolation, Tx};
 use crate::testing::{NOW, Service, operator, service};
-use crate::{Tidings, search};
 
 /// Returns a context with the time of the test services.
 fn context() -> Context<'static> {
@@ -50,7 +50,8 @@ fn lively() -> Service {
             tag: Some(vec!["sea".into(), "crab".into()]),
             ..Draft::default()
         };
-        let id = post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string();
+        let id =
+            service.call(&Caller::Operator, post::Insert { draft: draft.clone() }).unwrap().id.to_string();
         post::view(&service, &ann, &id).wait().unwrap();
         post::like(&service, &ann, &id).wait().unwrap();
     }
@@ -151,7 +152,7 @@ fn wrong_derived_rows_are_reported_and_repaired() {
         mend(&location);
         assert_eq!(wrong(&location), [] as [&str; 0], "{case:?}");
         assert_eq!(kept(&service), before, "{case:?}");
-        assert_eq!(search::run(&service, "crabs", 10).unwrap().search_result.len(), 5);
+        assert_eq!(crate::testing::search(&service, "crabs", 10).unwrap().search_result.len(), 5);
     };
     for (name, statements) in [
         ("posts", &["UPDATE total_count SET n = n + 3 WHERE counter = 12 AND n <> 0"][..]),
@@ -282,7 +283,7 @@ fn missing_parts_of_the_schema_are_reported_and_created_again() {
     }
     let service = service.reopened();
     assert_eq!(kept(&service), before);
-    assert_eq!(search::run(&service, "crabs", 10).unwrap().search_result.len(), 5);
+    assert_eq!(crate::testing::search(&service, "crabs", 10).unwrap().search_result.len(), 5);
 }
 
 #[test]
@@ -403,7 +404,7 @@ fn a_broken_search_index_is_rebuilt() {
     mend(&location);
     assert_eq!(wrong(&location), [] as [&str; 0]);
     let tidings = Tidings::open(&path).unwrap();
-    assert_eq!(search::run(&tidings, "crabs", 10).unwrap().search_result.len(), 5);
+    assert_eq!(crate::testing::search(&tidings, "crabs", 10).unwrap().search_result.len(), 5);
 }
 
 #[test]

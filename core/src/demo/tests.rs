@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::*;
-use crate::analysis::{self, LOG_MAX, Window, period};
+use crate::analysis::{self, GetPeriod, LOG_MAX};
 use crate::config::Config;
 use crate::newsfeed::{self, Page};
-use crate::testing::{self, NOW, Service, service_at};
+use crate::testing::{self, NOW, Service, service_at, sign_in};
 
 const SMALL: Size = Size { seed: 7, members: 30, posts: 60, days: 6 };
 
@@ -34,7 +34,7 @@ fn count(service: &Service, sql: &str) -> i64 {
 fn totals_agree_with_their_parts_and_with_the_rows() {
     let (service, demo) = made(SMALL);
     assert_eq!((demo.members, demo.posts), (30, 60));
-    let figures = analysis::summary(&service).unwrap().analysis;
+    let figures = service.call(&Caller::Guest, analysis::GetSummary {}).unwrap().analysis;
     assert_eq!(figures.posts_count, 60);
     assert_eq!(figures.total_view, count(&service, "SELECT sum(view) FROM post_stats"));
     assert_eq!(figures.total_fav, count(&service, "SELECT sum(fav) FROM post_stats"));
@@ -44,7 +44,8 @@ fn totals_agree_with_their_parts_and_with_the_rows() {
     assert!(figures.total_visitor > 20 && figures.total_view > 60 && figures.total_fav > 5, "{figures:?}");
 
     let dates = ["2026-11-15", "2026-11-20"];
-    let period = period(&service, &Caller::Operator, dates[0], dates[1]).unwrap();
+    let period =
+        service.call(&Caller::Operator, GetPeriod { first: dates[0].into(), last: dates[1].into() }).unwrap();
     assert_eq!(period.days.len(), 6);
     let sum = |of: fn(&analysis::DayFigures) -> i64| period.days.iter().map(of).sum::<i64>();
     assert_eq!(sum(|day| day.visitor), figures.total_visitor);
@@ -81,21 +82,26 @@ fn every_report_and_feed_has_data() {
     let recommended = feed(&newsfeed::recommended(&service, &keen, &page).unwrap());
     assert!(popular[0]["view"].as_i64() > Some(3), "{}", popular[0]);
     assert_ne!(recommended, feed(&newsfeed::recommended(&service, &Caller::Guest, &page).unwrap()));
-    assert!(!analysis::realtime(&service).unwrap().search_realtime.is_empty());
-    let devices = analysis::devices(&service).unwrap();
+    assert!(!service.call(&Caller::Guest, analysis::GetRealtime {}).unwrap().search_realtime.is_empty());
+    let devices = service.call(&Caller::Guest, analysis::GetDevices {}).unwrap();
     assert!(devices.mobile > devices.tablet && devices.tablet > 0, "{devices:?}");
-    let lists = value(crate::profile::lists(&service, &keen, "0").unwrap());
+    let lists = value(service.call(&keen, crate::profile::GetLists { type_num: "0".into() }).unwrap());
     for list in ["fav_list", "view_list", "search_list", "newsfeed_list"] {
         assert!(!lists[list].as_array().unwrap().is_empty(), "{list}");
     }
-    let log =
-        analysis::log_date(&service, &Caller::Operator, Window { days: 6, ..Window::default() }, LOG_MAX);
-    let log = log.unwrap().log;
+    let log = analysis::GetLogDate { months: 0, days: 6, hours: 0, limit: LOG_MAX };
+    let log = service.call(&Caller::Operator, log).unwrap().log;
     assert!(log.iter().all(|line| line.date <= NOW) && log.iter().any(|line| line.user_id == demo.keen));
-    assert_eq!(notice::list(&service, &Caller::Operator).unwrap().notices().len(), 7);
-    assert_eq!(feedback::list(&service, &Caller::Operator).unwrap().feedback_list.len(), 8);
-    assert!(account::sign_in(&service, &demo.keen, PASSWORD, None).is_ok());
-    assert!(!words::similar(&service, "telescope").unwrap().similarity_word.is_empty());
+    assert_eq!(service.call(&Caller::Operator, notice::List::default()).unwrap().notices().len(), 7);
+    assert_eq!(service.call(&Caller::Operator, feedback::ListAll {}).unwrap().feedback_list.len(), 8);
+    assert!(sign_in(&service, &demo.keen, PASSWORD, None).is_ok());
+    assert!(
+        !service
+            .call(&Caller::Guest, words::FindSimilar { search: "telescope".into() })
+            .unwrap()
+            .similarity_word
+            .is_empty()
+    );
 }
 
 #[test]
@@ -103,7 +109,11 @@ fn the_keen_member_has_viewed_and_liked_posts_at_any_time() {
     for hours in (0..200).step_by(37) {
         let service = service_at(NOW + hours * 60 * 60 * 1000, Config::default());
         let demo = make(&service, &Caller::Operator, SMALL, &mut to_the_end).unwrap();
-        let lists = value(crate::profile::lists(&service, &Caller::Member(demo.keen), "0").unwrap());
+        let lists = value(
+            service
+                .call(&Caller::Member(demo.keen), crate::profile::GetLists { type_num: "0".into() })
+                .unwrap(),
+        );
         for list in ["fav_list", "view_list"] {
             assert!(!lists[list].as_array().unwrap().is_empty(), "{list} {hours}");
         }
@@ -114,9 +124,9 @@ fn the_keen_member_has_viewed_and_liked_posts_at_any_time() {
 fn the_data_depends_on_seed_and_time_only() {
     let shown = |seed| {
         let (service, demo) = made(Size { seed, ..SMALL });
-        let days = analysis::days_ago(&service, &Caller::Operator, 10).unwrap();
+        let days = service.call(&Caller::Operator, analysis::GetDaysAgo { days: 10 }).unwrap();
         let popular = feed(&newsfeed::popular(&service, &Page::default()).unwrap());
-        let figures = value(analysis::summary(&service).unwrap());
+        let figures = value(service.call(&Caller::Guest, analysis::GetSummary {}).unwrap());
         [value((demo.acts, demo.keen)), figures, value(days), popular]
     };
     let first = shown(1);
@@ -154,7 +164,7 @@ fn cancelling_keeps_the_finished_days() {
     let demo = make(&service, &Caller::Operator, SMALL, &mut |done| {
         if done < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
-    let figures = analysis::summary(&service).unwrap().analysis;
+    let figures = service.call(&Caller::Guest, analysis::GetSummary {}).unwrap().analysis;
     assert!(demo.unwrap().acts > 0);
     assert_eq!(count(&service, "SELECT count(DISTINCT day) FROM day_count WHERE counter = 1"), 3);
     assert_eq!(figures.total_view, count(&service, "SELECT sum(view) FROM post_stats"));

@@ -34,12 +34,12 @@ fn notice(title: &str, activation: i64) -> notice::Draft {
 }
 
 fn insert_notice(service: &Service, title: &str, activation: i64) -> String {
-    notice::insert(service, &OPERATOR, &notice(title, activation)).unwrap().id.to_string()
+    service.call(&OPERATOR, notice::Insert { draft: notice(title, activation) }).unwrap().id.to_string()
 }
 
 fn update_notice(service: &Service, id: &str, title: Option<&str>, activation: Option<i64>) {
     let draft = notice::Draft { title: title.map(Into::into), activation, ..notice::Draft::default() };
-    notice::update(service, &OPERATOR, id, &draft).unwrap();
+    service.call(&OPERATOR, notice::Update { notice_obi: id.into(), draft }).unwrap();
 }
 
 fn insert_posts(service: &Service, numbers: std::ops::Range<usize>) -> Vec<String> {
@@ -50,7 +50,7 @@ fn insert_posts(service: &Service, numbers: std::ops::Range<usize>) -> Vec<Strin
             topic: Some(vec!["news".into()]),
             ..post::Draft::default()
         };
-        post::insert(service, &OPERATOR, &draft).unwrap().id.to_string()
+        service.call(&OPERATOR, post::Insert { draft }).unwrap().id.to_string()
     };
     numbers.map(insert).collect()
 }
@@ -68,7 +68,7 @@ fn notices_are_told_as_guests_see_them() {
     assert_eq!(told(&follower.look()), ["published Better draft"]);
     update_notice(&service, &id, Some("Final"), None);
     assert_eq!(told(&follower.look()), ["changed Final"]);
-    notice::get(&service, &Caller::Guest, &id).unwrap();
+    service.call(&Caller::Guest, notice::Get { notice_obi: id.clone(), html: None }).unwrap();
     assert!(told(&follower.look()).is_empty(), "a view is no change");
     update_notice(&service, &id, Some("Secret"), Some(0));
     let news = follower.look();
@@ -76,7 +76,7 @@ fn notices_are_told_as_guests_see_them() {
     assert_eq!(news.withdrawn, [news.events[0].mark.subject.unwrap()]);
     update_notice(&service, &id, None, Some(1));
     assert_eq!(told(&follower.look()), ["published Secret"]);
-    notice::remove(&service, &OPERATOR, &id).unwrap();
+    service.call(&OPERATOR, notice::Remove { notice_obi: id.clone() }).unwrap();
     assert_eq!(told(&follower.look()), [format!("hidden {id}")]);
 }
 
@@ -87,12 +87,12 @@ fn the_data_of_events_has_the_fields_of_the_interface() {
     let (id, post) = (insert_notice(&service, "Library", 1), insert_posts(&service, 1..2).remove(0));
     let json = |event: &Event| serde_json::to_value(&event.content).unwrap();
     let news = follower.look();
-    let shown = notice::list(&service, &Caller::Guest).unwrap();
+    let shown = service.call(&Caller::Guest, notice::List::default()).unwrap();
     let expected = serde_json::json!({ "change": "published", "notice": shown.notices()[0] });
     assert_eq!(json(&news.events[0]), expected);
-    let shown = post::get(&service, &post).unwrap().post.shown;
+    let shown = service.call(&Caller::Guest, post::Get { post_obi: post.clone() }).unwrap().post.shown;
     assert_eq!(json(&news.events[1]), serde_json::json!({ "post": shown, "topic": ["news"], "tag": [] }));
-    notice::remove(&service, &OPERATOR, &id).unwrap();
+    service.call(&OPERATOR, notice::Remove { notice_obi: id.clone() }).unwrap();
     let hidden = follower.look();
     assert_eq!(json(&hidden.events[0]), serde_json::json!({ "change": "hidden", "_id": id }));
     let counts = follower.counts().unwrap().unwrap();
@@ -113,7 +113,7 @@ fn posts_are_told_once_and_removed_ones_are_withdrawn() {
     assert!(told(&follower.look()).is_empty(), "a view is no new post");
     insert_posts(&service, 2..3);
     assert_eq!(told(&follower.look()), [r#"post Post 2 ["news"]"#]);
-    post::remove(&service, &OPERATOR, &first[1]).unwrap();
+    service.call(&OPERATOR, post::Remove { post_obi: (&first[1]).into() }).unwrap();
     let removed = follower.look();
     assert!(removed.events.is_empty());
     assert_eq!(removed.withdrawn, [news.events[1].mark.subject.unwrap()]);
@@ -123,7 +123,7 @@ fn posts_are_told_once_and_removed_ones_are_withdrawn() {
         end_date: Some(NOW.to_string()),
         ..post::Draft::default()
     };
-    post::insert(&service, &OPERATOR, &ended).unwrap();
+    service.call(&OPERATOR, post::Insert { draft: ended.clone() }).unwrap();
     assert!(told(&follower.look()).is_empty());
 }
 
@@ -220,7 +220,8 @@ fn a_notice_that_begins_or_ends_by_time_is_told() {
         members_only: Some(members_only),
         ..notice(title, 1)
     };
-    let insert = |draft: &notice::Draft| notice::insert(&service, &OPERATOR, draft).unwrap().id;
+    let insert =
+        |draft: &notice::Draft| service.call(&OPERATOR, notice::Insert { draft: draft.clone() }).unwrap().id;
     let id = insert(&dates("Dated", 10, 20, None, 0));
     insert(&dates("Of a topic", 12, 18, Some("sea"), 0));
     insert(&dates("For members", 12, 18, None, 1));

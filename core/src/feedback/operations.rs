@@ -3,14 +3,21 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Draft, FeedbackList, FeedbackPage, FeedbackQuery, NO_NOTICE, POST_RULE};
+use super::{
+    FeedbackList, FeedbackPage, FeedbackState, GENERAL, KIND, KIND_RULE, LIST, LIST_MAX, NO_NOTICE, POST,
+    POST_RULE, limit, sql,
+};
+use crate::answer;
 use crate::config::Config;
 use crate::error::{Error, Outcome, Problem, Result};
 use crate::id::ObjectId;
 use crate::operation::{Access, Failure, Operation, Rate, Spec, Work};
+use crate::outbox::{self, Event};
 use crate::schema::Switch;
 use crate::scope::Scope;
-use crate::{Caller, Tidings};
+use crate::store::Isolation;
+use crate::trail::{Action, Entry};
+use crate::{Caller, Tidings, notice, text};
 
 const GROUP: &str = "feedback";
 const ADMINS: Access = Access::Admins(Scope::Feedback);
@@ -28,12 +35,6 @@ pub struct Message {
     /// An alias of `post`.
     #[schema(max_length = 5_000, examples("The search is fast."))]
     pub feedback: Option<String>,
-}
-
-impl From<Message> for Draft {
-    fn from(Message { kind, post, feedback }: Message) -> Self {
-        Self { kind, post: post.or(feedback) }
-    }
 }
 
 /// Sends feedback on a notice
@@ -66,7 +67,7 @@ impl Operation for SendOnNotice {
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::send(tidings, caller, Some(&self.notice_obi), &self.message.into())
+        send(tidings, caller, Some(self.notice_obi), &self.message)
     }
 }
 
@@ -91,8 +92,33 @@ impl Operation for SendGeneral {
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::send(tidings, caller, None, &self.message.into())
+        send(tidings, caller, None, &self.message)
     }
+}
+
+/// Sends feedback on the notice with the id `notice` or in general. The order of the checks is that of the refusals.
+fn send(tidings: &Tidings, caller: &Caller, notice: Option<String>, message: &Message) -> Result<()> {
+    let identity = caller.identify(tidings);
+    let (id, now, config) = (ObjectId::new(tidings.clock()), tidings.now(), tidings.config().feedback);
+    let kind = text::name(message.kind.as_deref().unwrap_or(GENERAL), KIND);
+    let post = message.post.as_ref().or(message.feedback.as_ref());
+    let post = post.and_then(|post| text::block(post, POST));
+    let written = tidings.store().write(Isolation::Alone, move |tx| {
+        let member = identity.member(tx)?;
+        let notice = match &notice {
+            Some(notice) => {
+                notice::visible(tx, notice, &member, now)?.ok_or(Outcome::Fail.because(NO_NOTICE))?
+            }
+            None => String::new(),
+        };
+        let kind = kind.as_ref().ok_or(Outcome::Fail.because(KIND_RULE))?;
+        let post = post.as_ref().ok_or(Outcome::Fail.because(POST_RULE))?;
+        limit::check(tx, config, &member, now)?;
+        super::insert(tx, &member, id, (kind, post), &notice, now)?;
+        // The body is made when it is sent: until then the author may have been removed.
+        Ok(outbox::enqueue(tx, Event::FeedbackCreated, &id.to_string(), None, now)?)
+    });
+    written.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest).if_failed("fail"))
 }
 
 /// Lists all feedback, newest first
@@ -104,7 +130,11 @@ impl Operation for ListAll {
     const SPEC: Spec = Spec::get(GROUP, "/get_all_feedback", ADMINS).works(Work::Store);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<FeedbackList> {
-        super::list(tidings, caller)
+        let identity = caller.identify(tidings);
+        tidings.store().read(|tx| {
+            let admin = identity.admin(tx, Scope::Feedback)?;
+            Ok(FeedbackList { feedback_list: sql::list(tx, &admin, true, i64::MAX, LIST_MAX)? })
+        })
     }
 }
 
@@ -127,13 +157,27 @@ impl Operation for List {
     const SPEC: Spec = Spec::get(GROUP, "/get_feedback", ADMINS).works(Work::Query).or(&[Failure::Missing]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<FeedbackPage> {
-        let Self { all, limit, after } = self;
-        let all = match all {
+        let all = match self.all {
             None | Some(0) => false,
             Some(1) => true,
             Some(_) => return Err(Error::BadRequest(Problem::invalid("all", "all is 0 or 1"))),
         };
-        super::page(tidings, caller, &FeedbackQuery { all, limit, after })
+        let limit = self.limit.unwrap_or(LIST);
+        let identity = caller.identify(tidings);
+        tidings.store().read(|tx| {
+            let admin = identity.admin(tx, Scope::Feedback)?;
+            if !(1..=LIST_MAX).contains(&limit) {
+                return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
+            }
+            let before = match &self.after {
+                Some(id) => sql::key(tx, &admin, id)?.ok_or(Error::NotFound)?,
+                None => i64::MAX,
+            };
+            // One more than the page has, to detect whether another page follows.
+            let mut feedback = sql::list(tx, &admin, all, before, limit + 1)?;
+            let next = answer::cut(&mut feedback, limit).map(|last| last.id.clone());
+            Ok(FeedbackPage { feedback, next })
+        })
     }
 }
 
@@ -155,6 +199,19 @@ impl Operation for Mark {
         .or(&[Failure::Missing]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::set_activation(tidings, caller, &self.feedback_obi, self.activation)
+        let (identity, id, now) =
+            (caller.identify(tidings), ObjectId::parse(&self.feedback_obi), tidings.now());
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Feedback)?;
+            let state = FeedbackState::from_activation(self.activation);
+            let state = state.ok_or(Error::BadRequest(crate::activation::RULE))?;
+            let id = id.ok_or(Error::NotFound)?;
+            if !sql::set_state(tx, &admin, id, state, now)? {
+                return Err(Error::NotFound);
+            }
+            let (subject, state) =
+                (id.to_string(), if state == FeedbackState::Done { "done" } else { "open" });
+            Ok(admin.record(tx, Entry::new(Action::FeedbackUpdate).on(&subject).after(state))?)
+        })
     }
 }

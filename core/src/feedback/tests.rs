@@ -1,22 +1,31 @@
 use tidings_cluster::only_on_sqlite;
 
 use super::*;
-use crate::admin;
+use crate::error::Error;
+use crate::error::Outcome;
+use crate::notice;
 use crate::store::{Isolation, StoreError, Tx};
 use crate::testing::{NOW, Service, service};
 
-fn draft(kind: Option<&str>, post: &str) -> Draft {
-    Draft { kind: kind.map(str::to_owned), post: Some(post.to_owned()) }
+fn draft(kind: Option<&str>, post: &str) -> Message {
+    Message { kind: kind.map(str::to_owned), post: Some(post.to_owned()), feedback: None }
+}
+
+fn send(service: &Service, caller: &Caller, notice: Option<&str>, message: Message) -> Result<()> {
+    match notice {
+        Some(notice) => service.call(caller, SendOnNotice { notice_obi: notice.into(), message }),
+        None => service.call(caller, SendGeneral { message }),
+    }
 }
 
 fn notice(service: &Service, activation: i64) -> String {
     let (title, post) = (Some("t".to_owned()), Some("p".to_owned()));
     let draft = notice::Draft { title, post, activation: Some(activation), ..notice::Draft::default() };
-    notice::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+    service.call(&Caller::Operator, notice::Insert { draft }).unwrap().id.to_string()
 }
 
 fn all(service: &Service) -> Vec<Feedback> {
-    list(service, &Caller::Operator).unwrap().feedback_list
+    service.call(&Caller::Operator, ListAll {}).unwrap().feedback_list
 }
 
 #[test]
@@ -24,10 +33,18 @@ fn administrators_read_feedback_newest_first() {
     let service = service();
     let (ann, ben) = (service.admin("ann"), service.member("Ben"));
     let on = notice(&service, 1);
-    send(&service, &ben, Some(&on.to_uppercase()), &draft(Some("bug"), "cafe\u{301}\nis closed")).unwrap();
+    service
+        .call(
+            &ben,
+            SendOnNotice {
+                notice_obi: (&on.to_uppercase()).into(),
+                message: draft(Some("bug"), "cafe\u{301}\nis closed"),
+            },
+        )
+        .unwrap();
     service.clock().advance(1_000);
-    send(&service, &ann, None, &draft(None, &"한".repeat(5_000))).unwrap();
-    let found = list(&service, &ann).unwrap().feedback_list;
+    service.call(&ann, SendGeneral { message: draft(None, &"한".repeat(5_000)) }).unwrap();
+    let found = service.call(&ann, ListAll {}).unwrap().feedback_list;
     assert_eq!(found.len(), 2);
     let expected = Feedback {
         id: found[0].id.clone(),
@@ -51,10 +68,10 @@ fn administrators_read_feedback_newest_first() {
 fn callers_who_are_not_members_send_no_feedback() {
     let service = service();
     let gone = service.member("gone");
-    crate::profile::remove_mine(&service, &gone).unwrap();
+    service.call(&gone, crate::profile::Remove {}).unwrap();
     for caller in [&Caller::Guest, &Caller::token("forged"), &gone, &Caller::Operator] {
-        for (notice, draft) in [(None, draft(None, "p")), (Some("no id"), Draft::default())] {
-            let refused = send(&service, caller, notice, &draft);
+        for (notice, draft) in [(None, draft(None, "p")), (Some("no id"), Message::default())] {
+            let refused = send(&service, caller, notice, draft.clone());
             assert!(matches!(refused, Err(Error::Documented(Outcome::BadRequest, _))), "{caller:?}");
         }
     }
@@ -66,7 +83,7 @@ fn invalid_feedback_fails_and_is_not_stored() {
     let service = service();
     let (ben, on) = (service.member("ben"), notice(&service, 1));
     let (long_kind, long_post) = ("k".repeat(51), "p".repeat(5_001));
-    let missing = Draft { kind: Some("bug".into()), post: None };
+    let missing = Message { kind: Some("bug".into()), ..Message::default() };
     let texts = [
         (Some(""), "p"),
         (Some(" "), "p"),
@@ -82,7 +99,7 @@ fn invalid_feedback_fails_and_is_not_stored() {
     let drafts = texts.map(|(kind, post)| draft(kind, post)).into_iter().chain([missing]);
     for draft in drafts {
         for notice in [None, Some(on.as_str())] {
-            let refused = send(&service, &ben, notice, &draft);
+            let refused = send(&service, &ben, notice, draft.clone());
             assert!(matches!(refused, Err(Error::Documented(Outcome::Fail, _))), "{draft:?}");
         }
     }
@@ -94,16 +111,16 @@ fn feedback_is_on_a_notice_that_the_member_may_see() {
     let service = service();
     let (ann, ben) = (service.admin("ann"), service.member("ben"));
     let (hidden, gone) = (notice(&service, 0), notice(&service, 1));
-    notice::remove(&service, &ann, &gone).unwrap();
+    service.call(&ann, notice::Remove { notice_obi: gone.clone() }).unwrap();
     for id in [hidden.as_str(), &gone, "", "no id", "65f0a0000000000000000000"] {
-        let refused = send(&service, &ben, Some(id), &draft(None, "p"));
+        let refused = service.call(&ben, SendOnNotice { notice_obi: id.into(), message: draft(None, "p") });
         assert!(matches!(refused, Err(Error::Documented(Outcome::Fail, _))), "{id}");
     }
-    send(&service, &ann, Some(&hidden), &draft(None, "p")).unwrap();
+    service.call(&ann, SendOnNotice { notice_obi: hidden.clone(), message: draft(None, "p") }).unwrap();
     assert_eq!(all(&service)[0].notice, hidden);
     assert_eq!(all(&service).len(), 1);
     // The feedback remains when its notice is removed.
-    notice::remove(&service, &ann, &hidden).unwrap();
+    service.call(&ann, notice::Remove { notice_obi: hidden.clone() }).unwrap();
     assert_eq!(all(&service)[0].notice, hidden);
 }
 
@@ -111,8 +128,8 @@ fn feedback_is_on_a_notice_that_the_member_may_see() {
 fn feedback_of_a_removed_member_remains_without_their_id() {
     let service = service();
     let ben = service.member("ben");
-    send(&service, &ben, None, &draft(None, "p")).unwrap();
-    admin::remove_user(&service, &Caller::Operator, "ben").unwrap();
+    service.call(&ben, SendGeneral { message: draft(None, "p") }).unwrap();
+    service.call(&Caller::Operator, crate::member::Remove { user_id: "ben".into() }).unwrap();
     service.member("ben");
     assert_eq!(all(&service)[0].author, "removed");
 }
@@ -121,30 +138,44 @@ fn feedback_of_a_removed_member_remains_without_their_id() {
 fn administrators_mark_feedback_as_done_or_open() {
     let service = service();
     let (ann, ben) = (service.admin("ann"), service.member("ben"));
-    send(&service, &ben, None, &draft(None, "one")).unwrap();
-    send(&service, &ben, None, &draft(None, "two")).unwrap();
+    service.call(&ben, SendGeneral { message: draft(None, "one") }).unwrap();
+    service.call(&ben, SendGeneral { message: draft(None, "two") }).unwrap();
     let (two, one) = (all(&service)[0].id.clone(), all(&service)[1].id.clone());
     let activations = || all(&service).iter().map(|f| f.activation.activation()).collect::<Vec<_>>();
-    set_activation(&service, &ann, &one, 0).unwrap();
-    set_activation(&service, &ann, &one, 0).unwrap();
+    service.call(&ann, Mark { feedback_obi: one.clone(), activation: 0 }).unwrap();
+    service.call(&ann, Mark { feedback_obi: one.clone(), activation: 0 }).unwrap();
     assert_eq!(activations(), [1, 0]);
-    set_activation(&service, &ann, &one, 1).unwrap();
-    set_activation(&service, &Caller::Operator, &two.to_uppercase(), 0).unwrap();
+    service.call(&ann, Mark { feedback_obi: one.clone(), activation: 1 }).unwrap();
+    service
+        .call(&Caller::Operator, Mark { feedback_obi: (&two.to_uppercase()).into(), activation: 0 })
+        .unwrap();
     assert_eq!(activations(), [0, 1]);
 
     for activation in [2, -1, i64::MAX] {
-        let refused = set_activation(&service, &ann, &one, activation);
+        let refused = service.call(&ann, Mark { feedback_obi: one.clone(), activation });
         assert!(matches!(refused, Err(Error::BadRequest(_))));
     }
     for id in ["", "no id", "65f0a0000000000000000000"] {
-        assert!(matches!(set_activation(&service, &ann, id, 0), Err(Error::NotFound)), "{id}");
+        assert!(
+            matches!(
+                service.call(&ann, Mark { feedback_obi: id.into(), activation: 0 }),
+                Err(Error::NotFound)
+            ),
+            "{id}"
+        );
     }
     for caller in [&Caller::Guest, &Caller::token("forged")] {
-        assert!(matches!(list(&service, caller), Err(Error::BadToken)));
-        assert!(matches!(set_activation(&service, caller, &one, 2), Err(Error::BadToken)));
+        assert!(matches!(service.call(caller, ListAll {}), Err(Error::BadToken)));
+        assert!(matches!(
+            service.call(caller, Mark { feedback_obi: one.clone(), activation: 2 }),
+            Err(Error::BadToken)
+        ));
     }
-    assert!(matches!(list(&service, &ben), Err(Error::Forbidden)));
-    assert!(matches!(set_activation(&service, &ben, "no id", 0), Err(Error::Forbidden)));
+    assert!(matches!(service.call(&ben, ListAll {}), Err(Error::Forbidden)));
+    assert!(matches!(
+        service.call(&ben, Mark { feedback_obi: "no id".into(), activation: 0 }),
+        Err(Error::Forbidden)
+    ));
     assert_eq!(activations(), [0, 1]);
 }
 
@@ -152,7 +183,7 @@ fn administrators_mark_feedback_as_done_or_open() {
 fn the_newest_thousand_are_listed() {
     let service = service();
     let ben = service.member("ben");
-    send(&service, &ben, None, &draft(None, "oldest")).unwrap();
+    service.call(&ben, SendGeneral { message: draft(None, "oldest") }).unwrap();
     let copy = |tx: &mut dyn Tx| -> Result<u64, StoreError> {
         let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
                    INSERT INTO feedback (id, type, post, member, notice, activation, date)
@@ -169,7 +200,7 @@ fn the_newest_thousand_are_listed() {
 fn open_feedback_is_paged_among_feedback_that_is_done() {
     let service = service();
     let (ann, ben) = (service.admin("ann"), service.member("ben"));
-    send(&service, &ben, None, &draft(None, "oldest")).unwrap();
+    service.call(&ben, SendGeneral { message: draft(None, "oldest") }).unwrap();
     let copy = |tx: &mut dyn Tx| -> Result<u64, StoreError> {
         let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2100)
                    INSERT INTO feedback (id, type, post, member, notice, activation, date)
@@ -180,7 +211,9 @@ fn open_feedback_is_paged_among_feedback_that_is_done() {
     let pages = |all: bool| {
         let (mut sizes, mut after) = (Vec::new(), None::<String>);
         loop {
-            let page = browse(&service, &ann, all, after.as_deref()).unwrap();
+            let page = service
+                .call(&ann, List { all: Some(i64::from(all)), limit: Some(LIST_MAX), after: after.clone() })
+                .unwrap();
             sizes.push(page.feedback.len());
             assert!(page.feedback.iter().all(|feedback| all || feedback.activation == FeedbackState::Open));
             after = page.next;
@@ -191,14 +224,23 @@ fn open_feedback_is_paged_among_feedback_that_is_done() {
     };
     assert_eq!(pages(true), (vec![1_000, 1_000, 101], "oldest".to_owned()));
     assert_eq!(pages(false), (vec![1_000, 51], "oldest".to_owned()));
-    assert!(matches!(browse(&service, &ann, true, Some("x")), Err(Error::NotFound)));
-    let small = |limit| page(&service, &ann, &FeedbackQuery { limit, ..FeedbackQuery::default() });
+    assert!(matches!(
+        service.call(&ann, List { all: Some(1), limit: Some(LIST_MAX), after: Some("x".into()) }),
+        Err(Error::NotFound)
+    ));
+    let small = |limit| service.call(&ann, List { limit, ..List::default() });
     assert_eq!((small(None).unwrap().feedback.len(), small(Some(7)).unwrap().feedback.len()), (100, 7));
     for limit in [0, -1, 1_001] {
         assert_eq!(small(Some(limit)).unwrap_err().problem().field, Some("limit"));
     }
-    assert!(matches!(browse(&service, &ben, true, None), Err(Error::Forbidden)));
-    assert!(matches!(browse(&service, &Caller::Guest, true, None), Err(Error::BadToken)));
+    assert!(matches!(
+        service.call(&ben, List { all: Some(1), limit: Some(LIST_MAX), after: None }),
+        Err(Error::Forbidden)
+    ));
+    assert!(matches!(
+        service.call(&Caller::Guest, List { all: Some(1), limit: Some(LIST_MAX), after: None }),
+        Err(Error::BadToken)
+    ));
 }
 
 #[test]
@@ -206,7 +248,7 @@ fn a_failing_store_is_answered_with_fail() {
     let service = service();
     let ben = service.member("ben");
     service.store().write(Isolation::Alone, |tx| tx.run("DROP TABLE feedback", &[])).unwrap();
-    let failed = send(&service, &ben, None, &draft(None, "p"));
+    let failed = service.call(&ben, SendGeneral { message: draft(None, "p") });
     assert!(matches!(&failed, Err(Error::Failed { result: "fail", .. })), "{failed:?}");
 }
 
@@ -233,7 +275,7 @@ fn a_member_sends_so_much_in_an_hour_and_so_much_may_be_open() {
     };
     let service = crate::testing::service_with(config);
     let (ann, ben) = (service.member("ann"), service.member("ben"));
-    let wait = |member: &Caller| match send(&service, member, None, &draft(None, "text")) {
+    let wait = |member: &Caller| match service.call(member, SendGeneral { message: draft(None, "text") }) {
         Ok(()) => 0,
         Err(Error::TooManyRequests { retry_after_s }) => retry_after_s,
         Err(error) => panic!("{error:?}"),
@@ -242,13 +284,13 @@ fn a_member_sends_so_much_in_an_hour_and_so_much_may_be_open() {
     service.clock().advance(1_000);
     assert_eq!(wait(&ann), 3_600, "the second that has begun counts");
     assert_eq!(wait(&ben), 0);
-    let text = send(&service, &ann, None, &draft(None, "")).unwrap_err();
+    let text = service.call(&ann, SendGeneral { message: draft(None, "") }).unwrap_err();
     assert_eq!(text.to_string(), "fail", "a text that breaks its rule is told first");
     service.clock().advance(3_600_000);
     assert_eq!(wait(&ann), 0);
     assert_eq!(wait(&ann), 3_600, "a fiftieth of all that is open is this member's");
     let open = all(&service).into_iter().find(|feedback| feedback.author == "ann").unwrap();
-    set_activation(&service, &Caller::Operator, &open.id, 0).unwrap();
+    service.call(&Caller::Operator, Mark { feedback_obi: open.id.clone(), activation: 0 }).unwrap();
     assert_eq!(wait(&ann), 0);
     let work = |tx: &mut dyn Tx| {
         tx.run(
@@ -271,12 +313,12 @@ fn feedback_is_removed_some_days_after_it_was_done() {
     let service = crate::testing::service_with(config);
     let ann = service.member("ann");
     for text in ["open", "done", "reopened", "earlier"] {
-        send(&service, &ann, None, &draft(None, text)).unwrap();
+        service.call(&ann, SendGeneral { message: draft(None, text) }).unwrap();
     }
     let texts = || all(&service).into_iter().map(|feedback| feedback.post).rev().collect::<Vec<_>>();
     let mark = |text: &str, activation| {
         let found = all(&service).into_iter().find(|feedback| feedback.post == text).unwrap();
-        set_activation(&service, &Caller::Operator, &found.id, activation).unwrap();
+        service.call(&Caller::Operator, Mark { feedback_obi: found.id.clone(), activation }).unwrap();
     };
     service.clock().advance(100 * crate::clock::DAY_MS);
     mark("done", 0);

@@ -4,9 +4,9 @@ use serde_json::Value;
 use tidings_cluster::only_on_sqlite;
 
 use super::*;
-use crate::account::{key, sign_in};
+use crate::account::key;
 use crate::audit;
-use crate::testing::{NOW, Service, service};
+use crate::testing::{NOW, Service, service, sign_in};
 use crate::{admin, post, profile};
 
 /// The number of rows of a member in each table: more than one page of every list.
@@ -147,15 +147,15 @@ fn the_account_has_names_and_dates_and_no_secret() {
                 url: Some(format!("https://example.com/{n}")),
                 ..post::Draft::default()
             };
-            post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string()
+            service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
         })
         .collect();
     for post in &posts {
         post::like(&service, &ann, post).wait().unwrap();
     }
-    post::remove(&service, &Caller::Operator, &posts[0]).unwrap();
+    service.call(&Caller::Operator, post::Remove { post_obi: (&posts[0]).into() }).unwrap();
     service.clock().advance(5);
-    profile::reset_measurement(&service, &ann).unwrap();
+    service.call(&ann, profile::ResetMeasurement {}).unwrap();
     let set = |tx: &mut dyn Tx| {
         tx.run("UPDATE member SET name = '한 앤', major = 'Physics'", &[])?;
         tx.run("INSERT INTO second_factor (member, secret, enabled, last_step) SELECT key, 'SECRETSECRET', 7, 9 FROM member", &[])?;
@@ -194,7 +194,7 @@ fn each_page_checks_the_caller_again() {
     let ann = service.member("ann");
     let mut reader = read_one(&ann);
     account_of(&service, "ann");
-    crate::account::sign_out_all(&service, &ann).unwrap();
+    service.call(&ann, crate::account::SignOutAll {}).unwrap();
     assert!(matches!(reader.next(&service), Err(Error::BadToken)));
 
     // A new member with the id of a removed one has other data.
@@ -204,7 +204,7 @@ fn each_page_checks_the_caller_again() {
     let removed = export_of(&service, &Caller::Operator, "ann", &mut |_, _| {
         left -= 1;
         if left == 0 {
-            admin::remove_user(&service, &Caller::Operator, "ann").unwrap();
+            service.call(&Caller::Operator, crate::member::Remove { user_id: "ann".into() }).unwrap();
             service.member("ann");
         }
         ControlFlow::Continue(())
@@ -223,8 +223,9 @@ fn members_export_their_own_data_and_administrators_that_of_others_with_a_record
     let service = service();
     let (ann, boss) = (service.member("ann"), service.admin("boss"));
     let mut ignored = |_: &[u8], _: u64| ControlFlow::Continue(());
-    let draft = key::Draft { name: "script".into(), scopes: key::Scope::ALL.to_vec(), expires: None };
-    let key = Caller::token(key::add(&service, &Caller::Operator, &draft).unwrap().key.to_string());
+    let scopes = key::Scope::ALL.iter().map(|scope| scope.name().into()).collect();
+    let add = key::Add { name: "script".into(), scopes, expires: None };
+    let key = Caller::token(service.call(&Caller::Operator, add).unwrap().key.to_string());
     for caller in [&Caller::Guest, &Caller::Operator, &Caller::token("forged"), &key] {
         assert!(matches!(export(&service, caller, &mut ignored), Err(Error::BadToken)), "{caller:?}");
     }
@@ -239,7 +240,7 @@ fn members_export_their_own_data_and_administrators_that_of_others_with_a_record
     service.admin("root");
     let mut reader = DataReader::of(&service, &boss, "ann").unwrap();
     assert!(reader.next(&service).unwrap().is_some());
-    admin::revoke(&service, &Caller::Operator, "boss").unwrap();
+    service.call(&Caller::Operator, admin::Revoke { user_id: "boss".into() }).unwrap();
     assert!(matches!(reader.next(&service), Err(Error::Forbidden)));
     assert!(matches!(export_of(&service, &Caller::Operator, "nobody", &mut ignored), Err(Error::NotFound)));
     let mut pieces = 0;
@@ -248,10 +249,9 @@ fn members_export_their_own_data_and_administrators_that_of_others_with_a_record
         ControlFlow::Break(())
     });
     assert_eq!((stopped.unwrap(), pieces), (ExportedData::default(), 1));
-    let audit = audit::list(
-        &service,
+    let audit = service.call(
         &Caller::Operator,
-        &audit::List { action: Some("member.export".into()), ..audit::List::default() },
+        audit::List { action: Some("member.export".into()), ..audit::List::default() },
     );
     let records: Vec<_> =
         audit.unwrap().audit.into_iter().map(|record| (record.actor_kind, record.subject)).collect();

@@ -138,7 +138,7 @@ mod tests {
                 topic: Some(vec!["대학 \"소식\"".into()]),
                 ..Draft::default()
             };
-            post::insert(&service, &Caller::Operator, &draft).unwrap();
+            service.call(&Caller::Operator, post::Insert { draft }).unwrap();
         }
         for (limit, count, switch) in [(2, 2_usize, None), (3, 3, Some(1))] {
             let page = Paging { limit: Some(limit), liked: switch, why: switch, ..Paging::default() };

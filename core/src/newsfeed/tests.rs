@@ -21,7 +21,7 @@ fn stocked() -> Service {
             date: Some((NOW - (200 - n) * 60_000).to_string()),
             ..post::Draft::default()
         };
-        post::insert(&service, &Caller::Operator, &draft).unwrap();
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
     }
     start(&service).unwrap();
     service
@@ -144,7 +144,7 @@ fn the_next_of_a_topic_is_invalid_for_other_topics_also_after_changes() {
                 url: Some("https://new.example/".into()),
                 ..post::Draft::default()
             };
-            post::insert(&service, &Caller::Operator, &draft).unwrap();
+            service.call(&Caller::Operator, post::Insert { draft }).unwrap();
             followed(&service);
         }
         assert!(titles(&json(page("cats"))).iter().all(|title| title.starts_with("cats")));
@@ -219,7 +219,9 @@ fn the_first_page_of_a_topic_with_posts_is_recorded_for_a_member() {
     topic(&service, &reader, "cats", &Page { next: page["next"].as_str(), ..Page::default() }).unwrap();
     assert_eq!(json(topic(&service, &reader, "dogs", &Page::default()))["newsfeed"], Value::Array(vec![]));
     topic(&service, &Caller::token("forged"), "rust", &Page::default()).unwrap();
-    let lists = serde_json::to_value(profile::lists(&service, &reader, "4").unwrap()).unwrap();
+    let lists =
+        serde_json::to_value(service.call(&reader, profile::GetLists { type_num: "4".into() }).unwrap())
+            .unwrap();
     let opened = lists["newsfeed_list"].as_array().unwrap();
     assert_eq!(opened.len(), 1);
     assert_eq!(opened[0]["newsfeed_name"], "cats");
@@ -247,7 +249,7 @@ fn the_recommended_feed_follows_likes_and_leaves_out_seen_posts() {
     assert_eq!((cats_in(&own), cats_in(&guests) <= 4), (10, true), "all of their acts are on one topic");
     let pages = all(|page| recommended(&service, &reader, page), 30);
     assert_eq!((pages.len(), distinct(&pages)), (196, 196), "all posts but the seen ones");
-    profile::reset_measurement(&service, &reader).unwrap();
+    service.call(&reader, profile::ResetMeasurement {}).unwrap();
     followed(&service);
     let guests = json(recommended(&service, &Caller::Guest, &Page::default()));
     assert_eq!(
@@ -283,7 +285,7 @@ fn new_posts_precede_posts_that_the_member_ignored() {
             date: Some((service.clock().now() - days * crate::clock::DAY_MS).to_string()),
             ..post::Draft::default()
         };
-        post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string()
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
     };
     let liked: Vec<String> = (0..9).map(|n| insert(&format!("liked{n}"), 30)).collect();
     insert("passed", 20);
@@ -313,7 +315,7 @@ fn with_a_model_posts_with_similar_words_are_recommended() {
                 date: Some((NOW - n * 60_000).to_string()),
                 ..post::Draft::default()
             };
-            post::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+            service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
         })
         .collect();
     let mut config = service.config().clone();
@@ -349,7 +351,7 @@ fn an_older_post_takes_the_place_of_a_removed_one_also_in_a_cached_feed() {
                 date: Some((NOW - n * 60_000).to_string()),
                 ..post::Draft::default()
             };
-            post::insert(&opened, &Caller::Operator, &draft).unwrap().id.to_string()
+            opened.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
         })
         .collect();
     post::like(&opened, &reader, &posts[0]).wait().unwrap();
@@ -359,7 +361,7 @@ fn an_older_post_takes_the_place_of_a_removed_one_also_in_a_cached_feed() {
         Tidings::builder(opened.location()).config(config).clock(opened.clock().clone()).open().unwrap();
     let own = || titles(&json(recommended(&service, &reader, &Page::default())));
     assert_eq!(own(), ["post 1", "post 2"]);
-    post::remove(&service, &Caller::Operator, &posts[1]).unwrap();
+    service.call(&Caller::Operator, post::Remove { post_obi: (&posts[1]).into() }).unwrap();
     let began = std::time::Instant::now();
     while !titles(&json(popular(&service, &Page::default()))).contains(&"post 3".to_owned()) {
         assert!(began.elapsed().as_secs() < 10, "the feeds are not updated in time");
@@ -387,7 +389,7 @@ fn changes_of_other_processes_are_shown() {
     let service = stocked();
     let other = Tidings::builder(service.location()).clock(service.clock().clone()).open().unwrap();
     let gone = ids(&json(popular(&service, &Page::default())))[0].clone();
-    post::remove(&other, &Caller::Operator, &gone).unwrap();
+    other.call(&Caller::Operator, post::Remove { post_obi: gone.clone() }).unwrap();
     let began = std::time::Instant::now();
     while ids(&json(popular(&service, &Page::default()))).contains(&gone) {
         assert!(began.elapsed().as_secs() < 10, "the feeds are not updated in time");

@@ -11,6 +11,7 @@ use crate::answer::Inserted;
 use crate::clock::Timestamp;
 use crate::error::{Code, Error, Problem, Result};
 use crate::id::ObjectId;
+use crate::operation::{Access, Failure, Operation, Spec};
 use crate::scope::Scope;
 use crate::store::{Isolation, StoreError, Tx};
 use crate::trail::{Action, Entry};
@@ -45,50 +46,62 @@ pub struct DraftList {
     pub drafts: Vec<SavedDraft>,
 }
 
-/// Saves a draft of a new notice, or one that will change `notice`. With `draft`, the id of a saved draft, it replaces that
-/// one.
+/// Saves a draft of a notice
 ///
-/// # Errors
-/// `bad token`, `Not admin`; `bad request` if no field is given, a field breaks its rule, or there are
-/// [`DRAFTS_MAX`] drafts; `Not found` if there is no such draft or notice.
-pub fn save_draft(
-    tidings: &Tidings,
-    caller: &Caller,
-    draft: Option<&str>,
-    notice: Option<&str>,
-    fields: &Draft,
-) -> Result<Inserted> {
-    let identity = caller.identify(tidings);
-    let checked = Change::parse(fields).and_then(|change| change.require_any());
-    let content = serde_json::to_string(fields).map_err(|error| Error::Internal(error.into()))?;
-    let (notice, replaced) = (notice.map(ObjectId::parse), draft.map(ObjectId::parse));
-    let (new, now) = (ObjectId::new(tidings.clock()), tidings.now());
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Notices)?;
-        checked.as_ref()?;
-        let notice = match notice {
-            Some(id) => {
+/// At least one field of the notice is required. There are at most 200 drafts.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = NoticeDraftFields)]
+pub struct SaveDraft {
+    /// The `_id` of a saved draft, which is replaced. A new draft is saved by default.
+    #[schema(value_type = Option<ObjectId>)]
+    pub draft: Option<String>,
+    /// The `_id` of the notice that the draft changes. A new notice by default.
+    #[schema(value_type = Option<ObjectId>)]
+    pub notice: Option<String>,
+    /// The fields of the notice.
+    #[serde(rename = "..")]
+    pub fields: Draft,
+}
+
+impl Operation for SaveDraft {
+    type Answer = Inserted;
+    const SPEC: Spec =
+        Spec::post("notice", "/save_notice_draft", Access::Admins(Scope::Notices)).or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Inserted> {
+        let identity = caller.identify(tidings);
+        let checked = Change::parse(&self.fields).and_then(|change| change.require_any());
+        let content = serde_json::to_string(&self.fields).map_err(|error| Error::Internal(error.into()))?;
+        let (notice, replaced) =
+            (self.notice.as_deref().map(ObjectId::parse), self.draft.as_deref().map(ObjectId::parse));
+        let (new, now) = (ObjectId::new(tidings.clock()), tidings.now());
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Notices)?;
+            checked.as_ref()?;
+            let notice = match notice {
+                Some(id) => {
+                    let id = id.ok_or(Error::NotFound)?;
+                    notices::content(tx, id)?.ok_or(Error::NotFound)?;
+                    Some(id)
+                }
+                None => None,
+            };
+            if let Some(id) = replaced {
                 let id = id.ok_or(Error::NotFound)?;
-                notices::content(tx, id)?.ok_or(Error::NotFound)?;
-                Some(id)
+                if !sql::replace(tx, &admin, id, notice, &content, now)? {
+                    return Err(Error::NotFound);
+                }
+                record(tx, &admin, Action::NoticeDraftSave, id)?;
+                return Ok(Inserted { id });
             }
-            None => None,
-        };
-        if let Some(id) = replaced {
-            let id = id.ok_or(Error::NotFound)?;
-            if !sql::replace(tx, &admin, id, notice, &content, now)? {
-                return Err(Error::NotFound);
+            if sql::count(tx, &admin)? >= DRAFTS_MAX {
+                return Err(Error::BadRequest(TOO_MANY));
             }
-            record(tx, &admin, Action::NoticeDraftSave, id)?;
-            return Ok(Inserted { id });
-        }
-        if sql::count(tx, &admin)? >= DRAFTS_MAX {
-            return Err(Error::BadRequest(TOO_MANY));
-        }
-        sql::insert(tx, &admin, new, notice, &content, now)?;
-        record(tx, &admin, Action::NoticeDraftSave, new)?;
-        Ok(Inserted { id: new })
-    })
+            sql::insert(tx, &admin, new, notice, &content, now)?;
+            record(tx, &admin, Action::NoticeDraftSave, new)?;
+            Ok(Inserted { id: new })
+        })
+    }
 }
 
 /// Appends an act on a draft to the audit trail.
@@ -96,57 +109,86 @@ fn record(tx: &mut dyn Tx, admin: &Admin<'_>, action: Action, id: ObjectId) -> R
     admin.record(tx, Entry::new(action).on(&id.to_string()))
 }
 
-/// Returns the saved drafts of all administrators, the one that was saved last first.
-///
-/// # Errors
-/// `bad token`, `Not admin`.
-pub fn drafts(tidings: &Tidings, caller: &Caller) -> Result<DraftList> {
-    let identity = caller.identify(tidings);
-    tidings.store().read(|tx| {
-        let admin = identity.admin(tx, Scope::Notices)?;
-        Ok(DraftList { drafts: sql::all(tx, &admin)? })
-    })
+/// Lists the saved drafts of all administrators, the one that was saved last first
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct ListDrafts {}
+
+impl Operation for ListDrafts {
+    type Answer = DraftList;
+    const SPEC: Spec = Spec::get("notice", "/get_notice_drafts", Access::Admins(Scope::Notices));
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<DraftList> {
+        let identity = caller.identify(tidings);
+        tidings.store().read(|tx| {
+            let admin = identity.admin(tx, Scope::Notices)?;
+            Ok(DraftList { drafts: sql::all(tx, &admin)? })
+        })
+    }
 }
 
-/// Removes a draft.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `Not found`.
-pub fn remove_draft(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
-    let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Notices)?;
-        let id = id.ok_or(Error::NotFound)?;
-        if !sql::remove(tx, &admin, id)? {
-            return Err(Error::NotFound);
-        }
-        Ok(record(tx, &admin, Action::NoticeDraftRemove, id)?)
-    })
+/// Removes a draft
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct RemoveDraft {
+    /// The `_id` of the draft
+    #[schema(value_type = ObjectId)]
+    pub draft_obi: String,
 }
 
-/// Publishes a draft as [`insert`](super::insert) or [`update`](super::update) would, and removes it. Returns the id of the
-/// notice.
+impl Operation for RemoveDraft {
+    type Answer = ();
+    const SPEC: Spec =
+        Spec::get("notice", "/remove_notice_draft/{draft_obi}", Access::Admins(Scope::Notices))
+            .writes()
+            .or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        let (identity, id) = (caller.identify(tidings), ObjectId::parse(&self.draft_obi));
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Notices)?;
+            let id = id.ok_or(Error::NotFound)?;
+            if !sql::remove(tx, &admin, id)? {
+                return Err(Error::NotFound);
+            }
+            Ok(record(tx, &admin, Action::NoticeDraftRemove, id)?)
+        })
+    }
+}
+
+/// Publishes a draft and removes it
 ///
-/// # Errors
-/// `bad token`, `Not admin`; `Not found` if there is no such draft, or the notice that it changes has been removed;
-/// `bad request` if the title or the text of a new notice is missing, or the notice would end before it begins.
-pub fn publish_draft(tidings: &Tidings, caller: &Caller, id: &str) -> Result<Inserted> {
-    let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
-    let (new, now) = (ObjectId::new(tidings.clock()), tidings.now());
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Notices)?;
-        let draft = sql::get(tx, &admin, id.ok_or(Error::NotFound)?)?.ok_or(Error::NotFound)?;
-        let change = Change::parse(&draft.fields)?;
-        let notice = if let Some(notice) = draft.notice {
-            change_in(tx, &admin, notice, &change, now)?;
-            notice
-        } else {
-            insert_in(tx, &admin, new, &change.of_new()?, now)?;
-            new
-        };
-        sql::remove(tx, &admin, draft.id)?;
-        Ok(Inserted { id: notice })
-    })
+/// Inserts the notice, or changes the notice that the draft names, and returns the `_id` of the notice.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct PublishDraft {
+    /// The `_id` of the draft
+    #[schema(value_type = ObjectId)]
+    pub draft_obi: String,
+}
+
+impl Operation for PublishDraft {
+    type Answer = Inserted;
+    const SPEC: Spec =
+        Spec::get("notice", "/publish_notice_draft/{draft_obi}", Access::Admins(Scope::Notices))
+            .writes()
+            .or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Inserted> {
+        let (identity, id) = (caller.identify(tidings), ObjectId::parse(&self.draft_obi));
+        let (new, now) = (ObjectId::new(tidings.clock()), tidings.now());
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Notices)?;
+            let draft = sql::get(tx, &admin, id.ok_or(Error::NotFound)?)?.ok_or(Error::NotFound)?;
+            let change = Change::parse(&draft.fields)?;
+            let notice = if let Some(notice) = draft.notice {
+                change_in(tx, &admin, notice, &change, now)?;
+                notice
+            } else {
+                insert_in(tx, &admin, new, &change.of_new()?, now)?;
+                new
+            };
+            sql::remove(tx, &admin, draft.id)?;
+            Ok(Inserted { id: notice })
+        })
+    }
 }
 
 mod sql {

@@ -5,21 +5,26 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Draft, DraftList, FullList, ListQuery, NoticeList, OneNotice, Reads};
+use super::cache::CachedNotice;
+use super::draft::Change;
+use super::full::ListQuery;
+use super::placement::Audience;
+use super::reader::{Reader, read_as};
+use super::{Draft, FullList, NoticeList, OneNotice, change_in, insert_in, sql};
 use crate::answer::{self, Encoded, Inserted};
 use crate::config::Config;
 use crate::error::{Error, Outcome, Problem, Result};
 use crate::id::ObjectId;
-use crate::operation::{Access, Failure, Operation, Spec, Work};
+use crate::operation::{Access, Failure, Operation, Spec};
 use crate::schema::FeedFormat;
 use crate::schema::Switch;
 use crate::scope::Scope;
+use crate::store::{Isolation, Topic};
+use crate::trail::{Action, Entry};
 use crate::{Caller, Tidings};
 
 const GROUP: &str = "notice";
 const ADMINS: Access = Access::Admins(Scope::Notices);
-/// The number of days of [`GetReads`] unless it says.
-const READ_DAYS: i64 = 30;
 
 /// Lists all notices, newest first
 ///
@@ -38,7 +43,12 @@ impl Operation for List {
     const SPEC: Spec = Spec::get(GROUP, "/get_all_notice", Access::Anyone).public().with_formats();
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<NoticeList> {
-        super::list(tidings, caller)
+        let (snapshot, now) = (super::snapshot(tidings)?, tidings.now());
+        // The identity of the caller is relevant only if not everybody sees everything.
+        if !snapshot.has_restricted() {
+            return Ok(snapshot.list(&Reader::Guest, now));
+        }
+        read_as(tidings, caller, |reader| snapshot.list(reader, now))
     }
 
     fn shared(answer: &NoticeList) -> Option<&Arc<Encoded>> {
@@ -76,7 +86,15 @@ impl Operation for ListFull {
     const SPEC: Spec = Spec::get(GROUP, "/get_notices", Access::Anyone).public();
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<FullList> {
-        super::list_full_with_views(tidings, caller, &self.query()?)
+        let query = self.query()?;
+        // The views that other processes have counted are those of the notices in memory.
+        super::snapshot(tidings)?;
+        tidings.other_views().refresh()?;
+        let snapshot = super::snapshot(tidings)?;
+        if !snapshot.has_restricted() {
+            return Ok(snapshot.full_list(&Reader::Guest, &query, tidings.now()));
+        }
+        read_as(tidings, caller, |reader| snapshot.full_list(reader, &query, tidings.now()))
     }
 
     fn shared(answer: &FullList) -> Option<&Arc<Encoded>> {
@@ -84,7 +102,9 @@ impl Operation for ListFull {
     }
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
-        let list = super::try_list_full(tidings, &self.query().ok()?)?;
+        let query = self.query().ok()?;
+        let snapshot = tidings.notice_cache().snapshot_in_memory(tidings.store())?;
+        let list = snapshot.cached_full_list(Audience::Everyone, &query, tidings.now())?;
         Some(Ok(Arc::clone(list.answer())))
     }
 }
@@ -108,8 +128,18 @@ impl Operation for Get {
         Spec::get(GROUP, "/get_notice/{notice_obi}", Access::Anyone).counts().or(&[Failure::Missing]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<OneNotice> {
-        let get = if is_wanted(self.html)? { super::get_rendered } else { super::get };
-        get(tidings, caller, &self.notice_obi)
+        let html = is_wanted(self.html)?;
+        let (snapshot, now) = (super::snapshot(tidings)?, tidings.now());
+        let id = ObjectId::parse(&self.notice_obi).ok_or(Error::NotFound)?;
+        let found = match snapshot.find(&Reader::Guest, id, now) {
+            None if snapshot.has_restricted() => {
+                read_as(tidings, caller, |reader| snapshot.find(reader, id, now))?
+            }
+            shown => shown,
+        };
+        let mut answer = super::view(tidings, &snapshot, found)?;
+        answer.notice_list.html = found.filter(|_| html).map(CachedNotice::html);
+        Ok(answer)
     }
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
@@ -154,7 +184,15 @@ impl Operation for Insert {
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Inserted> {
-        super::insert(tidings, caller, &self.draft)
+        let identity = caller.identify(tidings);
+        let content = Change::parse(&self.draft).and_then(|change| change.of_new());
+        let (id, now) = (ObjectId::new(tidings.clock()), tidings.now());
+        let written = tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Notices)?;
+            insert_in(tx, &admin, id, content.as_ref()?, now)?;
+            Ok(Inserted { id })
+        });
+        written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
     }
 }
 
@@ -181,7 +219,14 @@ impl Operation for Update {
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::update(tidings, caller, &self.notice_obi, &self.draft)
+        let (identity, id, now) =
+            (caller.identify(tidings), ObjectId::parse(&self.notice_obi), tidings.now());
+        let change = Change::parse(&self.draft).and_then(|change| change.require_any().map(|()| change));
+        let written = tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Notices)?;
+            change_in(tx, &admin, id.ok_or(Error::NotFound)?, change.as_ref()?, now)
+        });
+        written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
     }
 }
 
@@ -206,105 +251,16 @@ impl Operation for Remove {
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::remove(tidings, caller, &self.notice_obi)
-    }
-}
-
-/// Lists the saved drafts of all administrators, the one that was saved last first
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct ListDrafts {}
-
-impl Operation for ListDrafts {
-    type Answer = DraftList;
-    const SPEC: Spec = Spec::get(GROUP, "/get_notice_drafts", ADMINS);
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<DraftList> {
-        super::drafts(tidings, caller)
-    }
-}
-
-/// Saves a draft of a notice
-///
-/// At least one field of the notice is required. There are at most 200 drafts.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-#[schema(as = NoticeDraftFields)]
-pub struct SaveDraft {
-    /// The `_id` of a saved draft, which is replaced. A new draft is saved by default.
-    #[schema(value_type = Option<ObjectId>)]
-    pub draft: Option<String>,
-    /// The `_id` of the notice that the draft changes. A new notice by default.
-    #[schema(value_type = Option<ObjectId>)]
-    pub notice: Option<String>,
-    /// The fields of the notice.
-    #[serde(rename = "..")]
-    pub fields: Draft,
-}
-
-impl Operation for SaveDraft {
-    type Answer = Inserted;
-    const SPEC: Spec = Spec::post(GROUP, "/save_notice_draft", ADMINS).or(&[Failure::Missing]);
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Inserted> {
-        super::save_draft(tidings, caller, self.draft.as_deref(), self.notice.as_deref(), &self.fields)
-    }
-}
-
-/// Publishes a draft and removes it
-///
-/// Inserts the notice, or changes the notice that the draft names, and returns the `_id` of the notice.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct PublishDraft {
-    /// The `_id` of the draft
-    #[schema(value_type = ObjectId)]
-    pub draft_obi: String,
-}
-
-impl Operation for PublishDraft {
-    type Answer = Inserted;
-    const SPEC: Spec =
-        Spec::get(GROUP, "/publish_notice_draft/{draft_obi}", ADMINS).writes().or(&[Failure::Missing]);
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Inserted> {
-        super::publish_draft(tidings, caller, &self.draft_obi)
-    }
-}
-
-/// Removes a draft
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct RemoveDraft {
-    /// The `_id` of the draft
-    #[schema(value_type = ObjectId)]
-    pub draft_obi: String,
-}
-
-impl Operation for RemoveDraft {
-    type Answer = ();
-    const SPEC: Spec =
-        Spec::get(GROUP, "/remove_notice_draft/{draft_obi}", ADMINS).writes().or(&[Failure::Missing]);
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::remove_draft(tidings, caller, &self.draft_obi)
-    }
-}
-
-/// Returns how often a notice was read on each of the last days
-///
-/// One entry for each calendar day, oldest first; the last one is today.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct GetReads {
-    /// The `_id` of the notice
-    #[schema(value_type = ObjectId)]
-    pub notice_obi: String,
-    /// The number of days, {notice-days}; 30 by default.
-    pub days: Option<i64>,
-}
-
-impl Operation for GetReads {
-    type Answer = Reads;
-    const SPEC: Spec =
-        Spec::get(GROUP, "/get_notice_reads/{notice_obi}", ADMINS).works(Work::Store).or(&[Failure::Missing]);
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Reads> {
-        super::reads(tidings, caller, &self.notice_obi, self.days.unwrap_or(READ_DAYS))
+        let (identity, id) = (caller.identify(tidings), ObjectId::parse(&self.notice_obi));
+        let written = tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Notices)?;
+            let id = id.ok_or(Outcome::NotFound)?;
+            let old = sql::content(tx, id)?.ok_or(Outcome::NotFound)?;
+            sql::remove(tx, &admin, id)?;
+            tx.touch(Topic::Notices);
+            let (id, entry) = (id.to_string(), Entry::new(Action::NoticeRemove));
+            Ok(admin.record(tx, entry.on(&id).change(Some(&old.summary()), None))?)
+        });
+        written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
     }
 }

@@ -11,11 +11,15 @@ use crate::analysis::local_time::date_text;
 use crate::config::Bounds;
 use crate::error::{Error, Problem, Result};
 use crate::id::ObjectId;
+use crate::operation::{Access, Failure, Operation, Spec, Work};
 use crate::schema::Date;
 use crate::scope::Scope;
 
-/// The number of days that [`reads`] reports.
+/// The number of days that [`GetReads`] reports.
 pub const DAYS: Bounds = Bounds { min: 1, max: 366 };
+
+/// The number of days of [`GetReads`] unless it says.
+const READ_DAYS: i64 = 30;
 
 const DAYS_RULE: Problem = Problem::invalid("days", "days is a number from 1 to 366");
 
@@ -36,31 +40,45 @@ pub struct Reads {
     pub notice_reads: Vec<DayReads>,
 }
 
-/// Returns how often a notice was read on each of the last `days` days, today included.
+/// Returns how often a notice was read on each of the last days
 ///
-/// Reads before this was counted are in the notice's `view` only.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `bad request` if `days` is out of [`DAYS`]; `Not found`.
-pub fn reads(tidings: &Tidings, caller: &Caller, id: &str, days: i64) -> Result<Reads> {
-    let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
-    let is_valid = usize::try_from(days).is_ok_and(|days| (DAYS.min..=DAYS.max).contains(&days));
-    // Checked before the flush, which is a commit.
-    tidings.store().read(|tx| identity.admin(tx, Scope::Notices).map(drop))?;
-    // So that the reads that were answered are counted.
-    tidings.store().flush().wait()?;
-    let today = super::today(tidings);
-    tidings.store().read(|tx| {
-        let admin = identity.admin(tx, Scope::Notices)?;
-        if !is_valid {
-            return Err(Error::BadRequest(DAYS_RULE));
-        }
-        let id = id.ok_or(Error::NotFound)?;
-        let first = today - days + 1;
-        let counted: HashMap<i64, i64> = sql::reads(tx, &admin, id, first)?.ok_or(Error::NotFound)?;
-        let day = |day| DayReads { date: date_text(day), reads: counted.get(&day).copied().unwrap_or(0) };
-        Ok(Reads { notice_reads: (first..=today).map(day).collect() })
-    })
+/// One entry for each calendar day, oldest first; the last one is today.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct GetReads {
+    /// The `_id` of the notice
+    #[schema(value_type = ObjectId)]
+    pub notice_obi: String,
+    /// The number of days, {notice-days}; 30 by default.
+    pub days: Option<i64>,
+}
+
+impl Operation for GetReads {
+    type Answer = Reads;
+    const SPEC: Spec = Spec::get("notice", "/get_notice_reads/{notice_obi}", Access::Admins(Scope::Notices))
+        .works(Work::Store)
+        .or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Reads> {
+        let (identity, id) = (caller.identify(tidings), ObjectId::parse(&self.notice_obi));
+        let days = self.days.unwrap_or(READ_DAYS);
+        let is_valid = usize::try_from(days).is_ok_and(|days| (DAYS.min..=DAYS.max).contains(&days));
+        // Checked before the flush, which is a commit.
+        tidings.store().read(|tx| identity.admin(tx, Scope::Notices).map(drop))?;
+        // So that the reads that were answered are counted.
+        tidings.store().flush().wait()?;
+        let today = super::today(tidings);
+        tidings.store().read(|tx| {
+            let admin = identity.admin(tx, Scope::Notices)?;
+            if !is_valid {
+                return Err(Error::BadRequest(DAYS_RULE));
+            }
+            let id = id.ok_or(Error::NotFound)?;
+            let first = today - days + 1;
+            let counted: HashMap<i64, i64> = sql::reads(tx, &admin, id, first)?.ok_or(Error::NotFound)?;
+            let day = |day| DayReads { date: date_text(day), reads: counted.get(&day).copied().unwrap_or(0) };
+            Ok(Reads { notice_reads: (first..=today).map(day).collect() })
+        })
+    }
 }
 
 mod sql {

@@ -2,6 +2,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::*;
+use crate::error::Outcome;
 use crate::testing::{NOW, Service, service};
 
 mod drafts;
@@ -17,17 +18,17 @@ fn activation(activation: i64) -> Draft {
 }
 
 fn insert_as_operator(tidings: &Tidings, draft: &Draft) -> String {
-    insert(tidings, &Caller::Operator, draft).unwrap().id.to_string()
+    tidings.call(&Caller::Operator, Insert { draft: draft.clone() }).unwrap().id.to_string()
 }
 
 fn titles(tidings: &Tidings, caller: &Caller) -> Vec<String> {
-    list(tidings, caller).unwrap().notices().iter().map(|n| n.title.to_string()).collect()
+    tidings.call(caller, List::default()).unwrap().notices().iter().map(|n| n.title.to_string()).collect()
 }
 
 /// Returns the notices in the database, as another process reads them.
 fn stored(service: &Service) -> Vec<Notice> {
     let other = another_process(service);
-    list(&other, &Caller::Operator).unwrap().notices().to_vec()
+    other.call(&Caller::Operator, List::default()).unwrap().notices().to_vec()
 }
 
 fn another_process(service: &Service) -> Tidings {
@@ -43,19 +44,22 @@ fn flush(tidings: &Tidings) {
 fn everybody_reads_notices_newest_first() {
     let service = service();
     let (ann, ben) = (service.admin("ann"), service.member("ben"));
-    let first = insert(&service, &ann, &draft("cafe\u{301} 🦀", "one\n\ttwo\r\n")).unwrap().id;
-    insert(&service, &ann, &draft("same moment", "b")).unwrap();
+    let first = service.call(&ann, Insert { draft: draft("cafe\u{301} 🦀", "one\n\ttwo\r\n") }).unwrap().id;
+    service.call(&ann, Insert { draft: draft("same moment", "b") }).unwrap();
     service.clock().advance(1_000);
-    insert(&service, &Caller::Operator, &draft("later", &"한".repeat(20_000))).unwrap();
+    service.call(&Caller::Operator, Insert { draft: draft("later", &"한".repeat(20_000)) }).unwrap();
     for caller in [&Caller::Guest, &Caller::token("forged"), &ben, &ann] {
         assert_eq!(titles(&service, caller), ["later", "same moment", "café 🦀"]);
     }
-    let json = serde_json::to_string(&get(&service, &Caller::Guest, &first.to_string()).unwrap()).unwrap();
+    let json = serde_json::to_string(
+        &service.call(&Caller::Guest, Get { notice_obi: first.to_string(), html: None }).unwrap(),
+    )
+    .unwrap();
     let expected = format!(
         r#"{{"notice_list":{{"_id":"{first}","title":"café 🦀","post":"one\n\ttwo\r\n","view":1,"date":"2026-11-20T08:36:00.000Z","activation":1}}}}"#
     );
     assert_eq!(json, expected);
-    let list = list(&service, &Caller::Guest).unwrap();
+    let list = service.call(&Caller::Guest, List::default()).unwrap();
     assert_eq!(list.answer().json(), &answer::success(&list));
     assert!(list.answer().json().starts_with(br#"{"result":"success","notice_list":[{"_id":""#));
 }
@@ -65,7 +69,7 @@ fn a_notice_that_becomes_visible_late_is_listed() {
     let service = service();
     let insert = |title: &str| {
         service.clock().advance(1_000);
-        super::insert(&service, &Caller::Operator, &draft(title, "b")).unwrap();
+        service.call(&Caller::Operator, Insert { draft: draft(title, "b") }).unwrap();
     };
     insert("first");
     assert_eq!(titles(&service, &Caller::Guest), ["first"]);
@@ -101,11 +105,23 @@ fn invalid_notices_are_refused_and_nothing_is_written() {
         refused.push(draft(title, post));
     }
     for draft in &refused {
-        assert!(matches!(insert(&service, &ann, draft), Err(Error::BadRequest(_))), "{draft:?}");
-        assert!(matches!(update(&service, &ann, &id, draft), Err(Error::BadRequest(_))), "{draft:?}");
+        assert!(
+            matches!(service.call(&ann, Insert { draft: draft.clone() }), Err(Error::BadRequest(_))),
+            "{draft:?}"
+        );
+        assert!(
+            matches!(
+                service.call(&ann, Update { notice_obi: id.clone(), draft: draft.clone() }),
+                Err(Error::BadRequest(_))
+            ),
+            "{draft:?}"
+        );
     }
     for draft in [activation(1), Draft { post: None, ..draft("t", "") }] {
-        assert!(matches!(insert(&service, &ann, &draft), Err(Error::BadRequest(_))), "{draft:?}");
+        assert!(
+            matches!(service.call(&ann, Insert { draft: draft.clone() }), Err(Error::BadRequest(_))),
+            "{draft:?}"
+        );
     }
     assert_eq!(stored(&service), before);
 }
@@ -118,11 +134,11 @@ fn only_administrators_change_notices() {
     for caller in [&Caller::Guest, &Caller::token("forged"), &ben] {
         for draft in [&draft("new", "new"), &Draft::default()] {
             let refused = [
-                insert(&service, caller, draft).map(|_| ()),
-                update(&service, caller, &id, draft),
-                update(&service, caller, "no id", draft),
-                remove(&service, caller, &id),
-                remove(&service, caller, "no id"),
+                service.call(caller, Insert { draft: draft.clone() }).map(|_| ()),
+                service.call(caller, Update { notice_obi: id.clone(), draft: draft.clone() }),
+                service.call(caller, Update { notice_obi: "no id".into(), draft: draft.clone() }),
+                service.call(caller, Remove { notice_obi: id.clone() }),
+                service.call(caller, Remove { notice_obi: "no id".into() }),
             ];
             for refused in refused {
                 assert!(matches!(refused, Err(Error::Documented(Outcome::NotAdmin, _))), "{caller:?}");
@@ -136,7 +152,7 @@ fn only_administrators_change_notices() {
 fn an_update_changes_the_given_fields_but_not_the_date_and_the_views() {
     let service = service();
     let (ann, id) = (service.admin("ann"), insert_as_operator(&service, &draft("t", "p")));
-    get(&service, &Caller::Guest, &id).unwrap();
+    service.call(&Caller::Guest, Get { notice_obi: id.clone(), html: None }).unwrap();
     service.store().flush().wait().unwrap();
     service.clock().advance(1_000);
     let steps = [
@@ -146,7 +162,7 @@ fn an_update_changes_the_given_fields_but_not_the_date_and_the_views() {
         (Draft { activation: Some(1), ..draft("t", "p") }, ("t", "p", 1)),
     ];
     for (draft, (title, post, activation)) in steps {
-        update(&service, &ann, &id.to_uppercase(), &draft).unwrap();
+        service.call(&ann, Update { notice_obi: (&id.to_uppercase()).into(), draft: draft.clone() }).unwrap();
         let expected = Notice {
             id: ObjectId::parse(&id).unwrap(),
             title: title.into(),
@@ -156,7 +172,7 @@ fn an_update_changes_the_given_fields_but_not_the_date_and_the_views() {
             activation: Visibility::from_activation(activation).unwrap(),
             html: None,
         };
-        assert_eq!(stored(&service), list(&service, &ann).unwrap().notices());
+        assert_eq!(stored(&service), service.call(&ann, List::default()).unwrap().notices());
         assert_eq!(stored(&service), [expected]);
     }
 }
@@ -165,13 +181,22 @@ fn an_update_changes_the_given_fields_but_not_the_date_and_the_views() {
 fn an_unknown_notice_is_not_found() {
     let service = service();
     let (ann, id) = (service.admin("ann"), insert_as_operator(&service, &draft("t", "p")));
-    remove(&service, &ann, &id).unwrap();
+    service.call(&ann, Remove { notice_obi: id.clone() }).unwrap();
     assert_eq!(stored(&service), []);
     for id in [id.as_str(), "65f0a0000000000000000000", "", "no id", "%00", "../../etc/passwd"] {
-        assert!(matches!(get(&service, &ann, id), Err(Error::NotFound)), "{id}");
+        assert!(
+            matches!(service.call(&ann, Get { notice_obi: id.into(), html: None }), Err(Error::NotFound)),
+            "{id}"
+        );
         assert!(matches!(try_get(&service, id), Some(Err(Error::NotFound))), "{id}");
-        assert!(matches!(update(&service, &ann, id, &activation(0)), Err(Error::NotFound)), "{id}");
-        let removed = remove(&service, &ann, id);
+        assert!(
+            matches!(
+                service.call(&ann, Update { notice_obi: id.into(), draft: activation(0) }),
+                Err(Error::NotFound)
+            ),
+            "{id}"
+        );
+        let removed = service.call(&ann, Remove { notice_obi: id.into() });
         assert!(matches!(removed, Err(Error::Documented(Outcome::NotFound, _))), "{id}");
     }
 }
@@ -184,19 +209,23 @@ fn only_administrators_see_hidden_notices() {
     let shown = insert_as_operator(&service, &draft("shown", "p"));
     for caller in [&Caller::Guest, &Caller::token("forged"), &ben] {
         assert_eq!(titles(&service, caller), ["shown"]);
-        assert!(matches!(get(&service, caller, &hidden), Err(Error::NotFound)));
-        get(&service, caller, &shown).unwrap();
+        assert!(matches!(
+            service.call(caller, Get { notice_obi: hidden.clone(), html: None }),
+            Err(Error::NotFound)
+        ));
+        service.call(caller, Get { notice_obi: shown.clone(), html: None }).unwrap();
     }
     assert!(matches!(try_get(&service, &hidden), Some(Err(Error::NotFound))));
     assert_eq!(try_list(&service).unwrap().notices().len(), 1);
     for caller in [&ann, &Caller::Operator] {
         assert_eq!(titles(&service, caller), ["shown", "hidden"]);
-        get(&service, caller, &hidden).unwrap();
+        service.call(caller, Get { notice_obi: hidden.clone(), html: None }).unwrap();
     }
     // Only the reads of administrators counted as views.
-    let views: Vec<i64> = list(&service, &ann).unwrap().notices().iter().map(|n| n.view).collect();
+    let views: Vec<i64> =
+        service.call(&ann, List::default()).unwrap().notices().iter().map(|n| n.view).collect();
     assert_eq!(views, [3, 2]);
-    update(&service, &ann, &hidden, &activation(1)).unwrap();
+    service.call(&ann, Update { notice_obi: hidden.clone(), draft: activation(1) }).unwrap();
     assert_eq!(titles(&service, &Caller::Guest), ["shown", "hidden"]);
 }
 
@@ -205,10 +234,10 @@ fn reads_from_memory_return_only_current_notices() {
     let service = service();
     let id = insert_as_operator(&service, &draft("t", "p"));
     assert!(try_list(&service).is_none() && try_get(&service, &id).is_none());
-    list(&service, &Caller::Guest).unwrap();
+    service.call(&Caller::Guest, List::default()).unwrap();
     assert_eq!(try_list(&service).unwrap().notices().len(), 1);
     assert_eq!(try_get(&service, &id).unwrap().unwrap().notice_list.view, 1);
-    update(&service, &Caller::Operator, &id, &draft("new", "new")).unwrap();
+    service.call(&Caller::Operator, Update { notice_obi: id.clone(), draft: draft("new", "new") }).unwrap();
     assert!(try_list(&service).is_none() && try_get(&service, &id).is_none());
     assert_eq!(titles(&service, &Caller::Guest), ["new"]);
     // Writes of other slices and views do not invalidate the cache.
@@ -227,17 +256,20 @@ fn notices_of_another_process_appear_soon() {
     while titles(&service, &Caller::Guest).is_empty() && std::time::Instant::now() < until {
         thread::yield_now();
     }
-    assert_eq!(get(&service, &Caller::Guest, &id).unwrap().notice_list.view, 1);
+    assert_eq!(
+        service.call(&Caller::Guest, Get { notice_obi: id.clone(), html: None }).unwrap().notice_list.view,
+        1
+    );
 }
 
 #[test]
 fn the_encoded_list_is_shared_until_a_view_is_counted() {
     let service = service();
     let id = insert_as_operator(&service, &draft("t", "p"));
-    let encoded = || Arc::clone(list(&service, &Caller::Guest).unwrap().answer());
+    let encoded = || Arc::clone(service.call(&Caller::Guest, List::default()).unwrap().answer());
     let first = encoded();
     assert!(Arc::ptr_eq(&first, &encoded()));
-    get(&service, &Caller::Guest, &id).unwrap();
+    service.call(&Caller::Guest, Get { notice_obi: id.clone(), html: None }).unwrap();
     let second = encoded();
     assert!(!Arc::ptr_eq(&first, &second) && Arc::ptr_eq(&second, &encoded()));
     let has_views = |json: &[u8], views: &str| str::from_utf8(json).unwrap().contains(views);
@@ -249,11 +281,18 @@ fn views_are_written_soon_or_with_the_next_commit() {
     let service = service();
     let id = insert_as_operator(&service, &draft("t", "p"));
     for views in 1..=3 {
-        assert_eq!(get(&service, &Caller::Guest, &id).unwrap().notice_list.view, views);
+        assert_eq!(
+            service
+                .call(&Caller::Guest, Get { notice_obi: id.clone(), html: None })
+                .unwrap()
+                .notice_list
+                .view,
+            views
+        );
     }
     flush(&service);
     assert_eq!(stored(&service)[0].view, 3);
-    get(&service, &Caller::Guest, &id).unwrap();
+    service.call(&Caller::Guest, Get { notice_obi: id.clone(), html: None }).unwrap();
     let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
     while stored(&service)[0].view < 4 && std::time::Instant::now() < until {
         thread::sleep(std::time::Duration::from_millis(20));
@@ -265,7 +304,9 @@ fn views_are_written_soon_or_with_the_next_commit() {
 fn views_of_two_processes_add_up_and_stopping_loses_none() {
     let service = service();
     let id = insert_as_operator(&service, &draft("t", "p"));
-    let read = |tidings: &Tidings| get(tidings, &Caller::Guest, &id).unwrap().notice_list.view;
+    let read = |tidings: &Tidings| {
+        tidings.call(&Caller::Guest, Get { notice_obi: id.clone(), html: None }).unwrap().notice_list.view
+    };
     let other = another_process(&service);
     // Both processes have read the notices before any view is written.
     assert_eq!(titles(&service, &Caller::Guest), titles(&other, &Caller::Guest));
@@ -274,9 +315,9 @@ fn views_of_two_processes_add_up_and_stopping_loses_none() {
     // Without background work, the views of the other process appear after a change of a notice; pending views here are
     // neither lost nor counted twice.
     assert_eq!(read(&service), 2);
-    update(&service, &Caller::Operator, &id, &draft("new", "p")).unwrap();
+    service.call(&Caller::Operator, Update { notice_obi: id.clone(), draft: draft("new", "p") }).unwrap();
     assert_eq!(read(&service), 5);
-    update(&service, &Caller::Operator, &id, &draft("newer", "p")).unwrap();
+    service.call(&Caller::Operator, Update { notice_obi: id.clone(), draft: draft("newer", "p") }).unwrap();
     assert_eq!((read(&service), read(&service)), (6, 7));
     flush(&service);
     assert_eq!(stored(&service)[0].view, 7);
@@ -294,7 +335,12 @@ fn concurrent_views_changes_and_commits_count_each_view_once() {
             let mut changes = 0;
             // At least once, even if the thread starts late.
             loop {
-                update(tidings, &Caller::Operator, id, &draft(&changes.to_string(), "p")).unwrap();
+                tidings
+                    .call(
+                        &Caller::Operator,
+                        Update { notice_obi: id.into(), draft: draft(&changes.to_string(), "p") },
+                    )
+                    .unwrap();
                 changes += 1;
                 flush(tidings);
                 if done.load(Ordering::Relaxed) {
@@ -315,13 +361,25 @@ fn concurrent_views_changes_and_commits_count_each_view_once() {
         let watch = scope.spawn(move || {
             let mut last = 0;
             while !done.load(Ordering::Relaxed) {
-                let told = get(tidings, &Caller::Guest, id).unwrap().notice_list.view;
-                let views = list(tidings, &Caller::Guest).unwrap().notices()[0].view;
+                let told = tidings
+                    .call(&Caller::Guest, Get { notice_obi: id.into(), html: None })
+                    .unwrap()
+                    .notice_list
+                    .view;
+                let views = tidings.call(&Caller::Guest, List::default()).unwrap().notices()[0].view;
                 assert!(last < told && told <= views, "{last}, {told}, {views}");
                 last = views;
             }
         });
-        let read = || (0..READS).map(|_| get(tidings, &Caller::Guest, id).unwrap().notice_list.view);
+        let read = || {
+            (0..READS).map(|_| {
+                tidings
+                    .call(&Caller::Guest, Get { notice_obi: id.into(), html: None })
+                    .unwrap()
+                    .notice_list
+                    .view
+            })
+        };
         let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(move || read().collect::<Vec<_>>())).collect();
         let views: Vec<_> = readers.into_iter().flat_map(|reader| reader.join().unwrap()).collect();
         done.store(true, Ordering::Relaxed);
@@ -334,7 +392,7 @@ fn concurrent_views_changes_and_commits_count_each_view_once() {
     views.dedup();
     assert_eq!(views.len(), READERS * READS, "no two reads returned the same count");
     flush(tidings);
-    let shown = list(tidings, &Caller::Guest).unwrap().notices()[0].view;
+    let shown = tidings.call(&Caller::Guest, List::default()).unwrap().notices()[0].view;
     assert_eq!(
         tidings.notice_cache().reload(tidings.store()).list(&Reader::Guest, tidings.now()).notices()[0].view,
         shown

@@ -6,27 +6,18 @@ use utoipa::ToSchema;
 
 use super::Post;
 
-use crate::Tidings;
+use crate::answer;
 use crate::clock::Timestamp;
 use crate::error::{Error, Problem, Result};
 use crate::id::ObjectId;
+use crate::operation::{Access, Operation, Spec, Work};
 use crate::store::{Arg, StoreError, Tx};
+use crate::{Caller, Tidings};
 
 /// The maximum number of posts of a page.
 pub const LIST_MAX: i64 = 1_000;
 /// The default number of posts of a page.
 const LIST: i64 = 100;
-
-/// The posts to list.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ListQuery<'a> {
-    /// The topic or tag of the posts; `None` for all posts.
-    pub topic: Option<&'a str>,
-    /// The maximum number of posts, 1 to 1,000; 100 by default.
-    pub limit: Option<i64>,
-    /// The `next` of the previous page; `None` for the first page.
-    pub next: Option<&'a str>,
-}
 
 /// A page of posts.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -38,28 +29,40 @@ pub struct PostList {
     pub next: Option<String>,
 }
 
-/// Returns a page of posts, newest first.
-///
-/// # Errors
-/// `bad request` if the limit breaks its rule or `next` is not from a previous page.
-pub fn list(tidings: &Tidings, query: &ListQuery<'_>) -> Result<PostList> {
-    let limit = query.limit.unwrap_or(LIST);
-    if !(1..=LIST_MAX).contains(&limit) {
-        return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
+/// Lists all posts, newest first, also those past their end date
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct List {
+    /// The topic or tag of the posts; all posts by default.
+    #[schema(examples("science"))]
+    pub topic: Option<String>,
+    /// The maximum number of posts, 1 to 1,000; 100 by default.
+    #[schema(minimum = 1, maximum = 1_000, examples(100))]
+    pub limit: Option<i64>,
+    /// The `next` of the previous page.
+    #[schema(max_length = 100, examples("1795163760000.6b0039acd7c34f1e5b2e91a7"))]
+    pub next: Option<String>,
+}
+
+impl Operation for List {
+    type Answer = PostList;
+    const SPEC: Spec = Spec::get("post", "/get_posts", Access::Open).public().works(Work::Query);
+
+    fn run(self, tidings: &Tidings, _: &Caller) -> Result<PostList> {
+        let limit = self.limit.unwrap_or(LIST);
+        if !(1..=LIST_MAX).contains(&limit) {
+            return Err(Error::BadRequest(Problem::invalid("limit", "limit is 1 to 1,000")));
+        }
+        let before = self.next.as_deref().map_or(Some(Cursor::NEWEST), Cursor::parse);
+        let before = before
+            .ok_or(Error::BadRequest(Problem::invalid("next", "next is what the page before answered")))?;
+        tidings.store().read(|tx| {
+            // One more than the page shows, to know whether another page follows.
+            let mut posts = select(tx, self.topic.as_deref(), &before, limit + 1)?;
+            let next = answer::cut(&mut posts, limit)
+                .map(|post| Cursor { date: post.date, id: post.id.clone() }.write());
+            Ok(PostList { posts, next })
+        })
     }
-    let before = query.next.map_or(Some(Cursor::NEWEST), Cursor::parse);
-    let before =
-        before.ok_or(Error::BadRequest(Problem::invalid("next", "next is what the page before answered")))?;
-    tidings.store().read(|tx| {
-        // One more than the page shows, to know whether another page follows.
-        let mut posts = select(tx, query.topic, &before, limit + 1)?;
-        let shown = usize::try_from(limit).unwrap_or(usize::MAX);
-        let more = posts.len() > shown;
-        posts.truncate(shown);
-        let next = posts.last().filter(|_| more);
-        let next = next.map(|post| Cursor { date: post.date, id: post.id.clone() }.write());
-        Ok(PostList { posts, next })
-    })
 }
 
 /// The position in the list at which a page ended.
@@ -138,8 +141,7 @@ fn select_topic(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::Caller;
-    use crate::post::{Draft, insert, remove};
+    use crate::post::{Draft, Insert, Remove};
     use crate::testing::{Service, service};
 
     fn publish(service: &Service, title: &str, date: &str, topic: &str) -> String {
@@ -151,11 +153,11 @@ mod tests {
             end_date: Some("2026-01-01".into()),
             ..Draft::default()
         };
-        insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+        service.call(&Caller::Operator, Insert { draft }).unwrap().id.to_string()
     }
 
-    fn titles(service: &Service, query: &ListQuery<'_>) -> (Vec<String>, Option<String>) {
-        let PostList { posts, next } = list(service, query).unwrap();
+    fn titles(service: &Service, query: &List) -> (Vec<String>, Option<String>) {
+        let PostList { posts, next } = service.call(&Caller::Guest, query.clone()).unwrap();
         (posts.into_iter().map(|post| post.title).collect(), next)
     }
 
@@ -164,13 +166,13 @@ mod tests {
         let service = service();
         let days = ["2025-01-01", "2025-01-03", "2025-01-02", "2025-01-02"];
         let ids: Vec<_> = (0..4).map(|n| publish(&service, &format!("p{n}"), days[n], "news")).collect();
-        let mut query = ListQuery { limit: Some(2), ..ListQuery::default() };
+        let mut query = List { limit: Some(2), ..List::default() };
         let (first, next) = titles(&service, &query);
         assert_eq!(first, ["p1", "p3"], "with posts past their end date; of one date, the greater id first");
         // A removed and an inserted post do not move the others.
-        remove(&service, &Caller::Operator, &ids[3]).unwrap();
+        service.call(&Caller::Operator, Remove { post_obi: ids[3].clone() }).unwrap();
         publish(&service, "p4", "2025-02-01", "news");
-        query.next = next.as_deref();
+        query.next = next;
         assert_eq!(titles(&service, &query), (vec!["p2".into(), "p0".into()], None));
     }
 
@@ -180,7 +182,7 @@ mod tests {
         for (title, topic) in [("a", "news"), ("b", "sport"), ("c", "news")] {
             publish(&service, title, "2025-01-01", topic);
         }
-        let of = |topic| titles(&service, &ListQuery { topic: Some(topic), ..ListQuery::default() }).0;
+        let of = |topic: &str| titles(&service, &List { topic: Some(topic.into()), ..List::default() }).0;
         assert_eq!(
             (of("news"), of("sport"), of("none")),
             (vec!["c".into(), "a".into()], vec!["b".into()], vec![])
@@ -213,12 +215,12 @@ mod tests {
     fn an_invalid_next_or_limit_is_refused() {
         let service = service();
         for next in ["", "1", "1.x", "x.6560c1a2ffeeddccbbaa0001"] {
-            let query = ListQuery { next: Some(next), ..ListQuery::default() };
-            assert!(matches!(list(&service, &query), Err(Error::BadRequest(_))), "{next}");
+            let query = List { next: Some(next.into()), ..List::default() };
+            assert!(matches!(service.call(&Caller::Guest, query), Err(Error::BadRequest(_))), "{next}");
         }
         for limit in [0, 1_001] {
-            let query = ListQuery { limit: Some(limit), ..ListQuery::default() };
-            assert!(matches!(list(&service, &query), Err(Error::BadRequest(_))), "{limit}");
+            let query = List { limit: Some(limit), ..List::default() };
+            assert!(matches!(service.call(&Caller::Guest, query), Err(Error::BadRequest(_))), "{limit}");
         }
     }
 }

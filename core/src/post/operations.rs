@@ -3,12 +3,19 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Categories, Draft, GetPost, ListQuery, PostList};
+use std::sync::Arc;
+
+use super::draft::Change;
+use super::rows::{self, DerivedChanges, New};
+use super::token_fields::TokenFields;
+use super::{Categories, Draft, GetPost, changed, duplicate_url, known, sql};
 use crate::answer::Inserted;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::ObjectId;
 use crate::operation::{Access, Failure, Operation, Spec, Work};
 use crate::scope::Scope;
+use crate::store::Isolation;
+use crate::trail::{Action, Entry};
 use crate::{Caller, Tidings};
 
 const GROUP: &str = "post";
@@ -30,7 +37,8 @@ impl Operation for Get {
         .or(&[Failure::Missing]);
 
     fn run(self, tidings: &Tidings, _: &Caller) -> Result<GetPost> {
-        super::get(tidings, &self.post_obi)
+        let id = known(ObjectId::parse(&self.post_obi))?;
+        tidings.store().read(|tx| sql::get(tx, &id))
     }
 }
 
@@ -43,31 +51,7 @@ impl Operation for ListCategories {
     const SPEC: Spec = Spec::get(GROUP, "/get_categories", Access::Open).public();
 
     fn run(self, tidings: &Tidings, _: &Caller) -> Result<Categories> {
-        super::categories(tidings)
-    }
-}
-
-/// Lists all posts, newest first, also those past their end date
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct List {
-    /// The topic or tag of the posts; all posts by default.
-    #[schema(examples("science"))]
-    pub topic: Option<String>,
-    /// The maximum number of posts, 1 to 1,000; 100 by default.
-    #[schema(minimum = 1, maximum = 1_000, examples(100))]
-    pub limit: Option<i64>,
-    /// The `next` of the previous page.
-    #[schema(max_length = 100, examples("1795163760000.6b0039acd7c34f1e5b2e91a7"))]
-    pub next: Option<String>,
-}
-
-impl Operation for List {
-    type Answer = PostList;
-    const SPEC: Spec = Spec::get(GROUP, "/get_posts", Access::Open).public().works(Work::Query);
-
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<PostList> {
-        let Self { topic, limit, next } = self;
-        super::list(tidings, &ListQuery { topic: topic.as_deref(), limit, next: next.as_deref() })
+        Ok(Categories { categories: tidings.store().read(sql::categories)? })
     }
 }
 
@@ -92,79 +76,39 @@ impl Operation for View {
     }
 }
 
-/// Likes a post; idempotent
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Like {
-    /// The `_id` of the post
-    #[schema(value_type = ObjectId)]
-    pub post_obi: String,
+/// Declares acts of members on a post: the comment, the name, the path, and the function that does it without waiting.
+macro_rules! acts {
+    ($($(#[$doc:meta])+ $name:ident, $path:literal, $act:path;)+) => {$(
+        $(#[$doc])+
+        #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+        pub struct $name {
+            /// The `_id` of the post
+            pub post_obi: String,
+        }
+
+        impl Operation for $name {
+            type Answer = ();
+            const SPEC: Spec = Spec::get(GROUP, $path, Access::Members).writes().or(&[Failure::Missing]);
+
+            fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+                $act(tidings, caller, &self.post_obi).wait()
+            }
+        }
+    )+};
 }
 
-impl Operation for Like {
-    type Answer = ();
-    const SPEC: Spec =
-        Spec::get(GROUP, "/post_like/{post_obi}", Access::Members).writes().or(&[Failure::Missing]);
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::like(tidings, caller, &self.post_obi).wait()
-    }
-}
-
-/// Removes a like; idempotent
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Unlike {
-    /// The `_id` of the post
-    #[schema(value_type = ObjectId)]
-    pub post_obi: String,
-}
-
-impl Operation for Unlike {
-    type Answer = ();
-    const SPEC: Spec =
-        Spec::get(GROUP, "/post_unlike/{post_obi}", Access::Members).writes().or(&[Failure::Missing]);
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::unlike(tidings, caller, &self.post_obi).wait()
-    }
-}
-
-/// Hides a post from the member's recommended feed; idempotent
-///
-/// Other feeds and searches still show it. The newest 300 hidden posts of a member stay hidden. Resetting the
-/// measurement of interest shows them again.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Hide {
-    /// The `_id` of the post
-    #[schema(value_type = ObjectId)]
-    pub post_obi: String,
-}
-
-impl Operation for Hide {
-    type Answer = ();
-    const SPEC: Spec =
-        Spec::get(GROUP, "/post_hide/{post_obi}", Access::Members).writes().or(&[Failure::Missing]);
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::hide(tidings, caller, &self.post_obi).wait()
-    }
-}
-
-/// Shows a hidden post in the recommended feed again; idempotent
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Unhide {
-    /// The `_id` of the post
-    #[schema(value_type = ObjectId)]
-    pub post_obi: String,
-}
-
-impl Operation for Unhide {
-    type Answer = ();
-    const SPEC: Spec =
-        Spec::get(GROUP, "/post_unhide/{post_obi}", Access::Members).writes().or(&[Failure::Missing]);
-
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::unhide(tidings, caller, &self.post_obi).wait()
-    }
+acts! {
+    /// Likes a post; idempotent
+    Like, "/post_like/{post_obi}", super::like;
+    /// Removes a like; idempotent
+    Unlike, "/post_unlike/{post_obi}", super::unlike;
+    /// Hides a post from the member's recommended feed; idempotent
+    ///
+    /// Other feeds and searches still show it. The newest 300 hidden posts of a member stay hidden. Resetting the
+    /// measurement of interest shows them again.
+    Hide, "/post_hide/{post_obi}", super::hide;
+    /// Shows a hidden post in the recommended feed again; idempotent
+    Unhide, "/post_unhide/{post_obi}", super::unhide;
 }
 
 /// Publishes a post
@@ -184,7 +128,24 @@ impl Operation for Insert {
         Spec::post(GROUP, "/insert_post", ADMINS).requiring(&["title", "url"]).or(&[Failure::DuplicateUrl]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Inserted> {
-        super::insert(tidings, caller, &self.draft)
+        let (identity, id) = (caller.identify(tidings), ObjectId::new(tidings.clock()));
+        let content = Change::parse(&self.draft).and_then(|change| change.of_new(tidings.now()));
+        // Before the transaction, because splitting a long text into tokens takes time.
+        let prepared =
+            content.map(|content| (Arc::new(TokenFields::of(&content.title, &content.post)), content));
+        let written = tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Posts)?;
+            let (tokens, content) = prepared.as_ref()?;
+            let mut derived = DerivedChanges::default();
+            let subject = id.to_string();
+            let new = New { id: &subject, content, tokens: Arc::clone(tokens), view: 0, fav: 0 };
+            rows::insert(tx, &admin, &[new], &mut derived)?;
+            admin.record(tx, Entry::new(Action::PostInsert).on(&subject).after(&content.title))?;
+            Ok(derived.write(tx)?)
+        });
+        written.map_err(duplicate_url)?;
+        changed(tidings);
+        Ok(Inserted { id })
     }
 }
 
@@ -206,7 +167,26 @@ impl Operation for Update {
         Spec::post(GROUP, "/update_post/{post_obi}", ADMINS).or(&[Failure::Missing, Failure::DuplicateUrl]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::update(tidings, caller, &self.post_obi, &self.draft)
+        let (identity, id, change) =
+            (caller.identify(tidings), ObjectId::parse(&self.post_obi), Change::parse(&self.draft));
+        let written = tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Posts)?;
+            let change = change.as_ref()?;
+            let old = rows::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
+            let new = change.onto(&old.content);
+            if new == old.content {
+                return Ok(());
+            }
+            let mut derived = DerivedChanges::default();
+            rows::update(tx, &admin, &old, &new, None, &mut derived)?;
+            let (subject, changed) = (known(id)?, new.differences(&old.content));
+            let entry = Entry::new(Action::PostUpdate).on(&subject);
+            admin.record(tx, entry.change(Some(&old.content.title), Some(&changed)))?;
+            Ok(derived.write(tx)?)
+        });
+        written.map_err(duplicate_url)?;
+        changed(tidings);
+        Ok(())
     }
 }
 
@@ -223,6 +203,18 @@ impl Operation for Remove {
     const SPEC: Spec = Spec::get(GROUP, "/remove_post/{post_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::remove(tidings, caller, &self.post_obi)
+        let (identity, id) = (caller.identify(tidings), ObjectId::parse(&self.post_obi));
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Posts)?;
+            let post = rows::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
+            let mut derived = DerivedChanges::default();
+            rows::remove(tx, &admin, &post, &mut derived)?;
+            let subject = known(id)?;
+            let entry = Entry::new(Action::PostRemove).on(&subject);
+            admin.record(tx, entry.change(Some(&post.content.title), None))?;
+            Ok::<_, Error>(derived.write(tx)?)
+        })?;
+        changed(tidings);
+        Ok(())
     }
 }

@@ -207,7 +207,7 @@ mod tests {
     use super::*;
     use crate::account::Caller;
     use crate::post::{self, Draft};
-    use crate::search;
+
     use crate::testing::{self, Service};
 
     fn insert(service: &Service, title: &str, n: i64) -> String {
@@ -216,7 +216,7 @@ mod tests {
             url: Some(format!("https://a.example/{n}")),
             ..Draft::default()
         };
-        post::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
     }
 
     /// Gives all posts tokens and entries as an earlier program would.
@@ -245,11 +245,11 @@ mod tests {
         let is_stopped = || stop_after_one.replace(stop_after_one.get() + 1) == 1;
         renew_tokens(service.store(), &is_stopped).unwrap();
         assert_eq!(outdated_posts(&service), 5);
-        let found = search::run(&service, "cafe", 300).unwrap().search_result.len();
+        let found = crate::testing::search(&service, "cafe", 300).unwrap().search_result.len();
         assert_eq!(i64::try_from(found).unwrap(), RENEWED, "the newest ones");
         renew_tokens(service.store(), &|| false).unwrap();
         assert_eq!(outdated_posts(&service), 0);
-        assert_eq!(search::run(&service, "cafe", 300).unwrap().search_result.len(), 69);
+        assert_eq!(crate::testing::search(&service, "cafe", 300).unwrap().search_result.len(), 69);
         assert_eq!(service.store().read(index::mismatches).unwrap(), []);
     }
 
@@ -260,12 +260,12 @@ mod tests {
         outdate(&service);
         let page = service.store().read(outdated).unwrap();
         let draft = Draft { title: Some("Tea".into()), ..Draft::default() };
-        post::update(&service, &Caller::Operator, &id, &draft).unwrap();
+        service.call(&Caller::Operator, post::Update { post_obi: id.clone(), draft }).unwrap();
         let old = Arc::new(TokenFields::of("Café", ""));
         let fields = vec![(page[0].post.key, page[0].token.clone(), old)];
         let renewed = service.store().write(Isolation::Alone, move |tx| renew(tx, &fields)).unwrap();
         assert_eq!(renewed, 0);
-        assert_eq!(search::run(&service, "tea", 9).unwrap().search_result.len(), 1);
+        assert_eq!(crate::testing::search(&service, "tea", 9).unwrap().search_result.len(), 1);
     }
 
     #[test]
@@ -278,13 +278,13 @@ mod tests {
         let write =
             |sql: &'static str| service.store().write(Isolation::Alone, move |tx| tx.run(sql, &[])).unwrap();
         let draft = Draft { title: Some("Tea".into()), ..Draft::default() };
-        let id = search::run(&service, "cafe", 1).unwrap().search_result.remove(0).post.id;
-        post::update(&service, &Caller::Operator, &id, &draft).unwrap();
+        let id = crate::testing::search(&service, "cafe", 1).unwrap().search_result.remove(0).post.id;
+        service.call(&Caller::Operator, post::Update { post_obi: id.clone(), draft: draft.clone() }).unwrap();
         assert_eq!(outdated_posts(&service), 0, "this program marks its own updates");
         write("UPDATE post SET title = 'Crème', token = 'crème', keyword = 'crème'");
         assert_eq!(outdated_posts(&service), 1);
         renew_tokens(service.store(), &|| false).unwrap();
-        assert_eq!(search::run(&service, "creme", 9).unwrap().search_result.len(), 1);
+        assert_eq!(crate::testing::search(&service, "creme", 9).unwrap().search_result.len(), 1);
         assert_eq!(outdated_posts(&service), 0);
     }
 }

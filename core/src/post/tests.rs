@@ -17,7 +17,7 @@ fn draft(title: &str, url: &str) -> Draft {
 
 fn insert_one(service: &Service, url: &str) -> String {
     let draft = draft("A title", &format!("https://example.com/{url}"));
-    insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+    service.call(&Caller::Operator, Insert { draft }).unwrap().id.to_string()
 }
 
 fn feed_rows(service: &Service) -> Vec<FeedRow> {
@@ -52,8 +52,11 @@ fn a_post_is_returned_as_inserted() {
         date: Some("2026-11-19T09:00:00+09:00".into()),
         end_date: Some("2026-12-01".into()),
     };
-    let id = insert(&service, &Caller::Operator, &whole).unwrap().id.to_string();
-    let got = serde_json::to_value(get(&service, &id.to_uppercase()).unwrap()).unwrap();
+    let id = service.call(&Caller::Operator, Insert { draft: whole.clone() }).unwrap().id.to_string();
+    let got = serde_json::to_value(
+        service.call(&Caller::Guest, Get { post_obi: (&id.to_uppercase()).into() }).unwrap(),
+    )
+    .unwrap();
     let expected = json!({"post": {
         "_id": id, "title": "Cargo 1.95", "date": "2026-11-19T00:00:00.000Z",
         "img": "https://example.com/1.png", "fav_cnt": 0, "view": 0, "url": "https://Example.com/1",
@@ -65,9 +68,12 @@ fn a_post_is_returned_as_inserted() {
     assert_eq!((row.host.as_str(), row.heat), ("example.com", None));
     assert_eq!(row.keyword, "cargo builds tests");
 
-    let id =
-        insert(&service, &Caller::Operator, &draft("b", "https://example.com/2")).unwrap().id.to_string();
-    let got = crate::answer::success(&get(&service, &id).unwrap());
+    let id = service
+        .call(&Caller::Operator, Insert { draft: draft("b", "https://example.com/2") })
+        .unwrap()
+        .id
+        .to_string();
+    let got = crate::answer::success(&service.call(&Caller::Guest, Get { post_obi: id.clone() }).unwrap());
     let expected = format!(
         r#"{{"result":"success","post":{{"_id":"{id}","title":"b","date":"2026-11-20T08:36:00.000Z","img":"","fav_cnt":0,"view":0,"url":"https://example.com/2","end_date":null,"post":"","topic":[],"tag":[]}}}}"#
     );
@@ -85,12 +91,12 @@ fn only_administrators_insert_update_and_remove() {
     {
         // Authorization is checked before anything else.
         let refused = [
-            insert(&service, &caller, &url).map(drop),
-            insert(&service, &caller, &Draft::default()).map(drop),
-            update(&service, &caller, &id, &url),
-            update(&service, &caller, "x", &Draft::default()),
-            remove(&service, &caller, &id),
-            remove(&service, &caller, "x"),
+            service.call(&caller, Insert { draft: url.clone() }).map(drop),
+            service.call(&caller, Insert { draft: Draft::default() }).map(drop),
+            service.call(&caller, Update { post_obi: id.clone(), draft: url.clone() }),
+            service.call(&caller, Update { post_obi: "x".into(), draft: Draft::default() }),
+            service.call(&caller, Remove { post_obi: id.clone() }),
+            service.call(&caller, Remove { post_obi: "x".into() }),
             import(&service, &caller, &b"{}"[..], &mut crate::import::to_the_end).map(drop),
         ];
         assert!(refused.iter().all(|refused| refused.as_ref().unwrap_err().to_string() == text));
@@ -104,11 +110,17 @@ fn a_url_belongs_to_one_post() {
     let (one, two) = (insert_one(&service, "1"), insert_one(&service, "2"));
     let taken = draft("b", " https://example.com/1 ");
     let before = rows(&service);
-    assert!(matches!(insert(&service, &Caller::Operator, &taken), Err(Error::DuplicateUrl)));
-    assert!(matches!(update(&service, &Caller::Operator, &two, &taken), Err(Error::DuplicateUrl)));
+    assert!(matches!(
+        service.call(&Caller::Operator, Insert { draft: taken.clone() }),
+        Err(Error::DuplicateUrl)
+    ));
+    assert!(matches!(
+        service.call(&Caller::Operator, Update { post_obi: two.clone(), draft: taken.clone() }),
+        Err(Error::DuplicateUrl)
+    ));
     assert_eq!(rows(&service), before);
     assert_eq!(row(&service, &two).title, "A title");
-    update(&service, &Caller::Operator, &one, &taken).unwrap();
+    service.call(&Caller::Operator, Update { post_obi: one.clone(), draft: taken.clone() }).unwrap();
 }
 
 #[test]
@@ -124,11 +136,17 @@ fn a_bad_draft_is_refused_and_nothing_is_written() {
         Draft { post: Some("a\0".into()), ..good.clone() },
         Draft { date: Some("tomorrow".into()), ..good.clone() },
     ] {
-        assert!(matches!(insert(&service, &Caller::Operator, &bad), Err(Error::BadRequest(_))));
+        assert!(matches!(
+            service.call(&Caller::Operator, Insert { draft: bad.clone() }),
+            Err(Error::BadRequest(_))
+        ));
     }
     let bad = Draft { tag: Some(vec![String::new()]), ..good };
     for bad in [bad, Draft::default()] {
-        assert!(matches!(update(&service, &Caller::Operator, &id, &bad), Err(Error::BadRequest(_))));
+        assert!(matches!(
+            service.call(&Caller::Operator, Update { post_obi: id.clone(), draft: bad.clone() }),
+            Err(Error::BadRequest(_))
+        ));
     }
     assert_eq!(rows(&service), before);
     assert_eq!(self::row(&service, &id), row);
@@ -141,13 +159,13 @@ fn an_update_changes_the_given_fields_or_writes_nothing() {
     view(&service, &Caller::Guest, &id).wait().unwrap();
     let before = row(&service, &id);
     let change = Draft { post: Some("Cargo.".into()), topic: Some(vec!["a".into()]), ..Draft::default() };
-    update(&service, &Caller::Operator, &id, &change).unwrap();
+    service.call(&Caller::Operator, Update { post_obi: id.clone(), draft: change.clone() }).unwrap();
     let after = row(&service, &id);
     let expected = FeedRow { topic: vec!["a".into()], keyword: "title cargo".into(), ..before };
     assert_eq!(after, expected);
     let version = || service.store().read(|tx| version_in(tx, Topic::Posts)).unwrap();
     let before = version();
-    update(&service, &Caller::Operator, &id, &change).unwrap();
+    service.call(&Caller::Operator, Update { post_obi: id.clone(), draft: change.clone() }).unwrap();
     assert_eq!(version(), before);
 }
 
@@ -158,9 +176,9 @@ fn an_unknown_post_is_not_found() {
     let change = draft("b", "https://example.com/2");
     for id in ["", "x", "../etc/passwd", "0123456789abcdef01234567", "\0", "한국한국한국한국"] {
         let refused = [
-            get(&service, id).map(drop),
-            update(&service, &Caller::Operator, id, &change),
-            remove(&service, &Caller::Operator, id),
+            service.call(&Caller::Guest, Get { post_obi: id.into() }).map(drop),
+            service.call(&Caller::Operator, Update { post_obi: id.into(), draft: change.clone() }),
+            service.call(&Caller::Operator, Remove { post_obi: id.into() }),
             view(&service, &Caller::Guest, id).wait(),
             like(&service, &ann, id).wait(),
             unlike(&service, &ann, id).wait(),
@@ -175,23 +193,23 @@ fn a_removed_post_is_in_no_list_and_caches_can_see_its_removal() {
     let empty = rows(&service);
     let ann = service.member("ann");
     let topic = Draft { topic: Some(vec!["a".into()]), ..draft("b", "https://example.com/2") };
-    let id = insert(&service, &Caller::Operator, &topic).unwrap().id.to_string();
+    let id = service.call(&Caller::Operator, Insert { draft: topic.clone() }).unwrap().id.to_string();
     let key = row(&service, &id).key;
     like(&service, &ann, &id).wait().unwrap();
     view(&service, &ann, &id).wait().unwrap();
     let since = service.store().version(Topic::Posts);
-    remove(&service, &Caller::Operator, &id).unwrap();
+    service.call(&Caller::Operator, Remove { post_obi: id.clone() }).unwrap();
     assert_eq!(rows(&service), empty);
-    let lists = crate::profile::lists(&service, &ann, "0").unwrap();
+    let lists = service.call(&ann, crate::profile::GetLists { type_num: "0".into() }).unwrap();
     assert!(
         lists.fav_list.is_some_and(|list| list.is_empty())
             && lists.view_list.is_some_and(|list| list.is_empty())
     );
-    assert!(matches!(get(&service, &id), Err(Error::NotFound)));
+    assert!(matches!(service.call(&Caller::Guest, Get { post_obi: id.clone() }), Err(Error::NotFound)));
     assert_eq!(service.store().read(|tx| removed(tx, since)).unwrap(), [key]);
-    assert!(matches!(remove(&service, &Caller::Operator, &id), Err(Error::NotFound)));
+    assert!(matches!(service.call(&Caller::Operator, Remove { post_obi: id.clone() }), Err(Error::NotFound)));
 
-    let id = insert(&service, &Caller::Operator, &topic).unwrap().id.to_string();
+    let id = service.call(&Caller::Operator, Insert { draft: topic.clone() }).unwrap().id.to_string();
     assert!(row(&service, &id).key > key, "a key is never reused");
 }
 
@@ -201,10 +219,10 @@ fn categories_count_the_posts_with_their_topic() {
     let insert_with = |url: &str, topic: &[&str], tag: &str| {
         let topic = Some(topic.iter().map(|name| (*name).to_owned()).collect());
         let draft = Draft { topic, tag: Some(vec![tag.into()]), ..draft("b", url) };
-        insert(&service, &Caller::Operator, &draft).unwrap().id.to_string()
+        service.call(&Caller::Operator, Insert { draft }).unwrap().id.to_string()
     };
     let counts = || {
-        let list = categories(&service).unwrap().categories.into_iter();
+        let list = service.call(&Caller::Guest, ListCategories {}).unwrap().categories.into_iter();
         list.map(|category| (category.category_name, category.posts)).collect::<Vec<_>>()
     };
     let named = |name: &str, posts: i64| (name.to_owned(), posts);
@@ -213,9 +231,9 @@ fn categories_count_the_posts_with_their_topic() {
     let two = insert_with("https://example.com/2", &["b", "c"], "a");
     assert_eq!(counts(), [named("b", 2), named("a", 1), named("c", 1)]);
     let topic = Draft { topic: Some(vec!["c".into(), "d".into()]), ..Draft::default() };
-    update(&service, &Caller::Operator, &one, &topic).unwrap();
+    service.call(&Caller::Operator, Update { post_obi: one.clone(), draft: topic.clone() }).unwrap();
     assert_eq!(counts(), [named("c", 2), named("b", 1), named("d", 1)]);
-    remove(&service, &Caller::Operator, &two).unwrap();
+    service.call(&Caller::Operator, Remove { post_obi: two.clone() }).unwrap();
     assert_eq!(counts(), [named("c", 1), named("d", 1)]);
 }
 
@@ -231,7 +249,8 @@ fn views_of_guests_and_members_count_and_members_have_a_list() {
     let row = row(&service, &id);
     assert_eq!((row.view, row.fav), (4, 0));
     assert!((Decay::new(3.0).worth(row.heat, NOW) - 3.0).abs() < 1e-6, "only the first of Ann's views");
-    let list = crate::profile::lists(&service, &ann, "2").unwrap().view_list.unwrap();
+    let list =
+        service.call(&ann, crate::profile::GetLists { type_num: "2".into() }).unwrap().view_list.unwrap();
     assert_eq!(list.iter().map(|post| post.date).collect::<Vec<_>>(), [NOW + 4]);
 }
 
@@ -309,7 +328,7 @@ fn one_guest_does_not_make_a_post_popular_and_every_view_is_counted() {
         seen(&liked, guest([198, 51, n, 1], "apple"));
     }
     assert_eq!(views(&liked), (31, 31.0));
-    let figures = crate::analysis::summary(&service).unwrap().analysis;
+    let figures = service.call(&Caller::Guest, crate::analysis::GetSummary {}).unwrap().analysis;
     assert_eq!(figures.total_view, 691);
 }
 
@@ -353,7 +372,7 @@ fn likes_and_views_of_a_removed_member_stay_counted() {
     like(&service, &ann, &id).wait().unwrap();
     view(&service, &ann, &id).wait().unwrap();
     let before = row(&service, &id);
-    crate::profile::remove_mine(&service, &ann).unwrap();
+    service.call(&ann, crate::profile::Remove {}).unwrap();
     assert_eq!(row(&service, &id), before);
     assert!(matches!(like(&service, &ann, &id).wait(), Err(Error::BadToken)));
 }
@@ -364,7 +383,7 @@ fn feed_rows_are_first_the_newest_posts_and_then_the_changes() {
     let mut ids = Vec::new();
     for (url, date) in [("a", "2026-01-02"), ("b", "2026-01-03"), ("c", "2026-01-02"), ("d", "2026-01-01")] {
         let draft = Draft { date: Some(date.into()), ..draft("b", &format!("https://example.com/{url}")) };
-        ids.push(insert(&service, &Caller::Operator, &draft).unwrap().id.to_string());
+        ids.push(service.call(&Caller::Operator, Insert { draft }).unwrap().id.to_string());
     }
     let newest = service.store().read(|tx| until(tx, Timestamp::MAX, 3)).unwrap();
     assert_eq!(newest.iter().map(|row| &row.id).collect::<Vec<_>>(), [&ids[1], &ids[2], &ids[0]]);
@@ -375,7 +394,7 @@ fn feed_rows_are_first_the_newest_posts_and_then_the_changes() {
     assert_eq!(changed_since(now), []);
     view(&service, &Caller::Guest, &ids[3]).wait().unwrap();
     let title = Draft { title: Some("new".into()), ..Draft::default() };
-    update(&service, &Caller::Operator, &ids[1], &title).unwrap();
+    service.call(&Caller::Operator, Update { post_obi: (&ids[1]).into(), draft: title.clone() }).unwrap();
     let found = changed_since(now);
     assert_eq!(found.iter().map(|row| &row.id).collect::<Vec<_>>(), [&ids[1], &ids[3]]);
     assert_eq!((found[0].title.as_str(), found[1].view), ("new", 1));

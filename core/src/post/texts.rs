@@ -137,17 +137,20 @@ mod tests {
     #[test]
     fn inserted_rewritten_and_removed_posts_count_as_changes() {
         let service = testing::service();
-        let id = post::insert(&service, &Caller::Operator, &post("One", "https://a.example/1")).unwrap().id;
+        let id = service
+            .call(&Caller::Operator, post::Insert { draft: post("One", "https://a.example/1") })
+            .unwrap()
+            .id;
         let id = id.to_string();
         assert_eq!(changes_of(&service), 1);
         let tags = Draft { tag: Some(vec!["news".into()]), ..Draft::default() };
-        post::update(&service, &Caller::Operator, &id, &tags).unwrap();
+        service.call(&Caller::Operator, post::Update { post_obi: id.clone(), draft: tags.clone() }).unwrap();
         post::view(&service, &Caller::Guest, &id).wait().unwrap();
         assert_eq!(changes_of(&service), 1);
         let title = Draft { title: Some("Two".into()), ..Draft::default() };
-        post::update(&service, &Caller::Operator, &id, &title).unwrap();
+        service.call(&Caller::Operator, post::Update { post_obi: id.clone(), draft: title.clone() }).unwrap();
         assert_eq!(changes_of(&service), 2);
-        post::remove(&service, &Caller::Operator, &id).unwrap();
+        service.call(&Caller::Operator, post::Remove { post_obi: id.clone() }).unwrap();
         assert_eq!(changes_of(&service), 3);
     }
 
@@ -155,7 +158,7 @@ mod tests {
     fn a_removed_post_has_no_summary() {
         let service = testing::service();
         let draft = Draft { post: Some("A text.".into()), ..post("One", "https://a.example/1") };
-        post::insert(&service, &Caller::Operator, &draft).unwrap();
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
         let summaries = service.store().read(|tx| {
             let key = page(tx, PostKey::MAX)?[0].key;
             summaries(tx, &[key, PostKey::MAX])
@@ -168,7 +171,7 @@ mod tests {
         let service = testing::service();
         for n in 0..=2 * PAGE {
             let draft = post(&format!("Post {n}"), &format!("https://a.example/{n}"));
-            post::insert(&service, &Caller::Operator, &draft).unwrap();
+            service.call(&Caller::Operator, post::Insert { draft }).unwrap();
         }
         let (mut before, mut titles) = (PostKey::MAX, Vec::new());
         loop {

@@ -225,7 +225,7 @@ mod tests {
                 url: Some(format!("https://example.com/{n}")),
                 ..post::Draft::default()
             };
-            post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string()
+            service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
         });
         let posts = posts.collect();
         let ann = service.member("ann");
@@ -233,7 +233,8 @@ mod tests {
     }
 
     fn liked(service: &Service, member: &Caller) -> Vec<String> {
-        let list = profile::lists(service, member, "0").unwrap().fav_list.unwrap();
+        let list =
+            service.call(member, profile::GetLists { type_num: "0".into() }).unwrap().fav_list.unwrap();
         list.into_iter().map(|entry| entry.title).collect()
     }
 

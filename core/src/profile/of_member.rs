@@ -1,87 +1,165 @@
 //! The data of any member, for administrators and API keys. Changes are in the audit trail.
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
 use super::{Lists, NewNickname, TYPE_RULE, UserInfo, Wanted, reset, set_auto_login, sql, with_likes};
 use crate::Tidings;
 use crate::account::{Admin, Caller, Member, find};
-use crate::error::{Error, Result};
+use crate::config::Config;
+use crate::error::{Error, Outcome, Problem, Result};
+use crate::operation::{Access, Failure, Operation, Spec};
+use crate::schema::Switch;
 use crate::scope::Scope;
 use crate::store::{Isolation, StoreError, Tx};
 use crate::trail::{Action, Entry};
 
-/// Returns the data of a member, as [`super::user_info`] returns the caller's.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `Not found` if no member has this id.
-pub fn user_info_of(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<UserInfo> {
-    let identity = caller.identify(tidings);
-    tidings.store().read(|tx| {
-        let admin = identity.admin(tx, Scope::MembersRead)?;
-        let member = of_member(tx, &admin, user_id)?;
-        let found = sql::user_infos(tx, std::iter::once(&member))?.pop();
-        let (info, has_likes) = found.ok_or_else(|| StoreError::other("a member has no row"))?;
-        with_likes(tx, &member, info, has_likes)
-    })
+const GROUP: &str = "admin";
+const READERS: Access = Access::Admins(Scope::MembersRead);
+const ADMINS: Access = Access::Admins(Scope::Members);
+
+/// Returns a member's information
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Get {
+    /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    pub user_id: String,
 }
 
-/// Returns the lists of a member, as [`super::lists`] returns the caller's.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `bad request` if `type_num` is not 0 to 4; `Not found` if no member has this id.
-pub fn lists_of(tidings: &Tidings, caller: &Caller, user_id: &str, type_num: &str) -> Result<Lists> {
-    let identity = caller.identify(tidings);
-    tidings.store().read(|tx| {
-        let admin = identity.admin(tx, Scope::MembersRead)?;
-        let wanted = Wanted::parse(type_num).ok_or(Error::BadRequest(TYPE_RULE))?;
-        let member = of_member(tx, &admin, user_id)?;
-        wanted.read(tx, &member)
-    })
+impl Operation for Get {
+    type Answer = UserInfo;
+    const SPEC: Spec = Spec::get(GROUP, "/get_member/{user_id}", READERS).or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<UserInfo> {
+        let identity = caller.identify(tidings);
+        tidings.store().read(|tx| {
+            let admin = identity.admin(tx, Scope::MembersRead)?;
+            let member = of_member(tx, &admin, &self.user_id)?;
+            let found = sql::user_infos(tx, std::iter::once(&member))?.pop();
+            let (info, has_likes) = found.ok_or_else(|| StoreError::other("a member has no row"))?;
+            with_likes(tx, &member, info, has_likes)
+        })
+    }
 }
 
-/// Changes a member's nickname, as [`super::change_nickname`] changes the caller's.
+/// Returns the lists of a member
 ///
-/// # Errors
-/// `bad token`, `Not admin`; `Not found` if no member has this id; `rewrite_nickname` if the nickname breaks its rule.
-pub fn change_nickname_of(tidings: &Tidings, caller: &Caller, user_id: &str, nickname: &str) -> Result<()> {
-    let nickname = NewNickname::parse(tidings, nickname);
-    // The audit trail does not have nicknames: they are names of people.
-    let entry = Entry::new(Action::MemberNickname);
-    change(tidings, caller, user_id, entry, move |tx, member| nickname.set(tx, member))
+/// `type_num` is 0 for all lists, 1 for liked posts, 2 for viewed posts, 3 for searches, 4 for opened newsfeeds.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct GetLists {
+    /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    pub user_id: String,
+    /// The lists, 0 to 4
+    #[schema(value_type = i64, minimum = 0, maximum = 4, examples(1))]
+    pub type_num: String,
 }
 
-/// Sets whether the app signs a member in automatically, as [`super::update_auto_login`] does for the caller.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `Not found` if no member has this id; `bad request` if the number is neither 0 nor 1.
-pub fn update_auto_login_of(
-    tidings: &Tidings,
-    caller: &Caller,
-    user_id: &str,
-    auto_login: i64,
-) -> Result<()> {
-    let entry = Entry::new(Action::MemberAutoLogin).after(if auto_login == 1 { "1" } else { "0" });
-    change(tidings, caller, user_id, entry, move |tx, member| set_auto_login(tx, member, auto_login))
+impl Operation for GetLists {
+    type Answer = Lists;
+    const SPEC: Spec =
+        Spec::get(GROUP, "/get_member_lists/{user_id}/{type_num}", READERS).or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Lists> {
+        let identity = caller.identify(tidings);
+        tidings.store().read(|tx| {
+            let admin = identity.admin(tx, Scope::MembersRead)?;
+            let wanted = Wanted::parse(&self.type_num).ok_or(Error::BadRequest(TYPE_RULE))?;
+            let member = of_member(tx, &admin, &self.user_id)?;
+            wanted.read(tx, &member)
+        })
+    }
 }
 
-/// Restarts the measurement of a member's interest, as [`super::reset_measurement`] does for the caller.
+/// Changes a member's nickname
 ///
-/// # Errors
-/// `bad token`, `Not admin`; `Not found` if no member has this id.
-pub fn reset_measurement_of(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<()> {
-    let now = tidings.now();
-    change(tidings, caller, user_id, Entry::new(Action::MemberReset), move |tx, member| {
-        reset(tx, member, now)
-    })
+/// `result` is `success`, or `rewrite_nickname` when the nickname is not valid.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = NicknameFields)]
+pub struct ChangeNickname {
+    /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    pub user_id: String,
+    /// {nickname} characters.
+    #[schema(examples("Ann"))]
+    pub new_nickname: String,
+}
+
+impl Operation for ChangeNickname {
+    type Answer = ();
+    const SPEC: Spec = Spec::post(GROUP, "/change_member_nickname/{user_id}", ADMINS).or(&[Failure::Missing]);
+
+    fn refusals(settings: &Config) -> Vec<Error> {
+        let rule = Problem::nickname("new_nickname", settings.nickname_length);
+        vec![Outcome::RewriteNickname.because(rule)]
+    }
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        let nickname = NewNickname::parse(tidings, &self.new_nickname);
+        // The audit trail does not have nicknames: they are names of people.
+        let entry = Entry::new(Action::MemberNickname);
+        change(tidings, caller, self.user_id, entry, move |tx, member| nickname.set(tx, member))
+    }
+}
+
+/// Sets whether the app signs a member in automatically
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct UpdateAutoLogin {
+    /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    pub user_id: String,
+    /// 0 off, 1 on
+    #[schema(value_type = Switch)]
+    pub auto_login: i64,
+}
+
+impl Operation for UpdateAutoLogin {
+    type Answer = ();
+    const SPEC: Spec = Spec::get(GROUP, "/update_member_auto_login/{user_id}/{auto_login}", ADMINS)
+        .writes()
+        .or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        let entry = Entry::new(Action::MemberAutoLogin).after(if self.auto_login == 1 { "1" } else { "0" });
+        change(tidings, caller, self.user_id, entry, move |tx, member| {
+            set_auto_login(tx, member, self.auto_login)
+        })
+    }
+}
+
+/// Resets the measurement of a member's interests
+///
+/// Removes the lists of viewed posts, searches and opened newsfeeds, and shows hidden posts again. Likes stay, but no
+/// longer count.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ResetMeasurement {
+    /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    pub user_id: String,
+}
+
+impl Operation for ResetMeasurement {
+    type Answer = ();
+    const SPEC: Spec =
+        Spec::get(GROUP, "/reset_member_measurement/{user_id}", ADMINS).writes().or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
+        let now = tidings.now();
+        change(tidings, caller, self.user_id, Entry::new(Action::MemberReset), move |tx, member| {
+            reset(tx, member, now)
+        })
+    }
 }
 
 /// Changes the data of a member, and records it.
 fn change(
     tidings: &Tidings,
     caller: &Caller,
-    user_id: &str,
+    user_id: String,
     entry: Entry<'static>,
     change: impl Fn(&mut dyn Tx, &Member<'_>) -> Result<()> + Send + 'static,
 ) -> Result<()> {
-    let (identity, user_id) = (caller.identify(tidings), user_id.to_owned());
+    let identity = caller.identify(tidings);
     tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx, Scope::Members)?;
         let member = of_member(tx, &admin, &user_id)?;
@@ -98,9 +176,8 @@ fn of_member<'tx>(tx: &mut dyn Tx, admin: &Admin<'tx>, user_id: &str) -> Result<
 mod tests {
     use super::*;
     use crate::audit;
-    use crate::profile::{lists, user_info};
-    use crate::search;
     use crate::testing::service;
+    use crate::{profile, search};
 
     fn text<T>(result: Result<T>) -> String {
         result.err().map_or_else(|| "success".to_owned(), |error| error.to_string())
@@ -111,23 +188,33 @@ mod tests {
         let service = service();
         let (ann, boss) = (service.member("Ann"), service.admin("boss"));
         search::log(&service, &ann, None, "library").wait().unwrap();
-        let own = user_info(&service, &ann).unwrap();
+        let own = service.call(&ann, profile::Get {}).unwrap();
         let keys = [service.key(Scope::MembersRead), service.key(Scope::Members)];
         for caller in [&boss, &Caller::Operator, &keys[0], &keys[1]] {
-            let found = user_info_of(&service, caller, "aNN").unwrap();
+            let found = service.call(caller, Get { user_id: "aNN".into() }).unwrap();
             assert_eq!((found.user_id, found.nickname), (own.user_id.clone(), own.nickname.clone()));
-            let found = lists_of(&service, caller, "ann", "3").unwrap();
-            let own = lists(&service, &ann, "3").unwrap();
+            let found =
+                service.call(caller, GetLists { user_id: "ann".into(), type_num: "3".into() }).unwrap();
+            let own = service.call(&ann, profile::GetLists { type_num: "3".into() }).unwrap();
             assert_eq!(serde_json::to_string(&found).unwrap(), serde_json::to_string(&own).unwrap());
             assert_eq!(found.search_list.unwrap().len(), 1);
-            assert_eq!(text(user_info_of(&service, caller, "nobody")), "Not found");
-            assert_eq!(text(lists_of(&service, caller, "nobody", "0")), "Not found");
-            assert_eq!(text(lists_of(&service, caller, "ann", "5")), "bad request");
+            assert_eq!(text(service.call(caller, Get { user_id: "nobody".into() })), "Not found");
+            assert_eq!(
+                text(service.call(caller, GetLists { user_id: "nobody".into(), type_num: "0".into() })),
+                "Not found"
+            );
+            assert_eq!(
+                text(service.call(caller, GetLists { user_id: "ann".into(), type_num: "5".into() })),
+                "bad request"
+            );
         }
         let weak = service.key(Scope::Posts);
         for (caller, refused) in [(&ann, "Not admin"), (&weak, "Not admin"), (&Caller::Guest, "bad token")] {
-            assert_eq!(text(user_info_of(&service, caller, "ann")), refused);
-            assert_eq!(text(lists_of(&service, caller, "ann", "5")), refused);
+            assert_eq!(text(service.call(caller, Get { user_id: "ann".into() })), refused);
+            assert_eq!(
+                text(service.call(caller, GetLists { user_id: "ann".into(), type_num: "5".into() })),
+                refused
+            );
         }
     }
 
@@ -144,18 +231,47 @@ mod tests {
             (&Caller::token("forged"), "bad token"),
             (&writer, "success"),
         ] {
-            assert_eq!(text(change_nickname_of(&service, caller, "ann", "Annie")), said, "{caller:?}");
-            assert_eq!(text(update_auto_login_of(&service, caller, "ann", 1)), said, "{caller:?}");
-            assert_eq!(text(reset_measurement_of(&service, caller, "ann")), said, "{caller:?}");
+            assert_eq!(
+                text(
+                    service
+                        .call(caller, ChangeNickname { user_id: "ann".into(), new_nickname: "Annie".into() })
+                ),
+                said,
+                "{caller:?}"
+            );
+            assert_eq!(
+                text(service.call(caller, UpdateAutoLogin { user_id: "ann".into(), auto_login: 1 })),
+                said,
+                "{caller:?}"
+            );
+            assert_eq!(
+                text(service.call(caller, ResetMeasurement { user_id: "ann".into() })),
+                said,
+                "{caller:?}"
+            );
         }
-        let info = user_info(&service, &ann).unwrap();
+        let info = service.call(&ann, profile::Get {}).unwrap();
         assert_eq!((info.nickname.as_str(), info.auto_login), ("Annie", 1));
-        assert_eq!(lists(&service, &ann, "3").unwrap().search_list.unwrap().len(), 0);
-        assert_eq!(text(change_nickname_of(&service, &writer, "ann", " ")), "rewrite_nickname");
-        assert_eq!(text(update_auto_login_of(&service, &writer, "ann", 2)), "bad request");
-        assert_eq!(text(reset_measurement_of(&service, &writer, "nobody")), "Not found");
+        assert_eq!(
+            service
+                .call(&ann, profile::GetLists { type_num: "3".into() })
+                .unwrap()
+                .search_list
+                .unwrap()
+                .len(),
+            0
+        );
+        assert_eq!(
+            text(service.call(&writer, ChangeNickname { user_id: "ann".into(), new_nickname: " ".into() })),
+            "rewrite_nickname"
+        );
+        assert_eq!(
+            text(service.call(&writer, UpdateAutoLogin { user_id: "ann".into(), auto_login: 2 })),
+            "bad request"
+        );
+        assert_eq!(text(service.call(&writer, ResetMeasurement { user_id: "nobody".into() })), "Not found");
         let query = audit::List { actor: Some("members".into()), ..audit::List::default() };
-        let records = audit::list(&service, &Caller::Operator, &query).unwrap().audit;
+        let records = service.call(&Caller::Operator, query.clone()).unwrap().audit;
         let records = records.iter().map(|r| format!("{} {} {}", r.action, r.subject, r.after));
         assert_eq!(
             records.collect::<Vec<_>>(),

@@ -4,9 +4,9 @@ use tidings_cluster::only_on_sqlite;
 use super::*;
 use crate::account::Caller;
 use crate::check::{self, CancelFlag, Context};
+use crate::profile;
 use crate::store::Isolation;
 use crate::testing::{Service, operator, service};
-use crate::{admin, profile};
 
 /// The number of rows that a member has in each table, in the order of [`OWNED`], and of feedback.
 type Rows = [u64; 6];
@@ -72,13 +72,17 @@ fn a_removed_member_is_gone_at_once_and_their_acts_in_bounded_steps() {
     insert(&service, "ann", ANN);
     insert(&service, "ben", BEN);
     let before = rows(&service, true);
-    profile::remove_mine(&service, &ann).unwrap();
+    service.call(&ann, profile::Remove {}).unwrap();
     assert_eq!(before - rows(&service, true), DELETED_AT_ONCE);
 
     // The old token is revoked, and a new member with the same id is a different member.
-    assert_eq!(profile::lists(&service, &ann, "0").unwrap_err().to_string(), "bad request");
+    assert_eq!(
+        service.call(&ann, profile::GetLists { type_num: "0".into() }).unwrap_err().to_string(),
+        "bad request"
+    );
     let new = service.member("ann");
-    let lists = serde_json::to_value(profile::lists(&service, &new, "0").unwrap()).unwrap();
+    let lists = serde_json::to_value(service.call(&new, profile::GetLists { type_num: "0".into() }).unwrap())
+        .unwrap();
     for list in ["fav_list", "view_list", "search_list", "newsfeed_list"] {
         assert_eq!(lists[list].as_array().map(Vec::len), Some(0), "{list}");
     }
@@ -148,7 +152,7 @@ proptest! {
             insert(&service, id, rows);
         }
         for id in ["ann", "ben"] {
-            admin::remove_user(&service, &Caller::Operator, id).unwrap();
+            service.call(&Caller::Operator, crate::member::Remove { user_id: id.into() }).unwrap();
         }
         let mut left = rows(&service, false);
         let mut steps = 0;

@@ -3,10 +3,18 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Domains, LatelySearches, Paging, SearchResult};
+use super::paging::{Page, Paging};
+use super::{
+    Domain, Domains, LatelySearches, PostHit, SITES, SearchResult, checked, checked_num, similarity, snippet,
+    terms,
+};
 use crate::error::{Error, Problem, Result};
 use crate::operation::{Access, Operation, Rate, Spec, Work};
+use crate::post::index::{self, Query, Terms};
+use crate::post::texts;
+use crate::profile::history;
 use crate::schema::Switch;
+use crate::store::StoreError;
 use crate::{Caller, Tidings};
 
 const GROUP: &str = "search";
@@ -49,6 +57,10 @@ pub struct PostPage {
 }
 
 impl PostPage {
+    /// Searches for posts, without those past their end date, with a `category` only among the posts that have this topic or tag.
+    ///
+    /// The similarity of a post with the BM25 relevance `s` is `s / (1 + s)`. It grows with the relevance, so it compares
+    /// results of the same search, but not results of different searches.
     fn find(
         &self,
         tidings: &Tidings,
@@ -62,7 +74,27 @@ impl PostPage {
             Some(1) => true,
             Some(_) => return Err(Error::BadRequest(Problem::invalid("snippets", "snippets is 0 or 1"))),
         };
-        super::page(tidings, search, category, num, paging, snippets)
+        let (search, num) = (checked(search)?, checked_num(num)?);
+        let category = category.map(tidings_text::compose);
+        let page = Page::of(paging, &search, category.as_deref(), num)?;
+        let terms = terms::terms(tidings, &search)?;
+        let Some(query) = Query::new(&terms, tidings.search_cache()) else {
+            let next = page.cut(&mut Vec::<PostHit>::new());
+            return Ok(SearchResult { search_result: Vec::new(), next });
+        };
+        let limit = tidings.config().query_timeout;
+        let (found, texts, next) =
+            tidings.store().read_stale(Some(limit), tidings.posts_changed().get(), |tx| {
+                let mut found = index::find(tx, &query, category.as_deref(), tidings.now(), page.needed())?;
+                let next = page.cut(&mut found);
+                let ids = found.iter().map(|(post, _)| post.id.as_str()).filter(|_| snippets);
+                let texts = texts::beginnings(tx, ids, snippet::SEARCHED)?;
+                Ok::<_, StoreError>((found, texts, next))
+            })?;
+        let mut snippets = texts.iter().map(|text| snippet::snippet(text, &terms));
+        let hit =
+            |(post, relevance)| PostHit { post, similarity: similarity(relevance), snippet: snippets.next() };
+        Ok(SearchResult { search_result: found.into_iter().map(hit).collect(), next })
     }
 }
 
@@ -156,8 +188,35 @@ impl Operation for FindSites {
     const SPEC: Spec = searches("/domain_search");
 
     fn run(self, tidings: &Tidings, _: &Caller) -> Result<Domains> {
-        let SitePage { paged, next } = &self.page;
-        super::domains_page(tidings, &self.search, paging(*paged, next.as_deref())?)
+        let paging = paging(self.page.paged, self.page.next.as_deref())?;
+        let search = checked(&self.search)?;
+        let page = Page::of(paging, &search, None, SITES)?;
+        let terms = Terms { words: terms::words(tidings, &search)?, ..Terms::default() };
+        let Some(query) = Query::new(&terms, tidings.search_cache()) else {
+            let next = page.cut(&mut Vec::<Domain>::new());
+            return Ok(Domains { search_result: Vec::new(), next });
+        };
+        let limit = tidings.config().query_timeout;
+        let mut sites = tidings.store().read_stale(Some(limit), tidings.posts_changed().get(), |tx| {
+            index::sites(tx, &query, tidings.now(), page.needed())
+        })?;
+        let domain = |site: index::Site| {
+            let scheme = if site.newest.get(..6).is_some_and(|s| s.eq_ignore_ascii_case("https:")) {
+                "https"
+            } else {
+                "http"
+            };
+            Domain {
+                url: format!("{scheme}://{}/", site.host),
+                post: match site.posts - 1 {
+                    0 => site.best,
+                    more => format!("{} (+{more})", site.best),
+                },
+                title: site.host,
+            }
+        };
+        let next = page.cut(&mut sites);
+        Ok(Domains { search_result: sites.into_iter().map(domain).collect(), next })
     }
 }
 
@@ -174,6 +233,11 @@ impl Operation for ListRecent {
     const SPEC: Spec = Spec::get(GROUP, "/get_user_lately_search/{num}", Access::Members);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<LatelySearches> {
-        super::lately(tidings, caller, self.num)
+        let identity = caller.identify(tidings);
+        let lately_search_list = tidings.store().read(|tx| {
+            let member = identity.member(tx)?;
+            Ok::<_, Error>(history::searched(tx, &member, checked_num(self.num)?)?)
+        })?;
+        Ok(LatelySearches { lately_search_list })
     }
 }

@@ -12,7 +12,7 @@ const NEXT_RULE: Problem = Problem::invalid("next", "next is not from a previous
 
 /// The part of the results that a caller wants.
 #[derive(Clone, Copy, Debug, Default)]
-pub enum Paging<'a> {
+pub(super) enum Paging<'a> {
     /// The best results, without a `next`.
     #[default]
     Off,

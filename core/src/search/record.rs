@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use tidings_text::tokens;
 use utoipa::ToSchema;
 
+use super::checked;
 use super::terms::similar_words;
-use super::{checked, checked_num};
 
 use crate::Tidings;
 use crate::account::{Caller, Member};
@@ -15,7 +15,7 @@ use crate::analysis::Guest;
 use crate::analysis::counters::Counter;
 use crate::analysis::visitor::VisitorNumber;
 use crate::clock::Timestamp;
-use crate::error::{Error, Pending, Result};
+use crate::error::{Pending, Result};
 use crate::profile::{SearchRecord, history};
 use crate::store::{Isolation, StoreError, Topic, Tx};
 
@@ -126,17 +126,4 @@ impl ListedSearch {
     ) -> Result<(), StoreError> {
         history::search(tx, member, &self.search.original, &self.tokens, &self.similar, at)
     }
-}
-
-/// Returns the member's newest searches, at most `num` (1 to 300).
-///
-/// # Errors
-/// `bad token`; `bad request` if `num` breaks its rule.
-pub fn lately(tidings: &Tidings, caller: &Caller, num: i64) -> Result<LatelySearches> {
-    let identity = caller.identify(tidings);
-    let lately_search_list = tidings.store().read(|tx| {
-        let member = identity.member(tx)?;
-        Ok::<_, Error>(history::searched(tx, &member, checked_num(num)?)?)
-    })?;
-    Ok(LatelySearches { lately_search_list })
 }

@@ -199,7 +199,7 @@ mod tests {
                 url: Some(format!("https://a.example/{n}")),
                 ..Draft::default()
             };
-            post::insert(&service, &Caller::Operator, &draft).unwrap();
+            service.call(&Caller::Operator, post::Insert { draft }).unwrap();
         }
         words::load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap();
         service
@@ -266,7 +266,7 @@ mod tests {
                 url: Some(format!("https://a.example/{n}")),
                 ..Draft::default()
             };
-            post::insert(&service, &Caller::Operator, &draft).unwrap().id
+            service.call(&Caller::Operator, post::Insert { draft }).unwrap().id
         };
         let words = |search: &str| words(&service, search).unwrap().join(" ");
         assert_eq!(words("telescpoe"), "telescpoe", "no post");
@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(words("도서관까지"), "도서관까지 도서관");
         assert_eq!(words("STRASE"), "strasse");
         let draft = Draft { title: Some("A microscope".into()), ..Draft::default() };
-        post::update(&service, &Caller::Operator, &id, &draft).unwrap();
+        service.call(&Caller::Operator, post::Update { post_obi: id.clone(), draft }).unwrap();
         assert_eq!(words("도서곤 micorscope"), "도서곤 microscope", "a changed post");
     }
 

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::Tidings;
 use crate::account::Caller;
 use crate::clock::Timestamp;
 use crate::post::{self, Draft};
@@ -28,9 +29,13 @@ fn service() -> Service {
             end_date: Some(end_date.into()),
             ..Draft::default()
         };
-        post::insert(&service, &Caller::Operator, &draft).unwrap();
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
     }
     service
+}
+
+fn domains(tidings: &Tidings, search: &str) -> Result<Domains> {
+    tidings.call(&Caller::Guest, FindSites { search: search.into(), page: SitePage::default() })
 }
 
 fn titles(found: Result<SearchResult>) -> Vec<String> {
@@ -40,7 +45,7 @@ fn titles(found: Result<SearchResult>) -> Vec<String> {
 #[test]
 fn the_best_match_comes_first_and_ended_posts_are_left_out() {
     let service = service();
-    let found = run(&service, "rust CARGO", 10).unwrap().search_result;
+    let found = testing::search(&service, "rust CARGO", 10).unwrap().search_result;
     let titles: Vec<&str> = found.iter().map(|hit| hit.post.title.as_str()).collect();
     assert_eq!(titles, ["Rust 1.95", "Notes", "Rust club"]);
     assert!(found.windows(2).all(|pair| pair[0].similarity > pair[1].similarity));
@@ -52,12 +57,12 @@ fn similar_words_are_searched_too_and_count_less() {
     let service = service();
     let vectors = "2 2\ncompiler 1 0\nlibrary 1 0.1\nclub 1 0.2\nnotes 0 1\n";
     words::load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap();
-    let found = run(&service, "compiler", 10).unwrap().search_result;
+    let found = testing::search(&service, "compiler", 10).unwrap().search_result;
     let list: Vec<&str> = found.iter().map(|hit| hit.post.title.as_str()).collect();
     assert_eq!(list, ["Notes", "Rust club"]);
     assert!(found[1].similarity > 0.0 && found[0].similarity > found[1].similarity);
-    assert_eq!(titles(run(&service, "compielr", 10)).len(), 2, "mistyped");
-    assert_eq!(titles(in_category(&service, "campus", "compiler", 10)), ["Rust club"]);
+    assert_eq!(titles(testing::search(&service, "compielr", 10)).len(), 2, "mistyped");
+    assert_eq!(titles(testing::search_in(&service, "campus", "compiler", 10)), ["Rust club"]);
     assert_eq!(
         domains(&service, "compiler").unwrap().search_result.len(),
         1,
@@ -66,7 +71,7 @@ fn similar_words_are_searched_too_and_count_less() {
 
     let ann = service.member("ann");
     log(&service, &ann, None, "The compiler club").wait().unwrap();
-    let list = serde_json::to_value(lately(&service, &ann, 1).unwrap()).unwrap();
+    let list = serde_json::to_value(service.call(&ann, ListRecent { num: 1 }).unwrap()).unwrap();
     assert_eq!(list["lately_search_list"][0]["similarity_split"], serde_json::json!(["library"]));
 }
 
@@ -80,9 +85,9 @@ fn equal_matches_are_ordered_by_date_then_by_id() {
             date: Some(date.into()),
             ..Draft::default()
         };
-        post::insert(&service, &Caller::Operator, &draft).unwrap();
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
     }
-    let found = run(&service, "rust", 3).unwrap().search_result;
+    let found = testing::search(&service, "rust", 3).unwrap().search_result;
     let urls: Vec<&str> = found.iter().map(|hit| &hit.post.url[16..]).collect();
     assert_eq!(urls, ["b", "d", "c"]);
 }
@@ -91,17 +96,21 @@ fn equal_matches_are_ordered_by_date_then_by_id() {
 fn a_search_finds_a_korean_word_with_and_without_its_particle() {
     let service = service();
     for search in ["도서관", "도서관에서", "도서관은?"] {
-        assert_eq!(titles(run(&service, search, 10)), ["도서관"], "{search}");
+        assert_eq!(titles(testing::search(&service, search, 10)), ["도서관"], "{search}");
     }
 }
 
 #[test]
 fn a_search_in_a_category_finds_only_its_posts() {
     let service = service();
-    assert_eq!(titles(in_category(&service, "language", "rust", 10)), ["Notes"]);
-    assert_eq!(titles(in_category(&service, "campus", "rust", 10)), ["Rust club"]);
-    assert_eq!(titles(in_category(&service, "2026", "cargo", 10)).len(), 2, "a tag is also a category");
-    assert!(titles(in_category(&service, "unknown", "rust", 10)).is_empty());
+    assert_eq!(titles(testing::search_in(&service, "language", "rust", 10)), ["Notes"]);
+    assert_eq!(titles(testing::search_in(&service, "campus", "rust", 10)), ["Rust club"]);
+    assert_eq!(
+        titles(testing::search_in(&service, "2026", "cargo", 10)).len(),
+        2,
+        "a tag is also a category"
+    );
+    assert!(titles(testing::search_in(&service, "unknown", "rust", 10)).is_empty());
 }
 
 #[test]
@@ -130,24 +139,28 @@ fn sites_are_ordered_by_their_matches() {
 fn a_search_or_number_out_of_bounds_is_refused() {
     let service = service();
     for (search, num) in [("", 1), ("  \n", 1), (&*"a".repeat(201), 1), ("a\0", 1), ("a", 0), ("a", 301)] {
-        assert_eq!(run(&service, search, num).unwrap_err().to_string(), "bad request", "{search:?} {num}");
-        assert!(in_category(&service, "campus", search, num).is_err());
+        assert_eq!(
+            testing::search(&service, search, num).unwrap_err().to_string(),
+            "bad request",
+            "{search:?} {num}"
+        );
+        assert!(testing::search_in(&service, "campus", search, num).is_err());
     }
-    assert!(titles(run(&service, &"가".repeat(200), 300)).is_empty());
-    assert!(titles(run(&service, "the !? 👍", 1)).is_empty(), "no words");
-    assert_eq!(titles(run(&service, "rust", 1)).len(), 1);
+    assert!(titles(testing::search(&service, &"가".repeat(200), 300)).is_empty());
+    assert!(titles(testing::search(&service, "the !? 👍", 1)).is_empty(), "no words");
+    assert_eq!(titles(testing::search(&service, "rust", 1)).len(), 1);
 }
 
 #[test]
 fn a_search_finds_posts_by_their_current_text() {
     let service = service();
-    let id = run(&service, "compiler", 1).unwrap().search_result.remove(0).post.id;
+    let id = testing::search(&service, "compiler", 1).unwrap().search_result.remove(0).post.id;
     let draft = Draft { post: Some("A linker.".into()), ..Draft::default() };
-    post::update(&service, &Caller::Operator, &id, &draft).unwrap();
-    assert!(titles(run(&service, "compiler", 1)).is_empty());
-    assert_eq!(titles(run(&service, "linker", 1)), ["Notes"]);
-    post::remove(&service, &Caller::Operator, &id).unwrap();
-    assert!(titles(run(&service, "linker notes", 1)).is_empty());
+    service.call(&Caller::Operator, post::Update { post_obi: id.clone(), draft }).unwrap();
+    assert!(titles(testing::search(&service, "compiler", 1)).is_empty());
+    assert_eq!(titles(testing::search(&service, "linker", 1)), ["Notes"]);
+    service.call(&Caller::Operator, post::Remove { post_obi: id.clone() }).unwrap();
+    assert!(titles(testing::search(&service, "linker notes", 1)).is_empty());
 }
 
 #[test]
@@ -164,7 +177,7 @@ fn searches_are_logged_for_all_and_listed_for_members() {
             && log(&service, &ann, None, &"a".repeat(201)).wait().is_err()
     );
 
-    let list = lately(&service, &ann, 300).unwrap();
+    let list = service.call(&ann, ListRecent { num: 300 }).unwrap();
     let list = serde_json::to_value(&list).unwrap();
     let list = list["lately_search_list"].as_array().unwrap();
     assert_eq!(list.len(), 2);
@@ -172,7 +185,7 @@ fn searches_are_logged_for_all_and_listed_for_members() {
     assert_eq!(list[1]["original"], " The  Rust\tBook");
     assert_eq!(list[1]["search_split"], serde_json::json!(["The", "Rust", "Book"]));
     assert_eq!(list[1]["similarity_split"], serde_json::json!([]));
-    assert_eq!(lately(&service, &ann, 1).unwrap().lately_search_list.len(), 1);
+    assert_eq!(service.call(&ann, ListRecent { num: 1 }).unwrap().lately_search_list.len(), 1);
 
     let terms = service.store().read(|tx| {
         let rows = tx.rows("SELECT term, visitor > 0, date FROM term ORDER BY revision, number", &[])?;
@@ -188,11 +201,11 @@ fn searches_are_logged_for_all_and_listed_for_members() {
 fn only_a_member_has_a_list_of_searches() {
     let service = testing::service();
     for caller in [Caller::Guest, Caller::Operator, Caller::token("forged")] {
-        assert!(matches!(lately(&service, &caller, 0), Err(Error::BadToken)));
+        assert!(matches!(service.call(&caller, ListRecent { num: 0 }), Err(Error::BadToken)));
     }
     let ann = service.member("ann");
     for num in [0, 301, -1] {
-        assert!(matches!(lately(&service, &ann, num), Err(Error::BadRequest(_))));
+        assert!(matches!(service.call(&ann, ListRecent { num }), Err(Error::BadRequest(_))));
     }
 }
 
@@ -206,8 +219,8 @@ fn a_search_fails_only_if_it_breaks_its_rule() {
     proptest!(ProptestConfig::with_cases(128), |(parts in search)| {
         let search = parts.join(" ");
         let allowed = text::block(&search, SEARCH).is_some();
-        prop_assert_eq!(run(&service, &search, 10).is_ok(), allowed);
-        prop_assert_eq!(in_category(&service, &search, &search, 10).is_ok(), allowed);
+        prop_assert_eq!(testing::search(&service, &search, 10).is_ok(), allowed);
+        prop_assert_eq!(testing::search_in(&service, &search, &search, 10).is_ok(), allowed);
         prop_assert_eq!(domains(&service, &search).is_ok(), allowed);
         prop_assert_eq!(log(&service, &ann, None, &search).wait().is_ok(), allowed);
     });

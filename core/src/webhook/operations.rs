@@ -3,13 +3,21 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Deliveries, Draft, EVENT_RULE, Queued, WebhookSecret, Webhooks};
-use crate::error::{Error, Result};
+use std::collections::BTreeSet;
+
+use super::{
+    Deliveries, EVENT_RULE, Event, LIST_MAX, NAME, NAME_RULE, NAME_TAKEN, NO_EVENT, Queued, ROTATION_MS,
+    TOO_MANY, WEBHOOKS_MAX, WebhookSecret, Webhooks, address, sign, sql,
+};
+use crate::error::{Error, Problem, Result};
 use crate::id::ObjectId;
+use crate::notice;
 use crate::operation::{Access, Failure, Operation, Spec};
-use crate::outbox::Event;
+use crate::outbox::{self, PING};
 use crate::scope::Scope;
-use crate::{Caller, Tidings};
+use crate::store::{Isolation, StoreError, Topic};
+use crate::trail::{Action, Entry};
+use crate::{Caller, Tidings, text};
 
 const GROUP: &str = "admin";
 const ADMINS: Access = Access::Admins(Scope::Webhooks);
@@ -23,7 +31,11 @@ impl Operation for List {
     const SPEC: Spec = Spec::get(GROUP, "/get_webhooks", ADMINS);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Webhooks> {
-        super::list(tidings, caller)
+        let identity = caller.identify(tidings);
+        tidings.store().read(|tx| {
+            let admin = identity.admin(tx, Scope::Webhooks)?;
+            Ok(Webhooks { webhooks: sql::list(tx, &admin)? })
+        })
     }
 }
 
@@ -44,24 +56,44 @@ pub struct Add {
     pub events: Vec<String>,
 }
 
-impl Add {
-    fn draft(self) -> Result<Draft> {
-        let Self { name, url, events } = self;
-        let events = events.iter().map(|name| name.parse().map_err(|_| Error::BadRequest(EVENT_RULE)));
-        Ok(Draft { events: events.collect::<Result<_>>()?, name, url })
-    }
-}
-
 impl Operation for Add {
     type Answer = WebhookSecret;
     const SPEC: Spec = Spec::post(GROUP, "/add_webhook", ADMINS);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<WebhookSecret> {
-        match self.draft() {
-            Ok(draft) => super::add(tidings, caller, &draft),
+        let (identity, now) = (caller.identify(tidings), tidings.now());
+        let name = text::name(self.name.trim(), NAME).ok_or(NAME_RULE);
+        let url = address::parse(&self.url, tidings.config().webhook_private);
+        let event = |name: &String| name.parse().map_err(|_| EVENT_RULE);
+        let events = self.events.iter().map(event).collect::<Result<BTreeSet<Event>, Problem>>();
+        let (id, secret) = (ObjectId::new(tidings.clock()).to_string(), sign::generate());
+        let answer = WebhookSecret { id: id.clone(), secret: secret.clone() };
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Webhooks)?;
             // A caller who may not add webhooks learns nothing about them.
-            Err(error) => super::list(tidings, caller).and(Err(error)),
-        }
+            let rule = |rule: &Problem| Error::BadRequest(*rule);
+            let events = events.as_ref().map_err(rule)?;
+            let name = name.as_ref().map_err(rule)?;
+            let url = url.as_ref().map_err(rule)?;
+            if events.is_empty() {
+                return Err(Error::BadRequest(NO_EVENT));
+            }
+            if sql::count(tx, &admin)? >= WEBHOOKS_MAX {
+                return Err(Error::BadRequest(TOO_MANY));
+            }
+            // What other webhooks have not been told about yet; this one is not told about it.
+            notice::announce(tx, now)?;
+            notice::mark_announced(tx, now)?;
+            let names = events.iter().map(|event| event.name()).collect::<Vec<_>>().join(" ");
+            match sql::insert(tx, &admin, &id, name, url, &names, &secret, now) {
+                Err(StoreError::Duplicate) => return Err(Error::BadRequest(NAME_TAKEN)),
+                inserted => inserted?,
+            }
+            tx.touch(Topic::Webhooks);
+            let after = format!("{} {names}", address::origin(url));
+            Ok(admin.record(tx, Entry::new(Action::WebhookAdd).on(name).after(&after))?)
+        })?;
+        Ok(answer)
     }
 }
 
@@ -79,7 +111,14 @@ impl Operation for Remove {
         Spec::get(GROUP, "/remove_webhook/{webhook_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::remove(tidings, caller, &self.webhook_obi)
+        let identity = caller.identify(tidings);
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Webhooks)?;
+            let (id, name) = sql::find(tx, &admin, &self.webhook_obi)?.ok_or(Error::NotFound)?;
+            sql::remove(tx, &admin, &id)?;
+            tx.touch(Topic::Webhooks);
+            Ok(admin.record(tx, Entry::new(Action::WebhookRemove).on(&name))?)
+        })
     }
 }
 
@@ -97,7 +136,17 @@ impl Operation for Rotate {
         Spec::get(GROUP, "/rotate_webhook/{webhook_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<WebhookSecret> {
-        super::rotate(tidings, caller, &self.webhook_obi)
+        let identity = caller.identify(tidings);
+        let (secret, until) = (sign::generate(), tidings.now() + ROTATION_MS);
+        let new = secret.clone();
+        let id = tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Webhooks)?;
+            let (id, name) = sql::find(tx, &admin, &self.webhook_obi)?.ok_or(Error::NotFound)?;
+            sql::rotate(tx, &admin, &id, &new, until)?;
+            admin.record(tx, Entry::new(Action::WebhookRotate).on(&name))?;
+            Ok::<_, Error>(id)
+        })?;
+        Ok(WebhookSecret { id, secret })
     }
 }
 
@@ -115,7 +164,20 @@ impl Operation for Test {
         Spec::get(GROUP, "/test_webhook/{webhook_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Queued> {
-        super::test(tidings, caller, &self.webhook_obi)
+        #[derive(Serialize)]
+        struct Data<'a> {
+            webhook: &'a str,
+        }
+        let (identity, now) = (caller.identify(tidings), tidings.now());
+        let subject = ObjectId::new(tidings.clock()).to_string();
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Webhooks)?;
+            let (id, name) = sql::find(tx, &admin, &self.webhook_obi)?.ok_or(Error::NotFound)?;
+            let body = outbox::body(PING, now, &Data { webhook: &name })?;
+            let id = outbox::insert(tx, &id, PING, &subject, Some(&body), now)?;
+            admin.record(tx, Entry::new(Action::WebhookTest).on(&name))?;
+            Ok(Queued { id })
+        })
     }
 }
 
@@ -128,7 +190,11 @@ impl Operation for ListDeliveries {
     const SPEC: Spec = Spec::get(GROUP, "/get_webhook_deliveries", ADMINS);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Deliveries> {
-        super::deliveries(tidings, caller)
+        let identity = caller.identify(tidings);
+        tidings.store().read(|tx| {
+            let admin = identity.admin(tx, Scope::Webhooks)?;
+            Ok(Deliveries { deliveries: sql::deliveries(tx, &admin, LIST_MAX)? })
+        })
     }
 }
 
@@ -146,6 +212,14 @@ impl Operation for Retry {
         Spec::get(GROUP, "/retry_webhook_delivery/{delivery_obi}", ADMINS).writes().or(&[Failure::Missing]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::retry(tidings, caller, &self.delivery_obi)
+        let (identity, now) = (caller.identify(tidings), tidings.now());
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Webhooks)?;
+            if !sql::retry(tx, &admin, &self.delivery_obi, now)? {
+                return Err(Error::NotFound);
+            }
+            tx.touch(Topic::Webhooks);
+            Ok(admin.record(tx, Entry::new(Action::WebhookRetry).on(&self.delivery_obi))?)
+        })
     }
 }

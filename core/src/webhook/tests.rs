@@ -7,12 +7,19 @@ use serde_json::Value;
 use super::send::{Outgoing, Transport};
 use super::worker::{DELAYS, Worker};
 use super::*;
-use crate::account::key;
-use crate::admin;
+use crate::Tidings;
+use crate::account::Caller;
 use crate::audit;
 use crate::clock::SECOND_MS;
 use crate::config::Config;
+use crate::error::Error;
 use crate::feedback;
+use crate::notice;
+use crate::outbox;
+use crate::outbox::PING;
+use crate::scope::Scope;
+use crate::store::Isolation;
+use crate::store::StoreError;
 use crate::testing::{NOW, Service, service, service_with};
 
 /// What a receiver got: the id, the URL, the body and the number of secrets.
@@ -57,30 +64,30 @@ fn worker(tidings: &Tidings) -> (Worker, Arc<Receivers>) {
 }
 
 fn hook(tidings: &Tidings, name: &str) -> WebhookSecret {
-    let draft =
-        Draft { name: name.into(), url: format!("https://{name}.example.org/"), events: Event::ALL.into() };
-    add(tidings, &Caller::Operator, &draft).unwrap()
+    let events = Event::ALL.iter().map(|event| event.name().to_owned()).collect();
+    let url = format!("https://{name}.example.org/");
+    tidings.call(&Caller::Operator, Add { name: name.into(), url, events }).unwrap()
 }
 
 fn publish(tidings: &Tidings, title: &str, change: impl FnOnce(&mut notice::Draft)) -> String {
     let mut draft =
         notice::Draft { title: Some(title.into()), post: Some("Text".into()), ..notice::Draft::default() };
     change(&mut draft);
-    notice::insert(tidings, &Caller::Operator, &draft).unwrap().id.to_string()
+    tidings.call(&Caller::Operator, notice::Insert { draft: draft.clone() }).unwrap().id.to_string()
 }
 
 fn edit(tidings: &Tidings, id: &str, activation: i64) {
     let draft = notice::Draft { activation: Some(activation), ..notice::Draft::default() };
-    notice::update(tidings, &Caller::Operator, id, &draft).unwrap();
+    tidings.call(&Caller::Operator, notice::Update { notice_obi: id.into(), draft }).unwrap();
 }
 
 fn send_feedback(service: &Service, caller: &Caller, text: &str) {
-    let draft = feedback::Draft { kind: None, post: Some(text.into()) };
-    feedback::send(service, caller, None, &draft).unwrap();
+    let draft = feedback::Message { kind: None, post: Some(text.into()), feedback: None };
+    service.call(caller, feedback::SendGeneral { message: draft.clone() }).unwrap();
 }
 
 fn waiting(tidings: &Tidings) -> Vec<(String, DeliveryState, i64)> {
-    let listed = deliveries(tidings, &Caller::Operator).unwrap().deliveries.into_iter();
+    let listed = tidings.call(&Caller::Operator, ListDeliveries {}).unwrap().deliveries.into_iter();
     listed.map(|delivery| (delivery.event, delivery.state, delivery.attempts)).collect()
 }
 
@@ -116,7 +123,7 @@ fn a_notice_and_feedback_arrive_once_as_they_are_read_by_administrators() {
             },
         })
     );
-    let listed = feedback::list(&service, &Caller::Operator).unwrap().feedback_list;
+    let listed = service.call(&Caller::Operator, feedback::ListAll {}).unwrap().feedback_list;
     assert_eq!(second.2["data"], serde_json::to_value(&listed[0]).unwrap());
     assert_ne!(first.0, second.0);
     worker.settle();
@@ -151,8 +158,10 @@ fn a_notice_is_announced_when_guests_see_it_for_the_first_time() {
     // Saved drafts publish too.
     let fields =
         notice::Draft { title: Some("Draft".into()), post: Some("P".into()), ..notice::Draft::default() };
-    let draft = notice::save_draft(&service, &Caller::Operator, None, None, &fields).unwrap();
-    notice::publish_draft(&service, &Caller::Operator, &draft.id.to_string()).unwrap();
+    let draft = service
+        .call(&Caller::Operator, notice::SaveDraft { draft: None, notice: None, fields: fields.clone() })
+        .unwrap();
+    service.call(&Caller::Operator, notice::PublishDraft { draft_obi: draft.id.to_string() }).unwrap();
     let (mut other, received) = self::worker(&service);
     other.settle();
     assert_eq!(received.texts(), ["notice.published Draft"]);
@@ -192,7 +201,7 @@ fn a_receiver_that_fails_is_tried_again_given_up_and_sent_to_again() {
     worker.settle();
     assert_eq!(receivers.texts(), ["notice.published Library"]);
     for (attempts, seconds) in (1..).zip(DELAYS) {
-        let listed = deliveries(&service, &Caller::Operator).unwrap().deliveries;
+        let listed = service.call(&Caller::Operator, ListDeliveries {}).unwrap().deliveries;
         let wait = listed[0].next_attempt.unwrap() - service.clock().now();
         assert!(
             (seconds * SECOND_MS..=seconds * SECOND_MS * 6 / 5).contains(&wait),
@@ -207,13 +216,16 @@ fn a_receiver_that_fails_is_tried_again_given_up_and_sent_to_again() {
         worker.settle();
     }
     assert_eq!(waiting(&service), [("notice.published".into(), DeliveryState::Dead, 8)]);
-    let listed = list(&service, &Caller::Operator).unwrap().webhooks;
+    let listed = service.call(&Caller::Operator, List {}).unwrap().webhooks;
     assert_eq!((listed[0].name.as_str(), listed[0].pending, listed[0].dead), ("down", 0, 1));
-    let dead = deliveries(&service, &Caller::Operator).unwrap().deliveries.remove(0);
+    let dead = service.call(&Caller::Operator, ListDeliveries {}).unwrap().deliveries.remove(0);
     assert_eq!(dead.next_attempt, None);
 
-    assert_eq!(refusal(retry(&service, &Caller::Operator, "nothing")), "Not found");
-    retry(&service, &Caller::Operator, &dead.id).unwrap();
+    assert_eq!(
+        refusal(service.call(&Caller::Operator, Retry { delivery_obi: "nothing".into() })),
+        "Not found"
+    );
+    service.call(&Caller::Operator, Retry { delivery_obi: dead.id.clone() }).unwrap();
     let (mut repaired, received) = self::worker(&service);
     service
         .store()
@@ -253,7 +265,7 @@ fn an_attempt_for_a_removed_webhook_does_not_end_a_later_delivery() {
     worker.pass().unwrap();
     worker.receive();
     // The row of the next delivery has the key of the removed one.
-    remove(&service, &Caller::Operator, "one").unwrap();
+    service.call(&Caller::Operator, Remove { webhook_obi: "one".into() }).unwrap();
     hook(&service, "two");
     publish(&service, "Second", |_| {});
     worker.settle();
@@ -292,7 +304,7 @@ fn if_too_many_wait_the_oldest_is_given_up() {
             Ok::<_, StoreError>(())
         })
         .unwrap();
-    let hook = &list(&service, &Caller::Operator).unwrap().webhooks[0];
+    let hook = &service.call(&Caller::Operator, List {}).unwrap().webhooks[0];
     assert_eq!((hook.pending, hook.dead), (outbox::PENDING_MAX, 2));
 }
 
@@ -301,20 +313,20 @@ fn a_replaced_secret_also_signs_for_a_day() {
     let service = service();
     let (mut worker, receivers) = worker(&service);
     let first = hook(&service, "one");
-    let second = rotate(&service, &Caller::Operator, "one").unwrap();
+    let second = service.call(&Caller::Operator, Rotate { webhook_obi: "one".into() }).unwrap();
     assert_eq!(first.id, second.id);
     assert_ne!(*first.secret, *second.secret);
     let mut secrets = || {
-        test(&service, &Caller::Operator, "one").unwrap();
+        service.call(&Caller::Operator, Test { webhook_obi: "one".into() }).unwrap();
         worker.settle();
         receivers.take()[0].3
     };
     assert_eq!(secrets(), 2);
     service.clock().advance(DAY_MS);
     assert_eq!(secrets(), 1);
-    let shown = serde_json::to_string(&list(&service, &Caller::Operator).unwrap()).unwrap();
+    let shown = serde_json::to_string(&service.call(&Caller::Operator, List {}).unwrap()).unwrap();
     assert!(!shown.contains("whsec_"), "{shown}");
-    let trail = audit::list(&service, &Caller::Operator, &audit::List::default()).unwrap();
+    let trail = service.call(&Caller::Operator, audit::List::default()).unwrap();
     assert!(!format!("{trail:?}").contains("whsec_"));
 }
 
@@ -325,7 +337,7 @@ fn feedback_of_a_removed_member_does_not_name_them() {
     let ann = service.member("ann");
     hook(&service, "one");
     send_feedback(&service, &ann, "Too loud");
-    admin::remove_user(&service, &Caller::Operator, "ann").unwrap();
+    service.call(&Caller::Operator, crate::member::Remove { user_id: "ann".into() }).unwrap();
     worker.settle();
     assert_eq!(receivers.take()[0].2["data"]["author"], "removed");
 }
@@ -333,40 +345,42 @@ fn feedback_of_a_removed_member_does_not_name_them() {
 #[test]
 fn webhooks_have_rules_and_a_scope() {
     let service = service();
-    let draft = |name: &str, url: &str, events: &[Event]| Draft {
-        name: name.into(),
-        url: url.into(),
-        events: events.into(),
+    let draft = |name: &str, url: &str, events: &[Event]| {
+        let events = events.iter().map(|event| event.name().to_owned()).collect();
+        Add { name: name.into(), url: url.into(), events }
     };
-    let added = |draft: &Draft| add(&service, &Caller::Operator, draft);
+    let added = |draft: Add| service.call(&Caller::Operator, draft);
     let (url, all) = ("https://example.org/", Event::ALL);
-    assert_eq!(refusal(added(&draft("", url, all))), NAME_RULE.message());
-    assert_eq!(refusal(added(&draft("one", "nowhere", all))), URL_RULE.message());
-    assert!(refusal(added(&draft("one", "http://example.org/", all))).contains("webhook-private"));
-    assert_eq!(refusal(added(&draft("one", url, &[]))), NO_EVENT.message());
+    assert_eq!(refusal(added(draft("", url, all))), NAME_RULE.message());
+    assert_eq!(refusal(added(draft("one", "nowhere", all))), URL_RULE.message());
+    assert!(refusal(added(draft("one", "http://example.org/", all))).contains("webhook-private"));
+    assert_eq!(refusal(added(draft("one", url, &[]))), NO_EVENT.message());
     for n in 0..WEBHOOKS_MAX {
-        added(&draft(&format!("hook {n}"), url, all)).unwrap();
-        assert!(n > 0 || refusal(added(&draft("hook 0", url, all))).contains("another webhook"));
+        added(draft(&format!("hook {n}"), url, all)).unwrap();
+        assert!(n > 0 || refusal(added(draft("hook 0", url, all))).contains("another webhook"));
     }
-    assert_eq!(refusal(added(&draft("one more", url, all))), TOO_MANY.message());
-    remove(&service, &Caller::Operator, "hook 0").unwrap();
-    assert_eq!(refusal(remove(&service, &Caller::Operator, "hook 0")), "Not found");
-    assert_eq!(refusal(rotate(&service, &Caller::Operator, "hook 0").map(drop)), "Not found");
-    assert_eq!(refusal(test(&service, &Caller::Operator, "hook 0")), "Not found");
+    assert_eq!(refusal(added(draft("one more", url, all))), TOO_MANY.message());
+    service.call(&Caller::Operator, Remove { webhook_obi: "hook 0".into() }).unwrap();
+    assert_eq!(
+        refusal(service.call(&Caller::Operator, Remove { webhook_obi: "hook 0".into() })),
+        "Not found"
+    );
+    assert_eq!(
+        refusal(service.call(&Caller::Operator, Rotate { webhook_obi: "hook 0".into() }).map(drop)),
+        "Not found"
+    );
+    assert_eq!(refusal(service.call(&Caller::Operator, Test { webhook_obi: "hook 0".into() })), "Not found");
 
-    let key = |scope| {
-        let draft = key::Draft { name: format!("{scope}"), scopes: vec![scope], expires: None };
-        Caller::token(key::add(&service, &Caller::Operator, &draft).unwrap().key.as_str())
-    };
-    assert!(list(&service, &key(Scope::Webhooks)).is_ok());
-    for refused in
-        [list(&service, &key(Scope::Notices)).map(drop), list(&service, &service.member("ben")).map(drop)]
-    {
+    assert!(service.call(&service.key(Scope::Webhooks), List {}).is_ok());
+    for refused in [
+        service.call(&service.key(Scope::Notices), List {}).map(drop),
+        service.call(&service.member("ben"), List {}).map(drop),
+    ] {
         assert_eq!(refused.unwrap_err().to_string(), "Not admin");
     }
 
     let allowed = service_with(Config { webhook_private: true, ..Config::default() });
-    add(&allowed, &Caller::Operator, &draft("one", "http://10.0.0.1/", all)).unwrap();
+    allowed.call(&Caller::Operator, draft("one", "http://10.0.0.1/", all)).unwrap();
 }
 
 #[test]
@@ -375,7 +389,7 @@ fn a_change_that_fails_announces_nothing() {
     let (mut worker, receivers) = worker(&service);
     hook(&service, "one");
     let bad = notice::Draft { title: Some("T".into()), ..notice::Draft::default() };
-    assert!(notice::insert(&service, &Caller::Operator, &bad).is_err());
+    assert!(service.call(&Caller::Operator, notice::Insert { draft: bad.clone() }).is_err());
     let id = publish(&service, "Hidden", |draft| draft.activation = Some(0));
     let bad = notice::Draft {
         activation: Some(1),
@@ -383,7 +397,11 @@ fn a_change_that_fails_announces_nothing() {
         visible_until: Some((NOW - 1).to_string()),
         ..notice::Draft::default()
     };
-    assert!(notice::update(&service, &Caller::Operator, &id, &bad).is_err());
+    assert!(
+        service
+            .call(&Caller::Operator, notice::Update { notice_obi: id.clone(), draft: bad.clone() })
+            .is_err()
+    );
     worker.settle();
     assert!(receivers.take().is_empty());
 }

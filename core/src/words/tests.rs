@@ -55,7 +55,11 @@ fn service() -> Service {
 
 /// Returns the similar words of a token.
 fn words(service: &Tidings, search: &str) -> Vec<String> {
-    let answer = similar(service, search).unwrap().similarity_word.remove(0);
+    let answer = service
+        .call(&Caller::Guest, FindSimilar { search: search.into() })
+        .unwrap()
+        .similarity_word
+        .remove(0);
     answer.words.into_iter().map(|similar| similar.word.to_string()).collect()
 }
 
@@ -76,7 +80,12 @@ fn words_of_a_subject_are_similar_most_similar_first() {
         assert!(found[..5].iter().all(|other| is_about(other, subject)), "{word}: {found:?}");
         assert!(!found.contains(&word.to_owned()));
     }
-    let answer = similar(&service, "cargo").unwrap().similarity_word.remove(0).words;
+    let answer = service
+        .call(&Caller::Guest, FindSimilar { search: "cargo".into() })
+        .unwrap()
+        .similarity_word
+        .remove(0)
+        .words;
     assert!(answer.windows(2).all(|pair| pair[0].similarity >= pair[1].similarity));
     assert!(answer.iter().all(|word| (0.5..=1.0).contains(&word.similarity)));
 }
@@ -84,7 +93,9 @@ fn words_of_a_subject_are_similar_most_similar_first() {
 #[test]
 fn each_token_has_its_words_in_the_order_of_the_search() {
     let service = service();
-    let answer = similar(&service, "Cargo, the OVEN cargo and 학교에서는 zzz").unwrap();
+    let answer = service
+        .call(&Caller::Guest, FindSimilar { search: "Cargo, the OVEN cargo and 학교에서는 zzz".into() })
+        .unwrap();
     let tokens: Vec<&str> = answer.similarity_word.iter().map(|token| &*token.token).collect();
     assert_eq!(tokens, ["cargo", "oven", "학교에서는", "학교에서", "학교", "zzz"]);
     let json = serde_json::to_value(&answer).unwrap();
@@ -109,10 +120,19 @@ fn misspelled_and_inflected_words_find_the_intended_ones() {
 fn without_a_model_nothing_is_similar() {
     let service = testing::service();
     assert_eq!(
-        serde_json::to_value(similar(&service, "rust book").unwrap()).unwrap()["similarity_word"],
+        serde_json::to_value(
+            service.call(&Caller::Guest, FindSimilar { search: "rust book".into() }).unwrap()
+        )
+        .unwrap()["similarity_word"],
         serde_json::json!([{"rust": []}, {"book": []}])
     );
-    assert!(similar(&service, "the !?").unwrap().similarity_word.is_empty());
+    assert!(
+        service
+            .call(&Caller::Guest, FindSimilar { search: "the !?".into() })
+            .unwrap()
+            .similarity_word
+            .is_empty()
+    );
     assert!(matches!(export(&service, &Caller::Operator, Vec::new()), Err(Error::NotFound)));
     let report = train(&service, &Caller::Operator, &mut |_| {}).unwrap();
     assert_eq!(report.words, 0, "no words without posts");
@@ -123,9 +143,22 @@ fn without_a_model_nothing_is_similar() {
 fn a_search_out_of_its_bounds_is_refused() {
     let service = testing::service();
     for search in ["", " \n", "a\0", &"a".repeat(201)] {
-        assert!(matches!(similar(&service, search), Err(Error::BadRequest(_))), "{search:?}");
+        assert!(
+            matches!(
+                service.call(&Caller::Guest, FindSimilar { search: search.into() }),
+                Err(Error::BadRequest(_))
+            ),
+            "{search:?}"
+        );
     }
-    assert_eq!(similar(&service, &"a".repeat(200)).unwrap().similarity_word.len(), 1);
+    assert_eq!(
+        service
+            .call(&Caller::Guest, FindSimilar { search: (&"a".repeat(200)).into() })
+            .unwrap()
+            .similarity_word
+            .len(),
+        1
+    );
 }
 
 #[test]
@@ -138,7 +171,12 @@ fn the_settings_bound_the_number_and_the_similarity_of_words() {
     let strict = config::WordModel { similarity: 1.0, ..config::WordModel::default() };
     let strict =
         Tidings::builder(service.location()).config(Config { words: strict, ..Config::default() }).open();
-    assert!(similar(&strict.unwrap(), "cargo").unwrap().similarity_word[0].words.is_empty());
+    assert!(
+        strict.unwrap().call(&Caller::Guest, FindSimilar { search: "cargo".into() }).unwrap().similarity_word
+            [0]
+        .words
+        .is_empty()
+    );
 }
 
 #[test]
@@ -169,9 +207,9 @@ fn training_reports_its_progress() {
 #[test]
 fn the_next_start_reads_the_model_and_only_its_owner_can() {
     let service = service();
-    let expected = similar(&service, "cargo").unwrap();
+    let expected = service.call(&Caller::Guest, FindSimilar { search: "cargo".into() }).unwrap();
     let again = Tidings::open(service.location()).unwrap();
-    assert_eq!(similar(&again, "cargo").unwrap(), expected);
+    assert_eq!(again.call(&Caller::Guest, FindSimilar { search: "cargo".into() }).unwrap(), expected);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -205,9 +243,17 @@ fn a_damaged_model_is_ignored_and_can_be_learned_again() {
     bytes[middle] ^= 1;
     std::fs::write(&path, bytes).unwrap();
     let again = Tidings::open(service.location()).unwrap();
-    assert!(similar(&again, "cargo").unwrap().similarity_word[0].words.is_empty());
+    assert!(
+        again.call(&Caller::Guest, FindSimilar { search: "cargo".into() }).unwrap().similarity_word[0]
+            .words
+            .is_empty()
+    );
     train(&again, &Caller::Operator, &mut |_| {}).unwrap();
-    assert!(!similar(&again, "cargo").unwrap().similarity_word[0].words.is_empty());
+    assert!(
+        !again.call(&Caller::Guest, FindSimilar { search: "cargo".into() }).unwrap().similarity_word[0]
+            .words
+            .is_empty()
+    );
 }
 
 #[test]
@@ -274,7 +320,7 @@ fn the_thread_retrains_after_enough_changes_and_reads_models_of_other_processes(
             url: Some(format!("https://new.example/{n}")),
             ..Draft::default()
         };
-        post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string()
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
     };
     let inserted: Vec<String> = (0..12).map(insert).collect();
     eventually(|| !words(&service, "ferris").is_empty());
@@ -283,7 +329,7 @@ fn the_thread_retrains_after_enough_changes_and_reads_models_of_other_processes(
     load(&other, &Caller::Operator, &b"oven 1 0\nharbour 1 0.1\nferris 1 0.2\n"[..], &mut |_| {}).unwrap();
     eventually(|| words(&service, "oven") == ["harbour", "ferris"]);
     for id in &inserted {
-        post::remove(&service, &Caller::Operator, id).unwrap();
+        service.call(&Caller::Operator, post::Remove { post_obi: id.into() }).unwrap();
     }
     eventually(|| words(&service, "oven") == ["harbour"]);
 }

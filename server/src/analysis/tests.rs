@@ -1,5 +1,4 @@
 use tidings_core::account::Caller;
-use tidings_core::analysis::Window;
 
 use super::*;
 use crate::config::Config;
@@ -7,8 +6,8 @@ use crate::testing::{Service, by, header, json, outcome, post, request, service,
 
 /// Returns the lines of the log so far, oldest first.
 fn lines(service: &Service) -> Vec<String> {
-    let window = Window { days: 1, ..Window::default() };
-    let log = analysis::log_date(&service.tidings, &Caller::Operator, window, 1_000).unwrap().log;
+    let log = analysis::GetLogDate { months: 0, days: 1, hours: 0, limit: 1_000 };
+    let log = service.tidings.call(&Caller::Operator, log).unwrap().log;
     let lines = log.iter().rev();
     lines.map(|e| format!("{} {} {} {}", e.user_id, e.method, e.path, e.status)).collect()
 }

@@ -47,10 +47,10 @@ fn filled() -> (Service, Vec<(String, &'static str)>) {
         topic: Some(vec!["news".into()]),
         ..post::Draft::default()
     };
-    let id = post::insert(&service.tidings, &Caller::Operator, &draft).unwrap().id;
+    let id = service.tidings.call(&Caller::Operator, post::Insert { draft }).unwrap().id;
     let draft =
         notice::Draft { title: Some("Title".into()), post: Some("Text".into()), ..notice::Draft::default() };
-    notice::insert(&service.tidings, &Caller::Operator, &draft).unwrap();
+    service.tidings.call(&Caller::Operator, notice::Insert { draft: draft.clone() }).unwrap();
     let data = [
         "/get_popularity_newsfeed",
         "/get_recommendation_newsfeed",
@@ -166,7 +166,7 @@ async fn a_changed_response_has_another_tag() {
     assert_eq!(before, tag().await);
     let draft =
         notice::Draft { title: Some("News".into()), post: Some("Text".into()), ..notice::Draft::default() };
-    notice::insert(&service.tidings, &Caller::Operator, &draft).unwrap();
+    service.tidings.call(&Caller::Operator, notice::Insert { draft: draft.clone() }).unwrap();
     let again = with(request("GET", "/get_all_notice"), "if-none-match", &before);
     assert_eq!(outcome(&service.call(again).await), "200 success");
     assert_ne!(before, tag().await);

@@ -76,7 +76,7 @@ fn after(place: &str) -> Request<Full<Bytes>> {
 fn insert_notice(service: &Service, title: &str) -> String {
     let draft =
         notice::Draft { title: Some(title.into()), post: Some("Text".into()), ..notice::Draft::default() };
-    notice::insert(&service.tidings, &OPERATOR, &draft).unwrap().id.to_string()
+    service.tidings.call(&OPERATOR, notice::Insert { draft: draft.clone() }).unwrap().id.to_string()
 }
 
 fn insert_post(service: &Service, n: usize) {
@@ -85,7 +85,7 @@ fn insert_post(service: &Service, n: usize) {
         url: Some(format!("https://a.example/{n}")),
         ..post::Draft::default()
     };
-    post::insert(&service.tidings, &OPERATOR, &draft).unwrap();
+    service.tidings.call(&OPERATOR, post::Insert { draft }).unwrap();
 }
 
 #[tokio::test]
@@ -169,15 +169,21 @@ async fn a_listener_continues_after_its_last_event() {
     assert_eq!(titles(&there, posts).await.0, ["Post 1"]);
 
     // Earlier texts of a notice are not told any more, least of all of one that is hidden now.
-    let list = notice::list(&service.tidings, &OPERATOR).unwrap();
+    let list = service.tidings.call(&OPERATOR, notice::List::default()).unwrap();
     let library = list.notices().iter().find(|notice| &*notice.title == "Library").unwrap().id.to_string();
     let rename = notice::Draft { title: Some("Reading room".into()), ..notice::Draft::default() };
-    notice::update(&service.tidings, &OPERATOR, &library, &rename).unwrap();
+    service
+        .tidings
+        .call(&OPERATOR, notice::Update { notice_obi: library.clone(), draft: rename.clone() })
+        .unwrap();
     let mut stream = Events::open(&here, after(&end)).await;
     let (end, _, data) = stream.event().await;
     assert_eq!((&data["change"], &data["notice"]["title"]), (&"changed".into(), &"Reading room".into()));
     let hide = notice::Draft { activation: Some(0), ..notice::Draft::default() };
-    notice::update(&service.tidings, &OPERATOR, &hidden, &hide).unwrap();
+    service
+        .tidings
+        .call(&OPERATOR, notice::Update { notice_obi: hidden.clone(), draft: hide.clone() })
+        .unwrap();
     let mut stream = Events::open(&here, after(&end)).await;
     let (_, _, data) = stream.event().await;
     assert_eq!(data, serde_json::json!({ "change": "hidden", "_id": hidden }));
@@ -332,7 +338,7 @@ async fn changes_are_for_administrators_who_ask_for_them() {
     service.admin("root").await;
     let mut public = Events::open(&app, by(&boss, events())).await;
     public.begin().await;
-    tidings_core::admin::revoke(&service.tidings, &OPERATOR, "boss").unwrap();
+    service.tidings.call(&OPERATOR, tidings_core::admin::Revoke { user_id: "boss".into() }).unwrap();
     while stream.next().await.is_some() {}
     assert!(public.next().await.unwrap().starts_with("event: counts"));
 }

@@ -97,7 +97,7 @@ async fn a_large_cached_response_is_compressed_like_a_small_one() {
         post: Some(text.clone()),
         ..tidings_core::notice::Draft::default()
     };
-    let id = tidings_core::notice::insert(&service.tidings, &admin, &draft).unwrap().id;
+    let id = service.tidings.call(&admin, tidings_core::notice::Insert { draft }).unwrap().id;
     for path in ["/get_all_notice".to_owned(), format!("/get_notice/{id}")] {
         // The first request may have to read the database.
         service.call(request("GET", &path)).await;

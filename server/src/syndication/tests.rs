@@ -23,7 +23,7 @@ fn insert_posts(service: &Service, count: usize) {
             date: Some(format!("2026-11-2{n}T08:36:00.000Z")),
             ..Draft::default()
         };
-        post::insert(&service.tidings, &OPERATOR, &draft).unwrap();
+        service.tidings.call(&OPERATOR, post::Insert { draft }).unwrap();
     }
 }
 
@@ -106,7 +106,7 @@ async fn notices_are_read_with_their_whole_text_and_characters_that_xml_cannot_h
             activation,
             ..notice::Draft::default()
         };
-        notice::insert(&service.tidings, &OPERATOR, &draft).unwrap().id.to_string()
+        service.tidings.call(&OPERATOR, notice::Insert { draft }).unwrap().id.to_string()
     };
     insert("Hidden", Some(0));
     let id = insert("Shown", None);
@@ -125,7 +125,7 @@ async fn notices_are_read_with_their_whole_text_and_characters_that_xml_cannot_h
         }
     }
     service.member("ann").await;
-    admin::grant(&service.tidings, &OPERATOR, "ann").unwrap();
+    service.tidings.call(&OPERATOR, admin::Grant { user_id: "ann".into() }).unwrap();
     let token = service.admin("ben").await;
     let own = service.call(by(&token, request("GET", "/get_all_notice?format=atom"))).await;
     assert_eq!((parsed(&own).entries.len(), header(&own, "cache-control")), (2, "no-store"));
@@ -184,12 +184,12 @@ async fn a_document_is_made_once_and_again_when_the_feed_changes() {
         post: Some("x".repeat(2_000)),
         ..notice::Draft::default()
     };
-    notice::insert(&service.tidings, &OPERATOR, &draft).unwrap();
+    service.tidings.call(&OPERATOR, notice::Insert { draft: draft.clone() }).unwrap();
     get().await;
     let (first, second) = (get().await, get().await);
     assert_eq!(header(&first, "content-encoding"), "gzip");
     assert_eq!(first.body().as_ptr(), second.body().as_ptr(), "the same memory");
-    notice::insert(&service.tidings, &OPERATOR, &draft).unwrap();
+    service.tidings.call(&OPERATOR, notice::Insert { draft: draft.clone() }).unwrap();
     assert_ne!(get().await.body(), first.body());
 }
 

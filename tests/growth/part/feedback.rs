@@ -1,7 +1,7 @@
 //! Feedback: sending it, and the list of open feedback among much that is done.
 
 use tidings_core::account::Caller;
-use tidings_core::feedback::{self, Draft};
+use tidings_core::feedback::{self, Message};
 
 use super::Range;
 use crate::table::Growth::Flat;
@@ -25,20 +25,32 @@ pub(super) fn measure(world: &World, rows: Range, report: &mut Report) -> Result
     )?;
     let mut add = |what, cost| report.add(PART, what, Flat, cost);
     let (tidings, operator) = (world.open()?, Caller::Operator);
-    add("list of 20 open ones", cost::each(|| feedback::browse(&tidings, &operator, false, None)));
-    add("get_all_feedback, the newest 1,000", cost::each(|| feedback::list(&tidings, &operator)));
+    add(
+        "list of 20 open ones",
+        cost::each(|| {
+            let limit = Some(feedback::LIST_MAX);
+            tidings.call(&operator, feedback::List { limit, ..feedback::List::default() })
+        }),
+    );
+    add("get_all_feedback, the newest 1,000", cost::each(|| tidings.call(&operator, feedback::ListAll {})));
     let middle = format!("{:024x}", rows.size / 2);
-    let page = || feedback::browse(&tidings, &operator, true, Some(&middle));
+    let page = || {
+        let (all, limit, after) = (Some(1), Some(feedback::LIST_MAX), Some(middle.clone()));
+        tidings.call(&operator, feedback::List { all, limit, after })
+    };
     add("a page of 1,000 in the middle", cost::each(page));
     let mut done = 0;
     let mark = || {
         done = 1 - done;
-        feedback::set_activation(&tidings, &operator, &middle, done)
+        tidings.call(&operator, feedback::Mark { feedback_obi: middle.clone(), activation: done })
     };
     add("update_feedback", cost::each(mark));
     // Sent last and then marked as done, so that the list of the next size has the same length.
-    let draft = Draft { kind: None, post: Some("Thank you.".into()) };
-    add("send_feedback", cost::each(|| feedback::send(&tidings, &ann(), None, &draft)));
+    let draft = Message { post: Some("Thank you.".into()), ..Message::default() };
+    add(
+        "send_feedback",
+        cost::each(|| tidings.call(&ann(), feedback::SendGeneral { message: draft.clone() })),
+    );
     drop(tidings);
     world.execute(&format!("UPDATE feedback SET activation = key <= {OPEN} WHERE activation = 1"))
 }

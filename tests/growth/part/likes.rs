@@ -1,5 +1,6 @@
 //! The likes of one post, and the likes of one member.
 
+use tidings_core::account::Caller;
 use tidings_core::newsfeed::{self, Page};
 use tidings_core::{Tidings, post, profile};
 
@@ -37,8 +38,16 @@ pub(super) fn measure(world: &World, rows: Range, report: &mut Report) -> Result
     let mut add = |what, growth, cost| report.add(PART, what, growth, cost);
     let tidings = world.open()?;
     add("like or unlike of a post with as many likes", Flat, like(&tidings, &popular));
-    add("get_post of that post", Flat, cost::each(|| post::get(&tidings, &popular)));
-    add("list of likes of a member with as many", Flat, cost::each(|| profile::lists(&tidings, &ann(), "1")));
+    add(
+        "get_post of that post",
+        Flat,
+        cost::each(|| tidings.call(&Caller::Guest, post::Get { post_obi: popular.clone() })),
+    );
+    add(
+        "list of likes of a member with as many",
+        Flat,
+        cost::each(|| tidings.call(&ann(), profile::GetLists { type_num: "1".into() })),
+    );
     let mut liked = false;
     let feed = || -> Result<()> {
         let act = if liked { post::unlike } else { post::like };

@@ -1,7 +1,7 @@
 //! The access log: its queries, and the reports.
 
 use tidings_core::account::Caller;
-use tidings_core::analysis::{self, LogFilter, Question, Window};
+use tidings_core::analysis::{self, LogFilter, Question};
 
 use super::Range;
 use crate::table::Growth::Flat;
@@ -56,13 +56,17 @@ pub(super) fn measure(world: &World, rows: Range, report: &mut Report) -> Result
     )?;
     let mut add = |what, cost| report.add(PART, what, Flat, cost);
     let (tidings, operator) = (world.open()?, Caller::Operator);
-    let month = Window { months: 1, ..Window::default() };
-    add("50 lines of a month", cost::each(|| analysis::log_date(&tidings, &operator, month, LINES)));
-    let of = |id: &str| cost::each(|| analysis::log_user(&tidings, &operator, id, LINES));
+    let (months, days, hours, limit) = (1, 0, 0, LINES);
+    let month = analysis::GetLogDate { months, days, hours, limit };
+    add("50 lines of a month", cost::each(|| tidings.call(&operator, month)));
+    let of = |id: &str| {
+        cost::each(|| tidings.call(&operator, analysis::GetLogUser { user_id: id.into(), limit: LINES }))
+    };
     add("50 lines of a member", of("member7"));
     let rare = format!("member{MEMBERS}");
     add("50 lines of a rare member", of(&rare));
-    let both = || analysis::log_user_date(&tidings, &operator, "member7", month, LINES);
+    let both = analysis::GetLogUserDate { user_id: "member7".into(), months, days, hours, limit };
+    let both = || tidings.call(&operator, both.clone());
     add("50 lines of a member in a month", cost::each(both));
     let path = LogFilter { path: Some("/get_post/77".into()), ..LogFilter::default() };
     add(

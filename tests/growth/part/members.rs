@@ -1,6 +1,7 @@
 //! Members: sign-in, and the lists of members.
 
-use tidings_core::account::{self, Caller, MemberQuery};
+use tidings_core::account::{Caller, SignIn};
+use tidings_core::member::List;
 use tidings_core::{admin, profile};
 
 use super::Range;
@@ -20,20 +21,27 @@ pub(super) fn measure(world: &World, rows: Range, report: &mut Report) -> Result
     )?;
     let mut add = |what, growth, cost| report.add(PART, what, growth, cost);
     let (tidings, operator) = (world.open()?, Caller::Operator);
-    add("sign_in", Flat, cost::each(|| account::sign_in(&tidings, ANN, PASSWORD, None)));
-    add("get_userinfo", Flat, cost::each(|| profile::user_info(&tidings, &ann())));
-    let list = |query: &MemberQuery| cost::each(|| account::list(&tidings, &operator, query));
-    add("first page of the list", Flat, list(&MemberQuery::default()));
+    add(
+        "sign_in",
+        Flat,
+        cost::each(|| {
+            let form = SignIn { id: ANN.into(), pw: PASSWORD.into(), otp: None };
+            tidings.call(&Caller::Guest, form)
+        }),
+    );
+    add("get_userinfo", Flat, cost::each(|| tidings.call(&ann(), profile::Get {})));
+    let list = |query: List| cost::each(|| tidings.call(&operator, query.clone()));
+    add("first page of the list", Flat, list(List::default()));
     let after = Some(format!("member{:09}", rows.size / 2));
-    add("a page in the middle", Flat, list(&MemberQuery { after, ..MemberQuery::default() }));
+    add("a page in the middle", Flat, list(List { after, ..List::default() }));
     let search = Some("nobody's name".to_owned());
-    add("search for a name", NLogN, list(&MemberQuery { search, ..MemberQuery::default() }));
-    add("list of administrators", Flat, cost::each(|| admin::list(&tidings, &operator)));
-    add("get_blacklist", Flat, cost::each(|| admin::blacklist(&tidings, &operator)));
+    add("search for a name", NLogN, list(List { search, ..List::default() }));
+    add("list of administrators", Flat, cost::each(|| tidings.call(&operator, admin::List {})));
+    add("get_blacklist", Flat, cost::each(|| tidings.call(&operator, admin::GetBlacklist {})));
     let mut count = 0;
     let rename = || {
         count += 1;
-        profile::change_nickname(&tidings, &ann(), &format!("Ann {count}"))
+        tidings.call(&ann(), profile::ChangeNickname { new_nickname: format!("Ann {count}") })
     };
     add("change_nickname", Flat, cost::each(rename));
     Ok(())

@@ -23,10 +23,11 @@ pub(super) fn measure(world: &World, rows: Range, report: &mut Report) -> Result
     let mut add = |what, growth, cost| report.add(PART, what, growth, cost);
     let tidings = world.open()?;
     let draft = Draft { title: Some("New".into()), post: Some("Open again.".into()), ..Draft::default() };
-    let insert = || notice::insert(&tidings, &Caller::Operator, &draft);
+    let insert = || tidings.call(&Caller::Operator, notice::Insert { draft: draft.clone() });
     let id = insert()?.id.to_string();
-    let get = || notice::get(&tidings, &Caller::Guest, &id);
-    let list = || notice::list(&tidings, &Caller::Guest).map(|list| list.answer().json().len());
+    let get = || tidings.call(&Caller::Guest, notice::Get { notice_obi: id.clone(), html: None });
+    let list =
+        || tidings.call(&Caller::Guest, notice::List::default()).map(|list| list.answer().json().len());
     list()?;
     add("get_notice", Flat, cost::each(get));
     add("get_all_notice, unchanged", Flat, cost::each(list_unchanged(&tidings)?));
@@ -38,7 +39,7 @@ pub(super) fn measure(world: &World, rows: Range, report: &mut Report) -> Result
 
 /// Returns a function that lists the notices in memory.
 fn list_unchanged(tidings: &tidings_core::Tidings) -> Result<impl FnMut() -> Result<usize>> {
-    notice::list(tidings, &Caller::Guest)?;
+    tidings.call(&Caller::Guest, notice::List::default())?;
     Ok(|| {
         let list = notice::try_list(tidings).ok_or("the notices are not in memory")?;
         Ok(list.answer().json().len())

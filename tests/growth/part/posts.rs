@@ -3,11 +3,12 @@
 use std::thread::sleep;
 use std::time::Duration;
 
+use tidings_core::Tidings;
 use tidings_core::account::Caller;
 use tidings_core::import::to_the_end;
 use tidings_core::newsfeed::{self, Page};
-use tidings_core::post::{self, ListQuery};
-use tidings_core::{Tidings, search};
+use tidings_core::post;
+use tidings_core::search::{Find, FindInCategory, FindSites, PostPage, SitePage};
 
 use super::Range;
 use crate::data::{self, TOPICS};
@@ -69,18 +70,39 @@ fn measure(world: &World, rows: Range, report: &mut Report) -> Result<()> {
     let id = id?;
     add("a new post until feeds show it", NLogN, Some(following));
 
-    add("search for a word of one post", Flat, cost::each(|| search::run(&tidings, &name, 10)));
+    let find = |search: &str| Find { num: 10, search: search.into(), page: PostPage::default() };
+    add("search for a word of one post", Flat, cost::each(|| tidings.call(&Caller::Guest, find(&name))));
     let common = data::word(1);
-    add("search for a common word", NLogN, cost::each(|| search::run(&tidings, &common, 10)));
+    add("search for a common word", NLogN, cost::each(|| tidings.call(&Caller::Guest, find(&common))));
     let topic = TOPICS[0];
-    add("the same within a topic", NLogN, cost::each(|| search::in_category(&tidings, topic, &common, 10)));
-    add("sites with a common word", NLogN, cost::each(|| search::domains(&tidings, &common)));
+    add(
+        "the same within a topic",
+        NLogN,
+        cost::each(|| {
+            tidings.call(
+                &Caller::Guest,
+                FindInCategory {
+                    category_name: topic.into(),
+                    num: 10,
+                    search: common.clone(),
+                    page: PostPage::default(),
+                },
+            )
+        }),
+    );
+    add(
+        "sites with a common word",
+        NLogN,
+        cost::each(|| {
+            tidings.call(&Caller::Guest, FindSites { search: common.clone(), page: SitePage::default() })
+        }),
+    );
 
-    add("get_post", Flat, cost::each(|| post::get(&tidings, &id)));
-    add("list of posts", Flat, cost::each(|| post::list(&tidings, &ListQuery::default())));
-    let of_topic = ListQuery { topic: Some(topic), ..ListQuery::default() };
-    add("list of posts of a topic", Flat, cost::each(|| post::list(&tidings, &of_topic)));
-    add("list of topics", Flat, cost::each(|| post::categories(&tidings)));
+    add("get_post", Flat, cost::each(|| tidings.call(&Caller::Guest, post::Get { post_obi: id.clone() })));
+    add("list of posts", Flat, cost::each(|| tidings.call(&Caller::Guest, post::List::default())));
+    let of_topic = post::List { topic: Some(topic.into()), ..post::List::default() };
+    add("list of posts of a topic", Flat, cost::each(|| tidings.call(&Caller::Guest, of_topic.clone())));
+    add("list of topics", Flat, cost::each(|| tidings.call(&Caller::Guest, post::ListCategories {})));
 
     add("popular feed", Flat, cost::each(|| newsfeed::popular(&tidings, &first)));
     add("topic feed", Flat, cost::each(|| newsfeed::topic(&tidings, &Caller::Guest, topic, &first)));

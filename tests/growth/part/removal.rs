@@ -46,7 +46,7 @@ pub(super) fn measure(world: &World, rows: Range, report: &mut Report) -> Result
         Ok(())
     };
     add("longest wait of a write before it", Any, Some(waits(&tidings, calm)?.longest));
-    let (removed, cost) = cost::once(|| profile::remove_mine(&tidings, &Caller::Member(id)));
+    let (removed, cost) = cost::once(|| tidings.call(&Caller::Member(id), profile::Remove {}));
     removed?;
     add("remove_mine", AtMost(LONGEST_MS), Some(cost));
     drop(tidings);

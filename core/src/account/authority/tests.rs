@@ -1,28 +1,32 @@
 use super::*;
-use crate::account::{self, MemberQuery, SignUp, sign_in};
+use crate::account::SignUp;
 use crate::audit;
 use crate::config::Config;
 use crate::import::to_the_end;
 #[cfg(feature = "evaluation")]
 use crate::newsfeed::evaluation;
-use crate::testing::{Service, service, service_with};
-use crate::{admin, member_data, member_import, newsfeed, roster_import, words};
+use crate::testing::{Service, service, service_with, sign_in, sign_in_up};
+use crate::{admin, member, member_data, member_import, newsfeed, roster_import, words};
 
 /// Calls an operation, and returns whether it was refused.
 type Operation = (&'static str, fn(&Service, &Caller) -> Result<()>);
 
 /// The operations of administrators who are people.
 const PEOPLES: [Operation; 6] = [
-    ("admin::grant", |service, caller| admin::grant(service, caller, "ben")),
-    ("admin::revoke", |service, caller| admin::revoke(service, caller, "ben")),
+    ("admin::grant", |service, caller| service.call(caller, admin::Grant { user_id: "ben".into() })),
+    ("admin::revoke", |service, caller| service.call(caller, admin::Revoke { user_id: "ben".into() })),
     ("account::set_password", |service, caller| {
-        account::set_password(service, caller, "ben", "a new password")
+        service.call(caller, member::SetPassword { user_id: "ben".into(), new_pw: "a new password".into() })
     }),
-    ("account::reset_otp", |service, caller| match account::reset_otp(service, caller, "ben") {
-        Err(Error::BadRequest(_)) => Ok(()),
-        other => other,
+    ("account::reset_otp", |service, caller| {
+        match service.call(caller, member::ResetOtp { user_id: "ben".into() }) {
+            Err(Error::BadRequest(_)) => Ok(()),
+            other => other,
+        }
     }),
-    ("account::issue_otp", |service, caller| account::issue_otp(service, caller, "ben").map(drop)),
+    ("account::issue_otp", |service, caller| {
+        service.call(caller, member::IssueOtp { user_id: "ben".into() }).map(drop)
+    }),
     ("member_data::export_of", |service, caller| {
         member_data::export_of(service, caller, "ben", &mut |_, _| std::ops::ControlFlow::Continue(()))
             .map(drop)
@@ -31,16 +35,14 @@ const PEOPLES: [Operation; 6] = [
 
 /// The operations of administrators that an API key may have too, with its scope.
 const KEYS: [(Scope, Operation); 8] = [
-    (Scope::MembersRead, ("admin::list", |service, caller| admin::list(service, caller).map(drop))),
+    (Scope::MembersRead, ("admin::list", |service, caller| service.call(caller, admin::List {}).map(drop))),
     (
         Scope::MembersRead,
-        ("account::list", |service, caller| {
-            account::list(service, caller, &MemberQuery::default()).map(drop)
-        }),
+        ("account::list", |service, caller| service.call(caller, member::List::default()).map(drop)),
     ),
     (
         Scope::MembersRead,
-        ("account::roster", |service, caller| account::roster(service, caller, "", 1).map(drop)),
+        ("account::roster", |service, caller| service.call(caller, member::ListRoster::default()).map(drop)),
     ),
     (
         Scope::Members,
@@ -94,7 +96,7 @@ fn operations_of_the_operator_are_refused_to_every_other_caller() {
 fn operations_of_administrators_are_refused_to_members_and_guests() {
     let service = service();
     let (_, ben) = (service.admin("ann"), service.member("ben"));
-    let before = admin::list(&service, &Caller::Operator).unwrap();
+    let before = service.call(&Caller::Operator, admin::List {}).unwrap();
     for (name, operation) in PEOPLES.into_iter().chain(KEYS.map(|(_, operation)| operation)) {
         for caller in [&ben, &Caller::Member("ben".into())] {
             let refused = operation(&service, caller);
@@ -105,10 +107,10 @@ fn operations_of_administrators_are_refused_to_members_and_guests() {
             assert!(matches!(refused, Err(Error::BadToken)), "{name} {caller:?}: {refused:?}");
         }
     }
-    assert_eq!(admin::list(&service, &Caller::Operator).unwrap(), before);
-    assert_eq!(account::roster(&service, &Caller::Operator, "", 9).unwrap().roster, []);
+    assert_eq!(service.call(&Caller::Operator, admin::List {}).unwrap(), before);
+    assert_eq!(service.call(&Caller::Operator, member::ListRoster::default()).unwrap().roster, []);
     assert!(sign_in(&service, "ben", "password of ben", None).is_ok());
-    let trail = audit::list(&service, &Caller::Operator, &audit::List::default()).unwrap().audit;
+    let trail = service.call(&Caller::Operator, audit::List::default()).unwrap().audit;
     assert_eq!(trail.len(), 1, "only the grant of ann: {trail:?}");
 }
 
@@ -138,7 +140,7 @@ fn people_with_the_right_may_what_no_key_may() {
         }
     }
     let query = audit::List { actor: Some("ann".into()), ..audit::List::default() };
-    let trail = audit::list(&service, &Caller::Operator, &query).unwrap().audit;
+    let trail = service.call(&Caller::Operator, query.clone()).unwrap().audit;
     for action in
         ["admin.grant", "admin.revoke", "member.password", "member.export", "roster.import", "feed.pin"]
     {
@@ -166,17 +168,17 @@ fn a_key_does_not_become_an_administrator_by_the_roster() {
     };
     assert_eq!(roster(&key, "s01,Lee,old password\ns02,Kim,old password\n").inserted, 2);
     for id in ["s01", "s02"] {
-        account::sign_in_up(&service, id, "old password", None).unwrap();
+        sign_in_up(&service, id, "old password", None).unwrap();
     }
-    admin::grant(&service, &Caller::Operator, "s01").unwrap();
+    service.call(&Caller::Operator, admin::Grant { user_id: "s01".into() }).unwrap();
     let report = roster(&key, "S01,Lee,new password\ns02,Kim,new password\ns01,Lee,old password\n");
     assert_eq!((report.updated, report.skipped, report.errors.len()), (0, 0, 3), "{report:?}");
     // The right password of an administrator is refused like a wrong one.
     let reason = "id is that of a member: an API key does not change this entry";
     assert!(report.errors.iter().all(|error| error.reason == reason), "{report:?}");
     for id in ["s01", "s02"] {
-        assert!(account::sign_in_up(&service, id, "new password", None).is_err());
-        assert!(account::sign_in_up(&service, id, "old password", None).is_ok());
+        assert!(sign_in_up(&service, id, "new password", None).is_err());
+        assert!(sign_in_up(&service, id, "old password", None).is_ok());
     }
     // Nor does it tell whether a password is that of somebody who has not signed in yet.
     let entry = "s03,Choi,a password\n";
@@ -186,7 +188,7 @@ fn a_key_does_not_become_an_administrator_by_the_roster() {
     let line = br#"{"id": "S01", "nickname": "Other", "password_hash": ""}"#;
     let report = member_import::import_members(&service, &key, &line[..], &mut to_the_end).unwrap();
     assert_eq!((report.inserted, report.skipped), (0, 1));
-    assert!(account::sign_in_up(&service, "s01", "old password", None).is_ok());
+    assert!(sign_in_up(&service, "s01", "old password", None).is_ok());
     assert_eq!(roster(&Caller::Operator, "s01,Lee,new password\n").updated, 1);
 }
 
@@ -201,10 +203,10 @@ fn a_callers_administrator_rights_are_read_from_the_database_each_time() {
     assert!(is_admin(&ann) && is_admin(&Caller::Member("ANN".into())) && is_admin(&Caller::Operator));
     let member = service.member("cid");
     assert!(!is_admin(&member) && !is_admin(&Caller::Guest) && !is_admin(&Caller::token("forged")));
-    admin::revoke(&service, &Caller::Operator, "ann").unwrap();
+    service.call(&Caller::Operator, admin::Revoke { user_id: "ann".into() }).unwrap();
     assert!(!is_admin(&ann));
-    admin::grant(&service, &Caller::Operator, "ann").unwrap();
+    service.call(&Caller::Operator, admin::Grant { user_id: "ann".into() }).unwrap();
     assert!(is_admin(&ann));
-    admin::push_blacklist(&service, &Caller::Operator, "ann").unwrap();
+    service.call(&Caller::Operator, admin::PushBlacklist { user_id: "ann".into() }).unwrap();
     assert!(!is_admin(&ann));
 }

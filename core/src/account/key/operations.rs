@@ -3,11 +3,19 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Draft, Keys, NewKey, SCOPE_RULE};
-use crate::error::{Error, Result};
+use std::collections::BTreeSet;
+
+use super::{
+    EXPIRED, EXPIRES_RULE, KEYS_MAX, KeyHash, Keys, NAME, NAME_RULE, NAME_TAKEN, NO_SCOPE, NewKey,
+    SCOPE_RULE, Scope, TOO_MANY, generate, sql,
+};
+use crate::clock::Timestamp;
+use crate::error::{Error, Problem, Result};
+use crate::id::ObjectId;
 use crate::operation::{Access, Failure, Operation, Spec};
-use crate::scope::Scope;
-use crate::{Caller, Tidings};
+use crate::store::{Isolation, StoreError};
+use crate::trail::{Action, Entry};
+use crate::{Caller, Tidings, text};
 
 const GROUP: &str = "admin";
 
@@ -20,7 +28,11 @@ impl Operation for List {
     const SPEC: Spec = Spec::get(GROUP, "/get_keys", Access::Persons);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Keys> {
-        super::list(tidings, caller)
+        let identity = caller.identify(tidings);
+        tidings.store().read(|tx| {
+            let admin = identity.administrator(tx)?;
+            Ok(Keys { keys: sql::list(tx, &admin)? })
+        })
     }
 }
 
@@ -41,25 +53,44 @@ pub struct Add {
     pub expires: Option<String>,
 }
 
-impl Add {
-    fn draft(self) -> Result<Draft> {
-        let scopes = self.scopes.iter().map(|name| name.parse().map_err(|_| Error::BadRequest(SCOPE_RULE)));
-        let expires =
-            self.expires.as_deref().filter(|text| !text.is_empty()).map(super::expiry).transpose()?;
-        Ok(Draft { scopes: scopes.collect::<Result<_>>()?, expires, name: self.name })
-    }
-}
-
 impl Operation for Add {
     type Answer = NewKey;
     const SPEC: Spec = Spec::post(GROUP, "/add_key", Access::Persons);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<NewKey> {
-        match self.draft() {
-            Ok(draft) => super::add(tidings, caller, &draft),
-            // Who may not make keys learns nothing about them.
-            Err(error) => super::list(tidings, caller).and(Err(error)),
-        }
+        let (identity, now) = (caller.identify(tidings), tidings.now());
+        let name = text::name(self.name.trim(), NAME).ok_or(NAME_RULE);
+        let scope = |name: &String| name.parse().map_err(|_| SCOPE_RULE);
+        let scopes =
+            self.scopes.iter().map(scope).collect::<Result<BTreeSet<Scope>, Problem>>().map(Vec::from_iter);
+        let expires = self.expires.as_deref().filter(|text| !text.is_empty());
+        let expires = expires.map(|text| Timestamp::parse(text).ok_or(EXPIRES_RULE)).transpose();
+        let (id, key) = (ObjectId::new(tidings.clock()), generate());
+        let hash = KeyHash::of(&key).ok_or_else(|| Error::Internal("a new key has another form".into()))?;
+        tidings.store().write(Isolation::Alone, move |tx| {
+            // A caller who may not make keys learns nothing about them.
+            let admin = identity.administrator(tx)?;
+            let rule = |rule: &Problem| Error::BadRequest(*rule);
+            let expires = *expires.as_ref().map_err(rule)?;
+            let scopes = scopes.as_ref().map_err(rule)?;
+            let name = name.as_ref().map_err(rule)?;
+            if scopes.is_empty() {
+                return Err(Error::BadRequest(NO_SCOPE));
+            }
+            if expires.is_some_and(|end| end <= now) {
+                return Err(Error::BadRequest(EXPIRED));
+            }
+            if sql::count(tx)? >= KEYS_MAX {
+                return Err(Error::BadRequest(TOO_MANY));
+            }
+            let names = sql::names(scopes);
+            match sql::insert(tx, &admin, &id.to_string(), name, hash, &names, now, expires) {
+                Err(StoreError::Duplicate) => return Err(Error::BadRequest(NAME_TAKEN)),
+                inserted => inserted?,
+            }
+            Ok(admin.record(tx, Entry::new(Action::KeyAdd).on(name).after(&names))?)
+        })?;
+        Ok(NewKey { id, key })
     }
 }
 
@@ -77,6 +108,11 @@ impl Operation for Revoke {
         Spec::get(GROUP, "/remove_key/{key_obi}", Access::Persons).writes().or(&[Failure::Missing]);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::revoke(tidings, caller, &self.key_obi)
+        let identity = caller.identify(tidings);
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.administrator(tx)?;
+            let name = sql::remove(tx, &admin, &self.key_obi)?.ok_or(Error::NotFound)?;
+            Ok(admin.record(tx, Entry::new(Action::KeyRevoke).on(&name))?)
+        })
     }
 }

@@ -6,9 +6,14 @@ use crate::testing::{NOW, Service, service};
 use crate::{admin, feedback, main_info, notice, post, profile};
 
 fn add_key(service: &Service, name: &str, scopes: &[Scope], expires: Option<Timestamp>) -> Caller {
-    let draft = Draft { name: name.into(), scopes: scopes.into(), expires };
-    let new = add(service, &Caller::Operator, &draft).unwrap();
+    let expires = expires.map(|at| at.to_string());
+    let new =
+        service.call(&Caller::Operator, Add { name: name.into(), scopes: named(scopes), expires }).unwrap();
     Caller::token(new.key.as_str())
+}
+
+fn named(scopes: &[Scope]) -> Vec<String> {
+    scopes.iter().map(|scope| scope.name().to_owned()).collect()
 }
 
 fn refusal<T>(result: Result<T>) -> String {
@@ -38,21 +43,21 @@ fn a_key_may_do_what_its_scopes_allow_and_nothing_else() {
         activation: Some(0),
         ..notice::Draft::default()
     };
-    notice::insert(&service, &key, &draft).unwrap();
-    assert_eq!(notice::list(&service, &key).unwrap().notices().len(), 1, "hidden ones too");
+    service.call(&key, notice::Insert { draft }).unwrap();
+    assert_eq!(service.call(&key, notice::List::default()).unwrap().notices().len(), 1, "hidden ones too");
     let lines = main_info::Draft { new_info_1: Some("One".into()), new_info_2: None };
-    let refused = main_info::update(&service, &key, &lines).unwrap_err();
+    let refused = service.call(&key, main_info::Update { draft: lines.clone() }).unwrap_err();
     assert!(matches!(refused, Error::MissingScope(Scope::Front)), "{refused:?}");
     assert_eq!(refused.message(), "this needs an API key with the scope front");
     assert_eq!((refused.to_string().as_str(), refused.problem().code), ("Not admin", Code::MissingScope));
-    assert_eq!(refusal(feedback::list(&service, &key)), "Not admin");
-    assert_eq!(refusal(admin::remove_user(&service, &key, "nobody")), "Not admin");
+    assert_eq!(refusal(service.call(&key, feedback::ListAll {})), "Not admin");
+    assert_eq!(refusal(service.call(&key, crate::member::Remove { user_id: "nobody".into() })), "Not admin");
     // It is not a person.
-    assert_eq!(refusal(admin::check(&service, &key)), "Not admin");
-    assert_eq!(refusal(list(&service, &key)), "Not admin");
-    assert_eq!(refusal(revoke(&service, &key, "notices")), "Not admin");
-    assert_eq!(refusal(admin::grant(&service, &key, "nobody")), "Not admin");
-    assert_eq!(refusal(profile::user_info(&service, &key).map(|_| ())), "not found");
+    assert_eq!(refusal(service.call(&key, admin::Check {})), "Not admin");
+    assert_eq!(refusal(service.call(&key, List {})), "Not admin");
+    assert_eq!(refusal(service.call(&key, Revoke { key_obi: "notices".into() })), "Not admin");
+    assert_eq!(refusal(service.call(&key, admin::Grant { user_id: "nobody".into() })), "Not admin");
+    assert_eq!(refusal(service.call(&key, profile::Get {}).map(|_| ())), "not found");
 }
 
 #[test]
@@ -71,11 +76,11 @@ fn posts_contain_their_import() {
         url: Some("https://a.example/3".into()),
         ..Default::default()
     };
-    post::insert(&service, &posts, &draft).unwrap();
-    assert_eq!(refusal(post::insert(&service, &import, &draft)), "Not admin");
+    service.call(&posts, post::Insert { draft: draft.clone() }).unwrap();
+    assert_eq!(refusal(service.call(&import, post::Insert { draft })), "Not admin");
     let members = add_key(&service, "roster", &[Scope::Members], None);
     assert_eq!(refusal(post::import(&service, &members, line(4).as_bytes(), progress)), "Not admin");
-    assert_eq!(admin::blacklist(&service, &members).unwrap().blacklist, []);
+    assert_eq!(service.call(&members, admin::GetBlacklist {}).unwrap().blacklist, []);
 }
 
 #[test]
@@ -84,29 +89,32 @@ fn a_revoked_or_expired_key_fails_in_the_next_request_on_every_server() {
     let other = service.beside();
     let key = add_key(&service, "one", &[Scope::MembersRead], Some(NOW + DAY_MS));
     let forever = add_key(&service, "two", &[Scope::MembersRead], None);
-    admin::blacklist(&other, &key).unwrap();
+    other.call(&key, admin::GetBlacklist {}).unwrap();
     service.clock().advance(DAY_MS - 1);
-    admin::blacklist(&service, &key).unwrap();
+    service.call(&key, admin::GetBlacklist {}).unwrap();
     service.clock().advance(1);
-    assert_eq!(refusal(admin::blacklist(&service, &key)), "bad token");
-    admin::blacklist(&other, &forever).unwrap();
-    revoke(&service, &Caller::Operator, "two").unwrap();
-    assert_eq!(refusal(admin::blacklist(&other, &forever)), "bad token");
-    assert_eq!(refusal(admin::remove_user(&other, &forever, "nobody")), "Not admin");
-    assert_eq!(refusal(revoke(&service, &Caller::Operator, "two")), "Not found");
+    assert_eq!(refusal(service.call(&key, admin::GetBlacklist {})), "bad token");
+    other.call(&forever, admin::GetBlacklist {}).unwrap();
+    service.call(&Caller::Operator, Revoke { key_obi: "two".into() }).unwrap();
+    assert_eq!(refusal(other.call(&forever, admin::GetBlacklist {})), "bad token");
+    assert_eq!(
+        refusal(other.call(&forever, crate::member::Remove { user_id: "nobody".into() })),
+        "Not admin"
+    );
+    assert_eq!(refusal(service.call(&Caller::Operator, Revoke { key_obi: "two".into() })), "Not found");
     let unknown = Caller::token(generate().as_str());
-    assert_eq!(refusal(admin::blacklist(&service, &unknown)), "bad token");
+    assert_eq!(refusal(service.call(&unknown, admin::GetBlacklist {})), "bad token");
 }
 
 #[test]
 fn keys_are_listed_by_name_without_their_secret() {
     let service = service();
     let ann = service.admin("ann");
-    let scopes = vec![Scope::PostsImport, Scope::Notices, Scope::PostsImport];
-    let draft = Draft { name: " Importer ".into(), scopes, expires: None };
-    let new = add(&service, &ann, &draft).unwrap();
+    let scopes = named(&[Scope::PostsImport, Scope::Notices, Scope::PostsImport]);
+    let draft = Add { name: " Importer ".into(), scopes, expires: None };
+    let new = service.call(&ann, draft.clone()).unwrap();
     add_key(&service, "Backup", &[Scope::AuditRead], Some(NOW + 1));
-    let keys = list(&service, &ann).unwrap().keys;
+    let keys = service.call(&ann, List {}).unwrap().keys;
     assert_eq!(keys.iter().map(|key| key.name.as_str()).collect::<Vec<_>>(), ["Backup", "Importer"]);
     assert_eq!(
         (&keys[1].id, &keys[1].scopes[..]),
@@ -116,34 +124,34 @@ fn keys_are_listed_by_name_without_their_secret() {
     assert!(
         json.contains(r#""scopes":["notices","posts:import"]"#) && !json.contains(&new.key[PREFIX.len()..])
     );
-    revoke(&service, &ann, &new.id.to_string()).unwrap();
-    assert_eq!(list(&service, &ann).unwrap().keys.len(), 1);
+    service.call(&ann, Revoke { key_obi: new.id.to_string() }).unwrap();
+    assert_eq!(service.call(&ann, List {}).unwrap().keys.len(), 1);
     let member = service.member("ben");
-    assert_eq!(refusal(list(&service, &member)), "Not admin");
-    assert_eq!(refusal(add(&service, &member, &draft)), "Not admin");
+    assert_eq!(refusal(service.call(&member, List {})), "Not admin");
+    assert_eq!(refusal(service.call(&member, draft.clone())), "Not admin");
 }
 
 #[test]
 fn a_key_needs_a_name_of_its_own_a_scope_and_a_future() {
     let service = service();
     add_key(&service, "taken", &[Scope::Posts], None);
-    let valid = Draft { name: "new".into(), scopes: vec![Scope::Posts], expires: None };
+    let valid = Add { name: "new".into(), scopes: named(&[Scope::Posts]), expires: None };
     for (draft, field) in [
-        (Draft { name: "taken".into(), ..valid.clone() }, Some("name")),
-        (Draft { name: " ".into(), ..valid.clone() }, Some("name")),
-        (Draft { name: "n".repeat(51), ..valid.clone() }, Some("name")),
-        (Draft { name: "a\nb".into(), ..valid.clone() }, Some("name")),
-        (Draft { scopes: Vec::new(), ..valid.clone() }, Some("scopes")),
-        (Draft { expires: Some(NOW), ..valid }, Some("expires")),
+        (Add { name: "taken".into(), ..valid.clone() }, Some("name")),
+        (Add { name: " ".into(), ..valid.clone() }, Some("name")),
+        (Add { name: "n".repeat(51), ..valid.clone() }, Some("name")),
+        (Add { name: "a\nb".into(), ..valid.clone() }, Some("name")),
+        (Add { scopes: Vec::new(), ..valid.clone() }, Some("scopes")),
+        (Add { expires: Some(NOW.to_string()), ..valid }, Some("expires")),
     ] {
-        let refused = add(&service, &Caller::Operator, &draft).map(|_| ()).unwrap_err();
+        let refused = service.call(&Caller::Operator, draft.clone()).map(|_| ()).unwrap_err();
         assert_eq!(
             (refused.to_string().as_str(), refused.problem().field),
             ("bad request", field),
             "{draft:?}"
         );
     }
-    assert_eq!(list(&service, &Caller::Operator).unwrap().keys.len(), 1);
+    assert_eq!(service.call(&Caller::Operator, List {}).unwrap().keys.len(), 1);
 }
 
 #[test]
@@ -152,13 +160,13 @@ fn the_last_use_is_written_at_most_once_a_minute() {
     let key = add_key(&service, "importer", &[Scope::MembersRead], None);
     let last = || {
         service.store().flush().wait().unwrap();
-        list(&service, &Caller::Operator).unwrap().keys[0].last_used
+        service.call(&Caller::Operator, List {}).unwrap().keys[0].last_used
     };
     let use_key = |key: &Caller| {
         // A new request has a new caller.
         let Caller::Token(token) = key else { unreachable!("it is a token") };
         let key = Caller::token(token.text());
-        admin::blacklist(&service, &key).unwrap();
+        service.call(&key, admin::GetBlacklist {}).unwrap();
         key.resolved(&service);
         key
     };
@@ -171,10 +179,10 @@ fn the_last_use_is_written_at_most_once_a_minute() {
     service.clock().advance(1);
     use_key(&key);
     assert_eq!(last(), Some(NOW + 60_000));
-    revoke(&service, &Caller::Operator, "importer").unwrap();
+    service.call(&Caller::Operator, Revoke { key_obi: "importer".into() }).unwrap();
     let Caller::Token(token) = &key else { unreachable!("it is a token") };
     let revoked = Caller::token(token.text());
-    assert_eq!(refusal(admin::blacklist(&service, &revoked)), "bad token");
+    assert_eq!(refusal(service.call(&revoked, admin::GetBlacklist {})), "bad token");
     revoked.resolved(&service);
     assert_eq!(revoked.known_key(&service), None);
 }

@@ -1,12 +1,13 @@
 //! Tests of the administrators' operations on members.
 
 use super::*;
+use crate::account::ForClient as _;
 use crate::config::Config;
-use crate::testing::{NOW, Service, service, service_with};
+use crate::testing::{NOW, Service, service, service_with, sign_in};
 use crate::{account, admin, profile};
 
-fn ids(service: &Service, query: &MemberQuery) -> (Vec<String>, Option<String>) {
-    let Members { members, next } = list(service, &Caller::Operator, query).unwrap();
+fn ids(service: &Service, query: &List) -> (Vec<String>, Option<String>) {
+    let Members { members, next } = service.call(&Caller::Operator, query.clone()).unwrap();
     (members.into_iter().map(|member| member.user_id).collect(), next)
 }
 
@@ -20,12 +21,12 @@ fn members_are_listed_by_id_in_consecutive_pages() {
     for id in ["Ben", "ann", "dot", "Cid", "eve"] {
         service.member(id);
     }
-    let mut query = MemberQuery { limit: Some(2), ..MemberQuery::default() };
+    let mut query = List { limit: Some(2), ..List::default() };
     assert_eq!(ids(&service, &query), (vec!["ann".into(), "Ben".into()], Some("Ben".into())));
     query.after = Some("Ben".into());
     assert_eq!(ids(&service, &query), (vec!["Cid".into(), "dot".into()], Some("dot".into())));
     // Members who are removed or sign up between two pages do not shift the others.
-    admin::remove_user(&service, &Caller::Operator, "dot").unwrap();
+    service.call(&Caller::Operator, crate::member::Remove { user_id: "dot".into() }).unwrap();
     service.member("dotty");
     query.after = Some("dot".into());
     assert_eq!(ids(&service, &query), (vec!["dotty".into(), "eve".into()], None));
@@ -33,7 +34,7 @@ fn members_are_listed_by_id_in_consecutive_pages() {
     assert_eq!(ids(&service, &query), (vec![], None));
     for limit in [0, -1, 1_001] {
         query.limit = Some(limit);
-        assert_eq!(text(list(&service, &Caller::Operator, &query)), "bad request", "{limit}");
+        assert_eq!(text(service.call(&Caller::Operator, query.clone())), "bad request", "{limit}");
     }
 }
 
@@ -44,21 +45,23 @@ fn only_administrators_or_blacklisted_members_are_listed_on_request() {
         service.member(id);
     }
     for id in ["ann", "cid"] {
-        admin::grant(&service, &Caller::Operator, id).unwrap();
+        service.call(&Caller::Operator, admin::Grant { user_id: id.into() }).unwrap();
     }
     for id in ["cid", "dot"] {
-        admin::push_blacklist(&service, &Caller::Operator, id).unwrap();
+        service.call(&Caller::Operator, admin::PushBlacklist { user_id: id.into() }).unwrap();
     }
     let listed = |only: &str, search: Option<&str>, limit| {
-        let only = Some(MemberFilter::parse(only).unwrap());
-        let search = search.map(str::to_owned);
-        ids(&service, &MemberQuery { search, limit, only, after: None })
+        let (only, search) = (Some(only.to_owned()), search.map(str::to_owned));
+        ids(&service, &List { search, limit, only, after: None })
     };
     assert_eq!(listed("admins", None, None), (vec!["ann".into(), "cid".into()], None));
     assert_eq!(listed("admins", None, Some(1)), (vec!["ann".into()], Some("ann".into())));
     assert_eq!(listed("blacklisted", None, None), (vec!["cid".into(), "dot".into()], None));
     assert_eq!(listed("blacklisted", Some("OT"), None), (vec!["dot".into()], None));
-    assert_eq!(text(MemberFilter::parse("Admins")), "bad request");
+    assert_eq!(
+        text(service.call(&Caller::Operator, List { only: Some("Admins".into()), ..List::default() })),
+        "bad request"
+    );
 }
 
 #[test]
@@ -68,9 +71,9 @@ fn a_search_covers_ids_and_names_and_takes_wildcards_literally() {
         service.member(id);
     }
     let cid = Caller::Member("cid".into());
-    profile::change_nickname(&service, &cid, "100% 홍길동").unwrap();
+    service.call(&cid, profile::ChangeNickname { new_nickname: "100% 홍길동".into() }).unwrap();
     let found = |text: &str| {
-        let query = MemberQuery { search: Some(text.into()), ..MemberQuery::default() };
+        let query = List { search: Some(text.into()), ..List::default() };
         ids(&service, &query).0
     };
     assert_eq!(found("NN"), ["Ann_B", "annxb"]);
@@ -86,8 +89,8 @@ fn the_list_marks_administrators_and_blacklisted_members() {
     let service = service();
     service.admin("ann");
     service.member("ben");
-    admin::push_blacklist(&service, &Caller::Operator, "ben").unwrap();
-    let members = list(&service, &Caller::Operator, &MemberQuery::default()).unwrap().members;
+    service.call(&Caller::Operator, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
+    let members = service.call(&Caller::Operator, List::default()).unwrap().members;
     let flags: Vec<_> = members.iter().map(|m| (m.admin, m.blacklisted, m.date)).collect();
     assert_eq!(flags, [(1, 0, NOW), (0, 1, NOW)]);
     assert_eq!((members[0].user_name.as_str(), members[0].user_major.as_str()), ("ann", ""));
@@ -98,10 +101,10 @@ fn an_operator_acts_as_any_member_who_is_not_blacklisted() {
     let service = service();
     service.member("Ann");
     let ann = Caller::acting_as(&service, "aNN").unwrap();
-    assert_eq!(profile::user_info(&service, &ann).unwrap().user_id, "Ann");
-    assert_eq!(text(admin::check(&service, &ann)), "Not admin");
+    assert_eq!(service.call(&ann, profile::Get {}).unwrap().user_id, "Ann");
+    assert_eq!(text(service.call(&ann, admin::Check {})), "Not admin");
     assert_eq!(text(Caller::acting_as(&service, "nobody")), "Not found");
-    admin::push_blacklist(&service, &Caller::Operator, "ann").unwrap();
+    service.call(&Caller::Operator, admin::PushBlacklist { user_id: "ann".into() }).unwrap();
     assert_eq!(text(Caller::acting_as(&service, "ann")), "blacklist user");
 }
 
@@ -109,9 +112,9 @@ fn an_operator_acts_as_any_member_who_is_not_blacklisted() {
 fn an_operator_acts_on_any_account_and_a_member_only_on_their_own() {
     let service = service();
     let (ann, ben) = (service.admin("ann"), service.member("ben"));
-    admin::push_blacklist(&service, &Caller::Operator, "ben").unwrap();
+    service.call(&Caller::Operator, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
     let operators = Caller::Operator.on_behalf_of(&service, "BEN").unwrap();
-    assert_eq!(profile::user_info(&service, &operators).unwrap().user_id, "ben");
+    assert_eq!(service.call(&operators, profile::Get {}).unwrap().user_id, "ben");
     assert_eq!(text(Caller::Operator.on_behalf_of(&service, "nobody")), "Not found");
     assert_eq!(text(ann.on_behalf_of(&service, "Ann")), "success");
     for other in ["ben", "nobody"] {
@@ -127,7 +130,7 @@ fn common_passwords_are_refused_for_administrators_and_by_setting_for_others() {
     let change = |service: &Service, caller: &Caller, pw: &str| {
         let (old, new) = (String::from("a new horse"), String::from(pw));
         let form = account::ChangePassword { pw: old, new_pw: new.clone(), new_pw_check: new };
-        text(account::change_pw(service, caller, &form, None))
+        text(form.run_for(service, caller, None))
     };
     let config = |refuse_common_passwords| Config { refuse_common_passwords, ..Config::default() };
     for refused in [false, true] {
@@ -135,16 +138,29 @@ fn common_passwords_are_refused_for_administrators_and_by_setting_for_others() {
         let members = if refused { "wrong user info" } else { "success" };
         for (id, said) in [("ann", members), ("boss", "wrong user info")] {
             let caller = if id == "boss" { service.admin(id) } else { service.member(id) };
-            assert_eq!(text(set_password(&service, &Caller::Operator, id, "Password1")), said, "{id}");
-            assert_eq!(text(set_password(&service, &Caller::Operator, id, "a new horse")), "success");
+            assert_eq!(
+                text(service.call(
+                    &Caller::Operator,
+                    crate::member::SetPassword { user_id: id.into(), new_pw: "Password1".into() }
+                )),
+                said,
+                "{id}"
+            );
+            assert_eq!(
+                text(service.call(
+                    &Caller::Operator,
+                    crate::member::SetPassword { user_id: id.into(), new_pw: "a new horse".into() }
+                )),
+                "success"
+            );
             assert_eq!(change(&service, &caller, "iloveyou"), "bad token");
-            let token = account::sign_in(&service, id, "a new horse", None).unwrap().access_token;
+            let token = sign_in(&service, id, "a new horse", None).unwrap().access_token;
             assert_eq!(change(&service, &Caller::token(token), "iloveyou"), said, "{id}");
         }
         let pw = String::from("password1");
         let form = account::SignUp { id: "cid".into(), pw_check: pw.clone(), pw, nickname: "c".into() };
         assert_eq!(text(admin::sign_up(&service, &Caller::Operator, &form)), "wrong user info");
-        assert_eq!(text(account::sign_up(&service, &form)), members);
+        assert_eq!(text(service.call(&Caller::Guest, form.clone())), members);
     }
 }
 
@@ -152,12 +168,29 @@ fn common_passwords_are_refused_for_administrators_and_by_setting_for_others() {
 fn setting_a_password_revokes_tokens_and_the_old_password() {
     let service = service();
     let ann = service.member("ann");
-    assert_eq!(text(set_password(&service, &Caller::Operator, "ann", "short")), "wrong user info");
-    assert_eq!(text(set_password(&service, &Caller::Operator, "nobody", "a new password")), "Not found");
-    profile::user_info(&service, &ann).unwrap();
-    set_password(&service, &Caller::Operator, "ANN", "a new password").unwrap();
-    assert_eq!(text(profile::user_info(&service, &ann)), "not found");
-    let sign_in = |pw: &str| text(account::sign_in(&service, "ann", pw, None));
+    assert_eq!(
+        text(service.call(
+            &Caller::Operator,
+            crate::member::SetPassword { user_id: "ann".into(), new_pw: "short".into() }
+        )),
+        "wrong user info"
+    );
+    assert_eq!(
+        text(service.call(
+            &Caller::Operator,
+            crate::member::SetPassword { user_id: "nobody".into(), new_pw: "a new password".into() }
+        )),
+        "Not found"
+    );
+    service.call(&ann, profile::Get {}).unwrap();
+    service
+        .call(
+            &Caller::Operator,
+            crate::member::SetPassword { user_id: "ANN".into(), new_pw: "a new password".into() },
+        )
+        .unwrap();
+    assert_eq!(text(service.call(&ann, profile::Get {})), "not found");
+    let sign_in = |pw: &str| text(sign_in(&service, "ann", pw, None));
     assert_eq!(
         (sign_in("password of ann"), sign_in("a new password")),
         ("incorrect pw".into(), "success".into())

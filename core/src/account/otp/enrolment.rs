@@ -13,6 +13,7 @@ use crate::Tidings;
 use crate::account::{Caller, find};
 use crate::clock::{SECOND_MS, Timestamp};
 use crate::error::{Code, Error, Problem, Result};
+use crate::operation::{Access, Failure, Operation, Spec};
 use crate::store::Isolation;
 use crate::trail::{Action, Entry};
 
@@ -45,28 +46,40 @@ pub struct EnrolmentCode {
     pub expires: Timestamp,
 }
 
-/// Issues a code with which a member sets up a second factor, within an hour and once. It replaces an earlier code.
+/// Issues a code with which a member sets up a second factor where administrators need one
 ///
-/// # Errors
-/// `bad token`, `Not admin`, also for an API key; `Not found` if no member has this id; `bad request` if their second factor is
-/// enabled, or if administrators issue it to themselves.
-pub fn issue_otp(tidings: &Tidings, caller: &Caller, id: &str) -> Result<EnrolmentCode> {
-    let (identity, id, expires) = (caller.identify(tidings), id.to_owned(), tidings.now() + LASTS_MS);
-    let code = random_code();
-    let hashed = hash(&code);
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.administrator(tx)?;
-        let member = find(tx, &id)?.ok_or(Error::NotFound)?;
-        if admin.is(member.key) {
-            return Err(Error::BadRequest(OWN));
-        }
-        if super::sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled) {
-            return Err(Error::BadRequest(ENABLED));
-        }
-        sql::insert(tx, member.key, &hashed, expires)?;
-        Ok(admin.record(tx, Entry::new(Action::MemberOtpCode).on_member(member.key))?)
-    })?;
-    Ok(EnrolmentCode { enrolment_code: code, expires })
+/// The code works once and for an hour, and replaces an earlier one. Administrators cannot issue one to themselves. Only a
+/// person does this: an API key cannot.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct IssueOtp {
+    /// The id of the member
+    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    pub user_id: String,
+}
+
+impl Operation for IssueOtp {
+    type Answer = EnrolmentCode;
+    const SPEC: Spec =
+        Spec::get("admin", "/issue_member_otp/{user_id}", Access::Persons).writes().or(&[Failure::Missing]);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<EnrolmentCode> {
+        let (identity, expires) = (caller.identify(tidings), tidings.now() + LASTS_MS);
+        let code = random_code();
+        let hashed = hash(&code);
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.administrator(tx)?;
+            let member = find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
+            if admin.is(member.key) {
+                return Err(Error::BadRequest(OWN));
+            }
+            if super::sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled) {
+                return Err(Error::BadRequest(ENABLED));
+            }
+            sql::insert(tx, member.key, &hashed, expires)?;
+            Ok(admin.record(tx, Entry::new(Action::MemberOtpCode).on_member(member.key))?)
+        })?;
+        Ok(EnrolmentCode { enrolment_code: code, expires })
+    }
 }
 
 /// Returns whether a secret was made with a code a short time ago.

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{OtpSecret, OtpStatus, RecoveryCodes};
+use super::{OtpSecret, OtpStatus, RecoveryCodes, sql};
 
 use crate::Tidings;
 use crate::account::Caller;
+use crate::account::attempt::ForClient as _;
 use crate::config::Config;
 use crate::error::Outcome::{IncorrectOtp, IncorrectPw, OtpRequired};
 use crate::error::{Error, Result};
@@ -23,7 +24,12 @@ impl Operation for GetOtp {
     const SPEC: Spec = Spec::get(GROUP, "/get_otp", Access::Members);
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<OtpStatus> {
-        super::otp_status(tidings, caller)
+        let identity = caller.identify(tidings);
+        tidings.store().read(|tx| {
+            let member = identity.member(tx)?;
+            let enabled = sql::factor(tx, member.key)?.is_some_and(|factor| factor.is_enabled);
+            Ok(OtpStatus { enabled: u8::from(enabled), recovery_codes: sql::recovery_codes(tx, member.key)? })
+        })
     }
 }
 
@@ -51,7 +57,7 @@ impl Operation for BeginOtp {
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<OtpSecret> {
-        super::begin_otp(tidings, caller, &self, None)
+        self.run_for(tidings, caller, None)
     }
 }
 
@@ -80,7 +86,7 @@ impl Operation for EnableOtp {
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<RecoveryCodes> {
-        super::enable_otp(tidings, caller, &self.otp, None)
+        self.run_for(tidings, caller, None)
     }
 }
 
@@ -108,7 +114,7 @@ impl Operation for DisableOtp {
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        super::disable_otp(tidings, caller, &self.pw, &self.otp, None)
+        self.run_for(tidings, caller, None)
     }
 }
 
@@ -135,6 +141,6 @@ impl Operation for RenewRecoveryCodes {
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<RecoveryCodes> {
-        super::renew_recovery_codes(tidings, caller, &self.pw, &self.otp, None)
+        self.run_for(tidings, caller, None)
     }
 }

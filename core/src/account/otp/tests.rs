@@ -3,13 +3,13 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::*;
-use crate::account::{SignIn, sign_in, sign_in_with};
+use crate::account::SignIn;
 use crate::admin;
 use crate::client::Client;
 use crate::clock::{DAY_MS, SECOND_MS};
 use crate::config::Config;
 use crate::scope::Scope;
-use crate::testing::{Service, service, service_with};
+use crate::testing::{Service, service, service_with, sign_in};
 
 mod guessing;
 mod sessions;
@@ -32,15 +32,18 @@ impl Phone {
 /// Begins to set up a second factor.
 fn begun(service: &Service, caller: &Caller, pw: &str, code: Option<&str>) -> Result<OtpSecret> {
     let form = BeginOtp { pw: pw.to_owned(), enrolment_code: code.map(str::to_owned) };
-    begin_otp(service, caller, &form, NOBODY)
+    form.clone().run_for(service, caller, NOBODY)
 }
 
 /// Enables the second factor of a member, with an enrolment code where one is needed.
 fn enable(service: &Service, caller: &Caller, id: &str) -> (Phone, Vec<String>) {
-    let code = issue_otp(service, &Caller::Operator, id).unwrap().enrolment_code;
+    let code = service
+        .call(&Caller::Operator, crate::member::IssueOtp { user_id: id.into() })
+        .unwrap()
+        .enrolment_code;
     let secret = begun(service, caller, &format!("password of {id}"), Some(&code)).unwrap();
     let phone = Phone(BASE32_NOPAD.decode(secret.secret.as_bytes()).unwrap());
-    let codes = enable_otp(service, caller, &phone.code(service), NOBODY).unwrap();
+    let codes = EnableOtp { otp: (&phone.code(service)).into() }.run_for(service, caller, NOBODY).unwrap();
     service.clock().advance(code::STEP_MS);
     (phone, codes.recovery_codes)
 }
@@ -52,7 +55,27 @@ fn again(caller: &Caller) -> Caller {
 }
 
 fn signed_in(service: &Tidings, id: &str, otp: Option<&str>) -> Caller {
-    Caller::token(sign_in_with(service, &form(id, otp), NOBODY).unwrap().access_token)
+    Caller::token(form(id, otp).run_for(service, &Caller::Guest, NOBODY).unwrap().access_token)
+}
+
+fn disable_otp(
+    service: &Service,
+    caller: &Caller,
+    pw: &str,
+    otp: &str,
+    client: Option<Client>,
+) -> Result<()> {
+    DisableOtp { pw: pw.into(), otp: otp.into() }.run_for(service, caller, client)
+}
+
+fn renew_recovery_codes(
+    service: &Service,
+    caller: &Caller,
+    pw: &str,
+    otp: &str,
+    client: Option<Client>,
+) -> Result<RecoveryCodes> {
+    RenewRecoveryCodes { pw: pw.into(), otp: otp.into() }.run_for(service, caller, client)
 }
 
 fn form(id: &str, otp: Option<&str>) -> SignIn {
@@ -64,8 +87,11 @@ fn a_sign_in_needs_a_code_once_the_second_factor_is_enabled_and_each_code_works_
     let service = service();
     let ann = service.member("ann");
     let (phone, codes) = enable(&service, &ann, "ann");
-    assert_eq!(otp_status(&service, &ann).unwrap(), OtpStatus { enabled: 1, recovery_codes: 10 });
-    let try_with = |otp: Option<&str>| sign_in_with(&service, &form("ann", otp), NOBODY).map(drop);
+    assert_eq!(
+        service.call(&ann, crate::account::GetOtp {}).unwrap(),
+        OtpStatus { enabled: 1, recovery_codes: 10 }
+    );
+    let try_with = |otp: Option<&str>| form("ann", otp).run_for(&service, &Caller::Guest, NOBODY).map(drop);
     assert_eq!(refusal(sign_in(&service, "ann", "password of ann", NOBODY)), "otp required");
     assert_eq!(refusal(try_with(Some(" "))), "otp required");
     assert_eq!(refusal(try_with(Some("12345"))), "incorrect otp");
@@ -77,31 +103,34 @@ fn a_sign_in_needs_a_code_once_the_second_factor_is_enabled_and_each_code_works_
     // A recovery code, as people type it.
     try_with(Some(&codes[3].to_uppercase().replace('-', " ").replace('0', "O"))).unwrap();
     assert_eq!(refusal(try_with(Some(&codes[3]))), "incorrect otp");
-    assert_eq!(otp_status(&service, &ann).unwrap().recovery_codes, 9);
+    assert_eq!(service.call(&ann, crate::account::GetOtp {}).unwrap().recovery_codes, 9);
     // A wrong password tells nothing about the second factor, and other members never see it.
     let wrong = SignIn { pw: "another password".into(), ..form("ann", Some(&phone.code(&service))) };
-    assert_eq!(refusal(sign_in_with(&service, &wrong, NOBODY)), "incorrect pw");
+    assert_eq!(refusal(wrong.clone().run_for(&service, &Caller::Guest, NOBODY)), "incorrect pw");
     service.member("ben");
-    sign_in_with(&service, &form("ben", Some("12345")), NOBODY).unwrap();
+    form("ben", Some("12345")).run_for(&service, &Caller::Guest, NOBODY).unwrap();
 }
 
 #[test]
 fn a_secret_counts_only_after_the_authenticator_has_shown_a_code() {
     let service = service();
     let ann = service.member("ann");
-    assert_eq!(refusal(enable_otp(&service, &ann, "12345", NOBODY)), "bad request");
+    assert_eq!(refusal(EnableOtp { otp: "12345".into() }.run_for(&service, &ann, NOBODY)), "bad request");
     assert_eq!(refusal(begun(&service, &ann, "another password", None)), "incorrect pw");
     let first = begun(&service, &ann, "password of ann", None).unwrap();
     assert_eq!(*first.uri, format!("otpauth://totp/tidings:ann?secret={}&issuer=tidings", *first.secret));
-    assert_eq!(otp_status(&service, &ann).unwrap(), OtpStatus { enabled: 0, recovery_codes: 0 });
+    assert_eq!(
+        service.call(&ann, crate::account::GetOtp {}).unwrap(),
+        OtpStatus { enabled: 0, recovery_codes: 0 }
+    );
     sign_in(&service, "ann", "password of ann", NOBODY).unwrap();
-    assert_eq!(refusal(enable_otp(&service, &ann, "12345", NOBODY)), "incorrect otp");
+    assert_eq!(refusal(EnableOtp { otp: "12345".into() }.run_for(&service, &ann, NOBODY)), "incorrect otp");
     // Another secret replaces the first one.
     let (phone, _) = enable(&service, &ann, "ann");
     assert_ne!(BASE32_NOPAD.encode(&phone.0), *first.secret);
     let problem = begun(&service, &ann, "password of ann", None).map(drop).unwrap_err().problem();
     assert_eq!(problem.code, Code::NotPossible);
-    assert!(enable_otp(&service, &ann, &phone.code(&service), NOBODY).is_err());
+    assert!(EnableOtp { otp: (&phone.code(&service)).into() }.run_for(&service, &ann, NOBODY).is_err());
 }
 
 #[test]
@@ -118,10 +147,13 @@ fn it_is_disabled_and_recovery_codes_are_renewed_with_password_and_code() {
     let renewed =
         renew_recovery_codes(&service, &ann, "password of ann", &phone.code(&service), NOBODY).unwrap();
     assert!(renewed.recovery_codes.len() == 10 && !renewed.recovery_codes.contains(&codes[0]));
-    let with = |otp: &str| sign_in_with(&service, &form("ann", Some(otp)), NOBODY).map(drop);
+    let with = |otp: &str| form("ann", Some(otp)).run_for(&service, &Caller::Guest, NOBODY).map(drop);
     assert_eq!(refusal(with(&codes[0])), "incorrect otp");
     disable_otp(&service, &ann, "password of ann", &renewed.recovery_codes[0], NOBODY).unwrap();
-    assert_eq!(otp_status(&service, &ann).unwrap(), OtpStatus { enabled: 0, recovery_codes: 0 });
+    assert_eq!(
+        service.call(&ann, crate::account::GetOtp {}).unwrap(),
+        OtpStatus { enabled: 0, recovery_codes: 0 }
+    );
     sign_in(&service, "ann", "password of ann", NOBODY).unwrap();
     let again = disable_otp(&service, &ann, "password of ann", "12345", NOBODY).unwrap_err();
     assert_eq!(again.problem(), NOT_ENABLED);
@@ -132,13 +164,24 @@ fn administrators_reset_a_lost_second_factor() {
     let service = service();
     let (ann, boss) = (service.member("ann"), service.admin("boss"));
     enable(&service, &ann, "ann");
-    assert_eq!(refusal(reset_otp(&service, &ann, "ann")), "Not admin");
-    assert_eq!(refusal(reset_otp(&service, &service.key(Scope::Members), "ann")), "Not admin");
-    assert_eq!(refusal(reset_otp(&service, &Caller::Operator, "nobody")), "Not found");
-    assert_eq!(refusal(reset_otp(&service, &Caller::Operator, "boss")), "bad request");
+    assert_eq!(refusal(service.call(&ann, crate::member::ResetOtp { user_id: "ann".into() })), "Not admin");
+    assert_eq!(
+        refusal(
+            service.call(&service.key(Scope::Members), crate::member::ResetOtp { user_id: "ann".into() })
+        ),
+        "Not admin"
+    );
+    assert_eq!(
+        refusal(service.call(&Caller::Operator, crate::member::ResetOtp { user_id: "nobody".into() })),
+        "Not found"
+    );
+    assert_eq!(
+        refusal(service.call(&Caller::Operator, crate::member::ResetOtp { user_id: "boss".into() })),
+        "bad request"
+    );
     for caller in [&Caller::Operator, &boss] {
-        reset_otp(&service, caller, "ANN").unwrap();
-        assert_eq!(refusal(otp_status(&service, &ann)), "bad token", "the sessions end");
+        service.call(caller, crate::member::ResetOtp { user_id: "ANN".into() }).unwrap();
+        assert_eq!(refusal(service.call(&ann, crate::account::GetOtp {})), "bad token", "the sessions end");
         let ann = signed_in(&service, "ann", None);
         enable(&service, &ann, "ann");
     }
@@ -151,15 +194,21 @@ fn guessing_codes_is_slowed_like_guessing_passwords_and_a_right_password_does_no
     let (phone, _) = enable(&service, &ann, "ann");
     let client = Some(Client::from(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))));
     for _ in 0..5 {
-        assert_eq!(refusal(sign_in_with(&service, &form("ann", None), client)), "otp required");
-        assert_eq!(refusal(sign_in_with(&service, &form("ann", Some("12345")), client)), "incorrect otp");
+        assert_eq!(refusal(form("ann", None).run_for(&service, &Caller::Guest, client)), "otp required");
+        assert_eq!(
+            refusal(form("ann", Some("12345")).run_for(&service, &Caller::Guest, client)),
+            "incorrect otp"
+        );
     }
-    sign_in_with(&service, &form("ann", Some("12345")), client).map(drop).unwrap_err();
-    assert_eq!(refusal(sign_in_with(&service, &form("ann", Some("12345")), client)), "too many requests");
-    assert_eq!(refusal(sign_in_with(&service, &form("ann", None), client)), "too many requests");
+    form("ann", Some("12345")).run_for(&service, &Caller::Guest, client).map(drop).unwrap_err();
+    assert_eq!(
+        refusal(form("ann", Some("12345")).run_for(&service, &Caller::Guest, client)),
+        "too many requests"
+    );
+    assert_eq!(refusal(form("ann", None).run_for(&service, &Caller::Guest, client)), "too many requests");
     let other = Some(Client::from(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2))));
     service.clock().advance(SECOND_MS * 60);
-    sign_in_with(&service, &form("ann", Some(&phone.code(&service))), other).unwrap();
+    form("ann", Some(&phone.code(&service))).run_for(&service, &Caller::Guest, other).unwrap();
 }
 
 #[test]
@@ -181,7 +230,7 @@ fn a_second_factor_goes_with_its_member() {
     let service = service();
     let ann = service.member("ann");
     enable(&service, &ann, "ann");
-    admin::remove_user(&service, &Caller::Operator, "ann").unwrap();
+    service.call(&Caller::Operator, crate::member::Remove { user_id: "ann".into() }).unwrap();
     service.clock().advance(DAY_MS);
     service.member("ann");
     sign_in(&service, "ann", "password of ann", NOBODY).unwrap();

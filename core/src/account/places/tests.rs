@@ -3,12 +3,10 @@
 use std::net::Ipv4Addr;
 
 use super::*;
-use crate::account::sign_in;
-use crate::account::{Caller, ChangePassword, change_pw};
-use crate::admin;
+use crate::account::{Caller, ChangePassword, ForClient as _};
 use crate::clock::SECOND_MS;
 use crate::retention;
-use crate::testing::{Service, service};
+use crate::testing::{Service, service, sign_in};
 
 const CAMPUS: Client = Client::v4(Ipv4Addr::new(203, 0, 113, 7));
 
@@ -80,9 +78,9 @@ fn a_place_is_stored_as_a_keyed_hash_that_differs_for_each_member() {
         new_pw: "password of ann".into(),
         new_pw_check: "password of ann".into(),
     };
-    change_pw(&service, &ann, &form, Some(Client::v4(Ipv4Addr::new(203, 0, 113, 9)))).unwrap();
+    form.run_for(&service, &ann, Some(Client::v4(Ipv4Addr::new(203, 0, 113, 9)))).unwrap();
     assert_eq!(count(&service), 3);
-    admin::remove_user(&service, &Caller::Operator, "ann").unwrap();
+    service.call(&Caller::Operator, crate::member::Remove { user_id: "ann".into() }).unwrap();
     assert_eq!(count(&service), 1);
 }
 

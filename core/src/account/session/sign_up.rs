@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{AccessToken, issue, new_session};
 use crate::Tidings;
+use crate::account::attempt::ForClient;
 use crate::account::device::SignInClient;
 use crate::account::password::{Purpose, Turn};
 use crate::account::{Caller, SignUp, check_new_password, find, is_id, new_generation, nickname};
@@ -17,51 +18,29 @@ const ROSTER_ONLY: Problem = Problem::new(
     "only members of the university become members here: sign in with sign_in_up",
 );
 
-/// Registers a member and signs them in.
-///
-/// # Errors
-/// In this order: `sign_up fail` unless everyone may sign up ([`crate::config::Registration`]); `wrong user info` if the id, password or nickname breaks its rule; `check pw` if the passwords
-/// differ; `already id` if the id is taken or reserved for the university. `sign_up fail` if the store fails;
-/// `overloaded` if too many passwords wait to be hashed.
-pub fn sign_up(tidings: &Tidings, form: &SignUp) -> Result<AccessToken> {
-    sign_up_from(tidings, form, SignInClient::default())
-}
-
-/// Signs a member up like [`sign_up`], for `client`, which takes turns with other clients when passwords wait to be
-/// hashed; `None` is this machine.
-///
-/// # Errors
-/// The errors of [`sign_up`].
-pub fn sign_up_from(
-    tidings: &Tidings,
-    form: &SignUp,
-    client: impl Into<SignInClient>,
-) -> Result<AccessToken> {
-    match tidings.config().sign_up {
-        config::Registration::Open => registered(tidings, form, &client.into()),
-        config::Registration::Roster => Err(Outcome::SignUpFail.because(ROSTER_ONLY)),
-        config::Registration::Closed => Err(Outcome::SignUpFail.into()),
+impl ForClient for SignUp {
+    fn run_for(
+        self,
+        tidings: &Tidings,
+        caller: &Caller,
+        client: impl Into<SignInClient>,
+    ) -> Result<AccessToken> {
+        let client = client.into();
+        match (caller, tidings.config().sign_up) {
+            (Caller::Operator, _) | (_, config::Registration::Open) => {
+                register(tidings, &self, &client, false, |new| insert(tidings, new, &client))
+            }
+            (_, config::Registration::Roster) => Err(Outcome::SignUpFail.because(ROSTER_ONLY)),
+            (_, config::Registration::Closed) => Err(Outcome::SignUpFail.into()),
+        }
     }
 }
 
-/// Signs a member up like [`sign_up`], whoever may sign up.
-///
-/// # Errors
-/// `Not admin` unless the caller is the operator; the other errors of [`sign_up`].
-pub fn sign_up_by_operator(tidings: &Tidings, caller: &Caller, form: &SignUp) -> Result<AccessToken> {
-    caller.operator()?;
-    registered(tidings, form, &SignInClient::default())
-}
-
-fn registered(tidings: &Tidings, form: &SignUp, client: &SignInClient) -> Result<AccessToken> {
-    register(tidings, form, client, false, |new| insert(tidings, new, client))
-}
-
-/// Signs a member up like [`sign_up`], but begins no session. `grant` makes them an administrator, in the same transaction, so
+/// Signs a member up like [`SignUp`], but begins no session. `grant` makes them an administrator, in the same transaction, so
 /// the password may not be one of the most common.
 ///
 /// # Errors
-/// The errors of [`sign_up`]; those of `grant`.
+/// Those of [`SignUp`]; those of `grant`.
 pub(crate) fn sign_up_admin(
     tidings: &Tidings,
     form: &SignUp,
@@ -80,7 +59,7 @@ pub(crate) fn sign_up_admin(
 /// Checks a sign-up and hashes its password; `insert` inserts the member.
 ///
 /// # Errors
-/// The errors of [`sign_up`].
+/// Those of [`SignUp`]; `overloaded` if too many passwords wait to be hashed.
 fn register<T>(
     tidings: &Tidings,
     form: &SignUp,

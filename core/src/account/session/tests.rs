@@ -9,7 +9,7 @@ use crate::account::SignUp;
 use crate::client::Client;
 use crate::import::to_the_end;
 use crate::roster_import::import_roster;
-use crate::testing::{Service, service, service_with};
+use crate::testing::{Service, service, service_with, sign_in, sign_in_up};
 use crate::{config, profile, store};
 
 const PW: &str = "correct horse";
@@ -19,7 +19,7 @@ fn form(id: &str, pw: &str, pw_check: &str, nickname: &str) -> SignUp {
 }
 
 fn sign_up(service: &Service, id: &str) -> Caller {
-    Caller::token(super::sign_up(service, &form(id, PW, PW, "Nick")).unwrap().access_token)
+    Caller::token(service.call(&Caller::Guest, form(id, PW, PW, "Nick")).unwrap().access_token)
 }
 
 fn text<T>(result: Result<T>) -> String {
@@ -27,7 +27,7 @@ fn text<T>(result: Result<T>) -> String {
 }
 
 fn id_of(service: &Service, caller: &Caller) -> Result<String> {
-    profile::user_info(service, caller).map(|info| info.user_id)
+    service.call(caller, profile::Get {}).map(|info| info.user_id)
 }
 
 fn client() -> Client {
@@ -37,7 +37,7 @@ fn client() -> Client {
 #[test]
 fn sign_up_checks_lengths_then_the_repetition_then_the_id() {
     let service = service();
-    let try_up = |form: SignUp| text(super::sign_up(&service, &form));
+    let try_up = |form: SignUp| text(service.call(&Caller::Guest, form));
     assert_eq!(try_up(form("an", PW, "other", "Nick")), "wrong user info");
     assert_eq!(try_up(form("ann", "short", "other", "Nick")), "wrong user info");
     assert_eq!(try_up(form("ann", PW, "other", " ")), "wrong user info");
@@ -61,12 +61,12 @@ fn sign_in_reveals_the_blacklist_only_with_the_right_password() {
     let service = service();
     let token = sign_up(&service, "ann");
     sign_up(&service, "bob");
-    crate::admin::push_blacklist(&service, &Caller::Operator, "ann").unwrap();
+    service.call(&Caller::Operator, crate::admin::PushBlacklist { user_id: "ann".into() }).unwrap();
     assert_eq!(text(sign_in(&service, "nobody", PW, None)), "No member");
     assert_eq!(text(sign_in(&service, "ann", "wrong horse", None)), "incorrect pw");
     assert_eq!(text(sign_in(&service, "ann", PW, None)), "blacklist user");
     assert_eq!(text(id_of(&service, &token)), "not found");
-    crate::admin::pop_blacklist(&service, &Caller::Operator, "ann").unwrap();
+    service.call(&Caller::Operator, crate::admin::PopBlacklist { user_id: "ann".into() }).unwrap();
     assert_eq!(text(id_of(&service, &token)), "not found", "older tokens remain revoked");
     assert_eq!(text(sign_in(&service, "ann", PW, None)), "success");
 }
@@ -95,7 +95,7 @@ fn a_password_change_and_sign_out_all_revoke_older_tokens() {
     let first = sign_up(&service, "ann");
     let change = |caller: &Caller, pw: &str, new: &str, check: &str| {
         let form = ChangePassword { pw: pw.into(), new_pw: new.into(), new_pw_check: check.into() };
-        change_pw(&service, caller, &form, None)
+        form.run_for(&service, caller, None)
     };
     assert_eq!(text(change(&first, "wrong horse", "a new horse", "a new horse")), "incorrect pw");
     assert_eq!(text(change(&first, PW, "short", "short")), "wrong user info");
@@ -105,17 +105,17 @@ fn a_password_change_and_sign_out_all_revoke_older_tokens() {
     assert_eq!(text(id_of(&service, &first)), "not found");
     assert_eq!(id_of(&service, &second).unwrap(), "ann");
     assert_eq!(text(sign_in(&service, "ann", PW, None)), "incorrect pw");
-    sign_out_all(&service, &second).unwrap();
+    service.call(&second, crate::account::SignOutAll {}).unwrap();
     assert_eq!(text(id_of(&service, &second)), "not found");
-    assert_eq!(text(sign_out_all(&service, &second)), "bad token");
+    assert_eq!(text(service.call(&second, crate::account::SignOutAll {})), "bad token");
 }
 
 #[test]
 fn a_token_ends_with_its_member_and_stays_invalid_when_the_id_is_registered_again() {
     let service = service();
     let token = sign_up(&service, "ann");
-    profile::remove_mine(&service, &token).unwrap();
-    assert_eq!(text(profile::remove_mine(&service, &token)), "Not found");
+    service.call(&token, profile::Remove {}).unwrap();
+    assert_eq!(text(service.call(&token, profile::Remove {})), "Not found");
     let again = sign_up(&service, "ann");
     assert_eq!(text(id_of(&service, &token)), "not found");
     service.clock().advance(30 * crate::clock::DAY_MS);
@@ -191,7 +191,7 @@ fn a_university_member_signs_in_with_the_universitys_password() {
     assert_eq!(text(verified("2026-0001", "of another")), "pw incorrect");
     assert_eq!(text(verified("guest", "of the university")), "not school");
     let token = Caller::token(verified("2026-0001", "of the university").unwrap().access_token);
-    let info = profile::user_info(&service, &token).unwrap();
+    let info = service.call(&token, profile::Get {}).unwrap();
     assert_eq!((info.user_name.as_str(), info.user_major.as_str()), ("김서연", "Computer Science"));
     assert_eq!(info.nickname, "김서연");
     // The university changes the password: the new one is stored, and older tokens are revoked.
@@ -205,7 +205,7 @@ fn a_university_member_signs_in_with_the_universitys_password() {
     verified("2026-0001", "of a new term").unwrap();
     assert_eq!(text(id_of(&service, &token)), "not found");
     assert_eq!(text(sign_in(&service, "2026-0001", "of a new term", None)), "success");
-    crate::admin::push_blacklist(&service, &Caller::Operator, "2026-0001").unwrap();
+    service.call(&Caller::Operator, crate::admin::PushBlacklist { user_id: "2026-0001".into() }).unwrap();
     assert_eq!(text(verified("2026-0001", "of a new term")), "blacklist user");
     assert_eq!(text(verified("2026-0001", "of another")), "pw incorrect");
 }
@@ -217,9 +217,9 @@ fn ids_on_the_roster_are_reserved_and_earlier_members_are_linked_by_password() {
     sign_up(&service, "2026-0002");
     let roster = ROSTER.replace("of the university", PW);
     import_roster(&service, &Caller::Operator, roster.as_bytes(), &mut to_the_end).unwrap();
-    assert_eq!(text(super::sign_up(&service, &form("2026-0001", PW, PW, "Nick"))), "already id");
+    assert_eq!(text(service.call(&Caller::Guest, form("2026-0001", PW, PW, "Nick"))), "already id");
     let token = sign_in_up(&service, "2026-0001", PW, None).unwrap().access_token;
-    assert_eq!(profile::user_info(&service, &Caller::token(token)).unwrap().user_name, "김서연");
+    assert_eq!(service.call(&Caller::token(token), profile::Get {}).unwrap().user_name, "김서연");
     assert_eq!(text(sign_in_up(&service, "2026-0002", "another one", None)), "pw incorrect");
 }
 
@@ -288,7 +288,7 @@ fn only_a_well_formed_response_of_the_university_counts() {
 #[test]
 fn ids_that_the_pattern_matches_completely_are_reserved() {
     let service = http("http://127.0.0.1:1/".into(), Some("20[0-9]{2}-[0-9]{4}"));
-    let up = |id: &str| text(super::sign_up(&service, &form(id, PW, PW, "Nick")));
+    let up = |id: &str| text(service.call(&Caller::Guest, form(id, PW, PW, "Nick")));
     assert_eq!(up("2026-0001"), "already id");
     assert_eq!(up("x2026-0001"), "success");
     let none = service_with(config::Config { verifier: config::Verifier::None, ..config::Config::default() });
@@ -299,13 +299,19 @@ fn ids_that_the_pattern_matches_completely_are_reserved() {
 fn a_members_data_is_what_they_signed_up_with_and_changed() {
     let service = service();
     let caller = sign_up(&service, "ann");
-    profile::change_nickname(&service, &caller, "Anna").unwrap();
-    profile::update_auto_login(&service, &caller, 1).unwrap();
-    assert_eq!(text(profile::change_nickname(&service, &caller, "")), "rewrite_nickname");
-    assert_eq!(text(profile::change_nickname(&service, &Caller::Guest, "Anna")), "No member");
-    assert_eq!(text(profile::update_auto_login(&service, &caller, 2)), "bad request");
-    assert_eq!(text(profile::update_auto_login(&service, &Caller::Guest, 1)), "bad token");
-    let info = serde_json::to_value(profile::user_info(&service, &caller).unwrap()).unwrap();
+    service.call(&caller, profile::ChangeNickname { new_nickname: "Anna".into() }).unwrap();
+    service.call(&caller, profile::UpdateAutoLogin { auto_login: 1 }).unwrap();
+    assert_eq!(
+        text(service.call(&caller, profile::ChangeNickname { new_nickname: String::new() })),
+        "rewrite_nickname"
+    );
+    assert_eq!(
+        text(service.call(&Caller::Guest, profile::ChangeNickname { new_nickname: "Anna".into() })),
+        "No member"
+    );
+    assert_eq!(text(service.call(&caller, profile::UpdateAutoLogin { auto_login: 2 })), "bad request");
+    assert_eq!(text(service.call(&Caller::Guest, profile::UpdateAutoLogin { auto_login: 1 })), "bad token");
+    let info = serde_json::to_value(service.call(&caller, profile::Get {}).unwrap()).unwrap();
     let expected = serde_json::json!({
         "user_id": "ann", "user_name": "Anna", "user_major": "", "nickname": "Anna", "user_nickname": "Anna",
         "user_fav_list": [], "auto_login": 1, "admin": 0

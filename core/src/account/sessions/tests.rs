@@ -3,12 +3,12 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::*;
-use crate::account::{self, ChangePassword, SignInClient, sign_in, sign_out_all};
-use crate::audit::{List, list};
+use crate::account::{ChangePassword, ForClient as _, SignInClient, find};
+use crate::audit::List;
 use crate::clock::DAY_MS;
 use crate::error::Outcome;
-use crate::testing::{NOW, Service, service};
-use crate::{admin, profile};
+use crate::testing::{NOW, Service, service, sign_in};
+use crate::{admin, member, profile};
 
 const HOUR: i64 = 60 * 60 * SECOND_MS;
 
@@ -28,11 +28,11 @@ fn again(caller: &Caller) -> Caller {
 }
 
 fn works(service: &Tidings, caller: &Caller) -> bool {
-    profile::user_info(service, &again(caller)).is_ok()
+    service.call(&again(caller), profile::Get {}).is_ok()
 }
 
 fn devices(service: &Service, caller: &Caller) -> Vec<(String, u8)> {
-    let listed = sessions(service, &again(caller)).unwrap().sessions;
+    let listed = service.call(&again(caller), crate::account::ListSessions {}).unwrap().sessions;
     listed.into_iter().map(|session| (session.device, session.current)).collect()
 }
 
@@ -48,16 +48,24 @@ fn a_member_sees_their_devices_and_signs_one_out() {
     let ben = service.member("ben");
     let expected = [("curl".to_owned(), 0), ("Firefox on Linux".to_owned(), 1), ("unknown".to_owned(), 0)];
     assert_eq!(devices(&service, &second), expected);
-    let listed = sessions(&service, &third).unwrap().sessions;
+    let listed = service.call(&third, crate::account::ListSessions {}).unwrap().sessions;
     assert_eq!((listed[0].date, listed[0].last_seen, listed[0].current), (NOW + 2, NOW + 2, 1));
 
-    assert!(matches!(sign_out_session(&service, &ben, &listed[0].id), Err(Error::NotFound)));
-    assert!(matches!(sign_out_session(&service, &second, "nothing"), Err(Error::NotFound)));
-    sign_out_session(&service, &second, &listed[0].id.to_uppercase()).unwrap();
+    assert!(matches!(
+        service.call(&ben, crate::account::SignOutSession { session_obi: (&listed[0].id).into() }),
+        Err(Error::NotFound)
+    ));
+    assert!(matches!(
+        service.call(&second, crate::account::SignOutSession { session_obi: "nothing".into() }),
+        Err(Error::NotFound)
+    ));
+    service
+        .call(&second, crate::account::SignOutSession { session_obi: (&listed[0].id.to_uppercase()).into() })
+        .unwrap();
     assert_eq!([&first, &second, &third].map(|caller| works(&service, caller)), [true, true, false]);
-    assert!(matches!(sessions(&service, &again(&third)), Err(Error::BadToken)));
+    assert!(matches!(service.call(&again(&third), crate::account::ListSessions {}), Err(Error::BadToken)));
     // One's own session too.
-    sign_out_session(&service, &second, &listed[1].id).unwrap();
+    service.call(&second, crate::account::SignOutSession { session_obi: (&listed[1].id).into() }).unwrap();
     assert_eq!([&first, &second].map(|caller| works(&service, caller)), [true, false]);
 }
 
@@ -70,13 +78,13 @@ fn revoked_tokens_have_no_sessions() {
         new_pw: "another password".into(),
         new_pw_check: "another password".into(),
     };
-    let new = account::change_pw(&service, &first, &form, on("curl/8.5.0")).unwrap();
+    let new = form.run_for(&service, &first, on("curl/8.5.0")).unwrap();
     let new = Caller::token(new.access_token);
     assert_eq!(devices(&service, &new), [("curl".to_owned(), 1)]);
-    sign_out_all(&service, &new).unwrap();
+    service.call(&new, crate::account::SignOutAll {}).unwrap();
     assert!(!works(&service, &new));
     let operator = Caller::Operator;
-    assert_eq!(sessions_of(&service, &operator, "ann").unwrap().sessions, []);
+    assert_eq!(service.call(&operator, member::ListSessions { user_id: "ann".into() }).unwrap().sessions, []);
 }
 
 #[test]
@@ -85,28 +93,37 @@ fn an_administrator_signs_a_member_out() {
     let (ann, ben) = (service.admin("ann"), service.member("ben"));
     service.clock().advance(1);
     let phone = signed_in(&service, "ben", "okhttp/4.12.0");
-    let listed = sessions_of(&service, &ann, "BEN").unwrap().sessions;
+    let listed = service.call(&ann, member::ListSessions { user_id: "BEN".into() }).unwrap().sessions;
     assert_eq!(
         listed.iter().map(|s| (s.device.as_str(), s.current)).collect::<Vec<_>>(),
         [("an app", 0), ("unknown", 0)]
     );
     for refused in [
-        sessions_of(&service, &ben, "ann").map(drop),
-        sign_out_member(&service, &ben, "ann", None),
-        sign_out_member(&service, &ben, "ben", Some(&listed[0].id)),
+        service.call(&ben, member::ListSessions { user_id: "ann".into() }).map(drop),
+        service.call(&ben, member::SignOut { user_id: "ann".into() }),
+        service
+            .call(&ben, member::SignOutSession { user_id: "ben".into(), session_obi: listed[0].id.clone() }),
     ] {
         assert!(matches!(refused, Err(Error::Forbidden)));
     }
-    sign_out_member(&service, &ann, "ben", Some(&listed[0].id)).unwrap();
+    service
+        .call(&ann, member::SignOutSession { user_id: "ben".into(), session_obi: listed[0].id.clone() })
+        .unwrap();
     assert_eq!([&ben, &phone].map(|caller| works(&service, caller)), [true, false]);
-    for (id, session) in
-        [("ben", Some(listed[0].id.as_str())), ("nobody", None), ("ann", Some(&listed[1].id))]
-    {
-        assert!(matches!(sign_out_member(&service, &ann, id, session), Err(Error::NotFound)), "{id}");
+    let sign_out = |user_id: &str, session: &Session| {
+        let (user_id, session_obi) = (user_id.into(), session.id.clone());
+        service.call(&ann, member::SignOutSession { user_id, session_obi })
+    };
+    for refused in [
+        sign_out("ben", &listed[0]),
+        sign_out("ann", &listed[1]),
+        service.call(&ann, member::SignOut { user_id: "nobody".into() }),
+    ] {
+        assert!(matches!(refused, Err(Error::NotFound)));
     }
-    sign_out_member(&service, &ann, "ben", None).unwrap();
+    service.call(&ann, member::SignOut { user_id: "ben".into() }).unwrap();
     assert!(!works(&service, &ben) && works(&service, &ann));
-    let records = list(&service, &ann, &List { action: Some("member".into()), ..List::default() });
+    let records = service.call(&ann, List { action: Some("member".into()), ..List::default() });
     let texts: Vec<_> =
         records.unwrap().audit.into_iter().map(|r| format!("{} {}", r.subject, r.after)).collect();
     assert_eq!(texts, ["ben everywhere", "ben one session"]);
@@ -120,9 +137,11 @@ fn a_session_that_was_signed_out_fails_on_every_server_at_once() {
     for _ in 0..100 {
         let caller = signed_in(&service, "ann", "curl/8.5.0");
         assert!(works(&other, &caller));
-        let listed = sessions(&service, &again(&caller)).unwrap().sessions;
+        let listed = service.call(&again(&caller), crate::account::ListSessions {}).unwrap().sessions;
         let own = listed.iter().find(|session| session.current == 1).unwrap();
-        sign_out_session(&service, &again(&caller), &own.id).unwrap();
+        service
+            .call(&again(&caller), crate::account::SignOutSession { session_obi: own.id.clone() })
+            .unwrap();
         assert!(!works(&other, &caller) && !works(&service, &caller));
     }
 }
@@ -133,10 +152,10 @@ fn the_last_use_is_written_at_most_once_an_hour() {
     let ann = service.member("ann");
     let seen = || {
         let caller = again(&ann);
-        profile::user_info(&service, &caller).unwrap();
+        service.call(&caller, profile::Get {}).unwrap();
         caller.resolved(&service);
         service.store().flush().wait().unwrap();
-        sessions(&service, &again(&ann)).unwrap().sessions[0].last_seen
+        service.call(&again(&ann), crate::account::ListSessions {}).unwrap().sessions[0].last_seen
     };
     assert_eq!(seen(), NOW);
     service.clock().advance(HOUR - 1);
@@ -158,7 +177,8 @@ fn expired_sessions_are_not_listed_and_are_removed() {
     let count =
         || service.store().read(|tx| tx.one("SELECT count(*) FROM session", &[])?.take::<i64>(0)).unwrap();
     service.clock().advance(30 * DAY_MS - DAY_MS);
-    let listed = sessions_of(&service, &Caller::Operator, "ann").unwrap().sessions;
+    let listed =
+        service.call(&Caller::Operator, member::ListSessions { user_id: "ann".into() }).unwrap().sessions;
     assert_eq!(listed.iter().map(|s| s.device.as_str()).collect::<Vec<_>>(), ["curl"]);
     assert_eq!(count(), 2);
     let now = service.now();
@@ -188,7 +208,14 @@ fn the_sessions_of_a_member_are_bounded() {
             Ok(())
         })
         .unwrap();
-    assert_eq!(sessions_of(&service, &Caller::Operator, "ann").unwrap().sessions.len(), SESSIONS_MAX);
+    assert_eq!(
+        service
+            .call(&Caller::Operator, member::ListSessions { user_id: "ann".into() })
+            .unwrap()
+            .sessions
+            .len(),
+        SESSIONS_MAX
+    );
     assert!(!works(&service, &first), "the one that was used least recently is signed out");
 }
 
@@ -200,7 +227,7 @@ fn a_token_that_is_older_than_sessions_works_until_its_member_signs_out_everywhe
     let old = Caller::token(service.keys().sign("ann", generation, None, NOW).unwrap());
     assert!(works(&service, &old));
     assert_eq!(devices(&service, &old), [("unknown".to_owned(), 0)]);
-    sign_out_all(&service, &ann).unwrap();
+    service.call(&ann, crate::account::SignOutAll {}).unwrap();
     assert!(!works(&service, &old));
 }
 
@@ -209,8 +236,8 @@ fn a_removed_or_blacklisted_member_has_no_sessions() {
     let service = service();
     service.member("ann");
     service.member("ben");
-    admin::push_blacklist(&service, &Caller::Operator, "ann").unwrap();
-    admin::remove_user(&service, &Caller::Operator, "ben").unwrap();
+    service.call(&Caller::Operator, admin::PushBlacklist { user_id: "ann".into() }).unwrap();
+    service.call(&Caller::Operator, member::Remove { user_id: "ben".into() }).unwrap();
     let count = service.store().read(|tx| tx.one("SELECT count(*) FROM session", &[])?.take::<i64>(0));
     assert_eq!(count.unwrap(), 0);
     let refused = sign_in(&service, "ann", "password of ann", None).map(drop);

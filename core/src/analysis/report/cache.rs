@@ -274,7 +274,7 @@ mod tests {
     use super::*;
     use crate::account::Caller;
     use crate::analysis::counters::Counter;
-    use crate::analysis::{answer, days_ago};
+    use crate::analysis::{GetDaysAgo, answer};
     use crate::clock::DAY_MS;
     use crate::store::Isolation;
     use crate::testing::{NOW, service};
@@ -291,7 +291,7 @@ mod tests {
             });
             counted.unwrap();
         };
-        let views = || days_ago(&service, &Caller::Guest, 2).unwrap().analysis[0].today_view;
+        let views = || service.call(&Caller::Guest, GetDaysAgo { days: 2 }).unwrap().analysis[0].today_view;
         count();
         assert_eq!(views(), 1);
         let late = service.store().hold_horizon();

@@ -141,17 +141,17 @@ pub struct Bursts {
 /// A report whose encoded answer is cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Question {
-    /// [`summary`](super::summary).
+    /// [`GetSummary`](super::GetSummary).
     Summary,
-    /// [`days_ago`](super::days_ago), with the number of days.
+    /// [`GetDaysAgo`](super::GetDaysAgo), with the number of days.
     DaysAgo(i64),
-    /// [`day`](super::day()): year, month and day.
+    /// [`GetDay`](super::GetDay): year, month and day.
     Day(i64, i64, i64),
-    /// [`devices`](super::devices).
+    /// [`GetDevices`](super::GetDevices).
     Devices,
-    /// [`realtime`](super::realtime).
+    /// [`GetRealtime`](super::GetRealtime).
     Realtime,
-    /// [`bursts`](super::bursts).
+    /// [`GetBursts`](super::GetBursts).
     Bursts,
 }
 

@@ -66,8 +66,8 @@ fn lines_are_found_by_member_path_and_time() {
 #[test]
 fn lines_of_removed_members_are_found_as_removed() {
     let service = service_with_lines();
-    crate::admin::remove_user(&service, &Caller::Operator, "ann").unwrap();
-    crate::admin::remove_user(&service, &Caller::Operator, "ben").unwrap();
+    service.call(&Caller::Operator, crate::member::Remove { user_id: "ann".into() }).unwrap();
+    service.call(&Caller::Operator, crate::member::Remove { user_id: "ben".into() }).unwrap();
     let removed = LogFilter { member: Some("removed".into()), ..LogFilter::default() };
     let first = page(&service, &removed, None, 1);
     assert_eq!(shown(&first), ["removed /get_post/2"]);
@@ -87,7 +87,7 @@ fn a_path_that_names_a_removed_member_is_not_found_by_the_id() {
         shown(&page(&service, &filter, None, 9))
     };
     assert_eq!(of("/Ann/"), ["guest /get_log_user/Ann/5"]);
-    crate::admin::remove_user(&service, &Caller::Operator, "ann").unwrap();
+    service.call(&Caller::Operator, crate::member::Remove { user_id: "ann".into() }).unwrap();
     assert_eq!((of("/Ann/"), of("/%41NN/")), (vec![], vec![]));
     assert_eq!(of("/removed/"), ["guest /get_log_user/removed/5"]);
     // A new member with the same id is a different member.
@@ -104,7 +104,7 @@ fn lines_of_many_removed_members_are_listed_in_order_and_changed_in_batches() {
         service.communicate(member, 0, "GET", "/get_post/{post_obi}", &path);
         service.clock().advance(1);
         service.settle();
-        crate::admin::remove_user(&service, &Caller::Operator, id).unwrap();
+        service.call(&Caller::Operator, crate::member::Remove { user_id: id.into() }).unwrap();
     }
     let removed = LogFilter { member: Some("removed".into()), ..LogFilter::default() };
     let list = || {

@@ -21,7 +21,7 @@ fn search(service: &Service, callers: &[Caller], term: &str) {
 /// Returns the bursts after the time for which a list is current.
 fn found(service: &Service) -> Vec<(String, i64, f64, f64)> {
     service.clock().advance(1_000);
-    let bursts = bursts(service).unwrap().search_bursts;
+    let bursts = service.call(&Caller::Guest, GetBursts {}).unwrap().search_bursts;
     bursts.into_iter().map(|burst| (burst.term, burst.count, burst.usual, burst.score)).collect()
 }
 
@@ -89,7 +89,7 @@ fn a_list_of_bursts_is_current_for_a_second() {
     let members = members(&service);
     assert_eq!(found(&service), []);
     search(&service, &members[..5], "exam");
-    assert!(bursts(&service).unwrap().search_bursts.is_empty());
+    assert!(service.call(&Caller::Guest, GetBursts {}).unwrap().search_bursts.is_empty());
     assert_eq!(found(&service).len(), 1);
     let body = answer(&service, &Caller::Guest, Question::Bursts).unwrap();
     let expected =

@@ -18,7 +18,7 @@ fn post(service: &Service, url: &str) -> String {
         url: Some(format!("https://blog.rs/{url}")),
         ..Draft::default()
     };
-    post::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+    service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
 }
 
 fn zone(name: &str) -> Config {
@@ -34,8 +34,8 @@ fn reports_without_counts_are_zero() {
     assert!(figures.as_object().unwrap().values().all(|n| n == 0), "{figures}");
     let day = service.today();
     assert_eq!((day.date.as_str(), hours(&day), students(&day)), ("2026-11-20", vec![], vec![]));
-    assert_eq!(devices(&service).unwrap(), Devices { pc: 0, tablet: 0, mobile: 0 });
-    assert!(realtime(&service).unwrap().search_realtime.is_empty());
+    assert_eq!(service.call(&Caller::Guest, GetDevices {}).unwrap(), Devices { pc: 0, tablet: 0, mobile: 0 });
+    assert!(service.call(&Caller::Guest, GetRealtime {}).unwrap().search_realtime.is_empty());
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn each_day_starts_at_the_zones_midnight() {
     service.visit(&again(&ann), 1);
     service.visit(&Caller::Guest, 1);
     service.settle();
-    let days = days_ago(&service, &Caller::Operator, 1).unwrap().analysis;
+    let days = service.call(&Caller::Operator, GetDaysAgo { days: 1 }).unwrap().analysis;
     let [before, after] = [&days[0], &days[1]];
     assert_eq!((before.date.as_str(), hours(before)), ("2026-11-20", vec![(23, 2)]));
     assert_eq!((after.date.as_str(), hours(after)), ("2026-11-21", vec![(0, 2)]));
@@ -147,7 +147,11 @@ fn guests_keep_their_number_after_a_restart_but_not_on_the_next_day() {
     let mut keys = days_in("day_key");
     keys.sort_unstable();
     assert_eq!(keys, [1, 2]);
-    assert_eq!(summary(&tomorrow).unwrap().analysis.total_visitor, 1, "counters stay");
+    assert_eq!(
+        tomorrow.call(&Caller::Guest, GetSummary {}).unwrap().analysis.total_visitor,
+        1,
+        "counters stay"
+    );
 }
 
 #[test]
@@ -182,8 +186,8 @@ fn acts_are_counted_in_their_own_transaction() {
     };
     check(2);
     // Removing a member or a post does not change the counts of their acts.
-    profile::remove_mine(&service, &ann).unwrap();
-    post::remove(&service, &Caller::Operator, &a).unwrap();
+    service.call(&ann, profile::Remove {}).unwrap();
+    service.call(&Caller::Operator, post::Remove { post_obi: a.clone() }).unwrap();
     check(1);
 }
 
@@ -197,7 +201,7 @@ fn devices_are_counted_by_the_names_that_apps_send() {
         let refused = insert_device(&service, device).wait();
         assert!(matches!(refused, Err(Error::BadRequest(_))), "{device}");
     }
-    assert_eq!(devices(&service).unwrap(), Devices { pc: 2, tablet: 2, mobile: 3 });
+    assert_eq!(service.call(&Caller::Guest, GetDevices {}).unwrap(), Devices { pc: 2, tablet: 2, mobile: 3 });
 }
 
 #[test]
@@ -214,7 +218,7 @@ fn figures_over_days_are_sums_averages_and_maxima() {
     let figures = service.figures();
     assert_eq!((figures.total_visitor, figures.today_visitor, figures.highest_day_visitor), (8, 1, 4));
     assert_eq!(figures.day_avg_visitor, 1, "8 on 5 days");
-    let days = days_ago(&service, &Caller::Guest, 5).unwrap().analysis;
+    let days = service.call(&Caller::Guest, GetDaysAgo { days: 5 }).unwrap().analysis;
     let days: Vec<(&str, i64)> = days.iter().map(|day| (&day.date[5..], day.today_visitor)).collect();
     assert_eq!(days, [("11-19", 0), ("11-20", 1), ("11-21", 4), ("11-22", 0), ("11-23", 2), ("11-24", 1)]);
 }
@@ -222,12 +226,13 @@ fn figures_over_days_are_sums_averages_and_maxima() {
 #[test]
 fn reports_check_the_number_of_days_and_the_date() {
     let service = service();
-    assert_eq!(days_ago(&service, &Caller::Guest, 366).unwrap().analysis.len(), 367);
+    assert_eq!(service.call(&Caller::Guest, GetDaysAgo { days: 366 }).unwrap().analysis.len(), 367);
     for days in [-1, 367, i64::MIN, i64::MAX] {
-        assert!(matches!(days_ago(&service, &Caller::Guest, days), Err(Error::BadRequest(_))));
+        assert!(matches!(service.call(&Caller::Guest, GetDaysAgo { days }), Err(Error::BadRequest(_))));
     }
-    let date =
-        |year, month, d| day(&service, &Caller::Guest, year, month, d).map(|d| d.analysis.date.clone());
+    let date = |year, month, d| {
+        service.call(&Caller::Guest, GetDay { year, month, day: d }).map(|d| d.analysis.date.clone())
+    };
     assert_eq!(date(2024, 2, 29).unwrap(), "2024-02-29");
     assert_eq!(date(1, 1, 1).unwrap(), "0001-01-01");
     assert_eq!(date(9_999, 12, 31).unwrap(), "9999-12-31");
@@ -249,9 +254,9 @@ fn student_numbers_are_truncated_and_added_up_except_for_administrators() {
     let removed = service.member("2019003");
     service.visit(&removed, 1);
     service.settle();
-    profile::remove_mine(&service, &removed).unwrap();
+    service.call(&removed, profile::Remove {}).unwrap();
     let shown = |caller: &Caller| {
-        let day = day(&service, caller, 2026, 11, 20).unwrap().analysis;
+        let day = service.call(caller, GetDay { year: 2026, month: 11, day: 20 }).unwrap().analysis;
         students(&day).into_iter().map(|(num, count)| format!("{num} {count}")).collect::<Vec<_>>()
     };
     let truncated = ["2019 2", "2020 1", "gues 1", "guest 1", "removed 1"];
@@ -282,7 +287,7 @@ fn reports_show_entrance_years_and_no_other_ids_unless_the_settings_say_so() {
         service.visit(&Caller::Guest, 1);
         service.settle();
         let day = |caller: &Caller| {
-            let day = day(&service, caller, 2026, 11, 20).unwrap().analysis;
+            let day = service.call(caller, GetDay { year: 2026, month: 11, day: 20 }).unwrap().analysis;
             students(&day).into_iter().map(|(num, count)| format!("{num} {count}")).collect::<Vec<_>>()
         };
         assert_eq!(day(&Caller::Operator).len(), ids.len() + 1);
@@ -306,13 +311,13 @@ fn visits_of_removed_members_are_added_up_on_past_days_too() {
     service.settle();
     service.clock().advance(DAY_MS);
     let yesterday = || {
-        let day = days_ago(&service, &Caller::Operator, 1).unwrap().analysis.remove(0);
+        let day = service.call(&Caller::Operator, GetDaysAgo { days: 1 }).unwrap().analysis.remove(0);
         students(&day).into_iter().map(|(num, count)| format!("{num} {count}")).collect::<Vec<_>>()
     };
     assert_eq!(yesterday(), ["ann 1", "ben 1"]);
-    profile::remove_mine(&service, &ann).unwrap();
+    service.call(&ann, profile::Remove {}).unwrap();
     assert_eq!(yesterday(), ["ben 1", "removed 1"]);
-    profile::remove_mine(&service, &ben).unwrap();
+    service.call(&ben, profile::Remove {}).unwrap();
     assert_eq!(yesterday(), ["removed 2"]);
     service.member("ann");
     assert_eq!(yesterday(), ["removed 2"]);
@@ -323,7 +328,8 @@ fn a_request_counts_on_its_own_day_even_if_written_later() {
     let service = service();
     service.visit(&Caller::Guest, 1);
     service.clock().advance(DAY_MS);
-    let yesterday = || days_ago(&service, &Caller::Operator, 1).unwrap().analysis[0].today_visitor;
+    let yesterday =
+        || service.call(&Caller::Operator, GetDaysAgo { days: 1 }).unwrap().analysis[0].today_visitor;
     assert_eq!(yesterday(), 1);
     // A request from the last millisecond of the day, written on the next day.
     service.clock().advance(-DAY_MS);
@@ -389,7 +395,7 @@ fn counting_fails_if_another_process_changed_the_zone() {
     drop(Tidings::builder(service.location()).config(zone("Asia/Seoul")).open().unwrap());
     let refused = insert_device(&service, "pc").wait();
     assert!(matches!(refused, Err(Error::Store(StoreError::Zone { .. }))), "{refused:?}");
-    assert_eq!(devices(&service).unwrap(), Devices { pc: 0, tablet: 0, mobile: 0 });
+    assert_eq!(service.call(&Caller::Guest, GetDevices {}).unwrap(), Devices { pc: 0, tablet: 0, mobile: 0 });
 }
 
 #[test]
@@ -432,7 +438,10 @@ fn another_zone_counts_from_its_next_midnight_on() {
         std::thread::sleep(Duration::from_millis(20));
     }
     searched(&beside);
-    let counted = |day| period(&service, &Caller::Operator, day, day).unwrap().days[0].search;
+    let counted = |day: &str| {
+        service.call(&Caller::Operator, GetPeriod { first: day.into(), last: day.into() }).unwrap().days[0]
+            .search
+    };
     assert_eq!((counted("2026-11-20"), counted("2026-11-21")), (1, 2));
     let refused = open("UTC").err().unwrap();
     assert!(refused.detail().unwrap().contains("tidings store timezone UTC"), "{refused:?}");
@@ -487,7 +496,7 @@ fn a_truncated_student_number_never_reads_guest_or_removed() {
         let service = service_with(config);
         service.visit(&service.member(id), 1);
         service.settle();
-        let day = day(&service, &Caller::Guest, 2026, 11, 20).unwrap().analysis;
+        let day = service.call(&Caller::Guest, GetDay { year: 2026, month: 11, day: 20 }).unwrap().analysis;
         assert_eq!(students(&day), [(shown, 1)]);
     }
 }
@@ -498,7 +507,7 @@ fn an_event_committed_after_midnight_counts_on_the_day_before() {
     let service = service_at(midnight - 1, Config::default());
     let (tidings, clock) = (service.tidings.clone(), service.clock().clone());
     let yesterday = |tidings: &Tidings| {
-        let day = day(tidings, &Caller::Guest, 2026, 11, 20).unwrap().analysis;
+        let day = tidings.call(&Caller::Guest, GetDay { year: 2026, month: 11, day: 20 }).unwrap().analysis;
         day.today_view
     };
     let before = service.store().write(Isolation::Alone, move |tx| {

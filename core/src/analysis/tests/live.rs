@@ -23,7 +23,7 @@ fn post(service: &Service) -> String {
         url: Some("https://a.b/".into()),
         ..crate::post::Draft::default()
     };
-    crate::post::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+    service.call(&Caller::Operator, crate::post::Insert { draft }).unwrap().id.to_string()
 }
 
 #[test]
@@ -75,7 +75,9 @@ fn a_period_adds_up_its_days() {
     act(&service, &ann, &post);
     service.visit(&Caller::Guest, 2);
     service.settle();
-    let of = |first, last| period(&service, &Caller::Operator, first, last).unwrap();
+    let of = |first: &str, last: &str| {
+        service.call(&Caller::Operator, GetPeriod { first: first.into(), last: last.into() }).unwrap()
+    };
     let both = of("2026-11-19", "2026-11-21");
     let day = |date: &str, visitor, visit, n| DayFigures {
         date: date.into(),
@@ -106,10 +108,17 @@ fn a_period_is_in_order_and_has_at_most_366_days() {
         ("2026-11", "2026-11-19"),
         ("2025-11-20", "2026-11-21"),
     ] {
-        let refused = period(&service, &Caller::Operator, first, last);
+        let refused = service.call(&Caller::Operator, GetPeriod { first: first.into(), last: last.into() });
         assert!(matches!(refused, Err(Error::BadRequest(_))), "{first} {last}");
     }
-    assert_eq!(period(&service, &Caller::Operator, "2025-11-21", "2026-11-21").unwrap().days.len(), 366);
+    assert_eq!(
+        service
+            .call(&Caller::Operator, GetPeriod { first: "2025-11-21".into(), last: "2026-11-21".into() })
+            .unwrap()
+            .days
+            .len(),
+        366
+    );
 }
 
 #[test]
@@ -117,7 +126,10 @@ fn only_administrators_get_live_figures_and_periods() {
     let service = service();
     let ann = service.member("ann");
     assert!(matches!(live(&service, &ann), Err(Error::Forbidden)));
-    assert!(matches!(period(&service, &ann, "2026-11-20", "2026-11-20"), Err(Error::Forbidden)));
+    assert!(matches!(
+        service.call(&ann, GetPeriod { first: "2026-11-20".into(), last: "2026-11-20".into() }),
+        Err(Error::Forbidden)
+    ));
     assert_eq!(zone(&service), "UTC");
     assert_eq!(service.clock().now(), NOW);
 }

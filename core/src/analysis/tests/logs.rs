@@ -4,7 +4,7 @@ use tidings_cluster::only_on_sqlite;
 
 use super::*;
 use crate::testing::{NOW, service, service_with};
-use crate::{account, admin, profile, retention};
+use crate::{profile, retention};
 
 const DAY: Window = Window { months: 0, days: 1, hours: 0 };
 
@@ -59,19 +59,25 @@ fn only_administrators_read_the_log_of_others() {
     let refused = |log: Result<Log>| log.unwrap_err().to_string();
     for caller in [&Caller::Operator, &root] {
         assert!(log_date(&service, caller, DAY, 1).is_ok());
-        assert!(log_user(&service, caller, "ann", 1).is_ok());
-        assert_eq!(refused(log_user(&service, caller, "nobody", 1)), "Not found");
+        assert!(service.call(caller, GetLogUser { user_id: "ann".into(), limit: 1 }).is_ok());
+        assert_eq!(
+            refused(service.call(caller, GetLogUser { user_id: "nobody".into(), limit: 1 })),
+            "Not found"
+        );
     }
-    assert!(log_user(&service, &ann, "ANN", 1).is_ok());
+    assert!(service.call(&ann, GetLogUser { user_id: "ANN".into(), limit: 1 }).is_ok());
     assert!(log_user_date(&service, &ann, "ann", DAY, 1).is_ok());
     assert_eq!(refused(log_date(&service, &ann, DAY, 1)), "Not admin");
     for other in ["Ann", "guest", "removed", "nobody"] {
-        assert_eq!(refused(log_user(&service, &ben, other, 1)), "Not admin");
+        assert_eq!(refused(service.call(&ben, GetLogUser { user_id: other.into(), limit: 1 })), "Not admin");
         assert_eq!(refused(log_user_date(&service, &ben, other, DAY, 1)), "Not admin");
     }
     for caller in [Caller::Guest, Caller::token("forged")] {
         assert_eq!(refused(log_date(&service, &caller, DAY, 1)), "bad token");
-        assert_eq!(refused(log_user(&service, &caller, "ann", 1)), "bad token");
+        assert_eq!(
+            refused(service.call(&caller, GetLogUser { user_id: "ann".into(), limit: 1 })),
+            "bad token"
+        );
     }
     // Permission is checked before the window and the limit.
     assert_eq!(refused(log_date(&service, &Caller::Guest, Window::default(), -1)), "bad token");
@@ -85,8 +91,11 @@ fn a_public_log_is_readable_by_every_caller() {
     service.member("ann");
     for caller in [Caller::Guest, Caller::token("forged")] {
         assert!(log_date(&service, &caller, DAY, 1).is_ok());
-        assert!(log_user(&service, &caller, "ann", 1).is_ok());
-        assert!(matches!(log_user(&service, &caller, "nobody", 1), Err(Error::NotFound)));
+        assert!(service.call(&caller, GetLogUser { user_id: "ann".into(), limit: 1 }).is_ok());
+        assert!(matches!(
+            service.call(&caller, GetLogUser { user_id: "nobody".into(), limit: 1 }),
+            Err(Error::NotFound)
+        ));
     }
 }
 
@@ -133,7 +142,10 @@ fn windows_reach_back_from_now_and_limits_hold() {
             "{wrong:?}"
         );
     }
-    assert!(matches!(log_user(&service, &Caller::Operator, "ann", -1), Err(Error::BadRequest(_))));
+    assert!(matches!(
+        service.call(&Caller::Operator, GetLogUser { user_id: "ann".into(), limit: -1 }),
+        Err(Error::BadRequest(_))
+    ));
 }
 
 #[test]
@@ -144,7 +156,8 @@ fn at_most_the_thousand_newest_lines_are_returned() {
         service.clock().advance(1);
     }
     service.settle();
-    let log = log_user(&service, &Caller::Operator, "guest", 5_000).unwrap().log;
+    let log =
+        service.call(&Caller::Operator, GetLogUser { user_id: "guest".into(), limit: 5_000 }).unwrap().log;
     assert_eq!((log.len(), log[0].date, log[999].date), (1_000, NOW + 1_099, NOW + 100));
 }
 
@@ -159,7 +172,7 @@ fn a_removed_member_appears_as_removed_in_lines_and_paths() {
     service.communicate(&root, 1, "GET", user, "/get_log_user/guest/5");
     assert!(all(&service).contains(&"root GET /get_log_user/Ann/5 200".to_owned()), "the id as registered");
 
-    admin::remove_user(&service, &root, "ann").unwrap();
+    service.call(&root, crate::member::Remove { user_id: "ann".into() }).unwrap();
     // The line of the removal is written after it.
     service.communicate(&root, 1, "GET", "/admin_remove_user/{user_id}", "/admin_remove_user/Ann");
     let expected = [
@@ -170,7 +183,8 @@ fn a_removed_member_appears_as_removed_in_lines_and_paths() {
         "removed GET /get_popularity_newsfeed 200",
     ];
     assert_eq!(all(&service), expected);
-    let removed = || lines(log_user(&service, &Caller::Operator, "removed", 10));
+    let removed =
+        || lines(service.call(&Caller::Operator, GetLogUser { user_id: "removed".into(), limit: 10 }));
     assert_eq!(removed(), ["removed GET /get_popularity_newsfeed 200"]);
     retention::delete_expired(&service);
     assert_eq!(removed(), ["removed GET /get_popularity_newsfeed 200"]);
@@ -183,7 +197,10 @@ fn a_removed_member_appears_as_removed_in_lines_and_paths() {
 
     // A new member with the same id gets none of the lines.
     service.member("ann");
-    assert_eq!(lines(log_user(&service, &Caller::Operator, "ann", 10)), [""; 0]);
+    assert_eq!(
+        lines(service.call(&Caller::Operator, GetLogUser { user_id: "ann".into(), limit: 10 })),
+        [""; 0]
+    );
     service.communicate(&root, 1, "GET", push, "/push_blacklist/ann");
     assert_eq!(all(&service)[0], "root GET /push_blacklist/ann 200");
 }
@@ -193,10 +210,10 @@ fn a_member_who_revokes_the_token_or_the_account_is_still_the_caller() {
     let service = service();
     let (ann, ben) = (service.member("ann"), service.member("ben"));
     let stale = again(&ann);
-    account::sign_out_all(&service, &ann).unwrap();
+    service.call(&ann, crate::account::SignOutAll {}).unwrap();
     service.communicate(&ann, 1, "GET", "/sign_out_all", "/sign_out_all");
     service.visit(&stale, 1);
-    profile::remove_mine(&service, &ben).unwrap();
+    service.call(&ben, profile::Remove {}).unwrap();
     service.communicate(&ben, 1, "GET", "/remove_mine", "/remove_mine");
     assert_eq!(
         all(&service),
@@ -245,11 +262,11 @@ fn a_report_includes_all_earlier_requests_while_reports_are_rare() {
     let service = service();
     for n in 1..=10 {
         service.visit(&Caller::Guest, 1);
-        assert_eq!(summary(&service).unwrap().analysis.communication_avg, n);
+        assert_eq!(service.call(&Caller::Guest, GetSummary {}).unwrap().analysis.communication_avg, n);
     }
     for _ in 0..100 {
         service.visit(&Caller::Guest, 1);
-        summary(&service).unwrap();
+        service.call(&Caller::Guest, GetSummary {}).unwrap();
     }
     let commits = service.store().commits().get_sample_count();
     assert!(commits < 60, "commits: {commits}");
@@ -380,11 +397,12 @@ fn a_failed_commit_neither_loses_nor_mixes_up_lines() {
 
 #[test]
 fn the_log_shows_api_keys_by_their_names_even_after_they_are_revoked() {
-    use crate::account::key::{self, Draft, Scope};
+    use crate::account::key::{self, Scope};
     let service = service();
     let add = |name: &str| {
-        let draft = Draft { name: name.into(), scopes: vec![Scope::Posts], expires: None };
-        Caller::token(key::add(&service, &Caller::Operator, &draft).unwrap().key.as_str())
+        let scopes = vec![Scope::Posts.name().into()];
+        let add = key::Add { name: name.into(), scopes, expires: None };
+        Caller::token(service.call(&Caller::Operator, add).unwrap().key.as_str())
     };
     let asks = |caller: &Caller| {
         service.communicate_as(caller, 1, AGENT, ("GET", "/get_popularity_newsfeed", "/x", 200));
@@ -394,17 +412,18 @@ fn the_log_shows_api_keys_by_their_names_even_after_they_are_revoked() {
     asks(&importer);
     asks(&backup);
     service.settle();
-    key::revoke(&service, &Caller::Operator, "nightly backup").unwrap();
+    service.call(&Caller::Operator, key::Revoke { key_obi: "nightly backup".into() }).unwrap();
     // A key that was revoked is no caller.
     asks(&backup);
     asks(&Caller::Guest);
     let feed = |who: &str| format!("{who} GET /get_popularity_newsfeed 200");
     let expected = ["guest", "guest", "key:nightly backup", "key:Importer"];
     assert_eq!(all(&service), expected.map(feed));
-    let of = |who: &str| lines(log_user(&service, &Caller::Operator, who, 10));
+    let of =
+        |who: &str| lines(service.call(&Caller::Operator, GetLogUser { user_id: who.into(), limit: 10 }));
     assert_eq!(of("key:importer"), [feed("key:Importer")]);
     assert_eq!(of("guest").len(), 2);
-    assert!(log_user(&service, &Caller::Operator, "key:nobody", 10).is_err());
+    assert!(service.call(&Caller::Operator, GetLogUser { user_id: "key:nobody".into(), limit: 10 }).is_err());
     // A new key with the name continues its lines, and its programs are counted as guests.
     asks(&add("nightly backup"));
     service.settle();

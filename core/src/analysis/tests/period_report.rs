@@ -22,7 +22,7 @@ fn insert(service: &Service, title: &str, date: &str, topics: &[&str]) -> String
         topic: Some(topics.iter().map(|topic| (*topic).to_owned()).collect()),
         ..Draft::default()
     };
-    post::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+    service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
 }
 
 fn view(service: &Service, id: &str, times: usize) {
@@ -33,16 +33,21 @@ fn view(service: &Service, id: &str, times: usize) {
 
 fn report(service: &Service, from: &str, to: &str) -> PeriodReport {
     service.settle();
-    period_report(service, Some(from), Some(to)).unwrap()
+    service.call(&Caller::Guest, GetReport { from: Some(from.into()), to: Some(to.into()) }).unwrap()
 }
 
 #[test]
 fn the_last_30_days_are_the_default_and_an_empty_report_is_complete() {
     let service = service();
-    let report = period_report(&service, None, None).unwrap();
+    let report = service.call(&Caller::Guest, GetReport { from: None, to: None }).unwrap();
     assert_eq!((&*report.from, &*report.to, &*report.zone), ("2026-10-22", "2026-11-20", "UTC"));
     assert_eq!((report.days.len(), report.sums(), report.is_final), (30, [0; 5], false));
-    assert_eq!(report, period_report(&service, Some(""), Some("")).unwrap());
+    assert_eq!(
+        report,
+        service
+            .call(&Caller::Guest, GetReport { from: Some(String::new()), to: Some(String::new()) })
+            .unwrap()
+    );
     // 30 days are four weeks and two days: the last one is a Friday.
     let days: Vec<_> = report.weekdays.iter().map(|weekday| (&*weekday.weekday, weekday.days)).collect();
     assert_eq!(days[2..5], [("Wednesday", 4), ("Thursday", 5), ("Friday", 5)]);
@@ -52,7 +57,11 @@ fn the_last_30_days_are_the_default_and_an_empty_report_is_complete() {
 #[test]
 fn a_period_ends_today_at_the_latest_and_has_at_most_366_days() {
     let service = service();
-    let of = |from, to| period_report(&service, from, to).map(|report| (report.from, report.to));
+    let of = |from: Option<&str>, to: Option<&str>| {
+        service
+            .call(&Caller::Guest, GetReport { from: from.map(str::to_owned), to: to.map(str::to_owned) })
+            .map(|report| (report.from, report.to))
+    };
     let days = |from: &str, to: &str| (from.to_owned(), to.to_owned());
     assert_eq!(of(Some("2026-11-20"), Some("2027-01-01")).unwrap(), days("2026-11-20", "2026-11-20"));
     assert_eq!(of(None, Some("2026-03-01")).unwrap(), days("2026-01-31", "2026-03-01"));
@@ -92,7 +101,9 @@ fn a_report_counts_what_happened_on_its_days_only() {
     let by_weekday: Vec<i64> = all.weekdays.iter().map(|weekday| weekday.hours.iter().sum()).collect();
     assert_eq!(by_weekday, [0, 0, 2, 2, 2, 0, 0]);
     assert!(all.weekdays.iter().all(|weekday| weekday.days == 1) && all.terms.is_some());
-    let figures = period(&service, &Caller::Operator, "2026-11-15", "2026-11-21").unwrap();
+    let figures = service
+        .call(&Caller::Operator, GetPeriod { first: "2026-11-15".into(), last: "2026-11-21".into() })
+        .unwrap();
     assert_eq!(all.days, figures.days, "both reports of the same days agree");
 }
 

@@ -102,7 +102,7 @@ proptest! {
         let draft = post::Draft {
             title: Some("t".into()), url: Some("https://a.b/".into()), ..post::Draft::default()
         };
-        let id = post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string();
+        let id = service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string();
         let (location, clock) = (service.location(), service.clock().clone());
         let open = || Tidings::builder(&location).clock(clock.clone()).open().unwrap();
         let (mut other, mut events, mut liked) = (open(), Vec::new(), BTreeSet::new());
@@ -193,7 +193,7 @@ proptest! {
         let today = &events.last().unwrap().2;
         let first = &events[0].2;
         let span = i64::from((today.date() - first.date()).get_days());
-        let report = days_ago(&service, &Caller::Operator, span.min(366)).unwrap().analysis;
+        let report = service.call(&Caller::Operator, GetDaysAgo { days: span.min(366) }).unwrap().analysis;
         let (mut visitors, mut highest) = (0, 0);
         for day in &report {
             let expected = days.get(&day.date).cloned().unwrap_or_default();
@@ -233,7 +233,7 @@ proptest! {
         prop_assert_eq!(figures.total_view, all(Act::View));
         prop_assert_eq!(figures.total_fav, i64::try_from(liked.len()).unwrap());
         prop_assert_eq!(figures.search_count, all(Act::Search));
-        prop_assert_eq!(devices(&service).unwrap().tablet, all(Act::Report));
+        prop_assert_eq!(service.call(&Caller::Guest, GetDevices {}).unwrap().tablet, all(Act::Report));
 
         // The log has the same communications on the same days.
         let everything = Window { months: i64::MAX, ..Window::default() };

@@ -1,13 +1,13 @@
 //! Proof that nothing of a removed member is left in the database.
 
 use super::*;
-use crate::account::{REMOVED, sessions};
+use crate::account::REMOVED;
 use crate::backup::{CancelFlag, backup_compact};
 use crate::clock::DAY_MS;
 use crate::location::Location;
 use crate::store::{Isolation, Tx};
-use crate::testing::{Service, operator, service};
-use crate::{account, admin, feedback, notice, post, profile, retention, search, words};
+use crate::testing::{Service, operator, service, sign_in};
+use crate::{admin, feedback, notice, post, profile, retention, search, words};
 
 /// The id, which other texts contain only if they name the member.
 const ID: &str = "Wigglesworth77";
@@ -89,7 +89,11 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
         ..post::Draft::default()
     };
     let posts = [1, 2].map(|n| {
-        post::insert(&service, &boss, &draft(&format!("도서관 {n}"), &format!("https://example.com/{n}")))
+        service
+            .call(
+                &boss,
+                post::Insert { draft: draft(&format!("도서관 {n}"), &format!("https://example.com/{n}")) },
+            )
             .unwrap()
             .id
             .to_string()
@@ -97,20 +101,22 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
     // As an administrator, and as the one on whom another administrator acts.
     let text =
         notice::Draft { title: Some("Closed".into()), post: Some("Text".into()), ..notice::Draft::default() };
-    notice::insert(&service, &member, &text).unwrap();
-    admin::push_blacklist(&service, &boss, ID).unwrap();
-    admin::pop_blacklist(&service, &boss, ID).unwrap();
-    let member = Caller::token(
-        account::sign_in(&service, ID, &format!("password of {ID}"), None).unwrap().access_token,
-    );
+    service.call(&member, notice::Insert { draft: text.clone() }).unwrap();
+    service.call(&boss, admin::PushBlacklist { user_id: ID.into() }).unwrap();
+    service.call(&boss, admin::PopBlacklist { user_id: ID.into() }).unwrap();
+    let member =
+        Caller::token(sign_in(&service, ID, &format!("password of {ID}"), None).unwrap().access_token);
     post::like(&service, &member, &posts[0]).wait().unwrap();
     post::view(&service, &member, &posts[1]).wait().unwrap();
     post::hide(&service, &member, &posts[1]).wait().unwrap();
     search::log(&service, &member, None, "quokkalike").wait().unwrap();
-    let sent = feedback::Draft { kind: None, post: Some(FEEDBACK.into()) };
-    feedback::send(&service, &member, None, &sent).unwrap();
+    let sent = feedback::Message { kind: None, post: Some(FEEDBACK.into()), feedback: None };
+    service.call(&member, feedback::SendGeneral { message: sent.clone() }).unwrap();
     fill(&service);
-    let (secrets, session) = (secrets(&service), sessions(&service, &member).unwrap().sessions[0].id.clone());
+    let (secrets, session) = (
+        secrets(&service),
+        service.call(&member, crate::account::ListSessions {}).unwrap().sessions[0].id.clone(),
+    );
     assert!(secrets.len() == 3 && secrets.contains(&session), "{secrets:?}");
     for (template, path) in [
         ("/get_log_user/{user_id}/{limit}", format!("/get_log_user/{ID}/5")),
@@ -130,7 +136,7 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
     let before = found(&bytes(&service), all());
     assert_eq!(before, all().collect::<Vec<_>>(), "otherwise the search proves nothing");
 
-    profile::remove_mine(&service, &member).unwrap();
+    service.call(&member, profile::Remove {}).unwrap();
     // Searches count in trends for a day; then retention deletes them.
     service.clock().advance(2 * DAY_MS);
     retention::delete_expired(&service);
@@ -146,7 +152,10 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
     let after = bytes(&service);
     assert_eq!(found(&after, all()), [""; 0]);
     assert_eq!(found(&after, [FEEDBACK]), [FEEDBACK]);
-    assert_eq!(feedback::list(&service, &Caller::Operator).unwrap().feedback_list[0].author, REMOVED);
+    assert_eq!(
+        service.call(&Caller::Operator, feedback::ListAll {}).unwrap().feedback_list[0].author,
+        REMOVED
+    );
     // The files beside the database: the word model and the key that signs tokens.
     let database = service.path();
     let mut others = 0;
@@ -159,6 +168,6 @@ fn a_compact_backup_has_nothing_of_a_removed_member() {
         }
     }
     assert!(others >= 1 || service.is_on_server());
-    let verified = crate::audit::verify(&service, &Caller::Operator, None).unwrap();
+    let verified = service.call(&Caller::Operator, crate::audit::Verify { head: None }).unwrap();
     assert!(verified.fault.is_none(), "the audit trail is intact");
 }

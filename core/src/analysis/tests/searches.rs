@@ -19,7 +19,7 @@ fn search(service: &Service, caller: &Caller, term: &str) {
 }
 
 fn ranking(service: &Tidings) -> Vec<(String, i64)> {
-    realtime(service).unwrap().search_realtime
+    service.call(&Caller::Guest, GetRealtime {}).unwrap().search_realtime
 }
 
 fn pairs(pairs: &[(&str, i64)]) -> Vec<(String, i64)> {

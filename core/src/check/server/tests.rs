@@ -41,7 +41,7 @@ fn lively(url: &str) -> Tidings {
     let tidings = Tidings::builder(url).config(config).clock(Clock::fixed(NOW)).open().unwrap();
     let pw = String::from("password of ann");
     let form = account::SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into() };
-    let ann = Caller::token(account::sign_up(&tidings, &form).unwrap().access_token);
+    let ann = Caller::token(tidings.call(&Caller::Guest, form.clone()).unwrap().access_token);
     for n in 0..3 {
         let draft = Draft {
             title: Some(format!("Post {n} about crabs")),
@@ -49,7 +49,8 @@ fn lively(url: &str) -> Tidings {
             topic: Some(vec!["sea".into()]),
             ..Draft::default()
         };
-        let id = post::insert(&tidings, &Caller::Operator, &draft).unwrap().id.to_string();
+        let id =
+            tidings.call(&Caller::Operator, post::Insert { draft: draft.clone() }).unwrap().id.to_string();
         post::view(&tidings, &ann, &id).wait().unwrap();
         post::like(&tidings, &ann, &id).wait().unwrap();
     }
@@ -149,7 +150,7 @@ fn wrong_rows_on_a_server_are_repaired_while_another_process_writes() {
     // The open handle goes on writing, and the lane of the repair is free.
     let draft =
         Draft { title: Some("More".into()), url: Some("https://a.example/9".into()), ..Draft::default() };
-    post::insert(&tidings, &Caller::Operator, &draft).unwrap();
+    tidings.call(&Caller::Operator, post::Insert { draft: draft.clone() }).unwrap();
     assert_eq!(database.query("SELECT count(*) FROM lane WHERE until > 0", &[]), [[one()]]);
     assert_eq!(wrong(database.url()), [] as [&str; 0]);
 }

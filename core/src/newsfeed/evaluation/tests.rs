@@ -14,7 +14,7 @@ fn insert(service: &Service, name: &str, topic: &str, date: Timestamp) -> String
         date: Some(date.to_string()),
         ..post::Draft::default()
     };
-    post::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+    service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
 }
 
 /// Creates forty posts each of cats and dogs, an hour apart, the newest at [`NOW`]; the first is the oldest.

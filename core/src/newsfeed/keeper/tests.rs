@@ -14,7 +14,7 @@ fn insert(service: &Service, name: &str) -> String {
         url: Some(format!("https://a.example/{name}")),
         ..Draft::default()
     };
-    post::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+    service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
 }
 
 fn view(service: &Service, id: &str) {
@@ -55,7 +55,7 @@ fn a_late_commit_is_shown_although_a_later_one_was_shown_before() {
     service.store().write_late(late, || {
         view(&service, &one);
         insert(&service, "three");
-        post::remove(&service, &Caller::Operator, &two).unwrap();
+        service.call(&Caller::Operator, post::Remove { post_obi: two.clone() }).unwrap();
     });
     assert_eq!(service.store().version(Topic::Posts), version);
     assert_eq!(posts(&updated(&service)), pairs(&[("one", 1), ("three", 0)]));
@@ -90,11 +90,14 @@ fn a_removal_that_is_seen_twice_does_not_load_a_full_index_twice() {
     let ids = ["one", "two", "three", "four"].map(|name| insert(&service, name));
     updated(&service);
     let late = service.store().hold_horizon();
-    post::remove(&service, &Caller::Operator, &ids[3]).unwrap();
+    service.call(&Caller::Operator, post::Remove { post_obi: (&ids[3]).into() }).unwrap();
     let index = updated(&service);
     assert_eq!(posts(&index), pairs(&[("three", 0), ("two", 0)]));
     assert!(Arc::ptr_eq(&index, &updated(&service)), "the removal is known");
-    service.store().write_late(late, || post::remove(&service, &Caller::Operator, &ids[2])).unwrap();
+    service
+        .store()
+        .write_late(late, || service.call(&Caller::Operator, post::Remove { post_obi: (&ids[2]).into() }))
+        .unwrap();
     assert_eq!(posts(&updated(&service)), pairs(&[("one", 0), ("two", 0)]));
 }
 

@@ -36,7 +36,7 @@ fn insert_posts(service: &Service) {
             date: Some(at.to_string()),
             ..post::Draft::default()
         };
-        post::insert(service, &Caller::Operator, &draft).unwrap();
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
     }
 }
 

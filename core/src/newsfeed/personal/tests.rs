@@ -15,7 +15,7 @@ fn stocked(title: &str) -> (Service, Caller) {
             date: Some((NOW - (200 - n) * 60_000).to_string()),
             ..post::Draft::default()
         };
-        post::insert(&service, &Caller::Operator, &draft).unwrap();
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
     }
     start(&service).unwrap();
     let reader = service.member("reader");

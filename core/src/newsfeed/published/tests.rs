@@ -36,7 +36,7 @@ fn insert(tidings: &Tidings, n: usize) -> String {
         topic: Some(vec!["all".into()]),
         ..Draft::default()
     };
-    post::insert(tidings, &Caller::Operator, &draft).unwrap().id.to_string()
+    tidings.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
 }
 
 /// Returns three servers with fifty posts; `None` for a database in a file.

@@ -52,7 +52,7 @@ fn publish(service: &Service, title: &str, topic: &[&str], tag: &[&str]) -> Stri
         date: Some((NOW - count * 60_000).to_string()),
         ..Draft::default()
     };
-    post::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+    service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
 }
 
 fn like(service: &Service, member: &Caller, id: &str) {
@@ -118,7 +118,7 @@ fn a_hidden_own_post_is_not_named_and_a_removed_one_neither() {
     }
     like(&service, &ann, &owls[0]);
     assert_eq!(why_of(&service, &ann, "Owls at night").text, "because you liked “Owl 0”");
-    post::remove(&service, &Caller::Operator, &owls[0]).unwrap();
+    service.call(&Caller::Operator, post::Remove { post_obi: (&owls[0]).into() }).unwrap();
     let named = why_of(&service, &ann, "Owls at night").text;
     assert!(
         ["because you viewed “Owl 1”", "because you viewed “Owl 2”"].contains(&named.as_str()),
@@ -201,7 +201,7 @@ fn a_guest_is_told_what_is_new_and_popular() {
         date: Some((NOW - 31 * DAY_MS).to_string()),
         ..Draft::default()
     };
-    post::insert(&service, &Caller::Operator, &draft).unwrap();
+    service.call(&Caller::Operator, post::Insert { draft }).unwrap();
     let text = |title| why_of(&service, &Caller::Guest, title).text;
     assert_eq!(
         ["New", "Without a topic", "Old"].map(text),

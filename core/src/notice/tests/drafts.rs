@@ -3,11 +3,21 @@
 use super::*;
 
 fn saved(tidings: &Tidings) -> Vec<SavedDraft> {
-    drafts(tidings, &Caller::Operator).unwrap().drafts
+    tidings.call(&Caller::Operator, ListDrafts {}).unwrap().drafts
 }
 
 fn save(tidings: &Tidings, draft: Option<&str>, notice: Option<&str>, fields: &Draft) -> Result<String> {
-    Ok(save_draft(tidings, &Caller::Operator, draft, notice, fields)?.id.to_string())
+    Ok(tidings
+        .call(
+            &Caller::Operator,
+            SaveDraft {
+                draft: draft.map(str::to_owned),
+                notice: notice.map(str::to_owned),
+                fields: fields.clone(),
+            },
+        )?
+        .id
+        .to_string())
 }
 
 #[test]
@@ -15,8 +25,12 @@ fn a_draft_is_saved_replaced_and_published_as_a_new_notice() {
     let service = service();
     let ann = service.admin("ann");
     let title = Draft { title: Some("t".into()), ..Draft::default() };
-    let id = save_draft(&service, &ann, None, None, &title).unwrap().id.to_string();
-    let missing = publish_draft(&service, &ann, &id);
+    let id = service
+        .call(&ann, SaveDraft { draft: None, notice: None, fields: title.clone() })
+        .unwrap()
+        .id
+        .to_string();
+    let missing = service.call(&ann, PublishDraft { draft_obi: id.clone() });
     assert!(matches!(missing, Err(Error::BadRequest(problem)) if problem.field == Some("post")));
     service.clock().advance(1_000);
     let whole = Draft { pinned: Some(1), visible_until: Some("2026-12-24".into()), ..draft("t", "p") };
@@ -26,15 +40,15 @@ fn a_draft_is_saved_replaced_and_published_as_a_new_notice() {
     assert_eq!(saved(&service), [expected]);
     assert!(titles(&service, &ann).is_empty());
     service.clock().advance(1_000);
-    let notice = publish_draft(&service, &ann, &id).unwrap().id;
+    let notice = service.call(&ann, PublishDraft { draft_obi: id.clone() }).unwrap().id;
     assert!(saved(&service).is_empty());
-    let list = list_full(&service, &Caller::Guest, &ListQuery::default()).unwrap();
+    let list = service.call(&Caller::Guest, ListFull::default()).unwrap();
     let published = &list.notices()[0];
     assert_eq!(
         (published.id, published.date, published.placement.pinned),
         (notice, NOW + 2_000, Pin::Pinned)
     );
-    assert!(matches!(publish_draft(&service, &ann, &id), Err(Error::NotFound)));
+    assert!(matches!(service.call(&ann, PublishDraft { draft_obi: id.clone() }), Err(Error::NotFound)));
 }
 
 #[test]
@@ -44,16 +58,25 @@ fn a_draft_of_a_change_changes_only_its_fields() {
     let change = Draft { title: Some("new".into()), topic: Some(String::new()), ..Draft::default() };
     let id = save(&service, None, Some(&notice), &change).unwrap();
     assert_eq!(saved(&service)[0].notice.unwrap().to_string(), notice);
-    assert_eq!(publish_draft(&service, &Caller::Operator, &id).unwrap().id.to_string(), notice);
-    let list = list_full(&service, &Caller::Guest, &ListQuery::default()).unwrap();
+    assert_eq!(
+        service.call(&Caller::Operator, PublishDraft { draft_obi: id.clone() }).unwrap().id.to_string(),
+        notice
+    );
+    let list = service.call(&Caller::Guest, ListFull::default()).unwrap();
     assert_eq!((&*list.notices()[0].title, &*list.notices()[0].post), ("new", "p"));
     // The draft of a notice that is removed stays, and cannot be published.
     let id = save(&service, None, Some(&notice), &change).unwrap();
-    remove(&service, &Caller::Operator, &notice).unwrap();
-    assert!(matches!(publish_draft(&service, &Caller::Operator, &id), Err(Error::NotFound)));
+    service.call(&Caller::Operator, Remove { notice_obi: notice.clone() }).unwrap();
+    assert!(matches!(
+        service.call(&Caller::Operator, PublishDraft { draft_obi: id.clone() }),
+        Err(Error::NotFound)
+    ));
     assert_eq!(saved(&service).len(), 1);
-    remove_draft(&service, &Caller::Operator, &id).unwrap();
-    assert!(matches!(remove_draft(&service, &Caller::Operator, &id), Err(Error::NotFound)));
+    service.call(&Caller::Operator, RemoveDraft { draft_obi: id.clone() }).unwrap();
+    assert!(matches!(
+        service.call(&Caller::Operator, RemoveDraft { draft_obi: id.clone() }),
+        Err(Error::NotFound)
+    ));
 }
 
 #[test]
@@ -79,7 +102,7 @@ fn there_are_at_most_200_drafts() {
     let ids: Vec<_> = (0..DRAFTS_MAX).map(|n| save(&service, None, None, &title(n)).unwrap()).collect();
     assert!(matches!(save(&service, None, None, &title(200)), Err(Error::BadRequest(_))));
     save(&service, Some(&ids[0]), None, &title(201)).unwrap();
-    remove_draft(&service, &Caller::Operator, &ids[1]).unwrap();
+    service.call(&Caller::Operator, RemoveDraft { draft_obi: (&ids[1]).into() }).unwrap();
     save(&service, None, None, &title(202)).unwrap();
     assert_eq!(saved(&service).len(), DRAFTS_MAX);
 }
@@ -91,12 +114,14 @@ fn only_administrators_have_drafts() {
     let ben = service.member("ben");
     for caller in [&Caller::Guest, &Caller::token("forged"), &ben] {
         let refused = [
-            save_draft(&service, caller, None, None, &Draft::default()).map(drop),
-            save_draft(&service, caller, Some(&id), None, &draft("u", "q")).map(drop),
-            drafts(&service, caller).map(drop),
-            remove_draft(&service, caller, &id),
-            publish_draft(&service, caller, &id).map(drop),
-            reads(&service, caller, &id, 30).map(drop),
+            service.call(caller, SaveDraft { draft: None, notice: None, fields: Draft::default() }).map(drop),
+            service
+                .call(caller, SaveDraft { draft: Some(id.clone()), notice: None, fields: draft("u", "q") })
+                .map(drop),
+            service.call(caller, ListDrafts {}).map(drop),
+            service.call(caller, RemoveDraft { draft_obi: id.clone() }),
+            service.call(caller, PublishDraft { draft_obi: id.clone() }).map(drop),
+            service.call(caller, GetReads { notice_obi: id.clone(), days: Some(30) }).map(drop),
         ];
         for refused in refused {
             assert!(matches!(refused, Err(Error::BadToken | Error::Forbidden)), "{caller:?} {refused:?}");

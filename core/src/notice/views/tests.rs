@@ -21,11 +21,11 @@ fn held() -> (Service, Arc<ViewCounter>) {
 
 fn notice(tidings: &Tidings) -> String {
     let draft = Draft { title: Some("t".into()), post: Some("p".into()), ..Draft::default() };
-    notice::insert(tidings, &Caller::Operator, &draft).unwrap().id.to_string()
+    tidings.call(&Caller::Operator, notice::Insert { draft }).unwrap().id.to_string()
 }
 
 fn read(tidings: &Tidings, id: &str) -> i64 {
-    notice::get(tidings, &Caller::Guest, id).unwrap().notice_list.view
+    tidings.call(&Caller::Guest, notice::Get { notice_obi: id.into(), html: None }).unwrap().notice_list.view
 }
 
 /// Returns the views of every notice in the database.
@@ -217,7 +217,7 @@ fn views_for_which_the_store_has_no_room_are_written_with_the_next_flush() {
     let service = service();
     let id = notice(&service);
     // The notice is cached before the store is full.
-    notice::list(&service, &Caller::Guest).unwrap();
+    service.call(&Caller::Guest, notice::List::default()).unwrap();
     let (go, wait) = channel::<()>();
     let held = service.store().submit(Isolation::Alone, move |_| {
         let _ = wait.recv();
@@ -241,7 +241,7 @@ fn views_of_a_removed_notice_are_forgotten() {
     let service = service();
     let (gone, kept) = (notice(&service), notice(&service));
     read(&service, &gone);
-    notice::remove(&service, &Caller::Operator, &gone).unwrap();
+    service.call(&Caller::Operator, notice::Remove { notice_obi: gone.clone() }).unwrap();
     read(&service, &kept);
     let counter = service.notice_cache().views();
     let ids: Vec<_> = counter.state().counts.keys().map(ToString::to_string).collect();
@@ -255,7 +255,7 @@ fn pending_views_of_a_removed_notice_are_discarded() -> Result<(), Error> {
     let (service, counter) = held();
     let (gone, kept) = (notice(&service), notice(&service));
     assert_eq!((read(&service, &gone), read(&service, &kept)), (1, 1));
-    notice::remove(&service, &Caller::Operator, &gone)?;
+    service.call(&Caller::Operator, notice::Remove { notice_obi: gone.clone() })?;
     service.store().defer(Flush::new(&counter))?;
     flush(&service);
     assert_eq!(loaded(&service), (1, 1));

@@ -88,7 +88,7 @@ mod tests {
                 url: Some(format!("https://a.example/{name}")),
                 ..post::Draft::default()
             };
-            post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string()
+            service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
         };
         let (liked, viewed, both) = (insert("liked"), insert("viewed"), insert("both"));
         let member = service.member("reader");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::error::Error;
 use crate::import::{LINE_MAX, to_the_end};
-use crate::post::{Draft, categories, feed_rows, get, insert};
+use crate::post::{Draft, Get, Insert, ListCategories, feed_rows};
 use crate::store::Topic;
 use crate::testing::{self, NOW, Service};
 
@@ -48,7 +48,8 @@ fn all(service: &Service) -> Vec<feed_rows::FeedRow> {
 fn found(service: &Service, n: u64) -> Value {
     let url = format!("https://example.com/{n}");
     let row = all(service).into_iter().find(|row| row.url == url).unwrap();
-    serde_json::to_value(get(service, &row.id).unwrap().post).unwrap()
+    serde_json::to_value(service.call(&Caller::Guest, Get { post_obi: row.id.clone() }).unwrap().post)
+        .unwrap()
 }
 
 #[test]
@@ -65,13 +66,15 @@ fn real_posts_are_imported_once_and_found() {
     assert_eq!(import_from(&service, RUST_BLOG), report(0, 0, 40, &[]));
     assert_eq!(service.store().version(Topic::Posts), version, "nothing was written");
 
-    let hits = crate::search::run(&service, "trait solver", 1).unwrap().search_result;
+    let hits = crate::testing::search(&service, "trait solver", 1).unwrap().search_result;
     assert_eq!(hits[0].post.title, "Enabling the next-generation trait solver on nightly");
-    let categories = categories(&service).unwrap().categories;
+    let categories = service.call(&Caller::Guest, ListCategories {}).unwrap().categories;
     assert_eq!((categories[0].category_name.as_str(), categories[0].posts), ("main", 22));
     let first: Value = serde_json::from_str(RUST_BLOG.lines().next().unwrap()).unwrap();
     let row = all(&service).pop().unwrap();
-    let kept = serde_json::to_value(get(&service, &row.id).unwrap().post).unwrap();
+    let kept =
+        serde_json::to_value(service.call(&Caller::Guest, Get { post_obi: row.id.clone() }).unwrap().post)
+            .unwrap();
     for field in ["title", "post", "url", "img", "topic", "tag", "date"] {
         assert_eq!(kept[field], first[field], "{field}");
     }
@@ -96,10 +99,11 @@ fn an_array_is_imported_like_lines() {
 #[test]
 fn a_bad_line_is_reported_with_its_number_and_others_are_imported() {
     let service = testing::service();
-    let taken = insert(
-        &service,
+    let taken = service.call(
         &Caller::Operator,
-        &Draft { title: Some("a".into()), url: Some("https://a.kr".into()), ..Draft::default() },
+        Insert {
+            draft: Draft { title: Some("a".into()), url: Some("https://a.kr".into()), ..Draft::default() },
+        },
     );
     let taken = json!({"_id": taken.unwrap().id, "title": "b", "url": "https://b.kr"}).to_string();
     let long = format!(r#"{{"title": "{}"}}"#, "a".repeat(LINE_MAX));
@@ -189,8 +193,8 @@ fn a_known_url_is_updated_with_the_fields_of_its_line() {
     assert_eq!(found(&service, 1), before);
 
     assert_eq!(change(json!({"post": "Other words."})), report(0, 1, 0, &[]));
-    assert_eq!(crate::search::run(&service, "one", 1).unwrap().search_result.len(), 1);
-    assert_eq!(crate::search::run(&service, "text", 1).unwrap().search_result.len(), 0);
+    assert_eq!(crate::testing::search(&service, "one", 1).unwrap().search_result.len(), 1);
+    assert_eq!(crate::testing::search(&service, "text", 1).unwrap().search_result.len(), 0);
     assert_eq!(
         change(json!({"img": null, "tag": null, "end_date": null, "topic": "b"})),
         report(0, 1, 0, &[])
@@ -228,7 +232,7 @@ fn the_last_line_of_a_repeated_url_wins() {
     posts.push(last);
     assert_eq!(import_from(&service, &lines(&posts)), report(1_197, 3, 1, &[]));
     assert_eq!(found(&service, 3)["post"], "Other words.");
-    assert_eq!(crate::search::run(&service, "words", 10).unwrap().search_result.len(), 1);
+    assert_eq!(crate::testing::search(&service, "words", 10).unwrap().search_result.len(), 1);
 }
 
 /// A reader that fails instead of ending.

@@ -24,7 +24,7 @@ fn insert(tidings: &Tidings, title: &str, post: &str) -> String {
         url: Some(format!("https://a.example/{}", title.len())),
         ..Draft::default()
     };
-    post::insert(tidings, &Caller::Operator, &draft).unwrap().id.to_string()
+    tidings.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
 }
 
 /// Returns the titles of the posts found, with their relevance.
@@ -121,9 +121,11 @@ fn the_index_follows_updates_removals_and_repairs() {
     let before = found(&service, &["rust"], &[]);
     let draft =
         Draft { post: Some("Rust ".repeat(30_000).chars().take(100_000).collect()), ..Draft::default() };
-    post::update(&service, &Caller::Operator, &ids[3], &draft).unwrap();
+    service
+        .call(&Caller::Operator, post::Update { post_obi: (&ids[3]).into(), draft: draft.clone() })
+        .unwrap();
     assert_eq!(found(&service, &["rust"], &[]).len(), 4);
-    post::remove(&service, &Caller::Operator, &ids[3]).unwrap();
+    service.call(&Caller::Operator, post::Remove { post_obi: (&ids[3]).into() }).unwrap();
     service.store().write(Isolation::Alone, |tx| clear(tx)).unwrap();
     assert!(found(&service, &["rust"], &[]).is_empty());
     let missing = service.store().read(|tx| mismatches(tx)).unwrap();

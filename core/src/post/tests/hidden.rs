@@ -81,7 +81,7 @@ fn hiding_twice_changes_nothing_and_the_refusals_have_their_texts() {
         .unwrap();
     assert_eq!(acts.hidden.iter().map(|(_, date)| *date).collect::<Vec<_>>(), [NOW]);
     assert_eq!(seen, [acts.hidden[0].0]);
-    let figures = get(&service, &post).unwrap().post.shown;
+    let figures = service.call(&Caller::Guest, Get { post_obi: post.clone() }).unwrap().post.shown;
     assert_eq!((figures.view, figures.fav_cnt), (0, 0));
     for act in [hide, unhide] {
         assert!(matches!(act(&service, &Caller::Guest, &post).wait(), Err(Error::BadToken)));
@@ -102,11 +102,11 @@ fn hidden_posts_end_with_the_post_the_member_and_a_reset() {
         hide(&service, &ann, post).wait().unwrap();
         hide(&service, &ben, post).wait().unwrap();
     }
-    remove(&service, &Caller::Operator, &posts[0]).unwrap();
+    service.call(&Caller::Operator, Remove { post_obi: (&posts[0]).into() }).unwrap();
     assert_eq!(hidden_rows(&service), 4);
-    profile::reset_measurement(&service, &ann).unwrap();
+    service.call(&ann, profile::ResetMeasurement {}).unwrap();
     assert_eq!(hidden_rows(&service), 2);
-    profile::remove_mine(&service, &ben).unwrap();
+    service.call(&ben, profile::Remove {}).unwrap();
     assert_eq!(hidden_rows(&service), 0);
 }
 

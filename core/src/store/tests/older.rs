@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tidings_cluster::{Scratch, only_on_sqlite};
 
 use crate::account::Caller;
-use crate::analysis::{LogFilter, browse, realtime};
+use crate::analysis::{GetRealtime, LogFilter, browse};
 use crate::check::{CancelFlag, Context, check};
 use crate::clock::Clock;
 use crate::newsfeed::{self, FeedPage, Page};
@@ -128,10 +128,14 @@ fn a_database_of_each_earlier_version_keeps_its_posts_and_serves_feeds() {
         assert_eq!(titles(&sea).len(), 2, "from version {version}");
         let recommended = newsfeed::recommended(&service, &ben, &first).unwrap();
         assert_eq!(titles(&recommended), ["Oven"], "without the viewed posts, from version {version}");
-        let found = search::run(&service, "whales whale", 10).unwrap().search_result;
+        let found = crate::testing::search(&service, "whales whale", 10).unwrap().search_result;
         assert_eq!(found[0].post.title, "Whale", "from version {version}");
-        assert_eq!(post::categories(&service).unwrap().categories.len(), 2, "from version {version}");
-        assert_eq!(notice::list(&service, &Caller::Guest).unwrap().notices()[0].view, 3);
+        assert_eq!(
+            service.call(&Caller::Guest, post::ListCategories {}).unwrap().categories.len(),
+            2,
+            "from version {version}"
+        );
+        assert_eq!(service.call(&Caller::Guest, notice::List::default()).unwrap().notices()[0].view, 3);
     }
 }
 
@@ -152,7 +156,7 @@ fn the_posts_of_an_earlier_version_are_split_into_words_again() {
     let tidings = Tidings::builder(database.path()).clock(Clock::fixed(NOW)).open().unwrap();
     let service = Service { tidings, database };
     for search in ["cafe", "café", "반도체", "AI"] {
-        let found = search::run(&service, search, 10).unwrap().search_result;
+        let found = crate::testing::search(&service, search, 10).unwrap().search_result;
         assert_eq!(found.len(), 1, "{search}");
     }
     assert_eq!(number(&service, "SELECT count(*) FROM post WHERE tokenizer = 0"), 0);
@@ -165,7 +169,9 @@ fn a_database_of_each_earlier_version_keeps_the_lists_of_members() {
     let ben = Caller::Member("ben".into());
     for version in 1..=VERSIONS.len() {
         let service = opened(version);
-        let lists = serde_json::to_value(profile::lists(&service, &ben, "0").unwrap()).unwrap();
+        let lists =
+            serde_json::to_value(service.call(&ben, profile::GetLists { type_num: "0".into() }).unwrap())
+                .unwrap();
         let all = |list: &str, field: &str| -> Vec<Value> {
             lists[list].as_array().unwrap().iter().map(|entry| entry[field].clone()).collect()
         };
@@ -184,7 +190,8 @@ fn a_database_of_each_earlier_version_keeps_the_recent_searches() {
     only_on_sqlite!("it opens files with older schemas");
     for version in 1..=VERSIONS.len() {
         let service = opened(version);
-        let trends = |service: &Service| realtime(service).unwrap().search_realtime;
+        let trends =
+            |service: &Service| service.call(&Caller::Guest, GetRealtime {}).unwrap().search_realtime;
         let counts = |counts: &[(&str, i64)]| -> Vec<(String, i64)> {
             counts.iter().map(|(term, n)| ((*term).to_owned(), *n)).collect()
         };
@@ -220,7 +227,7 @@ fn a_database_of_each_earlier_version_takes_acts_and_passes_the_check() {
         post::like(&service, &ben, "6560c1a2ffeeddccbbaa0001").wait().unwrap();
         search::log(&service, &ben, None, "oven").wait().unwrap();
         let service = service.reopened();
-        let lists = profile::lists(&service, &ben, "0").unwrap();
+        let lists = service.call(&ben, profile::GetLists { type_num: "0".into() }).unwrap();
         assert_eq!((lists.fav_list.unwrap().len(), lists.search_list.unwrap().len()), (2, 2));
         let context = Context { clock: Clock::fixed(NOW), ..Context::default() };
         let found = check(testing::operator(), service.path(), &context, &mut |_| {}, &CancelFlag::default());

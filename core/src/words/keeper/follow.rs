@@ -213,9 +213,12 @@ mod tests {
             url: Some(format!("https://a.example/{n}")),
             ..post::Draft::default()
         };
-        post::insert(&service, &Caller::Operator, &draft("1")).unwrap();
+        service.call(&Caller::Operator, post::Insert { draft: draft("1") }).unwrap();
         assert_eq!(looked(), Some(horizon));
-        service.store().write_late(late, || post::insert(&service, &Caller::Operator, &draft("2"))).unwrap();
+        service
+            .store()
+            .write_late(late, || service.call(&Caller::Operator, post::Insert { draft: draft("2") }))
+            .unwrap();
         assert_eq!(looked(), Some(horizon));
         service.store().release_horizon();
         assert_eq!(looked(), Some(service.store().version(Topic::Posts)));

@@ -1,14 +1,15 @@
 //! Tests of the effects of keys.
 
-use tidings_core::account::{self, Caller, MemberQuery};
+use tidings_core::account::Caller;
 use tidings_core::feedback::FeedbackState;
+use tidings_core::member;
 use tidings_core::notice::Visibility;
 use tidings_core::{admin, feedback, notice, post as core_post};
 
 use super::*;
 
 fn notices(stage: &Stage) -> Vec<(String, i64)> {
-    let list = notice::list(&stage.tidings, &Caller::Operator).unwrap();
+    let list = stage.tidings.call(&Caller::Operator, notice::List::default()).unwrap();
     list.notices().iter().map(|notice| (notice.title.to_string(), notice.activation.activation())).collect()
 }
 
@@ -56,7 +57,7 @@ fn an_invalid_notice_is_not_saved_and_the_editor_says_why() {
 fn an_edit_changes_only_the_edited_fields() {
     let mut stage = with_a_notice();
     stage.keys(&["e", " And on Sunday.", "Ctrl-S"]);
-    let list = notice::list(&stage.tidings, &Caller::Operator).unwrap();
+    let list = stage.tidings.call(&Caller::Operator, notice::List::default()).unwrap();
     let notice = &list.notices()[0];
     assert_eq!((&*notice.title, &*notice.post), ("Library hours", "Open until ten. And on Sunday."));
     assert_eq!((notice.date, notice.view, notice.activation), (NOW, 0, Visibility::Shown));
@@ -111,9 +112,10 @@ fn removing_asks_by_name_and_only_y_removes() {
 #[test]
 fn removing_a_notice_that_was_removed_meanwhile_reports_it() {
     let mut stage = with_a_notice();
-    let id = notice::list(&stage.tidings, &Caller::Operator).unwrap().notices()[0].id.to_string();
+    let id =
+        stage.tidings.call(&Caller::Operator, notice::List::default()).unwrap().notices()[0].id.to_string();
     stage.keys(&["x"]);
-    notice::remove(&stage.tidings, &Caller::Operator, &id).unwrap();
+    stage.tidings.call(&Caller::Operator, notice::Remove { notice_obi: id.clone() }).unwrap();
     stage.keys(&["y"]);
     stage.sees("✗ It does not exist, or was removed in the meantime.");
 }
@@ -157,7 +159,7 @@ fn feedback_is_marked_done_or_open_and_its_notice_is_opened_with_one_key() {
     stage.sees("closes at eight.");
     stage.keys(&["3", "Esc", "d"]);
     stage.sees("1 open");
-    let open = feedback::list(&stage.tidings, &Caller::Operator).unwrap().feedback_list;
+    let open = stage.tidings.call(&Caller::Operator, feedback::ListAll {}).unwrap().feedback_list;
     assert_eq!(open.iter().filter(|item| item.activation == FeedbackState::Open).count(), 1);
     stage.keys(&["a", "End", " "]);
     stage.sees("3 in all, 2 open");
@@ -171,9 +173,8 @@ fn feedback_is_marked_done_or_open_and_its_notice_is_opened_with_one_key() {
 #[test]
 fn members_are_searched_while_typing_and_each_change_asks_by_name() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
-    let members = |stage: &Stage| {
-        account::list(&stage.tidings, &Caller::Operator, &MemberQuery::default()).unwrap().members
-    };
+    let members =
+        |stage: &Stage| stage.tidings.call(&Caller::Operator, member::List::default()).unwrap().members;
     stage.keys(&["4", "/", "libr"]);
     stage.sees("1 found");
     stage.keys(&["Enter", "b"]);
@@ -234,8 +235,8 @@ fn the_audit_trail_is_read_filtered_verified_and_continued() {
     let mut stage = Stage::at(Clock::fixed(NOW), |tidings, clock| {
         data::campus(tidings, clock);
         for _ in 0..120 {
-            admin::push_blacklist(tidings, &Caller::Operator, "ben").unwrap();
-            admin::pop_blacklist(tidings, &Caller::Operator, "ben").unwrap();
+            tidings.call(&Caller::Operator, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
+            tidings.call(&Caller::Operator, admin::PopBlacklist { user_id: "ben".into() }).unwrap();
         }
     });
     stage.keys(&["8"]);
@@ -378,12 +379,12 @@ fn an_open_item_follows_changes_by_others_and_is_never_blank() {
         data::post(tidings, "Orbits", "2026-11-19T00:00:00Z");
     });
     let tidings = stage.tidings.clone();
-    let id = core_post::list(&tidings, &core_post::ListQuery::default()).unwrap().posts[0].id.clone();
+    let id = tidings.call(&Caller::Guest, core_post::List::default()).unwrap().posts[0].id.clone();
     stage.keys(&["5"]);
     stage.tick(1_000);
     stage.keys(&["Enter"]);
     let edited = core_post::Draft { post: Some("Written anew.".into()), ..core_post::Draft::default() };
-    core_post::update(&tidings, &Caller::Operator, &id, &edited).unwrap();
+    tidings.call(&Caller::Operator, core_post::Update { post_obi: id.clone(), draft: edited }).unwrap();
     stage.holds = true;
     stage.tick(1_000);
     stage.sees_not("…");

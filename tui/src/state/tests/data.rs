@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use tidings_core::account::{self, Caller, SignUp};
+use tidings_core::account::{Caller, SignUp};
 use tidings_core::analysis::{self, Communication, Operation};
 use tidings_core::{feedback, notice, post, search};
 
@@ -14,7 +14,7 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 pub(super) fn member(tidings: &Tidings, id: &str, nickname: &str) -> Caller {
     let pw = "correct horse".to_owned();
     let form = SignUp { id: id.into(), pw_check: pw.clone(), pw, nickname: nickname.into() };
-    Caller::token(account::sign_up(tidings, &form).unwrap().access_token)
+    Caller::token(tidings.call(&Caller::Guest, form.clone()).unwrap().access_token)
 }
 
 pub(super) fn notice(tidings: &Tidings, title: &str, post: &str, shown: bool) -> String {
@@ -24,12 +24,16 @@ pub(super) fn notice(tidings: &Tidings, title: &str, post: &str, shown: bool) ->
         activation: Some(i64::from(shown)),
         ..notice::Draft::default()
     };
-    notice::insert(tidings, &Caller::Operator, &draft).unwrap().id.to_string()
+    tidings.call(&Caller::Operator, notice::Insert { draft }).unwrap().id.to_string()
 }
 
 pub(super) fn wrote(tidings: &Tidings, who: &Caller, on: Option<&str>, kind: &str, text: &str) {
-    let draft = feedback::Draft { kind: Some(kind.into()), post: Some(text.into()) };
-    feedback::send(tidings, who, on, &draft).unwrap();
+    let message = feedback::Message { kind: Some(kind.into()), post: Some(text.into()), feedback: None };
+    match on {
+        Some(on) => tidings.call(who, feedback::SendOnNotice { notice_obi: on.into(), message }),
+        None => tidings.call(who, feedback::SendGeneral { message }),
+    }
+    .unwrap();
 }
 
 pub(super) fn post(tidings: &Tidings, title: &str, date: &str) -> String {
@@ -43,7 +47,7 @@ pub(super) fn post(tidings: &Tidings, title: &str, date: &str) -> String {
         date: Some(date.into()),
         ..post::Draft::default()
     };
-    post::insert(tidings, &Caller::Operator, &draft).unwrap().id.to_string()
+    tidings.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
 }
 
 /// Records a request; `from` distinguishes guests.
@@ -79,12 +83,12 @@ pub(super) fn campus(tidings: &Tidings, clock: &Clock) {
     let ann = member(tidings, "ann", "Ann");
     let ben = member(tidings, "ben", "Ben of the library");
     member(tidings, "s2026001", "민수");
-    tidings_core::admin::grant(tidings, &Caller::Operator, "ann").unwrap();
+    tidings.call(&Caller::Operator, tidings_core::admin::Grant { user_id: "ann".into() }).unwrap();
     for (i, (title, text, shown)) in NOTICES.into_iter().enumerate() {
         clock.advance(60_000);
         let id = notice(tidings, title, text, shown);
         for _ in 0..i * 7 {
-            notice::get(tidings, &Caller::Operator, &id).unwrap();
+            tidings.call(&Caller::Operator, notice::Get { notice_obi: id.clone(), html: None }).unwrap();
         }
         if i == 2 {
             wrote(tidings, &ben, Some(&id), "question", "Is the reading room open as well?\nAnd on Sunday?");
@@ -94,8 +98,8 @@ pub(super) fn campus(tidings: &Tidings, clock: &Clock) {
     wrote(tidings, &ben, None, "bug", "The search finds nothing for “café”.");
     clock.advance(60_000);
     wrote(tidings, &ann, None, "praise", "Thank you for the new feeds.");
-    let done = feedback::list(tidings, &Caller::Operator).unwrap().feedback_list.remove(0).id;
-    feedback::set_activation(tidings, &Caller::Operator, &done, 0).unwrap();
+    let done = tidings.call(&Caller::Operator, feedback::ListAll {}).unwrap().feedback_list.remove(0).id;
+    tidings.call(&Caller::Operator, feedback::Mark { feedback_obi: done.clone(), activation: 0 }).unwrap();
     let posts: Vec<String> = POSTS.into_iter().map(|(title, date)| post(tidings, title, date)).collect();
     // Hour by hour from midnight of yesterday, with more traffic every hour.
     for hour in 0..33_u8 {

@@ -157,7 +157,7 @@ fn a_notice_is_published_once_although_its_draft_cannot_be_removed() {
     stage.keys(&["Ctrl-S"]);
     stage.sees("● shown");
     stage.sees_not("A new notice");
-    let list = tidings_core::notice::list(&stage.tidings, &Caller::Operator).unwrap();
+    let list = stage.tidings.call(&Caller::Operator, tidings_core::notice::List::default()).unwrap();
     assert_eq!(list.notices().len(), 1);
 }
 

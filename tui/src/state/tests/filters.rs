@@ -8,7 +8,10 @@ use crate::preferences::{Preference, Preferences};
 #[test]
 fn administrators_and_blacklisted_members_are_listed_alone() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
-    tidings_core::admin::push_blacklist(&stage.tidings, &Caller::Operator, "ben").unwrap();
+    stage
+        .tidings
+        .call(&Caller::Operator, tidings_core::admin::PushBlacklist { user_id: "ben".into() })
+        .unwrap();
     stage.keys(&["4", "f"]);
     stage.sees("1 administrator");
     stage.sees("★ admin");

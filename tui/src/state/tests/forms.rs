@@ -1,19 +1,21 @@
 //! Tests of the forms: a post, and a new password of a member.
 
-use tidings_core::account::{self, SignIn};
-use tidings_core::post::{self, GetPost, ListQuery};
+use tidings_core::account::SignIn;
+use tidings_core::post::{self, GetPost};
 
 use super::*;
 
 fn posts(stage: &Stage) -> Vec<GetPost> {
-    let list = post::list(&stage.tidings, &ListQuery::default()).unwrap().posts;
-    list.into_iter().map(|row| post::get(&stage.tidings, &row.id).unwrap()).collect()
+    let list = stage.tidings.call(&Caller::Guest, post::List::default()).unwrap().posts;
+    list.into_iter()
+        .map(|row| stage.tidings.call(&Caller::Guest, post::Get { post_obi: row.id.clone() }).unwrap())
+        .collect()
 }
 
 /// Returns whether the member can sign in with a password.
 fn signs_in(stage: &Stage, pw: &str) -> bool {
     let form = SignIn { id: "ben".into(), pw: pw.into(), otp: None };
-    account::sign_in_with(&stage.tidings, &form, None).is_ok()
+    stage.tidings.call(&Caller::Guest, form).is_ok()
 }
 
 const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (160, 50)];
@@ -96,7 +98,8 @@ fn an_edit_of_a_post_changes_only_the_edited_fields_and_selects_it() {
         posts(&stage).into_iter().find(|one| one.post.shown.title.starts_with("Cafeteria")).unwrap().post;
     stage.keys(&["Ctrl-U", "Cafeteria: no menu", "Ctrl-S"]);
     stage.sees("✓ Saved “Cafeteria: no menu”.");
-    let after = post::get(&stage.tidings, &before.shown.id).unwrap().post;
+    let after =
+        stage.tidings.call(&Caller::Guest, post::Get { post_obi: before.shown.id.clone() }).unwrap().post;
     assert_eq!(after.shown.title, "Cafeteria: no menu");
     assert_eq!(
         (after.shown.url, after.post, after.shown.date),

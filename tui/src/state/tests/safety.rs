@@ -14,7 +14,7 @@ fn campus() -> Stage {
 
 /// Returns the titles of the hidden notices.
 fn hidden(stage: &Stage) -> Vec<String> {
-    let list = notice::list(&stage.tidings, &Caller::Operator).unwrap();
+    let list = stage.tidings.call(&Caller::Operator, notice::List::default()).unwrap();
     let hidden = list.notices().iter().filter(|notice| notice.activation.activation() == 0);
     hidden.map(|notice| notice.title.to_string()).collect()
 }
@@ -117,7 +117,7 @@ fn the_question_says_who_will_see_the_notice_and_when() {
         (fields("2026-11-01", "2026-11-02", 0), "It ended at 2026-11-02 00:00, so nobody sees it"),
     ] {
         let mut stage = Stage::at(Clock::fixed(NOW), |tidings, _| {
-            notice::insert(tidings, &Caller::Operator, &fields).unwrap();
+            tidings.call(&Caller::Operator, notice::Insert { draft: fields.clone() }).unwrap();
         });
         stage.keys(&["2", " "]);
         stage.sees(said);
@@ -132,7 +132,10 @@ fn a_published_or_shared_draft_stays_selected() {
         post: Some("In hall 1.".into()),
         ..notice::Draft::default()
     };
-    notice::save_draft(&stage.tidings, &Caller::Operator, None, None, &fields).unwrap();
+    stage
+        .tidings
+        .call(&Caller::Operator, notice::SaveDraft { draft: None, notice: None, fields: fields.clone() })
+        .unwrap();
     stage.tick(500);
     stage.keys(&["g", "p", "y", " "]);
     stage.sees("✓ “Exams” is hidden.");

@@ -187,7 +187,7 @@ fn a_notice_that_begins_and_ends_by_its_dates_shows_its_state() {
             members_only: Some(1),
             ..notice::Draft::default()
         };
-        notice::insert(tidings, &Caller::Operator, &draft).unwrap();
+        tidings.call(&Caller::Operator, notice::Insert { draft }).unwrap();
     });
     stage.keys(&["2"]);
     for state in ["○ later", "● pinned", "○ ended"] {

@@ -1,22 +1,28 @@
 //! The dates and places of notices in the editor, and the drafts of all administrators.
 
 use tidings_core::account::Caller;
-use tidings_core::notice::{self, Draft, FullNotice, ListQuery};
+use tidings_core::notice::{self, Draft, FullNotice};
 
 use super::*;
 
 fn full(stage: &Stage) -> Vec<FullNotice> {
-    let list = notice::list_full(&stage.tidings, &Caller::Operator, &ListQuery::default()).unwrap();
+    let list = stage.tidings.call(&Caller::Operator, notice::ListFull::default()).unwrap();
     list.notices().to_vec()
 }
 
 fn shared(stage: &Stage) -> Vec<(Option<String>, Draft)> {
-    let drafts = notice::drafts(&stage.tidings, &Caller::Operator).unwrap().drafts;
+    let drafts = stage.tidings.call(&Caller::Operator, notice::ListDrafts {}).unwrap().drafts;
     drafts.into_iter().map(|draft| (draft.notice.map(|id| id.to_string()), draft.fields)).collect()
 }
 
 fn save(stage: &Stage, notice: Option<&str>, fields: &Draft) {
-    notice::save_draft(&stage.tidings, &Caller::Operator, None, notice, fields).unwrap();
+    stage
+        .tidings
+        .call(
+            &Caller::Operator,
+            notice::SaveDraft { draft: None, notice: notice.map(str::to_owned), fields: fields.clone() },
+        )
+        .unwrap();
 }
 
 fn draft(title: &str) -> Draft {
@@ -157,7 +163,7 @@ fn a_change_of_a_notice_becomes_a_draft_of_all_administrators() {
     assert_eq!((shared(&stage).len(), shared(&stage)[0].1.title.clone()), (2, None));
     stage.sees("(no title yet)");
     stage.keys(&["n", "Esc"]);
-    notice::remove(&stage.tidings, &Caller::Operator, &id).unwrap();
+    stage.tidings.call(&Caller::Operator, notice::Remove { notice_obi: id.clone() }).unwrap();
     stage.tick(500);
     stage.keys(&["/", "Really", "Enter", "p", "y"]);
     stage.sees("✗ It does not exist, or was removed in the meantime.");
@@ -171,8 +177,9 @@ fn the_local_changes_of_a_draft_that_is_gone_become_those_of_its_notice() {
     stage.tick(500);
     stage.keys(&["/", "eleven", "Enter", "e", " Really.", "Esc", "k"]);
     stage.sees("✎ edited");
-    let draft = notice::drafts(&stage.tidings, &Caller::Operator).unwrap().drafts.remove(0).id.to_string();
-    notice::remove_draft(&stage.tidings, &Caller::Operator, &draft).unwrap();
+    let draft =
+        stage.tidings.call(&Caller::Operator, notice::ListDrafts {}).unwrap().drafts.remove(0).id.to_string();
+    stage.tidings.call(&Caller::Operator, notice::RemoveDraft { draft_obi: draft.clone() }).unwrap();
     stage.tick(500);
     stage.keys(&["Esc", "e", "Ctrl-S"]);
     assert_eq!(&*full(&stage)[0].post, "Open until eleven. Really.");

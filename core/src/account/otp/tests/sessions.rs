@@ -1,8 +1,8 @@
 //! Tests of the sessions that gave a code, of enrolment codes, and of the records of changes.
 
 use super::*;
-use crate::account::{ChangePassword, change_pw};
-use crate::audit::{List, list};
+use crate::account::ChangePassword;
+use crate::audit::List;
 
 /// A service where administrators need a second factor.
 fn strict() -> Service {
@@ -10,16 +10,17 @@ fn strict() -> Service {
 }
 
 fn rights(service: &Tidings, caller: &Caller) -> String {
-    admin::check(service, &again(caller))
+    service
+        .call(&again(caller), admin::Check {})
         .map_or_else(|error| error.problem().code.to_string(), |()| "yes".into())
 }
 
 fn works(service: &Tidings, caller: &Caller) -> bool {
-    otp_status(service, &again(caller)).is_ok()
+    service.call(&again(caller), crate::account::GetOtp {}).is_ok()
 }
 
 fn trail(service: &Service) -> Vec<String> {
-    let records = list(service, &Caller::Operator, &List::default()).unwrap().audit;
+    let records = service.call(&Caller::Operator, List::default()).unwrap().audit;
     let line = |record: &crate::audit::AuditRecord| format!("{} {}", record.actor, record.action);
     records.iter().rev().map(line).collect()
 }
@@ -30,7 +31,7 @@ fn administrators_have_their_rights_in_sessions_that_gave_a_code() {
     let (ann, ben) = (service.admin("ann"), service.member("ben"));
     let other = signed_in(&service, "ann", None);
     assert_eq!(rights(&service, &ann), "second_factor_needed");
-    let refused = admin::blacklist(&service, &ann).unwrap_err();
+    let refused = service.call(&ann, admin::GetBlacklist {}).unwrap_err();
     assert_eq!(refused.to_string(), "Not admin");
     let (phone, codes) = enable(&service, &again(&ann), "ann");
     assert_eq!((rights(&service, &ann), works(&service, &other)), ("yes".into(), false));
@@ -45,12 +46,12 @@ fn administrators_have_their_rights_in_sessions_that_gave_a_code() {
         new_pw: "a new password".into(),
         new_pw_check: "a new password".into(),
     };
-    let changed = change_pw(&service, &again(&with_code), &new, NOBODY).unwrap();
+    let changed = new.run_for(&service, &again(&with_code), NOBODY).unwrap();
     assert_eq!(rights(&service, &Caller::token(changed.access_token)), "yes");
     // Members need none, and neither does the operator.
-    assert_eq!(refusal(admin::blacklist(&service, &ben)), "Not admin");
-    admin::blacklist(&service, &Caller::Operator).unwrap();
-    admin::blacklist(&service, &Caller::Member("ann".into())).unwrap();
+    assert_eq!(refusal(service.call(&ben, admin::GetBlacklist {})), "Not admin");
+    service.call(&Caller::Operator, admin::GetBlacklist {}).unwrap();
+    service.call(&Caller::Member("ann".into()), admin::GetBlacklist {}).unwrap();
 }
 
 #[test]
@@ -126,10 +127,17 @@ fn where_it_is_required_setting_it_up_needs_the_latest_code_of_somebody_else_onc
     assert_eq!((missing.to_string().as_str(), missing.problem()), ("otp required", enrolment::NEEDED));
     assert_eq!(refusal(begin(Some(" "))), "otp required");
     assert_eq!(refusal(begin(Some("0000-0000-0000-0000"))), "incorrect otp");
-    let issue = |caller: &Caller| issue_otp(&service, caller, "Ann").map(|issued| issued.enrolment_code);
+    let issue = |caller: &Caller| {
+        service
+            .call(caller, crate::member::IssueOtp { user_id: "Ann".into() })
+            .map(|issued| issued.enrolment_code)
+    };
     assert_eq!(refusal(issue(&ann)), "Not admin");
     assert_eq!(refusal(issue(&service.key(Scope::Members))), "Not admin");
-    assert_eq!(refusal(issue_otp(&service, &Caller::Operator, "nobody")), "Not found");
+    assert_eq!(
+        refusal(service.call(&Caller::Operator, crate::member::IssueOtp { user_id: "nobody".into() })),
+        "Not found"
+    );
     enable(&service, &boss, "boss");
     let (first, second) = (issue(&Caller::Operator).unwrap(), issue(&boss).unwrap());
     assert_eq!(refusal(begin(Some(&first))), "incorrect otp", "a later one was issued");
@@ -149,10 +157,17 @@ fn where_it_is_required_setting_it_up_needs_the_latest_code_of_somebody_else_onc
 fn administrators_issue_no_code_to_themselves_but_the_operator_does_in_their_name() {
     let service = service();
     let boss = service.admin("boss");
-    assert_eq!(refusal(issue_otp(&service, &boss, "BOSS")), "bad request");
-    issue_otp(&service, &Caller::Member("boss".into()), "boss").unwrap();
+    assert_eq!(
+        refusal(service.call(&boss, crate::member::IssueOtp { user_id: "BOSS".into() })),
+        "bad request"
+    );
+    service.call(&Caller::Member("boss".into()), crate::member::IssueOtp { user_id: "boss".into() }).unwrap();
     enable(&service, &boss, "boss");
-    assert_eq!(refusal(issue_otp(&service, &Caller::Operator, "boss")), "bad request", "it is enabled");
+    assert_eq!(
+        refusal(service.call(&Caller::Operator, crate::member::IssueOtp { user_id: "boss".into() })),
+        "bad request",
+        "it is enabled"
+    );
 }
 
 #[test]
@@ -164,12 +179,21 @@ fn a_secret_that_was_begun_without_a_code_is_not_enabled_where_one_is_needed() {
     let config = Config { require_otp: true, ..service.config().clone() };
     let builder = Tidings::builder(service.location()).config(config).clock(service.clock().clone());
     let strict = builder.open().unwrap();
-    assert_eq!(refusal(enable_otp(&strict, &again(&ann), &phone.code(&service), NOBODY)), "bad request");
+    assert_eq!(
+        refusal(EnableOtp { otp: (&phone.code(&service)).into() }.run_for(&strict, &again(&ann), NOBODY)),
+        "bad request"
+    );
     // Nor an hour after it was begun with one.
-    let code = issue_otp(&strict, &Caller::Operator, "ann").unwrap().enrolment_code;
+    let code = strict
+        .call(&Caller::Operator, crate::member::IssueOtp { user_id: "ann".into() })
+        .unwrap()
+        .enrolment_code;
     let form = BeginOtp { pw: "password of ann".into(), enrolment_code: Some(code) };
-    let secret = begin_otp(&strict, &again(&ann), &form, NOBODY).unwrap().secret;
+    let secret = form.clone().run_for(&strict, &again(&ann), NOBODY).unwrap().secret;
     let phone = Phone(BASE32_NOPAD.decode(secret.as_bytes()).unwrap());
     service.clock().advance(60 * 60 * SECOND_MS);
-    assert_eq!(refusal(enable_otp(&strict, &again(&ann), &phone.code(&service), NOBODY)), "bad request");
+    assert_eq!(
+        refusal(EnableOtp { otp: (&phone.code(&service)).into() }.run_for(&strict, &again(&ann), NOBODY)),
+        "bad request"
+    );
 }

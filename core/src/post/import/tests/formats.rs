@@ -303,7 +303,7 @@ fn an_export_ends_if_the_caller_is_no_longer_an_administrator() {
     let mut pages = 0;
     let ended = export(&service, &ann, &mut |_, _| {
         pages += 1;
-        admin::revoke(&service, &Caller::Operator, "ann").unwrap();
+        service.call(&Caller::Operator, admin::Revoke { user_id: "ann".into() }).unwrap();
         ControlFlow::Continue(())
     });
     assert!(matches!(ended, Err(Error::Forbidden)));

@@ -308,7 +308,7 @@ fn an_index_that_an_update_of_the_schema_has_emptied_is_filled_at_the_next_start
         crate::post::import(tidings, &Caller::Operator, posts.join("\n").as_bytes(), &mut to_the_end).unwrap()
     };
     assert_eq!(import(&server.tidings).inserted, 230);
-    let search = |tidings| crate::search::run(tidings, "sea news", 300).unwrap().search_result.len();
+    let search = |tidings| crate::testing::search(tidings, "sea news", 300).unwrap().search_result.len();
     assert_eq!(search(&server.tidings), 230);
     server.tidings.store().write(Isolation::Alone, |tx| clear(tx)).unwrap();
     server.database.query("UPDATE post_index_size SET unindexed = 9223372036854775807", &[]);
@@ -320,7 +320,10 @@ fn an_index_that_an_update_of_the_schema_has_emptied_is_filled_at_the_next_start
         .remove(0)
         .unwrap();
     let draft = Draft { title: Some("Changed".into()), ..Draft::default() };
-    crate::post::update(&server.tidings, &Caller::Operator, &id, &draft).unwrap();
+    server
+        .tidings
+        .call(&Caller::Operator, crate::post::Update { post_obi: id.clone(), draft: draft.clone() })
+        .unwrap();
     assert_eq!(search(&server.tidings), 1);
     let again = open_at(server.database.url());
     assert_eq!(search(&again), 230);

@@ -8,7 +8,7 @@ use tidings_cluster::{Cluster, is_installed};
 use crate::account::Caller;
 use crate::import::to_the_end;
 use crate::testing::open_at;
-use crate::{Tidings, post, search};
+use crate::{Tidings, post};
 
 mod corpus;
 
@@ -32,8 +32,8 @@ fn agreement(posts: &str, searches: &[(Option<String>, String)]) -> f64 {
     let best = |tidings: &Tidings, category: Option<&String>, words: &str| -> HashSet<String> {
         let num = i64::try_from(TOP).unwrap();
         let found = match category {
-            Some(category) => search::in_category(tidings, category, words, num),
-            None => search::run(tidings, words, num),
+            Some(category) => crate::testing::search_in(tidings, category, words, num),
+            None => crate::testing::search(tidings, words, num),
         };
         found.unwrap().search_result.into_iter().map(|hit| hit.post.url).collect()
     };

@@ -139,7 +139,7 @@ fn a_database_of_each_earlier_version_is_updated_and_keeps_its_rows() {
         if version < 9 {
             assert_eq!(text("SELECT unindexed FROM post_index_size"), i64::MAX.to_string());
             let tidings = crate::testing::open_at(database.url());
-            let found = crate::search::run(&tidings, "sea", 9).unwrap().search_result;
+            let found = crate::testing::search(&tidings, "sea", 9).unwrap().search_result;
             assert_eq!((found.len(), found[0].post.view), (1, 7));
         }
         assert_eq!(text("SELECT version FROM schema_version"), VERSION.to_string());

@@ -24,7 +24,7 @@ fn insert(service: &Service, count: usize) {
             url: Some(format!("https://a.example/{n}")),
             ..post::Draft::default()
         };
-        post::insert(service, &Caller::Operator, &draft).unwrap();
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
     }
 }
 
