@@ -83,6 +83,7 @@ macro_rules! acts {
         #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
         pub struct $name {
             /// The `_id` of the post
+            #[schema(value_type = ObjectId)]
             pub post_obi: String,
         }
 
