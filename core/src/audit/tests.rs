@@ -341,12 +341,13 @@ fn reading_about_many_members_is_recorded_once_an_hour() {
     let made = service.call(&ann, key::Add { name: "sync".into(), scopes, expires: None }).unwrap();
     let key = Caller::token(made.key.as_str());
     let list = |caller: &Caller, after: Option<&str>, limit: i64| {
-        crate::analysis::browse(&service, caller, &crate::analysis::LogFilter::default(), None, limit)
-            .unwrap();
-        let (limit, after) = (Some(limit), after.map(str::to_owned));
-        let members = member::List { limit, after: after.clone(), ..member::List::default() };
-        service.call(caller, members).unwrap();
+        let page = (Some(limit), after.map(str::to_owned));
+        let (limit, after) = page.clone();
+        service.call(caller, member::List { limit, after, ..member::List::default() }).unwrap();
+        let (limit, after) = page;
         service.call(caller, member::ListRoster { limit, after }).unwrap();
+        let filter = crate::analysis::LogFilter::default();
+        crate::analysis::browse(&service, caller, &filter, None, limit.unwrap_or_default()).unwrap();
     };
     let before = lines(&service).len();
     list(&ann, None, 100);
