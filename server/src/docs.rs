@@ -85,7 +85,9 @@ pub fn described(core: &config::Config, server: &Config) -> String {
     let mut document = Document::openapi();
     let declared = declared::all();
     let insertions: Vec<_> = declared.iter().filter_map(Declared::insertion).collect();
-    declared.into_iter().for_each(|declared| declared.write(&mut document, core));
+    for declared in declared {
+        declared.write(&mut document, core);
+    }
     let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
     let mut named = Vec::new();
     let live = schema::of::<events::LiveEvents>(&mut named);

@@ -27,7 +27,9 @@ pub(super) fn of<T: ToSchema>(named: &mut Vec<Named>) -> Named {
     let plain: Vec<Plain> = plain.iter().map(|(name, schema)| (name.clone(), json(schema))).collect();
     let mut own = <T as PartialSchema>::schema();
     complete(&mut own, &plain);
-    others.iter_mut().for_each(|(_, schema)| complete(schema, &plain));
+    for (_, schema) in &mut others {
+        complete(schema, &plain);
+    }
     named.extend(others);
     (T::name().into_owned(), own)
 }
