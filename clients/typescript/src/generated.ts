@@ -4338,7 +4338,10 @@ export interface components {
         };
         /** @description A JSON Feed. */
         readonly JsonFeed: {
-            /** @description The version of the format. */
+            /**
+             * @description The version of the format.
+             * @example https://jsonfeed.org/version/1.1
+             */
             readonly version: string;
             /**
              * @description The title of the feed.
@@ -4519,19 +4522,19 @@ export interface components {
              * Format: double
              * @description The normalised discounted cumulative gain of the first ten posts of the feed with the weights of the settings, on the
              *     latest fifth of the visits, from which nothing was learned for this …
-             * @example 0.25
+             * @example 0.1
              */
             readonly ndcg10_of_settings: number;
             /**
              * Format: double
              * @description … with learned weights …
-             * @example 0.25
+             * @example 0.1
              */
             readonly ndcg10: number;
             /**
              * Format: double
              * @description … and the standard error of the difference, with the visits of a member as one cluster.
-             * @example 0.25
+             * @example 0.1
              */
             readonly ndcg10_error: number;
             /**
