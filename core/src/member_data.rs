@@ -46,10 +46,7 @@ use crate::feedback::Feedback;
 use crate::id::MemberKey;
 use crate::operation::{Access, Failure, Spec, Stream};
 use crate::profile::{NewsfeedAccess, SearchRecord};
-use crate::schema::ActKind;
-use crate::schema::Date;
-use crate::schema::Hour;
-use crate::schema::Switch;
+use crate::schema::{ActKind, Date, Hour, Switch};
 use crate::store::{Isolation, StoreError, Tx};
 use crate::trail::{Action, Entry};
 

@@ -65,15 +65,12 @@ pub(crate) use learner::learn_from_import;
 pub use answer::{FeedPost, FeedPosts, Newsfeed, SignalShares, Why};
 pub use entry::{FeedEntry, entries};
 pub use learning::Learned;
-pub use operations::{
-    GetWeights, LearnWeights, ListPopular, ListRecommended, ListTopic, ListTopicV1, Paging, PinWeights,
-    UnpinWeights,
-};
+pub use operations::{ListPopular, ListRecommended, ListTopic, ListTopicV1, Paging};
 pub use order::{LIMIT, LIMIT_MAX};
 pub use own_likes::{has_own_likes, with_own_likes};
 pub use page::FeedPage;
 pub use signals::{SignalWeights, Weights};
-pub use weights::{FeedWeights, learn_weights, pin_weights, unpin_weights, weights};
+pub use weights::{FeedWeights, GetWeights, LearnWeights, PinWeights, UnpinWeights};
 pub use why::why;
 
 use index::{FeedIndex, commonest_tags};

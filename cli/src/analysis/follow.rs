@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use tidings_access::Error;
-use tidings_core::analysis::{LOG_MAX, LogFilter, LogLine, LogPlace, Window};
+use tidings_core::analysis::{GetLog, LOG_MAX, LogFilter, LogLine, LogPlace, Window};
 use tidings_core::clock::{Clock, Timestamp};
 use tidings_core::error::Code;
+use tidings_core::operation::Operation as _;
 use tidings_tui::escape;
 
 use crate::failure::Failure;
@@ -144,7 +145,7 @@ impl Follower<'_> {
         }
         // On a server each look is a line itself, which would be the only news of the next.
         let is_look =
-            |line: &LogLine| self.session.service.server().is_some() && line.entry.path == "/get_log";
+            |line: &LogLine| self.session.service.server().is_some() && line.entry.path == GetLog::SPEC.path;
         lines
             .retain(|line| line.place >= self.first && !self.printed.contains(&line.place) && !is_look(line));
         self.read_to = self.read_to.max(now);

@@ -22,8 +22,7 @@ use crate::error::{Code, Error, Outcome, Problem, Result};
 use crate::id::MemberKey;
 use crate::operation::{Access, Failure, Operation, Spec};
 use crate::random::random;
-use crate::schema::RecoveryCode;
-use crate::schema::Switch;
+use crate::schema::{RecoveryCode, Switch};
 use crate::store::{Isolation, StoreError, Tx};
 use crate::trail::{Action, Entry, hex};
 

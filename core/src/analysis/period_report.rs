@@ -13,8 +13,7 @@ use super::period::{DayFigures, PERIOD_MAX, day_number};
 use super::report::Devices;
 use crate::account::Caller;
 use crate::id::ObjectId;
-use crate::schema::Date;
-use crate::schema::Weekday;
+use crate::schema::{Date, Weekday};
 
 use crate::Tidings;
 use crate::clock::Timestamp;

@@ -367,7 +367,7 @@ fn reading_about_many_members_is_recorded_once_an_hour() {
     list(&key, None, 1_000);
     assert_eq!(lines(&service).len(), before + 8);
     // Nobody learns weights or copies the trail without a trace, also if they do not wait for the end.
-    crate::newsfeed::learn_weights(&service, &ann).unwrap();
+    service.call(&ann, crate::newsfeed::LearnWeights {}).unwrap();
     AuditExport::new(&service, &key).next(&service).unwrap_err();
     assert!(AuditExport::new(&service, &ann).next(&service).unwrap().is_some());
     assert_eq!(

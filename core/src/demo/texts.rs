@@ -418,6 +418,3 @@ pub(super) const MAJORS: [&str; 8] = [
     "Biology",
     "경영학",
 ];
-
-/// The paths that crawlers request.
-pub(super) const CRAWLED: [&str; 3] = ["/get_popularity_newsfeed", "/get_categories", "/get_all_notice"];

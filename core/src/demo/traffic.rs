@@ -2,10 +2,12 @@
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::texts::{CRAWLED, SUBJECTS};
+use super::texts::SUBJECTS;
 use super::world::{World, between, chance, share};
 use crate::Tidings;
+use crate::account::SignIn;
 use crate::act::{Act, Line};
+use crate::analysis::InsertDevice;
 use crate::analysis::backfill::{PastRequest, Requester};
 use crate::analysis::counters::Counter;
 use crate::analysis::log::Operation;
@@ -13,8 +15,9 @@ use crate::analysis::trends::WINDOW_MS;
 use crate::analysis::visitor::VisitorNumber;
 use crate::clock::{DAY_MS, SECOND_MS, Timestamp};
 use crate::error::Result;
-use crate::newsfeed;
+use crate::operation::{Operation as _, Spec};
 use crate::search::Search;
+use crate::{newsfeed, notice, post, search};
 
 /// The relative traffic of each hour of a day.
 const HOURS: [f32; 24] = [
@@ -23,6 +26,8 @@ const HOURS: [f32; 24] = [
 ];
 /// The relative traffic of each day of the week, from Monday.
 const WEEK: [f32; 7] = [1.0, 1.05, 1.0, 0.95, 0.8, 0.5, 0.55];
+/// What crawlers request.
+const CRAWLED: [Spec; 3] = [newsfeed::ListPopular::SPEC, post::ListCategories::SPEC, notice::List::SPEC];
 /// The devices that apps report; a frequent device is listed several times.
 const DEVICES: [(&str, Counter); 6] = [
     ("mobile", Counter::Mobile),
@@ -145,12 +150,12 @@ impl<'t> Traffic<'t> {
             self.search(&Visit { who, id: None, taste, at, until }, &mut script)?;
         }
         for _ in 0..CRAWLERS {
-            let (at, path) = (
+            let (at, operation) = (
                 begins + between(&mut self.world.random, 0, ends - begins),
-                CRAWLED[self.world.random.below(CRAWLED.len())],
+                &CRAWLED[self.world.random.below(CRAWLED.len())],
             );
             if at < until {
-                script.ask(Requester::Crawler, at, "GET", path, path.to_owned());
+                script.ask(Requester::Crawler, at, operation, "");
             }
         }
         Ok(script)
@@ -202,24 +207,18 @@ impl<'t> Traffic<'t> {
     fn visit(&mut self, mut visit: Visit<'_>, script: &mut Script) -> Result<()> {
         let is_member = visit.id.is_some();
         if is_member && chance(&mut self.world.random, 0.08) {
-            script.ask(visit.who, visit.at, "POST", "/sign_in", "/sign_in".to_owned());
+            script.ask(visit.who, visit.at, &SignIn::SPEC, "");
             visit.at += 900;
         }
         if chance(&mut self.world.random, 0.3) {
             let (device, counter) = DEVICES[self.world.random.below(DEVICES.len())];
-            script.ask(
-                visit.who,
-                visit.at,
-                "GET",
-                "/insert_device/{device}",
-                format!("/insert_device/{device}"),
-            );
+            script.ask(visit.who, visit.at, &InsertDevice::SPEC, device);
             script.devices.push((visit.at, counter));
         }
-        let feed = if is_member { "/get_recommendation_newsfeed" } else { "/get_popularity_newsfeed" };
-        script.ask(visit.who, visit.at, "GET", feed, feed.to_owned());
+        let feed = if is_member { newsfeed::ListRecommended::SPEC } else { newsfeed::ListPopular::SPEC };
+        script.ask(visit.who, visit.at, &feed, "");
         if chance(&mut self.world.random, 0.1) {
-            script.ask(visit.who, visit.at + 1, "GET", "/get_all_notice", "/get_all_notice".to_owned());
+            script.ask(visit.who, visit.at + 1, &notice::List::SPEC, "");
         }
         if chance(&mut self.world.random, 0.18) && self.wait(&mut visit) {
             self.search(&visit, script)?;
@@ -253,8 +252,8 @@ impl<'t> Traffic<'t> {
         let search = Search::new(noun)?;
         let lately = visit.at > self.world.now - WINDOW_MS;
         self.is_searched_lately |= lately;
-        script.ask(visit.who, visit.at, "POST", "/search_logging", "/search_logging".to_owned());
-        script.ask(visit.who, visit.at, "POST", "/priority_search/{num}", "/priority_search/20".to_owned());
+        script.ask(visit.who, visit.at, &search::Log::SPEC, "");
+        script.ask(visit.who, visit.at, &search::Find::SPEC, "20");
         if let Some(id) = visit.id {
             script.act(id, visit.at, Act::Search(search.listed(self.tidings)?));
         } else {
@@ -266,8 +265,7 @@ impl<'t> Traffic<'t> {
 
     fn open_topic(&mut self, visit: &Visit<'_>, script: &mut Script) -> Result<()> {
         let topic = SUBJECTS[visit.taste[self.world.random.below(2)]].topic;
-        let path = format!("/get_newsfeed_of_topic/{}", utf8_percent_encode(topic, NON_ALPHANUMERIC));
-        script.ask(visit.who, visit.at, "GET", "/get_newsfeed_of_topic/{category_name}", path);
+        script.ask(visit.who, visit.at, &newsfeed::ListTopic::SPEC, topic);
         let (name, tags) = newsfeed::opened_at(self.tidings, topic, visit.at)?;
         if let Some(id) = visit.id {
             script.act(id, visit.at, Act::Newsfeed { name, tags });
@@ -284,9 +282,9 @@ impl<'t> Traffic<'t> {
         let is_liked = chance(&mut self.world.random, likes[usize::from(!is_to_taste)])
             || (is_keen && !self.has_keen_liked);
         let post = &self.world.posts[post];
-        let path = |operation: &str| format!("/{operation}/{}", post.id);
-        script.ask(visit.who, visit.at, "GET", "/get_post/{post_obi}", path("get_post"));
-        script.ask(visit.who, visit.at, "GET", "/post_view/{post_obi}", path("post_view"));
+        let shown = post.id.to_string();
+        script.ask(visit.who, visit.at, &post::Get::SPEC, &shown);
+        script.ask(visit.who, visit.at, &post::View::SPEC, &shown);
         let Some(id) = visit.id else {
             script.guests.push((visit.at, Guest::Views(post.url.clone())));
             return;
@@ -295,18 +293,21 @@ impl<'t> Traffic<'t> {
         let at = visit.at + 3 * SECOND_MS;
         if is_liked && at < visit.until {
             self.has_keen_liked |= is_keen;
-            script.ask(visit.who, at, "GET", "/post_like/{post_obi}", path("post_like"));
+            script.ask(visit.who, at, &post::Like::SPEC, &shown);
             script.act(id, at, Act::Like(post.url.clone()));
         }
     }
 }
 
 impl Script {
-    fn ask(&mut self, who: Requester, at: Timestamp, method: &str, template: &'static str, path: String) {
+    /// Adds a request of an operation, with a value for the only field that its path may have.
+    fn ask(&mut self, who: Requester, at: Timestamp, operation: &Spec, value: &str) {
+        let value = utf8_percent_encode(value, NON_ALPHANUMERIC).to_string();
+        let path = |path: String, name| path.replace(&format!("{{{name}}}"), &value);
         self.requests.push(PastRequest {
             at,
-            operation: Operation::new(method, template),
-            path,
+            operation: Operation::new(operation.method.name(), operation.path),
+            path: operation.parameters().fold(operation.path.to_owned(), path),
             status: 200,
             requester: who,
         });

@@ -1,6 +1,7 @@
 //! The weights in use: those that an administrator has pinned, or those learned from the store's acts, or the settings'.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -8,16 +9,18 @@ use utoipa::ToSchema;
 use super::learning::{self, Learned};
 use super::recent;
 use super::signals::{Scoring, Signal, SignalWeights, Weights};
-
 use crate::Tidings;
 use crate::account::Caller;
 use crate::config::Feed;
 use crate::error::{Error, Problem, Result};
+use crate::operation::{Access, Operation, Spec, Work};
 use crate::schema::WeightsInUse;
 use crate::scope::Scope;
 use crate::store::{Isolation, Store, StoreError, Topic, Tx};
 use crate::trail::{Action, Entry};
 
+const GROUP: &str = "newsfeed";
+const ADMINS: Access = Access::Admins(Scope::Posts);
 /// The maximum weight of a signal.
 const WEIGHT_MAX: f64 = 1_000.0;
 
@@ -54,47 +57,63 @@ pub struct FeedWeights {
     pub pinned: Option<Weights>,
 }
 
-/// Returns the weights of the recommended feed.
-///
-/// # Errors
-/// `bad token`, `Not admin`; an error of the store.
-pub fn weights(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
-    let (identity, config) = (caller.identify(tidings), &tidings.config().feed);
-    tidings.store().read(|tx| {
-        let _admin = identity.admin(tx, Scope::Posts)?;
-        let (learned, pinned) = (learned(tx)?, stored::<Weights>(tx, PINNED)?);
-        let in_use = match (&pinned, &learned) {
-            (Some(_), _) => PINNED,
-            (None, Some(learned)) if config.learn && learned.is_better => LEARNED,
-            _ => "settings",
-        };
-        let weights = Scoring::current(tx, config)?.weights;
-        Ok(FeedWeights { in_use: in_use.into(), weights, settings: Weights::of(config), learned, pinned })
-    })
+/// Returns the weights of the signals of the recommended feed
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct GetWeights {}
+
+impl Operation for GetWeights {
+    type Answer = FeedWeights;
+    const SPEC: Spec = Spec::get(GROUP, "/get_feed_weights", ADMINS);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
+        let (identity, config) = (caller.identify(tidings), &tidings.config().feed);
+        tidings.store().read(|tx| {
+            let _admin = identity.admin(tx, Scope::Posts)?;
+            let (learned, pinned) = (learned(tx)?, stored::<Weights>(tx, PINNED)?);
+            let in_use = match (&pinned, &learned) {
+                (Some(_), _) => PINNED,
+                (None, Some(learned)) if config.learn && learned.is_better => LEARNED,
+                _ => "settings",
+            };
+            let weights = Scoring::current(tx, config)?.weights;
+            Ok(FeedWeights { in_use: in_use.into(), weights, settings: Weights::of(config), learned, pinned })
+        })
+    }
 }
 
-/// Pins the weights in use, with these changes: pairs of the name of a signal and its weight, 0 to 1,000.
-///
-/// # Errors
-/// `bad token`, `Not admin`; `bad request` for an unknown signal or a weight that is out of its bounds; an error of the store.
-pub fn pin_weights(tidings: &Tidings, caller: &Caller, changes: &[(String, f64)]) -> Result<FeedWeights> {
-    let mut pinned = weights(tidings, caller)?.weights;
-    for (name, weight) in changes {
-        let signal = Signal::named(name).ok_or(Error::BadRequest(SIGNAL_RULE))?;
-        if !(0.0..=WEIGHT_MAX).contains(weight) {
-            return Err(Error::BadRequest(WEIGHT_RULE));
+/// Pins the weights in use, with some changes
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = WeightFields)]
+pub struct PinWeights {
+    /// The weights to pin, each from 0 to 1,000, by the names of their signals. The weights in use of other signals are
+    /// pinned with them.
+    #[schema(value_type = SignalWeights)]
+    pub weights: BTreeMap<String, f64>,
+}
+
+impl Operation for PinWeights {
+    type Answer = FeedWeights;
+    const SPEC: Spec = Spec::post(GROUP, "/pin_feed_weights", ADMINS);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
+        let mut pinned = GetWeights {}.run(tidings, caller)?.weights;
+        for (name, weight) in self.weights {
+            let signal = Signal::named(&name).ok_or(Error::BadRequest(SIGNAL_RULE))?;
+            if !(0.0..=WEIGHT_MAX).contains(&weight) {
+                return Err(Error::BadRequest(WEIGHT_RULE));
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]
+            let weight = weight as f32;
+            pinned.0[signal as usize] = weight;
         }
-        #[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]
-        let weight = *weight as f32;
-        pinned.0[signal as usize] = weight;
+        let (identity, content) = (caller.identify(tidings), json(&pinned));
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Posts)?;
+            insert(tx, PINNED, &content)?;
+            Ok::<_, Error>(admin.record(tx, Entry::new(Action::FeedPin).after(&content))?)
+        })?;
+        changed(tidings, caller)
     }
-    let (identity, content) = (caller.identify(tidings), json(&pinned));
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Posts)?;
-        insert(tx, PINNED, &content)?;
-        Ok::<_, Error>(admin.record(tx, Entry::new(Action::FeedPin).after(&content))?)
-    })?;
-    changed(tidings, caller)
 }
 
 const SIGNAL_RULE: Problem = Problem::invalid(
@@ -103,56 +122,68 @@ const SIGNAL_RULE: Problem = Problem::invalid(
 );
 const WEIGHT_RULE: Problem = Problem::invalid("weights", "a weight is a number from 0 to 1000");
 
-/// Unpins the weights, so that those learned or those of the settings are used.
-///
-/// # Errors
-/// `bad token`, `Not admin`; an error of the store.
-pub fn unpin_weights(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
-    let identity = caller.identify(tidings);
-    tidings.store().write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Posts)?;
-        if tx.run("DELETE FROM feed_weights WHERE origin = $1", &[PINNED.into()])? == 0 {
-            return Ok(());
-        }
-        tx.touch(Topic::Posts);
-        Ok::<_, Error>(admin.record(tx, Entry::new(Action::FeedUnpin))?)
-    })?;
-    changed(tidings, caller)
+/// Unpins the weights, so that those learned or those of the settings are used
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct UnpinWeights {}
+
+impl Operation for UnpinWeights {
+    type Answer = FeedWeights;
+    const SPEC: Spec = Spec::get(GROUP, "/unpin_feed_weights", ADMINS).writes();
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
+        let identity = caller.identify(tidings);
+        tidings.store().write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Posts)?;
+            if tx.run("DELETE FROM feed_weights WHERE origin = $1", &[PINNED.into()])? == 0 {
+                return Ok(());
+            }
+            tx.touch(Topic::Posts);
+            Ok::<_, Error>(admin.record(tx, Entry::new(Action::FeedUnpin))?)
+        })?;
+        changed(tidings, caller)
+    }
 }
 
-/// Learns the weights from the acts of the members now.
+/// Learns the weights from the acts of the members now, which may take minutes
 ///
-/// # Errors
-/// `bad token`, `Not admin`; an error of the store.
-pub fn learn_weights(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
-    // Learning is slow.
-    weights(tidings, caller)?;
-    let identity = caller.identify(tidings);
-    let index = tidings.feeds().index()?;
-    let (store, config) = (tidings.store(), &tidings.config().feed);
-    let acts = recent::acts(store, config.posts)?;
-    let learned = learning::learn(store, &index, &acts, config, tidings.now(), &|| false)?;
-    let content = learned.as_ref().map(json);
-    let is_better = learned.as_ref().map(|learned| learned.is_better);
-    store.write(Isolation::Alone, move |tx| {
-        let admin = identity.admin(tx, Scope::Posts)?;
-        if let Some(content) = &content {
-            insert(tx, LEARNED, content)?;
-        }
-        let result = match is_better {
-            Some(true) => "better than the settings",
-            Some(false) => "not better than the settings",
-            None => "too few acts",
-        };
-        Ok::<_, Error>(admin.record(tx, Entry::new(Action::FeedLearn).after(result))?)
-    })?;
-    changed(tidings, caller)
+/// `overloaded` means that imports run, or that others are learning: try again later.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct LearnWeights {}
+
+impl Operation for LearnWeights {
+    type Answer = FeedWeights;
+    const SPEC: Spec = Spec::get(GROUP, "/learn_feed_weights", ADMINS).writes().works(Work::Long);
+
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
+        // Learning is slow.
+        GetWeights {}.run(tidings, caller)?;
+        let identity = caller.identify(tidings);
+        let index = tidings.feeds().index()?;
+        let (store, config) = (tidings.store(), &tidings.config().feed);
+        let acts = recent::acts(store, config.posts)?;
+        let learned = learning::learn(store, &index, &acts, config, tidings.now(), &|| false)?;
+        let content = learned.as_ref().map(json);
+        let is_better = learned.as_ref().map(|learned| learned.is_better);
+        store.write(Isolation::Alone, move |tx| {
+            let admin = identity.admin(tx, Scope::Posts)?;
+            if let Some(content) = &content {
+                insert(tx, LEARNED, content)?;
+            }
+            let result = match is_better {
+                Some(true) => "better than the settings",
+                Some(false) => "not better than the settings",
+                None => "too few acts",
+            };
+            Ok::<_, Error>(admin.record(tx, Entry::new(Action::FeedLearn).after(result))?)
+        })?;
+        changed(tidings, caller)
+    }
 }
 
 /// Uses changed weights at once, and returns them.
 fn changed(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
     tidings.feeds().shared.update_scoring()?;
-    weights(tidings, caller)
+    GetWeights {}.run(tidings, caller)
 }
 
 /// Returns what was learned.

@@ -7,8 +7,7 @@ use utoipa::ToSchema;
 
 use crate::clock::Timestamp;
 use crate::id::ObjectId;
-use crate::schema::Switch;
-use crate::schema::Word;
+use crate::schema::{Switch, Word};
 
 /// A post that a member liked or viewed: an element of `fav_list` and `view_list`.
 #[derive(Debug, serde::Serialize, serde::Deserialize, ToSchema)]

@@ -51,18 +51,27 @@ const KEYS: [(Scope, Operation); 8] = [
             roster_import::import_roster(service, caller, &roster[..], &mut to_the_end).map(drop)
         }),
     ),
-    (Scope::Posts, ("newsfeed::weights", |service, caller| newsfeed::weights(service, caller).map(drop))),
     (
         Scope::Posts,
-        ("newsfeed::learn_weights", |service, caller| newsfeed::learn_weights(service, caller).map(drop)),
+        ("newsfeed::weights", |service, caller| service.call(caller, newsfeed::GetWeights {}).map(drop)),
     ),
     (
         Scope::Posts,
-        ("newsfeed::pin_weights", |service, caller| newsfeed::pin_weights(service, caller, &[]).map(drop)),
+        ("newsfeed::learn_weights", |service, caller| {
+            service.call(caller, newsfeed::LearnWeights {}).map(drop)
+        }),
     ),
     (
         Scope::Posts,
-        ("newsfeed::unpin_weights", |service, caller| newsfeed::unpin_weights(service, caller).map(drop)),
+        ("newsfeed::pin_weights", |service, caller| {
+            service.call(caller, newsfeed::PinWeights::default()).map(drop)
+        }),
+    ),
+    (
+        Scope::Posts,
+        ("newsfeed::unpin_weights", |service, caller| {
+            service.call(caller, newsfeed::UnpinWeights {}).map(drop)
+        }),
     ),
 ];
 

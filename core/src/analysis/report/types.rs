@@ -13,8 +13,7 @@ use crate::analysis::trends::SearchBurst;
 use crate::analysis::visitor;
 use crate::config::StudentNumbers;
 use crate::error::Result;
-use crate::schema::Date;
-use crate::schema::TermAndCount;
+use crate::schema::{Date, TermAndCount};
 use crate::store::{StoreError, Tx};
 
 /// The maximum number of days that a report reaches back.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::super::weights::{learn_weights, pin_weights, unpin_weights, weights};
+use super::super::weights::{GetWeights, LearnWeights, PinWeights, UnpinWeights};
 use super::super::{Page, recommended};
 use super::*;
 use crate::account::Caller;
@@ -81,7 +81,7 @@ fn members_who_follow_one_another_get_what_is_popular_first() {
     let service = service();
     insert_posts(&service);
     let members = import(&service, follow);
-    let found = weights(&service, &Caller::Operator).unwrap();
+    let found = service.call(&Caller::Operator, GetWeights {}).unwrap();
     let learned = found.learned.unwrap();
     assert!(learned.is_better && learned.ndcg10 > learned.ndcg10_of_settings, "{learned:?}");
     assert_eq!((&*found.in_use, found.weights), ("learned", learned.weights));
@@ -96,7 +96,7 @@ fn what_is_no_better_is_not_used() {
     insert_posts(&service);
     // Each reads their topic, as the settings expect.
     import(&service, |member, newest| newest - (newest * 7 - member).rem_euclid(3));
-    let found = weights(&service, &Caller::Operator).unwrap();
+    let found = service.call(&Caller::Operator, GetWeights {}).unwrap();
     assert!(!found.learned.unwrap().is_better);
     assert_eq!((&*found.in_use, found.weights), ("settings", found.settings));
 }
@@ -107,23 +107,25 @@ fn pinned_weights_are_used_until_they_are_unpinned() {
     let operator = Caller::Operator;
     insert_posts(&service);
     let members = import(&service, follow);
-    let changes = [("fresh".to_owned(), 0.0), ("popular".to_owned(), 0.0)];
-    let pinned = pin_weights(&service, &operator, &changes).unwrap();
+    let pin = |changes: &[(&str, f64)]| PinWeights {
+        weights: changes.iter().map(|(signal, weight)| ((*signal).to_owned(), *weight)).collect(),
+    };
+    let pinned = service.call(&operator, pin(&[("fresh", 0.0), ("popular", 0.0)])).unwrap();
     assert_eq!(pinned.in_use, "pinned");
     assert!(pinned.weights[Signal::Popular] == 0.0 && pinned.weights[Signal::Topic] > 0.0);
     assert_ne!(first_title(&service, &members[1]), "post 71");
-    let again = learn_weights(&service, &operator).unwrap();
+    let again = service.call(&operator, LearnWeights {}).unwrap();
     assert_eq!(again.pinned, pinned.pinned);
-    assert_eq!(unpin_weights(&service, &operator).unwrap().in_use, "learned");
+    assert_eq!(service.call(&operator, UnpinWeights {}).unwrap().in_use, "learned");
     for change in [("speed", 1.0), ("recent", -1.0), ("recent", f64::NAN), ("recent", 1_001.0)] {
-        let refused = pin_weights(&service, &operator, &[(change.0.to_owned(), change.1)]);
+        let refused = service.call(&operator, pin(&[change]));
         assert!(matches!(refused, Err(Error::BadRequest(_))), "{change:?}");
     }
     for refused in [
-        weights(&service, &members[0]),
-        pin_weights(&service, &members[0], &[]),
-        unpin_weights(&service, &members[0]),
-        learn_weights(&service, &members[0]),
+        service.call(&members[0], GetWeights {}),
+        service.call(&members[0], pin(&[])),
+        service.call(&members[0], UnpinWeights {}),
+        service.call(&members[0], LearnWeights {}),
     ] {
         assert!(matches!(refused, Err(Error::Forbidden)));
     }
@@ -134,13 +136,13 @@ fn without_learning_the_settings_are_used_and_a_signal_that_is_off_stays_off() {
     let service = service_of(Feed { learn: false, ..Feed::default() });
     insert_posts(&service);
     import(&service, follow);
-    let found = weights(&service, &Caller::Operator).unwrap();
+    let found = service.call(&Caller::Operator, GetWeights {}).unwrap();
     assert_eq!((&*found.in_use, found.learned), ("settings", None));
 
     let service = service_of(Feed { recent_weight: 0.0, ..Feed::default() });
     insert_posts(&service);
     import(&service, follow);
-    let learned = weights(&service, &Caller::Operator).unwrap().learned.unwrap();
+    let learned = service.call(&Caller::Operator, GetWeights {}).unwrap().learned.unwrap();
     assert!(learned.weights[Signal::Recent] == 0.0 && learned.weights[Signal::Popular] > 0.0, "{learned:?}");
 }
 
@@ -148,5 +150,5 @@ fn without_learning_the_settings_are_used_and_a_signal_that_is_off_stays_off() {
 fn a_few_visits_teach_nothing() {
     let service = service();
     insert_posts(&service);
-    assert_eq!(learn_weights(&service, &Caller::Operator).unwrap().learned, None);
+    assert_eq!(service.call(&Caller::Operator, LearnWeights {}).unwrap().learned, None);
 }
