@@ -1,4 +1,4 @@
-//! The arguments of a command as they were given, for messages that name them, and what was meant instead.
+//! The arguments of a command as they were given, for messages that name them, and the names that are most like them.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};

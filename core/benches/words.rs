@@ -93,7 +93,7 @@ fn similar(criterion: &mut Criterion) {
     let (tidings, _dir) = open(&lines);
     words::load(&tidings, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).expect("the vectors are valid");
     let found = tidings
-        .call(&Caller::Guest, words::FindSimilar { search: (&name(7)).into() })
+        .call(&Caller::Guest, words::FindSimilar { search: name(7) })
         .expect("the search is valid")
         .similarity_word;
     assert_eq!(found[0].words.len(), tidings.config().words.similar);

@@ -63,7 +63,7 @@ pub fn sign_up(tidings: &Tidings, caller: &Caller, form: &SignUp) -> Result<()> 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Grant {
     /// The id of the member
-    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    #[schema(min_length = 1, examples("ann"))]
     pub user_id: String,
 }
 
@@ -77,6 +77,7 @@ impl Operation for Grant {
         tidings.store().write(Isolation::Alone, move |tx| {
             let admin = identity.administrator(tx)?;
             let member = account::find(tx, &self.user_id)?.ok_or(Error::NotFound)?;
+            // The date of the first grant stays.
             if member.admin {
                 return Ok(());
             }
@@ -96,7 +97,7 @@ fn grant_to(tx: &mut dyn Tx, admin: &Admin<'_>, member: MemberKey, now: Timestam
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Revoke {
     /// The id of the member
-    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    #[schema(min_length = 1, examples("ann"))]
     pub user_id: String,
 }
 
@@ -198,7 +199,7 @@ impl Operation for GetBlacklist {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PushBlacklist {
     /// The id of the member
-    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    #[schema(min_length = 1, examples("ann"))]
     pub user_id: String,
 }
 
@@ -216,6 +217,7 @@ impl Operation for PushBlacklist {
         tidings.store().write(Isolation::Alone, move |tx| {
             let admin = identity.admin(tx, Scope::Members)?;
             let member = account::find(tx, &self.user_id)?.ok_or(Outcome::NotFound)?;
+            // The earlier date stays.
             if member.blacklisted {
                 return Ok(());
             }
@@ -231,7 +233,7 @@ impl Operation for PushBlacklist {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PopBlacklist {
     /// The id of the member
-    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    #[schema(min_length = 1, examples("ann"))]
     pub user_id: String,
 }
 

@@ -53,6 +53,7 @@ pub use log::Operation;
 pub use log_page::{GetLog, InvalidLogPlace, LogLine, LogLines};
 pub use operations::{GetLogDate, GetLogUser, GetLogUserDate, InsertDevice};
 pub use period::{DayFigures, GetPeriod, PERIOD_MAX, Period};
+pub(crate) use period_report::WEEKDAYS;
 pub use period_report::{
     GetReport, POSTS_READ, PeriodReport, PostFigures, RANKED_MAX, REPORT_DAYS, TermCount, TopicFigures,
     WeekdayHours,
@@ -245,7 +246,6 @@ pub struct LogEntry {
     /// The `result` text of the answer; `None` in lines of versions that did not store it. It is not in the answers of the
     /// HTTP API, whose fields the interface documents.
     #[serde(skip)]
-    #[schema(max_length = 200, examples("success"))]
     pub result: Option<String>,
 }
 

@@ -18,10 +18,10 @@ use crate::answer;
 use crate::clock::Timestamp;
 use crate::error::{Error, Problem, Result};
 use crate::operation::{Access, NDJSON, Operation, Spec, Stream, Work};
-use crate::schema::{ActorKind, Surface};
+use crate::schema::ActorKind;
 use crate::scope::Scope;
 use crate::store::{Isolation, StoreError, Tx};
-use crate::trail::{self, Action, Entry, Record};
+use crate::trail::{self, Action, Entry, Record, Surface};
 
 mod chain;
 mod sql;
@@ -72,7 +72,7 @@ pub struct AuditRecord {
     /// The id of the administrator, `removed` after they were removed; the name of the key; the name of the operator's
     /// account on the machine, `""` if it is not known. For an operator who acts in the name of an administrator, both:
     /// `root as ann`, or `as ann`.
-    #[schema(max_length = 1_000, examples("ann"))]
+    #[schema(max_length = 1_000_000, examples("ann"))]
     pub actor: String,
     /// The way: `http`, `cli`, `tui` or `library`.
     #[schema(value_type = Surface)]
@@ -81,7 +81,7 @@ pub struct AuditRecord {
     #[schema(max_length = 50, examples("member.blacklist"))]
     pub action: String,
     /// The id of the member or of the record that was acted on, `removed` for a removed member, `""` for none.
-    #[schema(max_length = 1_000, examples("ann"))]
+    #[schema(max_length = 1_000_000, examples("ann"))]
     pub subject: String,
     /// What was there before, shortened; `""` for nothing.
     #[schema(max_length = 200, examples("everywhere"))]
@@ -382,6 +382,7 @@ impl Operation for Verify {
         let identity = caller.identify(tidings);
         tidings.store().read(|tx| {
             let _admin = identity.admin(tx, Scope::AuditRead)?;
+            // A head whose record has expired is a fault, because it proves nothing about the records that are left.
             Ok(chain::verify(tx, head.as_ref())?)
         })
     }

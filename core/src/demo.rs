@@ -194,7 +194,7 @@ fn announce(tidings: &Tidings, caller: &Caller, world: &World) -> Result<()> {
         new_info_1: Some("Everybody here is made up".to_owned()),
         new_info_2: Some("둘러보세요!".to_owned()),
     };
-    tidings.call(caller, main_info::Update { draft: lines.clone() })
+    tidings.call(caller, main_info::Update { draft: lines })
 }
 
 mod sql {

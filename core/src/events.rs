@@ -17,7 +17,7 @@
 //! let (mut follower, ..) = Follower::start(&tidings)?;
 //! let draft =
 //!     notice::Draft { title: Some("Library".into()), post: Some("Open.".into()), ..notice::Draft::default() };
-//! tidings.call(&Caller::Operator, notice::Insert { draft: draft.clone() })?;
+//! tidings.call(&Caller::Operator, notice::Insert { draft })?;
 //!
 //! let mut news = follower.look();
 //! assert!(matches!(news.events.remove(0).content, Content::Notice(_)));

@@ -156,9 +156,7 @@ pub fn small_database(directory: &Path) -> Vec<u8> {
         post: Some("We have nailed down a list of features.".into()),
         ..post::Draft::default()
     };
-    tidings
-        .call(&account::Caller::Operator, post::Insert { draft: draft.clone() })
-        .expect("a post is written");
+    tidings.call(&account::Caller::Operator, post::Insert { draft }).expect("a post is written");
     drop(tidings);
     std::fs::read(file).expect("the file exists")
 }

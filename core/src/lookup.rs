@@ -8,7 +8,6 @@ use crate::account::Caller;
 use crate::error::{Error, Problem, Result};
 use crate::operation::{Access, Operation, Spec};
 use crate::prefix::IdRange;
-use crate::schema::IdKind;
 use crate::{feedback, notice, post};
 
 pub use crate::prefix::{FOUND_MAX, FoundId, PREFIX_MIN};
@@ -56,7 +55,7 @@ pub struct FoundIds {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct FindIds {
     /// `post`, `notice` or `feedback`
-    #[schema(value_type = IdKind)]
+    #[schema(value_type = Kind)]
     pub kind: String,
     /// The beginning of the id, 4 to 24 hex digits
     #[schema(pattern = "^[0-9a-fA-F]{4,24}$", examples("6560c1"))]

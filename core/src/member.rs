@@ -28,7 +28,7 @@ const ADMINS: Access = Access::Admins(Scope::Members);
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Remove {
     /// The id of the member
-    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    #[schema(min_length = 1, examples("ann"))]
     pub user_id: String,
 }
 
@@ -59,7 +59,7 @@ impl Operation for Remove {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ListSessions {
     /// The id of the member
-    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    #[schema(min_length = 1, examples("ann"))]
     pub user_id: String,
 }
 
@@ -81,7 +81,7 @@ impl Operation for ListSessions {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SignOut {
     /// The id of the member
-    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    #[schema(min_length = 1, examples("ann"))]
     pub user_id: String,
 }
 
@@ -99,7 +99,7 @@ impl Operation for SignOut {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SignOutSession {
     /// The id of the member
-    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    #[schema(min_length = 1, examples("ann"))]
     pub user_id: String,
     /// The id of the session
     #[schema(value_type = ObjectId)]

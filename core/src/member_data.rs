@@ -71,7 +71,7 @@ impl Stream for GetMine {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetOf {
     /// The id of the member
-    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    #[schema(min_length = 1, examples("ann"))]
     pub user_id: String,
 }
 

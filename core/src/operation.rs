@@ -307,7 +307,7 @@ pub struct Spec {
     pub has_formats: bool,
     /// The failures with a status of their own.
     pub failures: &'static [Failure],
-    /// The fields that an operation which inserts a record requires, where those that change one have the same fields.
+    /// The fields that are required to insert a record. The operation that changes such a record has the same fields, all optional.
     pub requires: &'static [&'static str],
     /// Whether the answer is a file, with a name.
     pub is_file: bool,
@@ -396,7 +396,7 @@ impl Spec {
         Self { failures, ..self }
     }
 
-    /// Declares the fields that it requires to insert a record, where those that change one have the same fields.
+    /// Declares the fields that are required to insert a record; the operation that changes one has the same fields, all optional.
     pub const fn requiring(self, requires: &'static [&'static str]) -> Self {
         Self { requires, ..self }
     }

@@ -110,7 +110,7 @@ pub struct PostDetail {
     #[schema(value_type = Vec<Word>, max_items = 50)]
     pub topic: JsonList,
     /// The tags of the post.
-    #[schema(value_type = Vec<Word>, max_items = 300)]
+    #[schema(value_type = Vec<Word>, max_items = 50)]
     pub tag: JsonList,
 }
 
@@ -118,7 +118,6 @@ pub struct PostDetail {
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct GetPost {
     /// The post.
-    #[schema(max_length = 100_000, examples("On Friday evening the moon covers the sun."))]
     pub post: PostDetail,
 }
 

@@ -1,14 +1,18 @@
-//! What the OpenAPI document says about texts and numbers by their types, where a field's own type says less.
+//! Schemas of texts and numbers in the OpenAPI document: those of types, and names of schemas for fields whose own type says less.
 
 use serde_json::json;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::account::MemberFilter;
+use crate::analysis::WEEKDAYS;
 use crate::clock::Timestamp;
 use crate::id::ObjectId;
+use crate::lookup::Kind;
 use crate::outbox::Event;
 use crate::scope::Scope;
+use crate::trail::Surface;
 use crate::webhook::DeliveryState;
 
 /// Implements schemas for types, or for names that stand for a type.
@@ -38,6 +42,9 @@ schemas! {
         .examples(["2026-11-20T08:36:00.000Z"]);
     Scope = one_of(Scope::ALL.iter().map(|scope| scope.name()));
     Event = one_of(Event::ALL.iter().map(|event| event.name()));
+    MemberFilter = one_of([MemberFilter::Admins, MemberFilter::Blacklisted].map(MemberFilter::as_str));
+    Kind = one_of(Kind::ALL.map(Kind::name));
+    Surface = one_of([Surface::Library, Surface::Http, Surface::Cli, Surface::Tui].map(Surface::name));
     DeliveryState = one_of(["pending", "dead"]);
     /// Yes or no: 1 or 0.
     Switch = ObjectBuilder::new().schema_type(Type::Integer).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64))).enum_values(Some([0, 1])).examples([1]);
@@ -53,29 +60,25 @@ schemas! {
     RecoveryCode = text().pattern(Some("^[0-9a-z]{4}(-[0-9a-z]{4}){3}$")).examples(["8k2m-0qwz-7hn4-c9xe"]);
     /// The format of a feed.
     FeedFormat = one_of(["json", "atom", "json-feed"]);
-    /// Which members are listed.
-    ListedMembers = one_of(["admins", "blacklisted"]);
-    /// What an id is of.
-    IdKind = one_of(["post", "notice", "feedback"]);
-    /// A kind of device, also with the name of its counter.
-    Device = one_of(["pc", "tablet", "mobile", "device_pc", "device_tablet", "device_mobile"]);
+    /// A device that an app reports, also with the name of its counter.
+    ReportedDevice = one_of(["pc", "tablet", "mobile", "device_pc", "device_tablet", "device_mobile"]);
     /// A table of a report.
     ReportFile = one_of(["days.csv", "hours.csv", "terms.csv", "devices.csv", "topics.csv", "posts.csv"]);
     /// An act that an import takes.
     ImportType = one_of(["view", "like", "search", "newsfeed"]);
     /// An act that was imported.
     ActKind = one_of(["view", "like", "other"]);
-    /// Who acted.
+    /// The kind of one who acted.
     ActorKind = one_of(["operator", "member", "key", "service"]);
-    /// Where an operator acted.
-    Surface = one_of(["library", "http", "cli", "tui"]);
-    /// Where the weights of the feed come from.
+    /// The origin of the weights of the feed.
     WeightsInUse = one_of(["pinned", "learned", "settings"]);
     /// The method of a request.
     RequestMethod =
         one_of(["GET", "POST", "HEAD", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "other"]);
     /// A day of the week.
-    Weekday = one_of(["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]);
+    Weekday = one_of(WEEKDAYS);
+    /// The version of JSON Feed that the server writes.
+    JsonFeedVersion = one_of(["https://jsonfeed.org/version/1.1"]);
     /// A search term and how often it was searched for.
     TermAndCount = of_json(json!({
         "type": "array",

@@ -8,11 +8,11 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let directory = std::env::temp_dir().join(format!("tidings-report-{}", std::process::id()));
 //! # std::fs::create_dir_all(&directory)?;
-//! use tidings_core::{Tidings, analysis};
+//! use tidings_core::{Caller, Tidings, analysis};
 //! use tidings_report::{Place, Table, page};
 //!
 //! let tidings = Tidings::open(directory.join("campus.db"))?;
-//! let report = tidings.call(&Caller::Guest, analysis::GetReport { from: @None@, to: @None@ })?;
+//! let report = tidings.call(&Caller::Guest, analysis::GetReport::default())?;
 //! let html = page(&report, Place::File);
 //! assert!(html.starts_with("<!DOCTYPE html>") && !html.contains("<script"));
 //! let csv = Table::Days.csv(&report);

@@ -1,4 +1,4 @@
-//! What a request tells about its client: its address and the address that it used, from the connection and from trusted
+//! The client of a request: its address and the address that it used, from the connection and from trusted
 //! proxies, and its program.
 
 use std::net::{IpAddr, Ipv4Addr};

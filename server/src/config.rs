@@ -263,7 +263,14 @@ impl FromStr for Origin {
             _ => (host, ""),
         };
         let host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
-            Some(address) => format!("[{}]", address.parse::<Ipv6Addr>().map_err(|_| WRONG)?),
+            Some(address) => {
+                let address = address.parse::<Ipv6Addr>().map_err(|_| WRONG)?;
+                match address.segments() {
+                    // They write no part of it as an IPv4 address.
+                    [0, 0, 0, 0, 0, 0xffff, a, b] => format!("[::ffff:{a:x}:{b:x}]"),
+                    _ => format!("[{address}]"),
+                }
+            }
             None if plain(host, b"-._") => host.to_owned(),
             None => return Err(WRONG),
         };
@@ -297,6 +304,7 @@ mod tests {
             ("HTTPS://App.Example:0443", "https://app.example"),
             ("https://[2001:db8::1]:443", "https://[2001:db8::1]"),
             ("https://[2001:DB8:0::1]", "https://[2001:db8::1]"),
+            ("http://[::ffff:1.2.3.4]:8080", "http://[::ffff:102:304]:8080"),
             ("http://app.example:443", "http://app.example:443"),
             ("https://app.example:08443", "https://app.example:8443"),
             ("capacitor://localhost", "capacitor://localhost"),

@@ -51,7 +51,6 @@ pub(crate) struct LiveEvents {
     /// A notice was published, changed or hidden.
     notice: NoticeChange,
     /// A post was inserted.
-    #[schema(max_length = 100_000, examples("On Friday evening the moon covers the sun."))]
     post: NewPost,
     /// The counts of today.
     counts: TodayCounts,

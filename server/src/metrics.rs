@@ -1,6 +1,4 @@
-//! Metrics in the text format of Prometheus, on a separate listener.
-//!
-//! The page also has the metrics that the program registers in the default registry of the crate `prometheus`.
+//! Counters of answered requests, and the page of metrics.
 
 use std::time::Duration;
 

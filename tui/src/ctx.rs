@@ -1,4 +1,4 @@
-//! What all screens know: the time and its zone, the terminal, the keys and colours, and where the service is.
+//! The context of all screens: the time and its zone, the terminal, the keys and colours, and where the service is.
 
 use jiff::tz::TimeZone;
 use ratatui::layout::Rect;

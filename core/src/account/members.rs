@@ -105,7 +105,7 @@ pub struct MemberEntry {
     #[schema(max_length = 1_000_000, examples("Ann"))]
     pub nickname: String,
     /// The name that the university verified; the nickname of a member who never verified.
-    #[schema(max_length = 128, examples("Ann Lee"))]
+    #[schema(max_length = 1_000_000, examples("Ann Lee"))]
     pub user_name: String,
     /// The subject that the university verified, or `""`.
     #[schema(max_length = 128, examples("Physics"))]
@@ -133,7 +133,7 @@ pub struct List {
     #[schema(examples("ann"))]
     pub after: Option<String>,
     /// `admins` for administrators only, `blacklisted` for blacklisted members only.
-    #[schema(value_type = Option<crate::schema::ListedMembers>)]
+    #[schema(value_type = Option<MemberFilter>)]
     pub only: Option<String>,
 }
 
@@ -171,7 +171,7 @@ impl Operation for List {
 #[schema(as = MemberPasswordFields)]
 pub struct SetPassword {
     /// The id of the member
-    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    #[schema(min_length = 1, examples("ann"))]
     pub user_id: String,
     /// The new password, {pw} characters.
     #[schema(examples("another long sentence"))]

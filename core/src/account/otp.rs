@@ -73,7 +73,7 @@ pub struct OtpSecret {
     #[schema(value_type = String, pattern = "^[A-Z2-7]{32}$", examples("JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"))]
     pub secret: Zeroizing<String>,
     /// The same for a QR code, as `otpauth://totp/…`.
-    #[schema(value_type = String, max_length = 500, pattern = "^otpauth://totp/", examples("otpauth://totp/tidings:ann?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=tidings"))]
+    #[schema(value_type = String, pattern = "^otpauth://totp/", examples("otpauth://totp/tidings:ann?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=tidings"))]
     pub uri: Zeroizing<String>,
 }
 
@@ -191,7 +191,7 @@ impl ForClient for RenewRecoveryCodes {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ResetOtp {
     /// The id of the member
-    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    #[schema(min_length = 1, examples("ann"))]
     pub user_id: String,
 }
 

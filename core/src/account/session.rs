@@ -34,7 +34,6 @@ use sign_up::{New, insert};
 pub struct AccessToken {
     /// The bearer token that the other operations take.
     #[schema(
-        max_length = 4_096,
         pattern = r"^[\w-]+\.[\w-]+\.[\w-]+$",
         examples("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.Zm9yIHRoZSBkb2N1bWVudA")
     )]
@@ -143,6 +142,8 @@ fn finish(
     }
 }
 
+/// Signs in a member whom the university verifies.
+///
 /// Our length conditions do not apply to the university's ids and passwords: an id has 1 to 128 characters, no
 /// control or invisible characters, no white space at its ends, and is not `guest` or `removed`. The first 100
 /// characters of the name and the major are stored, on one line.

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::{Log, Window, read_log};
 use crate::error::Result;
 use crate::operation::{Access, Failure, Operation, Spec, Work};
-use crate::schema::Device;
+use crate::schema::ReportedDevice;
 use crate::scope::Scope;
 use crate::{Caller, Tidings};
 
@@ -48,7 +48,7 @@ impl Operation for GetLogDate {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetLogUser {
     /// The id of the member
-    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    #[schema(min_length = 1, examples("ann"))]
     pub user_id: String,
     /// The maximum number of lines, at most {log-lines}
     pub limit: i64,
@@ -70,7 +70,7 @@ impl Operation for GetLogUser {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetLogUserDate {
     /// The id of the member
-    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    #[schema(min_length = 1, examples("ann"))]
     pub user_id: String,
     /// Calendar months, or 0
     pub months: i64,
@@ -98,7 +98,7 @@ impl Operation for GetLogUserDate {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct InsertDevice {
     /// `pc`, `tablet` or `mobile`, also with the prefix `device_`
-    #[schema(value_type = Device)]
+    #[schema(value_type = ReportedDevice)]
     pub device: String,
 }
 

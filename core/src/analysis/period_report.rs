@@ -5,7 +5,7 @@
 //! long the history before and after the period is.
 
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::counters::{Counter, Counts};
 use super::local_time::{HOURS, date_text};
@@ -38,7 +38,8 @@ const REPORT_RULE: Problem = Problem::new(
 );
 
 /// The weekdays, in the order of a report.
-const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+pub(crate) const WEEKDAYS: [&str; 7] =
+    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 /// The figures of a period, for people to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -153,8 +154,7 @@ impl PeriodReport {
 /// Figures by day, visitors by weekday and hour, devices, and the topics and posts that were published in the period. Search
 /// terms are those of the last 24 hours, and are missing if the period ends before today. Nothing in a report is about a
 /// single visitor.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetReport {
     /// The first day, `YYYY-MM-DD`; by default, or if it is empty, 29 days before the last day.
     #[schema(max_length = 100, examples("2026-11-20"))]

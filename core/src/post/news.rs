@@ -19,7 +19,7 @@ pub struct NewPost {
     #[schema(value_type = Vec<Word>, max_items = 50)]
     pub topic: Vec<String>,
     /// The tags of the post.
-    #[schema(value_type = Vec<Word>, max_items = 300)]
+    #[schema(value_type = Vec<Word>, max_items = 50)]
     pub tag: Vec<String>,
 }
 

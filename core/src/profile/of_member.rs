@@ -22,7 +22,7 @@ const ADMINS: Access = Access::Admins(Scope::Members);
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Get {
     /// The id of the member
-    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    #[schema(min_length = 1, examples("ann"))]
     pub user_id: String,
 }
 
@@ -48,7 +48,7 @@ impl Operation for Get {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetLists {
     /// The id of the member
-    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    #[schema(min_length = 1, examples("ann"))]
     pub user_id: String,
     /// The lists, 0 to 4
     #[schema(value_type = i64, minimum = 0, maximum = 4, examples(1))]
@@ -78,7 +78,7 @@ impl Operation for GetLists {
 #[schema(as = NicknameFields)]
 pub struct ChangeNickname {
     /// The id of the member
-    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    #[schema(min_length = 1, examples("ann"))]
     pub user_id: String,
     /// {nickname} characters.
     #[schema(examples("Ann"))]
@@ -106,7 +106,7 @@ impl Operation for ChangeNickname {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct UpdateAutoLogin {
     /// The id of the member
-    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    #[schema(min_length = 1, examples("ann"))]
     pub user_id: String,
     /// 0 off, 1 on
     #[schema(value_type = Switch)]
@@ -134,7 +134,7 @@ impl Operation for UpdateAutoLogin {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ResetMeasurement {
     /// The id of the member
-    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    #[schema(min_length = 1, examples("ann"))]
     pub user_id: String,
 }
 

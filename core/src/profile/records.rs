@@ -20,7 +20,7 @@ pub struct PostRecord {
     #[schema(value_type = Vec<Word>, max_items = 50)]
     pub topic: JsonList,
     /// Its tags.
-    #[schema(value_type = Vec<Word>, max_items = 300)]
+    #[schema(value_type = Vec<Word>, max_items = 50)]
     pub tag: JsonList,
     /// The tokens of its title and text.
     #[schema(value_type = Vec<Word>, max_items = 100_000)]

@@ -159,7 +159,7 @@ impl Declared {
             operation = operation.parameter(parameter);
         }
         let mut failures = failures(&spec, &refusals);
-        let used = |other: &Named| refers(&body, &other.0);
+        let used = |other: &Named| refers_to(&body, &other.0);
         components.schemas.extend(of_fields.into_iter().filter(used));
         if spec.method == Method::Post {
             failures.push(("413", if takes.is_empty() { "BodyTooLarge" } else { "ImportTooLarge" }));
@@ -205,7 +205,7 @@ impl Declared {
 
 /// Returns the media types of a body with these fields. A form has the same fields as a JSON object, but no objects in it.
 fn media(schema: &str, body: &Object) -> Vec<(&'static str, RefOr<Schema>)> {
-    let types = if refers(body, "") { &[JSON][..] } else { &[JSON, FORM] };
+    let types = if contains(body, "#/components/schemas/") { &[JSON][..] } else { &[JSON, FORM] };
     types.iter().map(|name| (*name, Ref::from_schema_name(schema).into())).collect()
 }
 
@@ -291,11 +291,13 @@ fn resolved(reference: &RefOr<Schema>, named: &[Named]) -> Object {
     }
 }
 
-/// Returns whether a schema refers to another one, or with no name to any.
-fn refers(body: &Object, name: &str) -> bool {
-    let json = serde_json::to_string(body).expect("a schema is JSON");
-    let end = if name.is_empty() { "" } else { "\"" };
-    json.contains(&format!("#/components/schemas/{name}{end}"))
+/// Returns whether a schema refers to the one of this name.
+fn refers_to(body: &Object, name: &str) -> bool {
+    contains(body, &format!("#/components/schemas/{name}\""))
+}
+
+fn contains(body: &Object, text: &str) -> bool {
+    serde_json::to_string(body).expect("a schema is JSON").contains(text)
 }
 
 fn is_nullable(schema: &RefOr<Schema>) -> bool {

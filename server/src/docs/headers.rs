@@ -14,6 +14,7 @@ pub(super) fn write(operation: &mut Operation, spec: &Spec) {
     let responses = &mut operation.responses.responses;
     let Some(RefOr::T(done)) = responses.get_mut("200") else { return };
     let mut add = |name: &str, header: Header| done.headers.insert(name.to_owned(), header.into());
+    // There is one deprecated operation.
     if operation.deprecated.is_some() {
         let since = "When the operation became deprecated, in seconds since 1970 (RFC 9745).";
         add("Deprecation", text(since, "@1795132800"));

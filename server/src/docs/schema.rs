@@ -34,7 +34,7 @@ pub(super) fn of<T: ToSchema>(named: &mut Vec<Named>) -> Named {
     (T::name().into_owned(), own)
 }
 
-/// Returns whether a schema is of texts or numbers and says nothing else: it is written where others refer to it.
+/// Returns whether a schema is inlined where others refer to it: a text, a number or a list, without a description.
 fn is_plain(schema: &RefOr<Schema>) -> bool {
     match schema {
         RefOr::T(Schema::Object(object)) => object.properties.is_empty() && object.description.is_none(),

@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 
 use serde_json::{Value, json};
 use tidings_core::config::Bounds;
+use tidings_core::{notice, post, webhook};
 
 use super::page::{PAGE, PAGE_FILES};
 use super::*;
@@ -26,6 +27,24 @@ fn the_document_is_what_the_code_describes() {
         described.as_bytes() == unpacked(TEMPLATE),
         "server/src/docs/template.json is stale: write it with WRITE_DOCS=1 cargo test -p tidings-server --lib docs"
     );
+}
+
+#[test]
+fn bounds_in_attributes_are_those_of_the_code() {
+    let document = described(&config::Config::default(), &Config::default());
+    let document: Value = serde_json::from_str(&document).unwrap();
+    let field =
+        |schema: &str, field: &str| document["components"]["schemas"][schema]["properties"][field].clone();
+    assert_eq!(field("DraftList", "drafts")["maxItems"], notice::DRAFTS_MAX);
+    assert_eq!(field("Webhooks", "webhooks")["maxItems"], webhook::WEBHOOKS_MAX);
+    for (schema, name) in [("Post", "url"), ("PostHit", "url"), ("Post", "img"), ("JsonFeedItem", "image")] {
+        assert_eq!(field(schema, name)["maxLength"], post::URL_MAX, "{schema}.{name}");
+    }
+    for (schema, name) in [("NewPost", "tag"), ("NewPost", "topic"), ("PostRecord", "tag")] {
+        assert_eq!(field(schema, name)["maxItems"], post::NAMES_MAX, "{schema}.{name}");
+    }
+    let file = &document["paths"]["/reports/{file}"]["get"]["parameters"][0]["schema"];
+    assert_eq!(file["enum"], json!(tidings_report::Table::ALL.map(tidings_report::Table::file_name)));
 }
 
 #[test]

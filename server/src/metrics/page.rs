@@ -1,4 +1,5 @@
-//! The page of metrics, and the listener that serves it.
+//! The page of metrics in the text format of Prometheus, and the listener that serves it. The page also has the metrics that the
+//! program registers in the default registry of the crate `prometheus`.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use tidings_core::clock::Timestamp;
-use tidings_core::schema::Word;
+use tidings_core::schema::{JsonFeedVersion, Word};
 use utoipa::ToSchema;
 
 use super::{Entry, Outline, Text};
@@ -14,10 +14,7 @@ use super::{Entry, Outline, Text};
 #[schema(as = JsonFeed)]
 pub(crate) struct Document<'a> {
     /// The version of the format.
-    #[schema(
-        pattern = r"^https://jsonfeed\.org/version/1\.1$",
-        examples("https://jsonfeed.org/version/1.1")
-    )]
+    #[schema(value_type = JsonFeedVersion)]
     version: &'static str,
     /// The title of the feed.
     #[schema(max_length = 3_000, examples("Popular posts"))]

@@ -53,7 +53,7 @@ pub struct EnrolmentCode {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IssueOtp {
     /// The id of the member
-    #[schema(min_length = 1, max_length = 1_000, examples("ann"))]
+    #[schema(min_length = 1, examples("ann"))]
     pub user_id: String,
 }
 

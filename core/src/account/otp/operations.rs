@@ -41,7 +41,7 @@ impl Operation for GetOtp {
 #[schema(as = BeginOtpFields)]
 pub struct BeginOtp {
     /// The password.
-    #[schema(max_length = 1_000, examples("a long sentence"))]
+    #[schema(max_length = 1_000_000, examples("a long sentence"))]
     pub pw: String,
     /// The code that `issue_member_otp` or `tidings member otp` has issued, where administrators need a second factor.
     #[schema(max_length = 1_000, examples("8k2m-0qwz-7hn4-c9xe"))]
@@ -98,7 +98,7 @@ impl Operation for EnableOtp {
 #[schema(as = OtpFields)]
 pub struct DisableOtp {
     /// The password.
-    #[schema(max_length = 1_000, examples("a long sentence"))]
+    #[schema(max_length = 1_000_000, examples("a long sentence"))]
     pub pw: String,
     /// The code that the authenticator shows, or a recovery code.
     #[schema(max_length = 1_000, examples("287082"))]
@@ -125,7 +125,7 @@ impl Operation for DisableOtp {
 #[schema(as = OtpFields)]
 pub struct RenewRecoveryCodes {
     /// The password.
-    #[schema(max_length = 1_000, examples("a long sentence"))]
+    #[schema(max_length = 1_000_000, examples("a long sentence"))]
     pub pw: String,
     /// The code that the authenticator shows, or a recovery code.
     #[schema(max_length = 1_000, examples("287082"))]
