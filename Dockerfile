@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-# An image with the program and nothing else: no shell, no libraries, no root. docs/containers.md explains it.
+# An image with the program and nothing else: no shell, no libraries, no root. docs/deployment.md explains it.
 
 FROM rust:1-slim-bookworm AS compiled
 RUN apt-get update && apt-get install --yes --no-install-recommends musl-tools

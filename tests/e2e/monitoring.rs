@@ -57,11 +57,11 @@ fn every_metric_of_the_rules_and_the_dashboard_exists() {
 #[test]
 fn the_alert_rules_are_valid_and_each_has_its_paragraph() {
     let rules = packaged("monitoring/alerts.yml");
-    let docs = fs::read_to_string(packaging("../docs/monitoring.md")).unwrap();
+    let docs = fs::read_to_string(packaging("../docs/operations.md")).unwrap();
     for alert in rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")) {
-        assert!(docs.contains(&format!("\n## {alert}\n")), "{alert}");
+        assert!(docs.contains(&format!("\n### {alert}\n")), "{alert}");
         assert!(
-            rules.contains(&format!("runbook: docs/monitoring.md#{}\n", alert.to_lowercase())),
+            rules.contains(&format!("runbook: docs/operations.md#{}\n", alert.to_lowercase())),
             "{alert}"
         );
     }
