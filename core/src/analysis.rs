@@ -53,7 +53,6 @@ pub use log::Operation;
 pub use log_page::{GetLog, InvalidLogPlace, LogLine, LogLines};
 pub use operations::{GetLogDate, GetLogUser, GetLogUserDate, InsertDevice};
 pub use period::{DayFigures, GetPeriod, PERIOD_MAX, Period};
-pub(crate) use period_report::WEEKDAYS;
 pub use period_report::{
     GetReport, POSTS_READ, PeriodReport, PostFigures, RANKED_MAX, REPORT_DAYS, TermCount, TopicFigures,
     WeekdayHours,

@@ -8,6 +8,7 @@ use crate::account::Caller;
 use crate::error::{Error, Problem, Result};
 use crate::operation::{Access, Operation, Spec};
 use crate::prefix::IdRange;
+use crate::schema::{one_of, schemas};
 use crate::{feedback, notice, post};
 
 pub use crate::prefix::{FOUND_MAX, FoundId, PREFIX_MIN};
@@ -24,6 +25,10 @@ pub enum Kind {
     Notice,
     /// Feedback, which administrators see.
     Feedback,
+}
+
+schemas! {
+    Kind = one_of(Kind::ALL.map(Kind::name));
 }
 
 impl Kind {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::clock::{DAY_MS, Timestamp};
+use crate::schema::{one_of, schemas};
 use crate::store::{StoreError, Topic, Tx};
 use crate::trail::hex;
 
@@ -50,6 +51,10 @@ events! {
     NoticePublished = "notice.published",
     /// A member has sent feedback.
     FeedbackCreated = "feedback.created",
+}
+
+schemas! {
+    Event = one_of(Event::ALL.iter().map(|one| one.name()));
 }
 
 /// The name of the event of a test.

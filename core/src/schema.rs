@@ -1,38 +1,31 @@
 //! Schemas of texts and numbers in the OpenAPI document: those of types, and names of schemas for fields whose own type says less.
 
 use serde_json::json;
+use utoipa::openapi::Schema;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
-use utoipa::openapi::{RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
 
-use crate::account::MemberFilter;
-use crate::analysis::WEEKDAYS;
 use crate::clock::Timestamp;
 use crate::id::ObjectId;
-use crate::lookup::Kind;
-use crate::outbox::Event;
-use crate::scope::Scope;
-use crate::trail::Surface;
-use crate::webhook::DeliveryState;
 
-/// Implements schemas for types, or for names that stand for a type.
+/// Implements schemas for types of this crate, or for names that stand for a type.
 macro_rules! schemas {
-    ($($(#[doc = $doc:literal])* $name:ident = $schema:expr;)+) => {
-        $(schemas!(@ $(#[doc = $doc])* $name);
-        impl PartialSchema for $name {
-            fn schema() -> RefOr<Schema> {
+    ($($(#[doc = $doc:literal])* $vis:vis $name:ident = $schema:expr;)+) => {
+        $($crate::schema::schemas!(@ $(#[doc = $doc])* $vis $name);
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
                 $schema.into()
             }
         }
-        impl ToSchema for $name {})+
+        impl utoipa::ToSchema for $name {})+
     };
-    (@ $name:ident) => {};
-    (@ $(#[doc = $doc:literal])+ $name:ident) => {
+    (@ $vis:vis $name:ident) => {};
+    (@ $(#[doc = $doc:literal])+ $vis:vis $name:ident) => {
         $(#[doc = $doc])+
         #[derive(Clone, Copy, Debug)]
-        pub enum $name {}
+        $vis enum $name {}
     };
 }
+pub(crate) use schemas;
 
 schemas! {
     ObjectId = text().pattern(Some("^[0-9a-f]{24}$")).examples(["6560c1a2ffeeddccbbaa0001"]);
@@ -40,47 +33,43 @@ schemas! {
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
         .pattern(Some(r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$"))
         .examples(["2026-11-20T08:36:00.000Z"]);
-    Scope = one_of(Scope::ALL.iter().map(|scope| scope.name()));
-    Event = one_of(Event::ALL.iter().map(|event| event.name()));
-    MemberFilter = one_of([MemberFilter::Admins, MemberFilter::Blacklisted].map(MemberFilter::as_str));
-    Kind = one_of(Kind::ALL.map(Kind::name));
-    Surface = one_of([Surface::Library, Surface::Http, Surface::Cli, Surface::Tui].map(Surface::name));
-    DeliveryState = one_of(["pending", "dead"]);
     /// Yes or no: 1 or 0.
-    Switch = ObjectBuilder::new().schema_type(Type::Integer).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64))).enum_values(Some([0, 1])).examples([1]);
+    pub Switch = ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
+        .enum_values(Some([0, 1]))
+        .examples([1]);
     /// A day, `YYYY-MM-DD`.
-    Date = text().format(Some(SchemaFormat::KnownFormat(KnownFormat::Date))).examples(["2026-11-20"]);
+    pub Date = text().format(Some(SchemaFormat::KnownFormat(KnownFormat::Date))).examples(["2026-11-20"]);
     /// An hour of the day, from 0 on.
-    Hour = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0)).maximum(Some(23)).examples([14]);
+    pub Hour = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0)).maximum(Some(23)).examples([14]);
     /// A word or the name of a topic.
-    Word = text().min_length(Some(1)).max_length(Some(200)).examples(["eclipse"]);
+    pub Word = text().min_length(Some(1)).max_length(Some(200)).examples(["eclipse"]);
     /// A line of the front page.
-    InfoLine = text().max_length(Some(50)).examples(["Welcome back"]);
+    pub InfoLine = text().max_length(Some(50)).examples(["Welcome back"]);
     /// A recovery code.
-    RecoveryCode = text().pattern(Some("^[0-9a-z]{4}(-[0-9a-z]{4}){3}$")).examples(["8k2m-0qwz-7hn4-c9xe"]);
+    pub RecoveryCode = text().pattern(Some("^[0-9a-z]{4}(-[0-9a-z]{4}){3}$")).examples(["8k2m-0qwz-7hn4-c9xe"]);
     /// The format of a feed.
-    FeedFormat = one_of(["json", "atom", "json-feed"]);
+    pub FeedFormat = one_of(["json", "atom", "json-feed"]);
     /// A device that an app reports, also with the name of its counter.
-    ReportedDevice = one_of(["pc", "tablet", "mobile", "device_pc", "device_tablet", "device_mobile"]);
+    pub ReportedDevice = one_of(["pc", "tablet", "mobile", "device_pc", "device_tablet", "device_mobile"]);
     /// A table of a report.
-    ReportFile = one_of(["days.csv", "hours.csv", "terms.csv", "devices.csv", "topics.csv", "posts.csv"]);
+    pub ReportFile = one_of(["days.csv", "hours.csv", "terms.csv", "devices.csv", "topics.csv", "posts.csv"]);
     /// An act that an import takes.
-    ImportType = one_of(["view", "like", "search", "newsfeed"]);
+    pub ImportType = one_of(["view", "like", "search", "newsfeed"]);
     /// An act that was imported.
-    ActKind = one_of(["view", "like", "other"]);
+    pub ActKind = one_of(["view", "like", "other"]);
     /// The kind of one who acted.
-    ActorKind = one_of(["operator", "member", "key", "service"]);
+    pub ActorKind = one_of(["operator", "member", "key", "service"]);
     /// The origin of the weights of the feed.
-    WeightsInUse = one_of(["pinned", "learned", "settings"]);
+    pub WeightsInUse = one_of(["pinned", "learned", "settings"]);
     /// The method of a request.
-    RequestMethod =
+    pub RequestMethod =
         one_of(["GET", "POST", "HEAD", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "other"]);
-    /// A day of the week.
-    Weekday = one_of(WEEKDAYS);
     /// The version of JSON Feed that the server writes.
-    JsonFeedVersion = one_of(["https://jsonfeed.org/version/1.1"]);
+    pub JsonFeedVersion = one_of(["https://jsonfeed.org/version/1.1"]);
     /// A search term and how often it was searched for.
-    TermAndCount = of_json(json!({
+    pub TermAndCount = of_json(json!({
         "type": "array",
         "minItems": 2,
         "maxItems": 2,
@@ -89,7 +78,7 @@ schemas! {
         "examples": [["eclipse", 12]],
     }));
     /// A word with words that are similar to it, each with its similarity.
-    WordAndSimilar = of_json(json!({
+    pub WordAndSimilar = of_json(json!({
         "type": "object",
         "minProperties": 1,
         "maxProperties": 1,
@@ -111,7 +100,7 @@ fn text() -> ObjectBuilder {
 }
 
 /// Returns the schema of one of these texts, the first of which is the example.
-fn one_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> ObjectBuilder {
+pub(crate) fn one_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> ObjectBuilder {
     let texts: Vec<_> = texts.into_iter().collect();
     text().examples(texts.first().copied()).enum_values(Some(texts))
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::schema::{one_of, schemas};
+
 use serde::{Deserialize, Serialize};
 
 macro_rules! scopes {
@@ -57,6 +59,10 @@ scopes! {
     AuditRead = "audit:read": "read, export and verify the audit trail",
     /// Add and remove webhooks, which receive notices and feedback.
     Webhooks = "webhooks": "add and remove webhooks, which receive notices and feedback",
+}
+
+schemas! {
+    Scope = one_of(Scope::ALL.iter().map(|one| one.name()));
 }
 
 impl Scope {

@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 use crate::clock::Timestamp;
 use crate::id::MemberKey;
 use crate::random::random;
+use crate::schema::{one_of, schemas};
 use crate::store::{Row, StoreError, Tx};
 use crate::text::shortened;
 
@@ -39,6 +40,10 @@ pub enum Surface {
     Cli,
     /// The terminal UI.
     Tui,
+}
+
+schemas! {
+    Surface = one_of([Surface::Library, Surface::Http, Surface::Cli, Surface::Tui].map(Surface::name));
 }
 
 impl Surface {

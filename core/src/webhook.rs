@@ -13,6 +13,7 @@ use crate::config::Bounds;
 use crate::error::{Code, Problem, Result};
 use crate::id::ObjectId;
 pub use crate::outbox::{Event, UnknownEvent};
+use crate::schema::{one_of, schemas};
 
 mod address;
 mod operations;
@@ -150,4 +151,8 @@ pub enum DeliveryState {
     Pending,
     /// It was given up.
     Dead,
+}
+
+schemas! {
+    DeliveryState = one_of(["pending", "dead"]);
 }

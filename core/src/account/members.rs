@@ -12,7 +12,7 @@ use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::error::{Error, Outcome, Problem, Result};
 use crate::operation::{Access, Failure, Operation, Spec, Work};
-use crate::schema::Switch;
+use crate::schema::{Switch, one_of, schemas};
 use crate::scope::Scope;
 use crate::store::Isolation;
 use crate::trail::{Action, Entry};
@@ -67,6 +67,10 @@ pub enum MemberFilter {
     Admins,
     /// Blacklisted members.
     Blacklisted,
+}
+
+schemas! {
+    MemberFilter = one_of([MemberFilter::Admins, MemberFilter::Blacklisted].map(MemberFilter::as_str));
 }
 
 impl MemberFilter {

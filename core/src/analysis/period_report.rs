@@ -13,7 +13,7 @@ use super::period::{DayFigures, PERIOD_MAX, day_number};
 use super::report::Devices;
 use crate::account::Caller;
 use crate::id::ObjectId;
-use crate::schema::{Date, Weekday};
+use crate::schema::{Date, one_of, schemas};
 
 use crate::Tidings;
 use crate::clock::Timestamp;
@@ -38,8 +38,12 @@ const REPORT_RULE: Problem = Problem::new(
 );
 
 /// The weekdays, in the order of a report.
-pub(crate) const WEEKDAYS: [&str; 7] =
-    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+
+schemas! {
+    /// A day of the week.
+    pub(super) Weekday = one_of(WEEKDAYS);
+}
 
 /// The figures of a period, for people to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
