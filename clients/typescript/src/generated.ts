@@ -4341,8 +4341,9 @@ export interface components {
             /**
              * @description The version of the format.
              * @example https://jsonfeed.org/version/1.1
+             * @enum {string}
              */
-            readonly version: string;
+            readonly version: "https://jsonfeed.org/version/1.1";
             /**
              * @description The title of the feed.
              * @example Popular posts
