@@ -35,7 +35,7 @@ pub(crate) fn sign_in(
     pw: &str,
     client: impl Into<SignInClient>,
 ) -> Result<AccessToken> {
-    SignIn { id: id.into(), pw: pw.into(), otp: None }.run_for(tidings, &Caller::Guest, client)
+    SignIn { id: id.into(), pw: pw.into(), otp: None }.run_for(tidings, &Caller::Guest, client.into())
 }
 
 /// Signs in a member whom the university verifies, without a code.
@@ -46,7 +46,7 @@ pub(crate) fn sign_in_up(
     client: impl Into<SignInClient>,
 ) -> Result<AccessToken> {
     let form = SignIn { id: id.into(), pw: pw.into(), otp: None };
-    SignInUp { form }.run_for(tidings, &Caller::Guest, client)
+    SignInUp { form }.run_for(tidings, &Caller::Guest, client.into())
 }
 
 /// Searches for posts.

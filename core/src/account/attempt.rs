@@ -15,12 +15,7 @@ pub trait ForClient: Operation {
     ///
     /// # Errors
     /// Those that it documents; `too many requests` after many failures; `overloaded` if too many passwords wait to be hashed.
-    fn run_for(
-        self,
-        tidings: &Tidings,
-        caller: &Caller,
-        client: impl Into<SignInClient>,
-    ) -> Result<Self::Answer>;
+    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<Self::Answer>;
 }
 
 /// Begins an attempt, or returns `None` if this client is not slowed. `id` is `None` if no account can have the id.

@@ -18,7 +18,7 @@ use super::{Caller, Token};
 use crate::Tidings;
 use crate::clock::{SECOND_MS, Timestamp};
 use crate::config::Bounds;
-use crate::error::{Code, Error, Problem, Result};
+use crate::error::{Code, Problem, Result};
 use crate::id::ObjectId;
 use crate::random::random;
 use crate::store::{Isolation, StoreError};
@@ -170,9 +170,9 @@ impl Caller {
 /// Returns the time from which on a key fails, as RFC 3339 writes it.
 ///
 /// # Errors
-/// `bad request` for another text.
-pub fn expiry(text: &str) -> Result<Timestamp> {
-    Timestamp::parse(text).ok_or(Error::BadRequest(EXPIRES_RULE))
+/// The rule, for another text.
+pub fn expiry(text: &str) -> Result<Timestamp, Problem> {
+    Timestamp::parse(text).ok_or(EXPIRES_RULE)
 }
 
 /// The answer to making a key.

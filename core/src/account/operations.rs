@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::attempt::ForClient as _;
-use super::{AccessToken, Caller, sign_out};
+use super::{AccessToken, Caller, SignInClient, sign_out};
 
 use crate::Tidings;
 use crate::config::Config;
@@ -54,7 +54,7 @@ impl Operation for SignUp {
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AccessToken> {
-        self.run_for(tidings, caller, None)
+        self.run_for(tidings, caller, SignInClient::default())
     }
 }
 
@@ -87,7 +87,7 @@ impl Operation for SignIn {
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AccessToken> {
-        self.run_for(tidings, caller, None)
+        self.run_for(tidings, caller, SignInClient::default())
     }
 }
 
@@ -117,7 +117,7 @@ impl Operation for SignInUp {
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AccessToken> {
-        self.run_for(tidings, caller, None)
+        self.run_for(tidings, caller, SignInClient::default())
     }
 }
 
@@ -153,7 +153,7 @@ impl Operation for ChangePassword {
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<AccessToken> {
-        self.run_for(tidings, caller, None)
+        self.run_for(tidings, caller, SignInClient::default())
     }
 }
 

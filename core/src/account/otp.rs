@@ -86,13 +86,8 @@ pub struct RecoveryCodes {
 }
 
 impl ForClient for BeginOtp {
-    fn run_for(
-        self,
-        tidings: &Tidings,
-        caller: &Caller,
-        client: impl Into<SignInClient>,
-    ) -> Result<OtpSecret> {
-        let (identity, now, client) = (caller.identify(tidings), tidings.now(), client.into());
+    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<OtpSecret> {
+        let (identity, now) = (caller.identify(tidings), tidings.now());
         let confirmed = confirm(tidings, &identity, &self.pw, &client)?;
         let code =
             self.enrolment_code.as_deref().map(typed).filter(|code| !code.is_empty()).map(|code| hash(&code));
@@ -121,13 +116,8 @@ impl ForClient for BeginOtp {
 }
 
 impl ForClient for EnableOtp {
-    fn run_for(
-        self,
-        tidings: &Tidings,
-        caller: &Caller,
-        client: impl Into<SignInClient>,
-    ) -> Result<RecoveryCodes> {
-        let (identity, now, client) = (caller.identify(tidings), tidings.now(), client.into());
+    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<RecoveryCodes> {
+        let (identity, now) = (caller.identify(tidings), tidings.now());
         let (key, id) = tidings.store().read(|tx| {
             let member = identity.member(tx)?;
             Ok::<_, Error>((member.key, member.id.clone()))
@@ -158,20 +148,14 @@ impl ForClient for EnableOtp {
 }
 
 impl ForClient for DisableOtp {
-    fn run_for(self, tidings: &Tidings, caller: &Caller, client: impl Into<SignInClient>) -> Result<()> {
-        let client = client.into();
+    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<()> {
         with_both(tidings, caller, (&self.pw, &self.otp), &client, Action::MemberOtpDisable, sql::disable)
     }
 }
 
 impl ForClient for RenewRecoveryCodes {
-    fn run_for(
-        self,
-        tidings: &Tidings,
-        caller: &Caller,
-        client: impl Into<SignInClient>,
-    ) -> Result<RecoveryCodes> {
-        let (codes, client) = (generate(), client.into());
+    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<RecoveryCodes> {
+        let codes = generate();
         let hashes: Vec<_> = codes.recovery_codes.iter().map(|code| hash(code)).collect();
         with_both(
             tidings,

@@ -41,8 +41,8 @@ pub struct AccessToken {
 }
 
 impl ForClient for SignIn {
-    fn run_for(self, tidings: &Tidings, _: &Caller, client: impl Into<SignInClient>) -> Result<AccessToken> {
-        let (SignIn { id, pw, otp }, client) = (self, client.into());
+    fn run_for(self, tidings: &Tidings, _: &Caller, client: SignInClient) -> Result<AccessToken> {
+        let SignIn { id, pw, otp } = self;
         let possible = !is_too_long(tidings.config(), &id);
         let attempt = begin(tidings, possible.then_some(&*id), client.client)?;
         if !possible {
@@ -148,8 +148,8 @@ fn finish(
 /// control or invisible characters, no white space at its ends, and is not `guest` or `removed`. The first 100
 /// characters of the name and the major are stored, on one line.
 impl ForClient for SignInUp {
-    fn run_for(self, tidings: &Tidings, _: &Caller, client: impl Into<SignInClient>) -> Result<AccessToken> {
-        let (SignIn { id, pw, otp }, client) = (self.form, client.into());
+    fn run_for(self, tidings: &Tidings, _: &Caller, client: SignInClient) -> Result<AccessToken> {
+        let SignIn { id, pw, otp } = self.form;
         let id = university_id(&id);
         let attempt = begin(tidings, id.as_deref(), client.client)?;
         // The verifier is not asked about an id that breaks the rule.
@@ -200,13 +200,7 @@ impl ForClient for SignInUp {
 }
 
 impl ForClient for ChangePassword {
-    fn run_for(
-        self,
-        tidings: &Tidings,
-        caller: &Caller,
-        client: impl Into<SignInClient>,
-    ) -> Result<AccessToken> {
-        let client = client.into();
+    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<AccessToken> {
         let identity = caller.identify(tidings);
         let stored = tidings.store().read(|tx| {
             let member = identity.member(tx)?;

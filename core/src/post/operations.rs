@@ -1,9 +1,9 @@
 //! The operations on posts.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-
-use std::sync::Arc;
 
 use super::draft::Change;
 use super::rows::{self, DerivedChanges, New};

@@ -1,9 +1,9 @@
 //! The operations on webhooks.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-
-use std::collections::BTreeSet;
 
 use super::{
     Deliveries, EVENT_RULE, Event, LIST_MAX, NAME, NAME_RULE, NAME_TAKEN, NO_EVENT, Queued, ROTATION_MS,

@@ -1,15 +1,14 @@
 //! The operations on API keys.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use std::collections::BTreeSet;
-
 use super::{
-    EXPIRED, EXPIRES_RULE, KEYS_MAX, KeyHash, Keys, NAME, NAME_RULE, NAME_TAKEN, NO_SCOPE, NewKey,
-    SCOPE_RULE, Scope, TOO_MANY, generate, sql,
+    EXPIRED, KEYS_MAX, KeyHash, Keys, NAME, NAME_RULE, NAME_TAKEN, NO_SCOPE, NewKey, SCOPE_RULE, Scope,
+    TOO_MANY, generate, sql,
 };
-use crate::clock::Timestamp;
 use crate::error::{Error, Problem, Result};
 use crate::id::ObjectId;
 use crate::operation::{Access, Failure, Operation, Spec};
@@ -64,7 +63,7 @@ impl Operation for Add {
         let scopes =
             self.scopes.iter().map(scope).collect::<Result<BTreeSet<Scope>, Problem>>().map(Vec::from_iter);
         let expires = self.expires.as_deref().filter(|text| !text.is_empty());
-        let expires = expires.map(|text| Timestamp::parse(text).ok_or(EXPIRES_RULE)).transpose();
+        let expires = expires.map(super::expiry).transpose();
         let (id, key) = (ObjectId::new(tidings.clock()), generate());
         let hash = KeyHash::of(&key).ok_or_else(|| Error::Internal("a new key has another form".into()))?;
         tidings.store().write(Isolation::Alone, move |tx| {

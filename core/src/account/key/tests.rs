@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::clock::DAY_MS;
+use crate::error::Error;
 use crate::testing::{NOW, Service, service};
 use crate::{admin, feedback, main_info, notice, post, profile};
 

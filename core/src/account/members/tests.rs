@@ -1,7 +1,6 @@
 //! Tests of the administrators' operations on members.
 
 use super::*;
-use crate::account::ForClient as _;
 use crate::config::Config;
 use crate::testing::{NOW, Service, service, service_with, sign_in};
 use crate::{account, admin, profile};
@@ -130,7 +129,7 @@ fn common_passwords_are_refused_for_administrators_and_by_setting_for_others() {
     let change = |service: &Service, caller: &Caller, pw: &str| {
         let (old, new) = (String::from("a new horse"), String::from(pw));
         let form = account::ChangePassword { pw: old, new_pw: new.clone(), new_pw_check: new };
-        text(form.run_for(service, caller, None))
+        text(service.call(caller, form))
     };
     let config = |refuse_common_passwords| Config { refuse_common_passwords, ..Config::default() };
     for refused in [false, true] {

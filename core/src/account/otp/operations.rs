@@ -6,8 +6,8 @@ use utoipa::ToSchema;
 use super::{OtpSecret, OtpStatus, RecoveryCodes, sql};
 
 use crate::Tidings;
-use crate::account::Caller;
 use crate::account::attempt::ForClient as _;
+use crate::account::{Caller, SignInClient};
 use crate::config::Config;
 use crate::error::Outcome::{IncorrectOtp, IncorrectPw, OtpRequired};
 use crate::error::{Error, Result};
@@ -57,7 +57,7 @@ impl Operation for BeginOtp {
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<OtpSecret> {
-        self.run_for(tidings, caller, None)
+        self.run_for(tidings, caller, SignInClient::default())
     }
 }
 
@@ -86,7 +86,7 @@ impl Operation for EnableOtp {
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<RecoveryCodes> {
-        self.run_for(tidings, caller, None)
+        self.run_for(tidings, caller, SignInClient::default())
     }
 }
 
@@ -114,7 +114,7 @@ impl Operation for DisableOtp {
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<()> {
-        self.run_for(tidings, caller, None)
+        self.run_for(tidings, caller, SignInClient::default())
     }
 }
 
@@ -141,6 +141,6 @@ impl Operation for RenewRecoveryCodes {
     }
 
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<RecoveryCodes> {
-        self.run_for(tidings, caller, None)
+        self.run_for(tidings, caller, SignInClient::default())
     }
 }

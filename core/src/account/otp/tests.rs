@@ -32,7 +32,7 @@ impl Phone {
 /// Begins to set up a second factor.
 fn begun(service: &Service, caller: &Caller, pw: &str, code: Option<&str>) -> Result<OtpSecret> {
     let form = BeginOtp { pw: pw.to_owned(), enrolment_code: code.map(str::to_owned) };
-    form.clone().run_for(service, caller, NOBODY)
+    form.clone().run_for(service, caller, NOBODY.into())
 }
 
 /// Enables the second factor of a member, with an enrolment code where one is needed.
@@ -43,7 +43,8 @@ fn enable(service: &Service, caller: &Caller, id: &str) -> (Phone, Vec<String>) 
         .enrolment_code;
     let secret = begun(service, caller, &format!("password of {id}"), Some(&code)).unwrap();
     let phone = Phone(BASE32_NOPAD.decode(secret.secret.as_bytes()).unwrap());
-    let codes = EnableOtp { otp: (&phone.code(service)).into() }.run_for(service, caller, NOBODY).unwrap();
+    let codes =
+        EnableOtp { otp: (&phone.code(service)).into() }.run_for(service, caller, NOBODY.into()).unwrap();
     service.clock().advance(code::STEP_MS);
     (phone, codes.recovery_codes)
 }
@@ -55,7 +56,7 @@ fn again(caller: &Caller) -> Caller {
 }
 
 fn signed_in(service: &Tidings, id: &str, otp: Option<&str>) -> Caller {
-    Caller::token(form(id, otp).run_for(service, &Caller::Guest, NOBODY).unwrap().access_token)
+    Caller::token(form(id, otp).run_for(service, &Caller::Guest, NOBODY.into()).unwrap().access_token)
 }
 
 fn disable_otp(
@@ -65,7 +66,7 @@ fn disable_otp(
     otp: &str,
     client: Option<Client>,
 ) -> Result<()> {
-    DisableOtp { pw: pw.into(), otp: otp.into() }.run_for(service, caller, client)
+    DisableOtp { pw: pw.into(), otp: otp.into() }.run_for(service, caller, client.into())
 }
 
 fn renew_recovery_codes(
@@ -75,7 +76,7 @@ fn renew_recovery_codes(
     otp: &str,
     client: Option<Client>,
 ) -> Result<RecoveryCodes> {
-    RenewRecoveryCodes { pw: pw.into(), otp: otp.into() }.run_for(service, caller, client)
+    RenewRecoveryCodes { pw: pw.into(), otp: otp.into() }.run_for(service, caller, client.into())
 }
 
 fn form(id: &str, otp: Option<&str>) -> SignIn {
@@ -91,7 +92,8 @@ fn a_sign_in_needs_a_code_once_the_second_factor_is_enabled_and_each_code_works_
         service.call(&ann, crate::account::GetOtp {}).unwrap(),
         OtpStatus { enabled: 1, recovery_codes: 10 }
     );
-    let try_with = |otp: Option<&str>| form("ann", otp).run_for(&service, &Caller::Guest, NOBODY).map(drop);
+    let try_with =
+        |otp: Option<&str>| form("ann", otp).run_for(&service, &Caller::Guest, NOBODY.into()).map(drop);
     assert_eq!(refusal(sign_in(&service, "ann", "password of ann", NOBODY)), "otp required");
     assert_eq!(refusal(try_with(Some(" "))), "otp required");
     assert_eq!(refusal(try_with(Some("12345"))), "incorrect otp");
@@ -106,16 +108,19 @@ fn a_sign_in_needs_a_code_once_the_second_factor_is_enabled_and_each_code_works_
     assert_eq!(service.call(&ann, crate::account::GetOtp {}).unwrap().recovery_codes, 9);
     // A wrong password tells nothing about the second factor, and other members never see it.
     let wrong = SignIn { pw: "another password".into(), ..form("ann", Some(&phone.code(&service))) };
-    assert_eq!(refusal(wrong.clone().run_for(&service, &Caller::Guest, NOBODY)), "incorrect pw");
+    assert_eq!(refusal(wrong.clone().run_for(&service, &Caller::Guest, NOBODY.into())), "incorrect pw");
     service.member("ben");
-    form("ben", Some("12345")).run_for(&service, &Caller::Guest, NOBODY).unwrap();
+    form("ben", Some("12345")).run_for(&service, &Caller::Guest, NOBODY.into()).unwrap();
 }
 
 #[test]
 fn a_secret_counts_only_after_the_authenticator_has_shown_a_code() {
     let service = service();
     let ann = service.member("ann");
-    assert_eq!(refusal(EnableOtp { otp: "12345".into() }.run_for(&service, &ann, NOBODY)), "bad request");
+    assert_eq!(
+        refusal(EnableOtp { otp: "12345".into() }.run_for(&service, &ann, NOBODY.into())),
+        "bad request"
+    );
     assert_eq!(refusal(begun(&service, &ann, "another password", None)), "incorrect pw");
     let first = begun(&service, &ann, "password of ann", None).unwrap();
     assert_eq!(*first.uri, format!("otpauth://totp/tidings:ann?secret={}&issuer=tidings", *first.secret));
@@ -124,13 +129,18 @@ fn a_secret_counts_only_after_the_authenticator_has_shown_a_code() {
         OtpStatus { enabled: 0, recovery_codes: 0 }
     );
     sign_in(&service, "ann", "password of ann", NOBODY).unwrap();
-    assert_eq!(refusal(EnableOtp { otp: "12345".into() }.run_for(&service, &ann, NOBODY)), "incorrect otp");
+    assert_eq!(
+        refusal(EnableOtp { otp: "12345".into() }.run_for(&service, &ann, NOBODY.into())),
+        "incorrect otp"
+    );
     // Another secret replaces the first one.
     let (phone, _) = enable(&service, &ann, "ann");
     assert_ne!(BASE32_NOPAD.encode(&phone.0), *first.secret);
     let problem = begun(&service, &ann, "password of ann", None).map(drop).unwrap_err().problem();
     assert_eq!(problem.code, Code::NotPossible);
-    assert!(EnableOtp { otp: (&phone.code(&service)).into() }.run_for(&service, &ann, NOBODY).is_err());
+    assert!(
+        EnableOtp { otp: (&phone.code(&service)).into() }.run_for(&service, &ann, NOBODY.into()).is_err()
+    );
 }
 
 #[test]
@@ -147,7 +157,7 @@ fn it_is_disabled_and_recovery_codes_are_renewed_with_password_and_code() {
     let renewed =
         renew_recovery_codes(&service, &ann, "password of ann", &phone.code(&service), NOBODY).unwrap();
     assert!(renewed.recovery_codes.len() == 10 && !renewed.recovery_codes.contains(&codes[0]));
-    let with = |otp: &str| form("ann", Some(otp)).run_for(&service, &Caller::Guest, NOBODY).map(drop);
+    let with = |otp: &str| form("ann", Some(otp)).run_for(&service, &Caller::Guest, NOBODY.into()).map(drop);
     assert_eq!(refusal(with(&codes[0])), "incorrect otp");
     disable_otp(&service, &ann, "password of ann", &renewed.recovery_codes[0], NOBODY).unwrap();
     assert_eq!(
@@ -194,21 +204,27 @@ fn guessing_codes_is_slowed_like_guessing_passwords_and_a_right_password_does_no
     let (phone, _) = enable(&service, &ann, "ann");
     let client = Some(Client::from(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))));
     for _ in 0..5 {
-        assert_eq!(refusal(form("ann", None).run_for(&service, &Caller::Guest, client)), "otp required");
         assert_eq!(
-            refusal(form("ann", Some("12345")).run_for(&service, &Caller::Guest, client)),
+            refusal(form("ann", None).run_for(&service, &Caller::Guest, client.into())),
+            "otp required"
+        );
+        assert_eq!(
+            refusal(form("ann", Some("12345")).run_for(&service, &Caller::Guest, client.into())),
             "incorrect otp"
         );
     }
-    form("ann", Some("12345")).run_for(&service, &Caller::Guest, client).map(drop).unwrap_err();
+    form("ann", Some("12345")).run_for(&service, &Caller::Guest, client.into()).map(drop).unwrap_err();
     assert_eq!(
-        refusal(form("ann", Some("12345")).run_for(&service, &Caller::Guest, client)),
+        refusal(form("ann", Some("12345")).run_for(&service, &Caller::Guest, client.into())),
         "too many requests"
     );
-    assert_eq!(refusal(form("ann", None).run_for(&service, &Caller::Guest, client)), "too many requests");
+    assert_eq!(
+        refusal(form("ann", None).run_for(&service, &Caller::Guest, client.into())),
+        "too many requests"
+    );
     let other = Some(Client::from(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2))));
     service.clock().advance(SECOND_MS * 60);
-    form("ann", Some(&phone.code(&service))).run_for(&service, &Caller::Guest, other).unwrap();
+    form("ann", Some(&phone.code(&service))).run_for(&service, &Caller::Guest, other.into()).unwrap();
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn a_place_is_stored_as_a_keyed_hash_that_differs_for_each_member() {
         new_pw: "password of ann".into(),
         new_pw_check: "password of ann".into(),
     };
-    form.run_for(&service, &ann, Some(Client::v4(Ipv4Addr::new(203, 0, 113, 9)))).unwrap();
+    form.run_for(&service, &ann, Some(Client::v4(Ipv4Addr::new(203, 0, 113, 9))).into()).unwrap();
     assert_eq!(count(&service), 3);
     service.call(&Caller::Operator, crate::member::Remove { user_id: "ann".into() }).unwrap();
     assert_eq!(count(&service), 1);

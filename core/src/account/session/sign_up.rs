@@ -19,13 +19,7 @@ const ROSTER_ONLY: Problem = Problem::new(
 );
 
 impl ForClient for SignUp {
-    fn run_for(
-        self,
-        tidings: &Tidings,
-        caller: &Caller,
-        client: impl Into<SignInClient>,
-    ) -> Result<AccessToken> {
-        let client = client.into();
+    fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<AccessToken> {
         match (caller, tidings.config().sign_up) {
             (Caller::Operator, _) | (_, config::Registration::Open) => {
                 register(tidings, &self, &client, false, |new| insert(tidings, new, &client))

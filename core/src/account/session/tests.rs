@@ -95,7 +95,7 @@ fn a_password_change_and_sign_out_all_revoke_older_tokens() {
     let first = sign_up(&service, "ann");
     let change = |caller: &Caller, pw: &str, new: &str, check: &str| {
         let form = ChangePassword { pw: pw.into(), new_pw: new.into(), new_pw_check: check.into() };
-        form.run_for(&service, caller, None)
+        form.run_for(&service, caller, SignInClient::default())
     };
     assert_eq!(text(change(&first, "wrong horse", "a new horse", "a new horse")), "incorrect pw");
     assert_eq!(text(change(&first, PW, "short", "short")), "wrong user info");

@@ -9,7 +9,7 @@ fn from(n: u8) -> Client {
 
 fn guess(service: &Service, id: &str, client: u8) -> String {
     let otp = Some("12345");
-    form(id, otp).run_for(service, &Caller::Guest, Some(from(client))).err().unwrap().to_string()
+    form(id, otp).run_for(service, &Caller::Guest, Some(from(client)).into()).err().unwrap().to_string()
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn guessing_codes_from_many_clients_is_slowed_per_account() {
     let pw = "password of ann";
     let elsewhere = Some(from(250));
     assert_eq!(
-        refusal(form("ann", Some(&codes[0])).run_for(&service, &Caller::Guest, elsewhere)),
+        refusal(form("ann", Some(&codes[0])).run_for(&service, &Caller::Guest, elsewhere.into())),
         "too many requests"
     );
     assert_eq!(refusal(disable_otp(&service, &ann, pw, &codes[0], elsewhere)), "too many requests");
@@ -35,7 +35,7 @@ fn guessing_codes_from_many_clients_is_slowed_per_account() {
     assert_eq!(guess(&service, "ben", 251), "incorrect otp");
     service.call(&ann, crate::account::GetOtp {}).unwrap();
     service.clock().advance(60 * SECOND_MS);
-    form("ann", Some(&phone.code(&service))).run_for(&service, &Caller::Guest, elsewhere).unwrap();
+    form("ann", Some(&phone.code(&service))).run_for(&service, &Caller::Guest, elsewhere.into()).unwrap();
     assert_eq!(guess(&service, "ann", 252), "incorrect otp", "a right code clears the count");
 }
 
@@ -46,13 +46,18 @@ fn strangers_who_do_not_know_the_password_make_nobody_wait() {
     let (phone, _) = enable(&service, &ann, "ann");
     for n in 0..200 {
         let wrong = SignIn { pw: "another password".into(), ..form("ann", Some("12345")) };
-        assert_eq!(refusal(wrong.clone().run_for(&service, &Caller::Guest, Some(from(n)))), "incorrect pw");
+        assert_eq!(
+            refusal(wrong.clone().run_for(&service, &Caller::Guest, Some(from(n)).into())),
+            "incorrect pw"
+        );
         assert_eq!(
             refusal(disable_otp(&service, &ann, "another password", "1", Some(from(n)))),
             "incorrect pw"
         );
     }
-    form("ann", Some(&phone.code(&service))).run_for(&service, &Caller::Guest, Some(from(250))).unwrap();
+    form("ann", Some(&phone.code(&service)))
+        .run_for(&service, &Caller::Guest, Some(from(250)).into())
+        .unwrap();
 }
 
 #[test]
@@ -63,7 +68,7 @@ fn a_password_change_does_not_excuse_wrong_codes() {
     let change = |caller: &Caller, id: &str, new: &str| {
         let form =
             ChangePassword { pw: format!("password of {id}"), new_pw: new.into(), new_pw_check: new.into() };
-        form.run_for(&service, caller, Some(from(1))).map(drop)
+        form.run_for(&service, caller, Some(from(1)).into()).map(drop)
     };
     for _ in 0..6 {
         assert_eq!(guess(&service, "ann", 1), "incorrect otp");
@@ -88,7 +93,7 @@ fn a_password_change_does_not_excuse_wrong_codes() {
     assert_eq!(wrong(5), "incorrect pw");
     let invalid =
         ChangePassword { pw: "password of ben".into(), new_pw: "short".into(), new_pw_check: "short".into() };
-    assert_eq!(refusal(invalid.run_for(&service, &ben, Some(from(2)))), "wrong user info");
+    assert_eq!(refusal(invalid.run_for(&service, &ben, Some(from(2)).into())), "wrong user info");
     assert_eq!((wrong(1), wrong(1)), ("incorrect pw".into(), "too many requests".into()));
 }
 
@@ -98,7 +103,7 @@ fn an_enrolment_code_is_not_guessed_either() {
     let ann = service.member("ann");
     let begin = |n: u8| {
         let form = BeginOtp { pw: "password of ann".into(), enrolment_code: Some("0000".into()) };
-        refusal(form.clone().run_for(&service, &ann, Some(from(n))))
+        refusal(form.clone().run_for(&service, &ann, Some(from(n)).into()))
     };
     let answers: Vec<String> = (0..20).map(begin).collect();
     assert!(answers[..11].iter().all(|answer| answer == "incorrect otp"), "{answers:?}");
@@ -118,12 +123,14 @@ fn codes_are_accepted_as_authenticators_show_and_people_type_them() {
         service.clock().advance(code::STEP_MS);
         phone.code(&service)
     };
-    EnableOtp { otp: (&cut(&fresh(), " ")).into() }.run_for(&service, &ann, NOBODY).unwrap();
+    EnableOtp { otp: (&cut(&fresh(), " ")).into() }.run_for(&service, &ann, NOBODY.into()).unwrap();
     for between in [" ", "-", "\u{a0}", "\u{3000}", "\u{2011}", "\u{2212}", "－", "\u{200b}", "\t"] {
         let typed = cut(&fresh(), between);
-        form("ann", Some(&typed)).run_for(&service, &Caller::Guest, NOBODY).map(drop).expect(&typed);
+        form("ann", Some(&typed)).run_for(&service, &Caller::Guest, NOBODY.into()).map(drop).expect(&typed);
     }
-    form("ann", Some(&format!(" {} ", full(&fresh())))).run_for(&service, &Caller::Guest, NOBODY).unwrap();
+    form("ann", Some(&format!(" {} ", full(&fresh()))))
+        .run_for(&service, &Caller::Guest, NOBODY.into())
+        .unwrap();
     let pw = "password of ann";
     let renewed = renew_recovery_codes(&service, &ann, pw, &full(&fresh()), NOBODY);
     assert!(renewed.is_ok());
@@ -131,7 +138,7 @@ fn codes_are_accepted_as_authenticators_show_and_people_type_them() {
         let expected =
             if wrong.trim_matches([' ', '-']).is_empty() { "otp required" } else { "incorrect otp" };
         assert_eq!(
-            refusal(form("ann", Some(wrong)).run_for(&service, &Caller::Guest, NOBODY)),
+            refusal(form("ann", Some(wrong)).run_for(&service, &Caller::Guest, NOBODY.into())),
             expected,
             "{wrong:?}"
         );

@@ -46,7 +46,7 @@ fn administrators_have_their_rights_in_sessions_that_gave_a_code() {
         new_pw: "a new password".into(),
         new_pw_check: "a new password".into(),
     };
-    let changed = new.run_for(&service, &again(&with_code), NOBODY).unwrap();
+    let changed = new.run_for(&service, &again(&with_code), NOBODY.into()).unwrap();
     assert_eq!(rights(&service, &Caller::token(changed.access_token)), "yes");
     // Members need none, and neither does the operator.
     assert_eq!(refusal(service.call(&ben, admin::GetBlacklist {})), "Not admin");
@@ -180,7 +180,11 @@ fn a_secret_that_was_begun_without_a_code_is_not_enabled_where_one_is_needed() {
     let builder = Tidings::builder(service.location()).config(config).clock(service.clock().clone());
     let strict = builder.open().unwrap();
     assert_eq!(
-        refusal(EnableOtp { otp: (&phone.code(&service)).into() }.run_for(&strict, &again(&ann), NOBODY)),
+        refusal(EnableOtp { otp: (&phone.code(&service)).into() }.run_for(
+            &strict,
+            &again(&ann),
+            NOBODY.into()
+        )),
         "bad request"
     );
     // Nor an hour after it was begun with one.
@@ -189,11 +193,15 @@ fn a_secret_that_was_begun_without_a_code_is_not_enabled_where_one_is_needed() {
         .unwrap()
         .enrolment_code;
     let form = BeginOtp { pw: "password of ann".into(), enrolment_code: Some(code) };
-    let secret = form.clone().run_for(&strict, &again(&ann), NOBODY).unwrap().secret;
+    let secret = form.clone().run_for(&strict, &again(&ann), NOBODY.into()).unwrap().secret;
     let phone = Phone(BASE32_NOPAD.decode(secret.as_bytes()).unwrap());
     service.clock().advance(60 * 60 * SECOND_MS);
     assert_eq!(
-        refusal(EnableOtp { otp: (&phone.code(&service)).into() }.run_for(&strict, &again(&ann), NOBODY)),
+        refusal(EnableOtp { otp: (&phone.code(&service)).into() }.run_for(
+            &strict,
+            &again(&ann),
+            NOBODY.into()
+        )),
         "bad request"
     );
 }
