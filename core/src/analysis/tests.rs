@@ -15,6 +15,7 @@ mod period_report;
 mod recount;
 mod removed;
 mod searches;
+mod zones;
 
 /// Reads the access log of a period.
 pub(super) fn log_date(tidings: &Tidings, caller: &Caller, window: Window, limit: i64) -> Result<Log> {

@@ -1,9 +1,8 @@
 //! Tests of visitors, acts and the reports on them.
 
-use std::time::{Duration, Instant};
-
 use tidings_cluster::only_on_sqlite;
 
+use super::zones::in_zone;
 use super::*;
 use crate::config::Config;
 use crate::post::{self, Draft};
@@ -19,12 +18,6 @@ fn post(service: &Service, url: &str) -> String {
         ..Draft::default()
     };
     service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
-}
-
-fn zone(name: &str) -> Config {
-    let mut config = Config::default();
-    config.analysis.timezone = Some(name.parse().unwrap());
-    config
 }
 
 #[test]
@@ -97,7 +90,7 @@ fn a_gap_of_half_an_hour_ends_a_visit() {
 #[test]
 fn each_day_starts_at_the_zones_midnight() {
     let midnight = Timestamp::parse("2026-11-20T15:00:00Z").unwrap();
-    let service = service_at(midnight - 1_000, zone("Asia/Seoul"));
+    let service = service_at(midnight - 1_000, in_zone("Asia/Seoul"));
     let ann = service.member("ann");
     retention::start(&service).unwrap();
     service.visit(&ann, 1);
@@ -371,98 +364,6 @@ fn answers_are_cached_until_something_is_counted_or_the_day_changes() {
     for wrong in [Question::DaysAgo(367), Question::Day(2026, 2, 30)] {
         assert!(matches!(answer(&service, &Caller::Guest, wrong), Err(Error::BadRequest(_))));
     }
-}
-
-#[test]
-fn a_database_with_counted_days_cannot_change_its_zone() {
-    let service = service_with(zone("Asia/Seoul"));
-    let open = |config: Config| Tidings::builder(service.location()).config(config).open();
-    // Nothing is counted yet, so the zone may still change.
-    drop(open(zone("Europe/Berlin")).unwrap());
-    drop(open(zone("asia/seoul")).unwrap());
-    insert_device(&service, "pc").wait().unwrap();
-    let refused = open(zone("Europe/Berlin")).err().unwrap();
-    let Error::Store(StoreError::Zone { counted, asked }) = &refused else { panic!("{refused:?}") };
-    assert_eq!((counted.as_str(), asked.as_str()), ("Asia/Seoul", "Europe/Berlin"));
-    // Without a zone in the settings, the database's zone applies.
-    let other = open(Config::default()).unwrap();
-    assert_eq!(other.analysis().calendar.zone().name(), "Asia/Seoul");
-}
-
-#[test]
-fn counting_fails_if_another_process_changed_the_zone() {
-    let service = service();
-    drop(Tidings::builder(service.location()).config(zone("Asia/Seoul")).open().unwrap());
-    let refused = insert_device(&service, "pc").wait();
-    assert!(matches!(refused, Err(Error::Store(StoreError::Zone { .. }))), "{refused:?}");
-    assert_eq!(service.call(&Caller::Guest, GetDevices {}).unwrap(), Devices { pc: 0, tablet: 0, mobile: 0 });
-}
-
-#[test]
-fn another_name_of_the_zone_opens_the_database() {
-    let service = service_with(zone("Europe/Kiev"));
-    insert_device(&service, "pc").wait().unwrap();
-    let other = Tidings::builder(service.location()).config(zone("Europe/Kyiv")).open().unwrap();
-    assert_eq!(other.analysis().calendar.zone().name(), "Europe/Kiev");
-}
-
-#[test]
-fn another_zone_counts_from_its_next_midnight_on() {
-    let service = service_with(zone("UTC"));
-    let beside = service.beside();
-    retention::start(&beside).unwrap();
-    insert_device(&service, "pc").wait().unwrap();
-    let seoul: Zone = "Asia/Seoul".parse().unwrap();
-    let midnight = Timestamp::parse("2026-11-20T15:00:00Z").unwrap();
-    let set = set_timezone(&service, &Caller::Operator, &seoul).unwrap();
-    assert_eq!((set.zone.as_str(), set.next.unwrap().date), ("UTC", midnight));
-    let open =
-        |name| Tidings::builder(service.location()).config(zone(name)).clock(service.clock().clone()).open();
-    // The old zone is still in force, and the new one is accepted.
-    for (name, is_accepted) in [("UTC", true), ("ROK", true), ("Europe/Berlin", false)] {
-        let opened = open(name);
-        assert_eq!(opened.is_ok(), is_accepted, "{name}");
-    }
-    let searched = |tidings: &Tidings| search::log(tidings, &Caller::Guest, None, "rust").wait().unwrap();
-    let today = |tidings: &Tidings| today_counts(tidings).unwrap().date;
-    service.clock().advance(midnight - NOW - 1);
-    searched(&service);
-    assert_eq!((today(&service).as_str(), super::zone(&service).as_str()), ("2026-11-20", "UTC"));
-    service.clock().advance(1);
-    searched(&service);
-    assert_eq!((today(&service).as_str(), super::zone(&service).as_str()), ("2026-11-21", "Asia/Seoul"));
-    // Another server learns of it, also while it has nothing to do.
-    let learnt = Instant::now();
-    while today(&beside) != "2026-11-21" {
-        assert!(learnt.elapsed() < Duration::from_secs(20), "the other server counts in UTC");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    searched(&beside);
-    let counted = |day: &str| {
-        service.call(&Caller::Operator, GetPeriod { first: day.into(), last: day.into() }).unwrap().days[0]
-            .search
-    };
-    assert_eq!((counted("2026-11-20"), counted("2026-11-21")), (1, 2));
-    let refused = open("UTC").err().unwrap();
-    assert!(refused.detail().unwrap().contains("tidings store timezone UTC"), "{refused:?}");
-    drop(open("Asia/Seoul").unwrap());
-}
-
-#[test]
-fn the_zone_changes_at_once_before_anything_is_counted() {
-    let service = service_with(zone("UTC"));
-    let seoul: Zone = "Asia/Seoul".parse().unwrap();
-    let set = set_timezone(&service, &Caller::Operator, &seoul).unwrap();
-    assert_eq!(
-        (set.zone.as_str(), set.next, super::zone(&service).as_str()),
-        ("Asia/Seoul", None, "Asia/Seoul")
-    );
-    insert_device(&service, "pc").wait().unwrap();
-    // The zone in force cancels a change.
-    let utc = Zone::default();
-    assert!(set_timezone(&service, &Caller::Operator, &utc).unwrap().next.is_some());
-    assert_eq!(set_timezone(&service, &Caller::Operator, &seoul).unwrap().next, None);
-    assert!(matches!(set_timezone(&service, &service.admin("root"), &utc), Err(Error::Forbidden)));
 }
 
 #[test]
