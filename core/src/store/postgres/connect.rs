@@ -234,7 +234,13 @@ impl Connector {
     ) -> Result<Connected, Refusal> {
         let (host, config) = &self.hosts[number];
         let opened = Socket::open(host, config).await;
-        let socket = opened.map_err(|error| Refusal::Silent(error.to_string()))?;
+        let socket = opened.map_err(|error| match error.kind() {
+            // A Unix socket refuses a connection at once while the server's queue of new ones is full.
+            io::ErrorKind::WouldBlock => Refusal::Crowded(ServerError::TooManyConnections {
+                message: "its queue of new connections is full".into(),
+            }),
+            _ => Refusal::Silent(error.to_string()),
+        })?;
         let connected = config.connect_raw(socket.clone(), self.tls_to(host)).await;
         let (client, connection) = connected.map_err(|error| self.refusal(host, config, &error))?;
         self.check(purpose, |name| connection.parameter(name))?;

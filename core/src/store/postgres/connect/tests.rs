@@ -79,6 +79,28 @@ fn connect(purpose: Purpose, hosts: &[SocketAddr], query: &str) -> Result<(), Se
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_whose_queue_of_new_connections_is_full_has_none_free() {
+    use socket2::{Domain, SockAddr, Socket, Type};
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(".s.PGSQL.5432");
+    let listening = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+    listening.bind(&SockAddr::unix(&path).unwrap()).unwrap();
+    listening.listen(0).unwrap();
+    // The queue takes one more than its length.
+    let _first = std::os::unix::net::UnixStream::connect(&path).unwrap();
+    let url = format!("postgres://ann@/campus?host={}", directory.path().display());
+    let Location::Postgres(url) = Location::from(url) else { panic!("a path") };
+    let connector = Connector::new(&url).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let on_notice: OnNotice = Arc::new(|_| {});
+    let Err(refused) = runtime.block_on(connector.connect(Purpose::Read, &on_notice)) else {
+        panic!("it is connected")
+    };
+    assert!(matches!(refused, StoreError::Server(ServerError::TooManyConnections { .. })), "{refused}");
+}
+
 fn refusal(answer: Vec<u8>) -> ServerError {
     connect(Purpose::Write, &[server(answer)], "").unwrap_err()
 }
