@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output::{local, zone};
-use crate::profile::{self, Chosen, Place, Profile, Store};
+use crate::profile::{self, Chosen, Profile, Store};
 
 /// The variable with an API key or an access token.
 const KEY: &str = "TIDINGS_SERVER_KEY";
@@ -57,9 +57,8 @@ pub(crate) fn server(global: &Global) -> Result<Option<Server>, Failure> {
 pub(crate) fn renew(global: &Global, token: &str) -> Result<Option<String>, Failure> {
     Ok(match choose(global)? {
         Some(SignIn::Profile(store, name, profile)) => {
-            let keyring = profile.secret == Some(Place::Keyring);
             let profile = Profile { expires: expiry(token), secret: None, ..profile };
-            store.lock()?.insert(&name, profile, token, keyring)?;
+            store.lock()?.insert(&name, profile, token)?;
             None
         }
         Some(SignIn::Variable(..)) => {
@@ -67,16 +66,6 @@ pub(crate) fn renew(global: &Global, token: &str) -> Result<Option<String>, Fail
         }
         Some(SignIn::Nobody(_)) | None => None,
     })
-}
-
-/// Returns whether the secret can be read without a question: it is in the variable or in the file. A keyring may ask to be
-/// unlocked.
-pub(crate) fn is_silent(global: &Global) -> bool {
-    match choose(global) {
-        Ok(Some(SignIn::Profile(_, _, profile))) => profile.secret == Some(Place::File),
-        Ok(Some(SignIn::Variable(..) | SignIn::Nobody(_))) => true,
-        Ok(None) | Err(_) => false,
-    }
 }
 
 /// Explains the failure of a command whose sign-in the server did not accept.

@@ -41,12 +41,12 @@ pub(crate) struct Login {
     /// certificate is accepted, also by later commands
     #[arg(long, value_name = "FILE")]
     tls_ca: Option<PathBuf>,
-    /// Store the secret in a file that only you can read, not in the keyring of the system
+    /// Changes nothing: earlier versions could store secrets elsewhere than in a file
     #[arg(
-        long, env = "TIDINGS_NO_KEYRING", num_args = 0..=1, default_missing_value = "true",
+        long = "no-keyring", hide = true, env = "TIDINGS_NO_KEYRING", num_args = 0..=1, default_missing_value = "true",
         value_parser = clap::builder::BoolishValueParser::new()
     )]
-    no_keyring: Option<bool>,
+    _no_keyring: Option<bool>,
 }
 
 #[derive(Debug, Args)]
@@ -130,12 +130,11 @@ pub(crate) fn run(global: &Global, args: &Login) -> Result<ExitCode, Failure> {
         expires: expiry(&accepted.secret),
         secret: None,
     };
-    let keyring = !args.no_keyring.unwrap_or(false);
     let stored = store.lock().and_then(|locked| {
         check_same(locked.profiles(), &name, &profile.server, id.as_deref())?;
         let replaced =
             locked.profiles().get(&name).and_then(|earlier| store.find_secret(&name, earlier).ok().flatten());
-        Ok((locked.insert(&name, profile, &accepted.secret, keyring)?, replaced))
+        Ok((locked.insert(&name, profile, &accepted.secret)?, replaced))
     });
     let ((profile, profiles), replaced) = match stored {
         Ok(stored) => stored,
@@ -174,7 +173,7 @@ pub(crate) fn run(global: &Global, args: &Login) -> Result<ExitCode, Failure> {
 
 /// Says who is signed in where, with which rights.
 fn show(page: &mut Page, store: &Store, name: &str, profile: &Profile, profiles: &Profiles) {
-    let Profile { server, member, administrator, expires, secret, .. } = profile;
+    let Profile { server, member, administrator, expires, .. } = profile;
     page.line(match (member, administrator) {
         (Some(member), true) => format!("{member} is signed in at {server} as an administrator."),
         (Some(member), false) => format!("{member} is signed in at {server}."),
@@ -183,10 +182,7 @@ fn show(page: &mut Page, store: &Store, name: &str, profile: &Profile, profiles:
     if let Some(end) = expires {
         page.line(format!("The sign-in expires on {}, {}.", local(*end), zone()));
     }
-    page.line(match secret {
-        Some(Place::Keyring) => "The secret is in the keyring of the system.".to_owned(),
-        _ => format!("The secret is in {}.", store.secrets_file().display()),
-    });
+    page.line(format!("The secret is in {}.", store.secrets_file().display()));
     let option =
         if profiles.is_default(name) { format!("--server {server}") } else { format!("--profile {name}") };
     page.line(format!("Commands use it with {option}."));

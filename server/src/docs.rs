@@ -1,6 +1,5 @@
 //! The OpenAPI document, and a page for reading it and trying the operations.
 
-use std::io::Read as _;
 use std::sync::{Arc, OnceLock};
 
 use tidings_core::answer::Encoded;
@@ -29,8 +28,6 @@ mod tests;
 use declared::Declared;
 use limits::Limits;
 
-/// The size of the buffer in which files of the program are unpacked.
-const BUFFER: usize = 1 << 16;
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -63,25 +60,8 @@ const CONST: &str = "const";
 )]
 struct Document;
 
-/// The document with the settings of [`limits::placeholders`]. The code that builds it would be a tenth of the program, so the
-/// program contains the result, which a test compares with the code.
-const TEMPLATE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/template.json.br"));
-
-/// Returns a file that the build script has compressed.
-fn unpacked(file: &[u8]) -> Vec<u8> {
-    let mut content = Vec::new();
-    brotli::Decompressor::new(file, BUFFER)
-        .read_to_end(&mut content)
-        .expect("the build script wrote the file");
-    content
-}
-
-/// Does the same as [`openapi`], from the code.
-///
-/// It is public only for the compiler, which would otherwise take the descriptions of operations for dead code: the tests
-/// write `template.json` with it.
-#[doc(hidden)]
-pub fn described(core: &config::Config, server: &Config) -> String {
+/// Returns the OpenAPI 3.1 document of the API with these settings of the service and of the server, as JSON.
+pub fn openapi(core: &config::Config, server: &Config) -> String {
     let mut document = Document::openapi();
     let declared = declared::all();
     let insertions: Vec<_> = declared.iter().filter_map(Declared::insertion).collect();
@@ -104,18 +84,12 @@ pub fn described(core: &config::Config, server: &Config) -> String {
     document.to_pretty_json().expect("the document is JSON")
 }
 
-/// Returns the OpenAPI 3.1 document of the API with these settings of the service and of the server, as JSON.
-pub fn openapi(core: &config::Config, server: &Config) -> String {
-    let template = String::from_utf8(unpacked(TEMPLATE)).expect("JSON is UTF-8");
-    limits::settle(template, core, server)
-}
-
 /// Returns the routes of the document and its page, if they are enabled.
 pub(crate) fn handlers(core: &config::Config, config: &Config) -> Vec<Route> {
     if !config.docs {
         return Vec::new();
     }
-    let document = Arc::new(Settled { core: core.clone(), server: config.clone(), json: OnceLock::new() });
+    let document = Arc::new(Written { core: core.clone(), server: config.clone(), json: OnceLock::new() });
     let answer = move |call: Call, _| {
         let document = Arc::clone(&document);
         async move { call.file(&document.get(), reply::JSON).await }
@@ -125,14 +99,14 @@ pub(crate) fn handlers(core: &config::Config, config: &Config) -> Vec<Route> {
     routes
 }
 
-/// The document with the settings in force, which is prepared when it is first asked for.
-struct Settled {
+/// The document with the settings in force, which is written when it is first asked for.
+struct Written {
     core: config::Config,
     server: Config,
     json: OnceLock<Arc<Encoded>>,
 }
 
-impl Settled {
+impl Written {
     fn get(&self) -> Arc<Encoded> {
         let json = self.json.get_or_init(|| Arc::new(Encoded::new(openapi(&self.core, &self.server))));
         Arc::clone(json)

@@ -118,6 +118,6 @@ mod words;
 pub use client::PeerAddress;
 pub use config::{BasePath, Config, InvalidText, IpNet, Origin, SETTINGS};
 pub use connection::listen::{Running, Server, serve};
-pub use docs::{described, openapi};
+pub use docs::openapi;
 pub use reload::Handle;
 pub use service::{filter, service};

@@ -11,8 +11,6 @@ use tidings_tests::{Output, PASSWORD, Server, command, run};
 
 mod choice;
 mod faults;
-#[cfg(target_os = "linux")]
-mod keyring;
 mod proxy;
 mod tls;
 
@@ -41,7 +39,7 @@ impl Home {
         fs::read_to_string(self.file(name)).unwrap()
     }
 
-    /// Returns a command of this user. It does not use the keyring of whoever runs the tests.
+    /// Returns a command of this user.
     fn command<S: AsRef<std::ffi::OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         fs::create_dir_all(self.path()).unwrap();
         let tidings = command();
@@ -60,7 +58,7 @@ impl Home {
             None => tidings,
         };
         command.args(args).current_dir(self.directory.path());
-        command.env("HOME", self.path()).env_remove("XDG_CONFIG_HOME").env("TIDINGS_NO_KEYRING", "true");
+        command.env("HOME", self.path()).env_remove("XDG_CONFIG_HOME");
         command
     }
 

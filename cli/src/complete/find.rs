@@ -91,9 +91,7 @@ fn find(global: &Global, kind: Kind, current: &str) -> Option<Vec<(String, Strin
 
 /// Returns the service, if no question is asked and nothing is created or updated on the way.
 fn service(global: &Global) -> Option<Service> {
-    if global.names_server() {
-        credentials::is_silent(global).then_some(())?;
-    } else {
+    if !global.names_server() {
         let settings = Settings::default().complete(global.config.as_deref()).ok()?;
         Tidings::is_up_to_date(&database::location(global, &settings)).then_some(())?;
     }

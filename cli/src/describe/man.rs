@@ -153,10 +153,7 @@ fn files(roff: &mut Roff, is_program: bool) {
         (format!("{database}.key"), "The key that signs access tokens; it belongs to the database"),
         ("./tidings.toml".to_owned(), "Settings, unless --config or TIDINGS_CONFIG names another file"),
         ("~/.config/tidings/profiles.toml".to_owned(), "The servers that tidings login has signed in to"),
-        (
-            "~/.config/tidings/secrets.toml".to_owned(),
-            "Their tokens and API keys, if they are not in the keyring of the system",
-        ),
+        ("~/.config/tidings/secrets.toml".to_owned(), "Their tokens and API keys"),
     ];
     let most = if is_program { files.len() } else { 3 };
     entries(roff, files.into_iter().take(most).map(|(name, meaning)| (name, meaning.to_owned())));

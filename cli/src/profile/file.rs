@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use tidings_access::{Address, Server};
 use tidings_core::clock::Timestamp;
 use zeroize::Zeroizing;
@@ -36,7 +36,7 @@ pub(crate) struct Profile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expires: Option<Timestamp>,
     /// Where the secret is; `None` after signing out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "place", skip_serializing_if = "Option::is_none")]
     pub(crate) secret: Option<Place>,
 }
 
@@ -44,10 +44,23 @@ pub(crate) struct Profile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Place {
-    /// In the keyring of the system.
-    Keyring,
     /// In the file.
     File,
+}
+
+/// Reads the place of a secret. In a keyring, where an earlier version could put it, it is not found any more: such a profile is
+/// signed out.
+fn place<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Place>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Earlier {
+        File,
+        Keyring,
+    }
+    Ok(match Earlier::deserialize(deserializer)? {
+        Earlier::File => Some(Place::File),
+        Earlier::Keyring => None,
+    })
 }
 
 /// Returns the server, of which only the certificates in `file` are accepted, if there is one.
@@ -176,7 +189,7 @@ mod tests {
         member = "ann"
         administrator = true
         expires = "2026-12-20T08:36:00Z"
-        secret = "keyring"
+        secret = "file"
 
         [ben]
         server = "https://news.example.org"
@@ -187,6 +200,7 @@ mod tests {
         server = "https://news.example.org"
         member = "cem"
         administrator = true
+        secret = "keyring"
 
         [here]
         server = "http://127.0.0.1:8080"
@@ -236,7 +250,7 @@ mod tests {
         let here: Address = "http://127.0.0.1:8080/".parse().unwrap();
         assert_eq!(name(profiles.at(&news, None)), "ann@news.example.org");
         assert_eq!(name(profiles.at(&news, Some("BEN"))), "ben");
-        assert_eq!(name(profiles.at(&news, Some("cem"))), "none", "signed out");
+        assert_eq!(name(profiles.at(&news, Some("cem"))), "none", "a keyring is not read");
         assert_eq!(name(profiles.at(&here, None)), "here", "nobody administers there");
         assert_eq!(name(profiles.at(&here, Some("ben"))), "none");
         assert!(profiles.is_default("ann@news.example.org") && profiles.is_default("here"));

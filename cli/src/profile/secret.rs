@@ -1,4 +1,4 @@
-//! The secrets of the profiles: in the keyring of the system, or in a file that only its owner can read.
+//! The secrets of the profiles, in a file that only its owner can read.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -25,33 +25,19 @@ impl Secrets {
     /// # Errors
     /// When it cannot be read.
     pub(super) fn get(&self, name: &str, profile: &Profile) -> Result<Option<Zeroizing<String>>, Failure> {
-        let entry = entry(name, profile);
         match profile.secret {
             None => Ok(None),
-            Some(Place::Keyring) => keyring::get(&entry),
-            Some(Place::File) => Ok(self.read()?.0.remove(&entry).map(Zeroizing::new)),
+            Some(Place::File) => Ok(self.read()?.0.remove(&entry(name, profile)).map(Zeroizing::new)),
         }
     }
 
-    /// Stores the secret of a profile in place of an earlier one, and sets its place: the keyring, if there is one and
-    /// `keyring` is set, or the file.
+    /// Stores the secret of a profile in place of an earlier one, and sets its place.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) fn insert(
-        &self,
-        name: &str,
-        profile: &mut Profile,
-        secret: &str,
-        keyring: bool,
-    ) -> Result<(), Failure> {
-        let entry = entry(name, profile);
-        if keyring && keyring::set(&entry, secret) {
-            profile.secret = Some(Place::Keyring);
-            return Ok(());
-        }
+    pub(super) fn insert(&self, name: &str, profile: &mut Profile, secret: &str) -> Result<(), Failure> {
         let mut contents = self.read()?;
-        if let Some(mut earlier) = contents.0.insert(entry, secret.to_owned()) {
+        if let Some(mut earlier) = contents.0.insert(entry(name, profile), secret.to_owned()) {
             earlier.zeroize();
         }
         profile.secret = Some(Place::File);
@@ -63,11 +49,9 @@ impl Secrets {
     /// # Errors
     /// When it cannot be removed.
     pub(super) fn remove(&self, name: &str, profile: &mut Profile) -> Result<(), Failure> {
-        let entry = entry(name, profile);
         match profile.secret.take() {
             None => Ok(()),
-            Some(Place::Keyring) => keyring::remove(&entry),
-            Some(Place::File) => self.forget(&entry),
+            Some(Place::File) => self.forget(&entry(name, profile)),
         }
     }
 
@@ -150,69 +134,6 @@ fn check_owner_only(file: &File, path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The keyring of the system: the Secret Service of a desktop, the keychain of macOS, the credential manager of Windows.
-#[cfg(feature = "keyring")]
-mod keyring {
-    use ::keyring::v1::{Entry, Error};
-    use zeroize::Zeroizing;
-
-    use crate::failure::Failure;
-
-    /// The name of the program in the keyring.
-    const SERVICE: &str = "tidings";
-
-    pub(super) fn get(entry: &str) -> Result<Option<Zeroizing<String>>, Failure> {
-        match Entry::new(SERVICE, entry).and_then(|entry| entry.get_password()) {
-            Ok(secret) => Ok(Some(Zeroizing::new(secret))),
-            Err(Error::NoEntry) => Ok(None),
-            Err(error) => Err(failed(&error)),
-        }
-    }
-
-    /// Returns false if there is no keyring, or it does not take the secret.
-    pub(super) fn set(entry: &str, secret: &str) -> bool {
-        Entry::new(SERVICE, entry).and_then(|entry| entry.set_password(secret)).is_ok()
-    }
-
-    pub(super) fn remove(entry: &str) -> Result<(), Failure> {
-        match Entry::new(SERVICE, entry).and_then(|entry| entry.delete_credential()) {
-            Ok(()) | Err(Error::NoEntry) => Ok(()),
-            Err(error) => Err(failed(&error)),
-        }
-    }
-
-    fn failed(error: &Error) -> Failure {
-        let cause = match Entry::store_status() {
-            Err(cause) => cause,
-            Ok(()) => error,
-        };
-        Failure::system(format!(
-            "the keyring of the system does not answer ({cause}): use the desktop session in which you signed in, or sign \
-             in here with tidings login --no-keyring"
-        ))
-    }
-}
-
-/// A program without the feature `keyring` has none.
-#[cfg(not(feature = "keyring"))]
-mod keyring {
-    use zeroize::Zeroizing;
-
-    use crate::failure::Failure;
-
-    pub(super) fn get(_: &str) -> Result<Option<Zeroizing<String>>, Failure> {
-        Err(Failure::usage("this program is built without the keyring: sign in with tidings login again"))
-    }
-
-    pub(super) fn set(_: &str, _: &str) -> bool {
-        false
-    }
-
-    pub(super) fn remove(_: &str) -> Result<(), Failure> {
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,9 +155,9 @@ mod tests {
         let secrets = Secrets { path: dir.path().join("secrets.toml") };
         let (mut ann, mut other) = (profile(), profile());
         assert_eq!(secrets.get("a", &ann).unwrap(), None);
-        secrets.insert("a", &mut ann, "first", false).unwrap();
-        secrets.insert("a", &mut ann, "second\n\"'", false).unwrap();
-        secrets.insert("b", &mut other, "third", false).unwrap();
+        secrets.insert("a", &mut ann, "first").unwrap();
+        secrets.insert("a", &mut ann, "second\n\"'").unwrap();
+        secrets.insert("b", &mut other, "third").unwrap();
         assert_eq!(ann.secret, Some(Place::File));
         assert_eq!(secrets.get("a", &ann).unwrap().as_deref().map(String::as_str), Some("second\n\"'"));
         let elsewhere = Profile { server: "https://evil.example.org".parse().unwrap(), ..ann.clone() };
@@ -265,7 +186,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let secrets = Secrets { path: dir.path().join("secrets.toml") };
         let mut ann = profile();
-        secrets.insert("a", &mut ann, "x", false).unwrap();
+        secrets.insert("a", &mut ann, "x").unwrap();
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&secrets.path), 0o600);
         for open in [0o640, 0o604, 0o620, 0o602, 0o777] {

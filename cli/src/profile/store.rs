@@ -118,8 +118,7 @@ impl Locked<'_> {
         &self.profiles
     }
 
-    /// Stores a profile in place of one with the same name, and its secret: in the keyring, if there is one and `keyring`
-    /// is set. Returns the profile as stored.
+    /// Stores a profile in place of one with the same name, and its secret. Returns the profile as stored.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -128,18 +127,13 @@ impl Locked<'_> {
         name: &str,
         mut profile: Profile,
         secret: &str,
-        keyring: bool,
     ) -> Result<(Profile, Profiles), Failure> {
-        self.store.secrets.insert(name, &mut profile, secret, keyring)?;
-        let earlier = self.profiles.0.insert(name.to_owned(), profile.clone());
+        self.store.secrets.insert(name, &mut profile, secret)?;
+        self.profiles.0.insert(name.to_owned(), profile.clone());
         if let Err(failure) = self.save() {
             // Without its profile the secret is of no use. The failure to write matters more than one to clean up.
             let _ = self.store.secrets.remove(name, &mut profile);
             return Err(failure);
-        }
-        if let Some(mut earlier) = earlier.filter(|earlier| earlier.secret != profile.secret) {
-            // An earlier secret elsewhere is of no use. A keyring that does not answer keeps it.
-            let _ = self.store.secrets.remove(name, &mut earlier);
         }
         Ok((profile, self.profiles))
     }

@@ -3,8 +3,6 @@
 //! Descriptions name limits in braces, as in `{pw} characters`. A range in the description of a field or a parameter also
 //! bounds its schema: the length of a text or the value of a number. In a list, the first range bounds the length and the
 //! second one the elements.
-//!
-//! The program contains the document with placeholders for the settings: [`settle`] writes those in force in their places.
 
 use std::fmt::Display;
 
@@ -155,43 +153,6 @@ fn is_of(object: &Object, wanted: &Type) -> bool {
         SchemaType::Array(types) => types.contains(wanted),
         SchemaType::AnyValue => false,
     }
-}
-
-/// Returns settings that the document shows as texts which are nowhere else in it.
-pub(super) fn placeholders() -> (config::Config, Config) {
-    const FIRST: usize = 918_273_600;
-    let bounds = |n| Bounds { min: FIRST + n, max: FIRST + n + 1 };
-    let default = config::Config::default();
-    let core = config::Config {
-        id_length: bounds(0),
-        password_length: bounds(2),
-        nickname_length: bounds(4),
-        words: config::WordModel { similar: FIRST + 6, similarity: 0.918_273_607, ..default.words },
-        ..default
-    };
-    let base_path = format!("/{}", FIRST + 8).parse().expect("a base path may have digits");
-    let server = Config { body_limit: FIRST + 9, import_limit: FIRST + 10, base_path, ..Config::default() };
-    (core, server)
-}
-
-/// Returns the texts of settings in the document, always in the same order.
-fn texts(core: &config::Config, server: &Config) -> Vec<String> {
-    let lengths = [core.id_length, core.password_length, core.nickname_length];
-    let numbers = lengths.iter().flat_map(|Bounds { min, max }| [*min, *max]);
-    let lengths = numbers.flat_map(|n| [n.to_string(), grouped(n)]);
-    let sizes = [server.body_limit, server.import_limit].map(bytes);
-    let words = [core.words.similar.to_string(), core.words.similarity.to_string()];
-    let url = serde_json::to_string(url(server)).expect("a text is JSON");
-    // The last one is of any characters.
-    lengths.chain(sizes).chain(words).chain([url]).collect()
-}
-
-/// Replaces the placeholders in a document with the settings in force.
-pub(super) fn settle(document: String, core: &config::Config, server: &Config) -> String {
-    let (of_core, of_server) = placeholders();
-    let placeholders = texts(&of_core, &of_server).into_iter();
-    let texts = placeholders.zip(texts(core, server));
-    texts.fold(document, |document, (placeholder, text)| document.replace(&placeholder, &text))
 }
 
 /// Returns the address of the API, without a host.

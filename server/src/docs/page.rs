@@ -9,7 +9,6 @@ use tidings_core::answer::Encoded;
 use tidings_core::api::GetPage;
 use tidings_core::{Error, Result};
 
-use super::unpacked;
 use crate::reply::{Answer, Reply};
 use crate::request::Call;
 use crate::route::Route;
@@ -19,8 +18,8 @@ use crate::security::{PAGE_ISOLATION, PAGE_POLICY};
 pub(super) const PAGE: &str = "/docs/";
 pub(super) const PAGE_FILES: &str = "/docs/{file}";
 
-/// The component that shows the document, compressed.
-const COMPONENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scalar.js.br"));
+/// The component that shows the document.
+const COMPONENT: &str = "scalar.js";
 const INDEX: &str = "index.html";
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const SCRIPT: HeaderValue = HeaderValue::from_static("text/javascript; charset=utf-8");
@@ -69,9 +68,10 @@ impl Files {
         match name {
             INDEX => Ok((self.index.get_or_init(|| text(include_str!("page/index.html"))), HTML)),
             "start.js" => Ok((self.start.get_or_init(|| text(include_str!("page/start.js"))), SCRIPT)),
-            "scalar.js" => {
-                let component = self.component.get_or_init(|| Arc::new(Encoded::new(unpacked(COMPONENT))));
-                Ok((component, SCRIPT))
+            COMPONENT => {
+                let component =
+                    || scalar_api_reference::get_asset(COMPONENT).expect("the crate has this file");
+                Ok((self.component.get_or_init(|| Arc::new(Encoded::new(component()))), SCRIPT))
             }
             _ => Err(Error::NotFound),
         }
