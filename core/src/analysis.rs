@@ -153,8 +153,7 @@ pub struct Communication<'a> {
 ///
 /// The record is written with other commits, within 200 ms while the writer keeps up; the caller does not wait for it.
 /// A client that sends very many requests does not get a line for each ([`config::Analysis::log_lines_per_client`]).
-/// After several thousand new paths a line has the operation's template instead of its path. Guests keep their identity
-/// across restarts once [`Tidings::start_background`] has loaded the keys.
+/// Guests keep their identity across restarts once [`Tidings::start_background`] has loaded the keys.
 pub fn record(tidings: &Tidings, communication: &Communication<'_>) {
     let Communication { caller, operation, path, status, result, address, user_agent } = *communication;
     let analysis = tidings.analysis();

@@ -15,7 +15,6 @@ use crate::act::ActImport;
 use crate::analysis::backfill;
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
-use crate::analysis::log::RequestKeys;
 use crate::clock::Timestamp;
 use crate::error::{Code, Error, Problem, Result};
 use crate::id::ObjectId;
@@ -113,22 +112,17 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
     let keen = world.people[0].id.clone();
     let mut demo = Demo { members, posts, acts: 0, keen };
     let mut traffic = Traffic::new(tidings, world);
-    let (acts, mut request_keys) = (Arc::new(ActImport::new(tidings)), RequestKeys::unlimited());
+    let acts = Arc::new(ActImport::new(tidings));
     for (done, day) in (1..).zip(traffic.days()) {
         let mut script = traffic.day(day)?;
         script.requests.sort_by_key(|request| request.at);
         script.acts = acts.arranged(script.acts);
         let (acts, calendar) = (Arc::clone(&acts), Arc::clone(&calendar));
         let identity = identity.clone();
-        let written = tidings.store().write_long(Isolation::Alone, move |tx| {
+        demo.acts += tidings.store().write_long(Isolation::Alone, move |tx| {
             let admin = identity.administrator(tx)?;
-            // Each run begins with the keys of the earlier days.
-            let mut request_keys = request_keys.clone();
-            let done = perform(tx, &admin, &calendar, &acts, &mut request_keys, &script)?;
-            Ok::<_, Error>((request_keys, done))
+            perform(tx, &admin, &calendar, &acts, &script)
         })?;
-        request_keys = written.0;
-        demo.acts += written.1;
         if let ControlFlow::Break(()) = progress(done) {
             return Ok(demo);
         }
@@ -147,10 +141,9 @@ fn perform(
     admin: &Admin<'_>,
     calendar: &Calendar,
     acts: &ActImport,
-    request_keys: &mut RequestKeys,
     script: &Script,
 ) -> Result<u64> {
-    backfill::write(tx, admin, calendar, request_keys, &script.requests)?;
+    backfill::write(tx, admin, calendar, &script.requests)?;
     let mut done = acts.write_all(tx, admin, &script.acts)?;
     for (at, guest) in &script.guests {
         let at = *at;

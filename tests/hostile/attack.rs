@@ -28,7 +28,7 @@ const READERS: usize = 8;
 pub(crate) enum Attack {
     /// Failed sign-ins with long ids, which must not stay in memory
     Ids,
-    /// Requests for ever-new paths, each of which adds a row to the access log
+    /// Requests for ever-new paths
     Paths,
     /// HTTP/2 streams whose responses are blocked by flow control
     Streams,

@@ -45,24 +45,20 @@ impl Requester {
 /// Writes past requests, sorted by time, to the log and counts their visits. Writes them hour by hour, so that each visit
 /// counts in the hour in which it began.
 ///
-/// `request_keys` caches keys of rows that this transaction inserts: if the transaction does not commit, the caller
-/// drops it.
-///
 /// # Errors
 /// When the store fails.
 pub(crate) fn write(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
     calendar: &Calendar,
-    request_keys: &mut RequestKeys,
     requests: &[PastRequest],
 ) -> Result<()> {
-    request_keys.begin();
+    let mut request_keys = RequestKeys::default();
     for hour in requests.chunk_by(|a, b| calendar.local_hour(a.at) == calendar.local_hour(b.at)) {
         let records: Vec<Record> = hour.iter().map(record).collect();
         let mut left = records.as_slice();
         while !left.is_empty() {
-            let written = journal::write(tx, calendar, request_keys, left, TimeSlice::unlimited())?;
+            let written = journal::write(tx, calendar, &mut request_keys, left, TimeSlice::unlimited())?;
             left = &left[written.records..];
         }
     }

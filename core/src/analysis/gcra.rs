@@ -21,14 +21,10 @@ pub(super) struct Gcra {
     interval: i64,
 }
 
-/// The state of one limited client: its theoretical arrival time, in microseconds UTC. The full burst is available
-/// again from then on.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct GcraState(i64);
-
-/// A [`GcraState`] that threads share without a lock.
+/// The state of one limited client, which threads share without a lock: its theoretical arrival time, in microseconds UTC. The full
+/// burst is available again from then on.
 #[derive(Debug, Default)]
-pub(super) struct SharedGcraState(AtomicI64);
+pub(super) struct GcraState(AtomicI64);
 
 impl Gcra {
     /// Allows `burst` requests at once, then `rate` requests a second.
@@ -36,30 +32,16 @@ impl Gcra {
         Self { burst, interval: SECOND_MS * MICROS_OF_MS / rate }
     }
 
-    /// Allows `burst` requests at once, then one request every `seconds` seconds.
-    pub(super) const fn one_in(burst: i64, seconds: i64) -> Self {
-        Self { burst, interval: seconds * SECOND_MS * MICROS_OF_MS }
-    }
-
     /// Charges one request at the time `at`, and returns whether it is allowed.
-    pub(super) fn take(self, state: &mut GcraState, at: Timestamp) -> bool {
+    pub(super) fn take(self, state: &GcraState, at: Timestamp) -> bool {
         let now = at.as_millis().saturating_mul(MICROS_OF_MS);
-        let mut until = state.0.max(now);
-        if until - now > self.burst * self.interval + SET_BACK {
-            until = now;
-        }
-        let fits = until - now <= (self.burst - 1) * self.interval;
-        if fits {
-            state.0 = until + self.interval;
-        }
-        fits
-    }
-
-    /// Does the same as [`Gcra::take`] for a shared state.
-    pub(super) fn take_shared(self, state: &SharedGcraState, at: Timestamp) -> bool {
-        let charge = |until| {
-            let mut state = GcraState(until);
-            self.take(&mut state, at).then_some(state.0)
+        let charge = |until: i64| {
+            let mut until = until.max(now);
+            if until - now > self.burst * self.interval + SET_BACK {
+                until = now;
+            }
+            let fits = until - now <= (self.burst - 1) * self.interval;
+            fits.then_some(until + self.interval)
         };
         state.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, charge).is_ok()
     }
@@ -71,35 +53,31 @@ mod tests {
     use crate::testing::NOW;
 
     /// Returns how many of 1,000 requests are allowed at this time.
-    fn taken(limiter: Gcra, state: &mut GcraState, at: Timestamp) -> usize {
+    fn taken(limiter: Gcra, state: &GcraState, at: Timestamp) -> usize {
         (0..1_000).filter(|_| limiter.take(state, at)).count()
     }
 
     #[test]
     fn a_burst_is_allowed_at_once_and_the_rate_after_it() {
-        let (limiter, mut state) = (Gcra::per_second(10, 4), GcraState::default());
-        assert_eq!(taken(limiter, &mut state, NOW), 10);
-        assert_eq!(taken(limiter, &mut state, NOW + 249), 0);
-        assert_eq!(taken(limiter, &mut state, NOW + 250), 1);
-        assert_eq!(taken(limiter, &mut state, NOW + 1_250), 4);
-        assert_eq!(taken(limiter, &mut state, NOW + 3_600_000), 10);
-        let (slow, mut state) = (Gcra::one_in(2, 10), GcraState::default());
-        assert_eq!(taken(slow, &mut state, NOW), 2);
-        assert_eq!(taken(slow, &mut state, NOW + 9_999), 0);
-        assert_eq!(taken(slow, &mut state, NOW + 10_000), 1);
+        let (limiter, state) = (Gcra::per_second(10, 4), GcraState::default());
+        assert_eq!(taken(limiter, &state, NOW), 10);
+        assert_eq!(taken(limiter, &state, NOW + 249), 0);
+        assert_eq!(taken(limiter, &state, NOW + 250), 1);
+        assert_eq!(taken(limiter, &state, NOW + 1_250), 4);
+        assert_eq!(taken(limiter, &state, NOW + 3_600_000), 10);
     }
 
     #[test]
     fn a_clock_that_is_set_back_restores_the_full_burst() {
-        let (limiter, mut state) = (Gcra::per_second(10, 4), GcraState::default());
-        assert_eq!(taken(limiter, &mut state, NOW), 10);
-        assert_eq!(taken(limiter, &mut state, NOW - 3_600_000), 10);
+        let (limiter, state) = (Gcra::per_second(10, 4), GcraState::default());
+        assert_eq!(taken(limiter, &state, NOW), 10);
+        assert_eq!(taken(limiter, &state, NOW - 3_600_000), 10);
     }
 
     #[test]
     fn threads_that_share_a_state_share_one_burst() {
-        let (limiter, state) = (Gcra::per_second(1_000, 4), SharedGcraState::default());
-        let taken = || (0..500).filter(|_| limiter.take_shared(&state, NOW)).count();
+        let (limiter, state) = (Gcra::per_second(1_000, 4), GcraState::default());
+        let taken = || (0..500).filter(|_| limiter.take(&state, NOW)).count();
         let all: usize = std::thread::scope(|scope| {
             let threads = [(); 4].map(|()| scope.spawn(taken));
             threads.into_iter().map(|thread| thread.join().unwrap()).sum()
@@ -109,9 +87,9 @@ mod tests {
 
     #[test]
     fn requests_slightly_out_of_order_get_no_extra_allowance() {
-        let (limiter, mut state) = (Gcra::per_second(10, 4), GcraState::default());
-        assert_eq!(taken(limiter, &mut state, NOW), 10);
-        assert_eq!(taken(limiter, &mut state, NOW - 1), 0);
-        assert_eq!(taken(limiter, &mut state, NOW - 5_000), 0);
+        let (limiter, state) = (Gcra::per_second(10, 4), GcraState::default());
+        assert_eq!(taken(limiter, &state, NOW), 10);
+        assert_eq!(taken(limiter, &state, NOW - 1), 0);
+        assert_eq!(taken(limiter, &state, NOW - 5_000), 0);
     }
 }

@@ -225,9 +225,7 @@ impl DeferredRecords {
 
     /// Gives back what an earlier call of [`Deferred::write`] took, whose transaction was rolled back.
     fn give_back(&mut self) {
-        if let Some(requests) = &mut self.requests {
-            requests.roll_back();
-        }
+        self.requests = None;
         self.journal.queue.give_back(self.batch.drain(..));
         self.journal.queue.give_back_unlogged(&std::mem::take(&mut self.unlogged));
         // If that call ended this deferred write, a new record may have deferred another one.
@@ -248,9 +246,8 @@ impl DeferredRecords {
 }
 
 impl Deferred for DeferredRecords {
-    /// Servers write their records side by side. They lock the row from which the keys of lines come, requests that are used
-    /// again, unless another one has locked them, and the visitors by day and number, each before they read it. Two of them may
-    /// insert the same request, which then has two rows.
+    /// Servers write their records side by side. They lock the row from which the keys of lines come, and the visitors by day
+    /// and number, each before they read it. Two of them may insert the same request, which then has two rows.
     fn isolation(&self) -> Isolation {
         Isolation::Locking
     }
@@ -266,7 +263,6 @@ impl Deferred for DeferredRecords {
         self.unlogged = journal.queue.take_unlogged();
         self.crawled = self.unlogged.write(tx, &journal.calendar)?;
         let requests = self.requests.get_or_insert_with(|| std::mem::take(&mut *journal.request_keys()));
-        requests.begin();
         loop {
             let from = batch.len();
             journal.queue.take(batch);
@@ -304,10 +300,6 @@ impl Deferred for DeferredRecords {
                     cause = error.to_string(),
                     "log lines could not be written yet"
                 );
-                if let Some(mut requests) = requests {
-                    requests.roll_back();
-                    *self.journal.request_keys() = requests;
-                }
                 // What may be stored already would be counted twice.
                 if !matches!(error, StoreError::OutcomeUnknown(_)) {
                     self.journal.queue.put_back(records, &unlogged);

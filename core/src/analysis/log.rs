@@ -1,5 +1,5 @@
-//! The access log as the database stores it. A line has a time, a member and a request; the table of requests holds
-//! each distinct request once. A line takes approximately forty bytes, including the indexes for the three queries.
+//! The access log as the database stores it. A line has a time, a member, a request and, if it differs from the template of the
+//! request, a path. A line without a path takes approximately forty bytes, including the indexes for the three queries.
 
 use std::cmp::Reverse;
 
@@ -15,7 +15,7 @@ mod scope;
 pub use request::Operation;
 pub(crate) use request::RequestKeys;
 pub(crate) use request::prune as prune_requests;
-pub(super) use request::{LoggedAnswer, LoggedRequest};
+pub(super) use request::{LoggedAnswer, LoggedPath};
 pub(super) use scope::{LogAccess, LogScope, READING, record_reading};
 pub(crate) use sql::disown;
 
@@ -29,6 +29,8 @@ const PARTITIONS: i64 = 26;
 const PARTITION_DAYS_MAX: i64 = 366;
 /// The number of lines that one statement inserts where statements take no arrays.
 const INSERT_BATCH: usize = 5;
+/// The number of columns of a line.
+const COLUMNS: usize = 5;
 
 /// The member column of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,10 +74,19 @@ impl FromValue for LogMember {
 }
 
 /// A line to be inserted.
-pub(super) struct Entry {
+pub(super) struct Entry<'p> {
     pub(super) at: Timestamp,
     pub(super) member: LogMember,
     pub(super) request: i64,
+    pub(super) path: LoggedPath<'p>,
+}
+
+impl Entry<'_> {
+    /// Returns the columns of the line, with this key.
+    fn columns(&self, key: i64) -> [Arg<'_>; COLUMNS] {
+        let LoggedPath { text, member: named } = &self.path;
+        [key.into(), self.member.into(), self.request.into(), text.as_deref().into(), (*named).into()]
+    }
 }
 
 /// Returns the times of a member's requests from `from` to before `until` that are still in the log.
@@ -91,30 +102,31 @@ pub(crate) fn times(
 }
 
 /// Appends lines, which must be in chronological order.
-pub(super) fn append(tx: &mut dyn Tx, lines: &[Entry]) -> Result<(), StoreError> {
+pub(super) fn append(tx: &mut dyn Tx, lines: &[Entry<'_>]) -> Result<(), StoreError> {
     // A failed transaction is rolled back as a whole. With OR FAIL, SQLite need not copy the pages that a statement with
     // several rows changes, which it would do to roll back the statement alone.
     const SQL: [&str; 2] = [
-        "INSERT INTO log (key, member, request) VALUES ($1, $2, $3)",
-        "INSERT OR FAIL INTO log (key, member, request) VALUES
-         ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12), ($13, $14, $15)",
+        "INSERT INTO log (key, member, request, path, named_member) VALUES ($1, $2, $3, $4, $5)",
+        "INSERT OR FAIL INTO log (key, member, request, path, named_member) VALUES
+         ($1, $2, $3, $4, $5), ($6, $7, $8, $9, $10), ($11, $12, $13, $14, $15), ($16, $17, $18, $19, $20),
+         ($21, $22, $23, $24, $25)",
     ];
     let mut free_keys = FreeKeys::new(tx)?;
     if tx.dialect().is_concurrent() {
         let mut rows = Vec::with_capacity(lines.len());
         for line in lines {
-            rows.push([free_keys.next(tx, line.at)?.into(), line.member.into(), line.request.into()]);
+            rows.push(line.columns(free_keys.next(tx, line.at)?));
         }
         send_each(tx, SQL[0], &rows)?;
         return free_keys.end(tx);
     }
-    let mut args: Vec<Arg<'_>> = Vec::with_capacity(INSERT_BATCH * 3);
+    let mut args: Vec<Arg<'_>> = Vec::with_capacity(INSERT_BATCH * COLUMNS);
     let (chunks, rest) = lines.as_chunks::<INSERT_BATCH>();
-    for chunk in chunks.iter().map(<[Entry; INSERT_BATCH]>::as_slice).chain(rest.chunks(1)) {
+    for chunk in chunks.iter().map(<[Entry<'_>; INSERT_BATCH]>::as_slice).chain(rest.chunks(1)) {
         args.clear();
         for line in chunk {
             let key = free_keys.next(tx, line.at)?;
-            args.extend([Arg::from(key), line.member.into(), line.request.into()]);
+            args.extend(line.columns(key));
         }
         tx.send(SQL[usize::from(chunk.len() == INSERT_BATCH)], &args)?;
     }
@@ -333,11 +345,15 @@ mod sql {
         entry,
     };
 
-    /// The path of a request `r`, with the current id of the member it names.
-    const PATH: &str = "CASE WHEN r.named_member IS NULL THEN r.path ELSE replace(r.path, ' ', coalesce(n.id, 'removed')) END";
+    /// The path of a line `l` of a request `r`, with the current id of the member it names. Lines of earlier versions have both in
+    /// their requests.
+    const PATH: &str =
+        "CASE WHEN coalesce(l.named_member, r.named_member) IS NULL THEN coalesce(l.path, r.path)
+                        ELSE replace(coalesce(l.path, r.path), ' ', coalesce(n.id, 'removed')) END";
     /// The request of a line `l`, its member or its API key, and the member that the path names.
     const JOINED: &str = "JOIN request r ON r.key = l.request LEFT JOIN member m ON m.key = l.member
-                          LEFT JOIN member n ON n.key = r.named_member LEFT JOIN logged_key k ON k.number = -1 - l.member";
+                          LEFT JOIN member n ON n.key = coalesce(l.named_member, r.named_member)
+                          LEFT JOIN logged_key k ON k.number = -1 - l.member";
 
     pub(super) fn lines(
         tx: &mut dyn Tx,
@@ -382,7 +398,7 @@ mod sql {
         let position = tx.dialect().position();
         let sql = format!(
             "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status, r.result, k.name
-             FROM (SELECT key, member, request FROM log WHERE {by_member} key >= $1 AND key < $2
+             FROM (SELECT key, member, request, path, named_member FROM log WHERE {by_member} key >= $1 AND key < $2
                    ORDER BY key DESC LIMIT $3) l {JOINED}
              WHERE ($4 = '' OR {position}({PATH}, $4) > 0) AND ($5 = '' OR replace(lower(r.result), ' ', '_') = replace(lower($5), ' ', '_'))
                AND r.status >= $7 AND r.status <= $8

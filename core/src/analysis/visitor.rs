@@ -19,7 +19,6 @@ mod guest;
 mod visits;
 
 pub(crate) use day_keys::DayKeys;
-pub(super) use day_keys::{Secret, decode};
 pub use guest::Guest;
 pub(super) use guest::Network;
 pub(super) use visits::member_visits;

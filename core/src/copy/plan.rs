@@ -64,7 +64,7 @@ const TABLES: [(&str, Treatment); 64] = [
     // back count a second time.
     ("day_key", Treatment::Empty),
     ("request", Treatment::Rows),
-    // The key of the hashes in `request`.
+    // The key of the hashes of accounts and clients whose sign-ins failed.
     ("path_key", Treatment::Settings),
     ("log", Treatment::Rows),
     // A shard that has no row begins after all lines. Only PostgreSQL has this table.

@@ -9,6 +9,7 @@ use super::*;
 use crate::account::Caller;
 use crate::clock::Clock;
 use crate::config::{Config, Secret};
+use crate::export::{Export as _, ExportLines as _};
 use crate::post;
 use crate::store::bulk::{Column, Kind, OnRow, Table, Target as _};
 use crate::store::{Arg, Isolation, Store, Topic};
@@ -86,7 +87,7 @@ impl Places {
 const KEYS: [&str; 11] =
     ["act", "counter", "date", "day", "key", "member", "number", "post", "revision", "slot", "visitor"];
 /// The columns that can be null.
-const NULLABLE: [(&str, &str); 8] = [
+const NULLABLE: [(&str, &str); 10] = [
     ("feedback", "member"),
     ("member", "admin"),
     ("member", "blacklisted"),
@@ -94,6 +95,8 @@ const NULLABLE: [(&str, &str); 8] = [
     ("member", "name"),
     ("post", "end_date"),
     ("post_stats", "heat"),
+    ("log", "named_member"),
+    ("log", "path"),
     ("request", "named_member"),
 ];
 
@@ -185,7 +188,8 @@ fn exported(location: &Location) -> Vec<u8> {
         out.extend_from_slice(lines);
         ControlFlow::Continue(())
     };
-    post::export(&open_at(location), &Caller::Operator, take).unwrap();
+    let tidings = open_at(location);
+    post::ExportPosts {}.export(&tidings, &Caller::Operator).pass_to(&tidings, take).unwrap();
     out
 }
 

@@ -4,7 +4,7 @@ use super::StoreError;
 use crate::clock::Timestamp;
 
 /// Maximum number of arguments of a statement.
-pub(super) const ARGS_MAX: usize = 16;
+pub(super) const ARGS_MAX: usize = 25;
 
 /// An argument of a statement: the value of `$1`, `$2` ….
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]

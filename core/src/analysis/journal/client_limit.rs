@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::analysis::gcra::{Gcra, SharedGcraState};
+use crate::analysis::gcra::{Gcra, GcraState};
 use crate::clock::Timestamp;
 
 /// The number of counters in each of the two rows.
@@ -19,14 +19,14 @@ const COUNTERS: usize = 2_048;
 pub(super) struct ClientLimits {
     /// `None` if lines are not limited.
     limiter: Option<Gcra>,
-    used: [Box<[SharedGcraState]>; 2],
+    used: [Box<[GcraState]>; 2],
 }
 
 impl ClientLimits {
     pub(super) fn new(burst: i64, lines_per_second: Option<NonZeroU32>) -> Self {
         let limiter = lines_per_second.map(|lines| Gcra::per_second(burst, i64::from(lines.get())));
         let counters = if limiter.is_some() { COUNTERS } else { 0 };
-        Self { limiter, used: [(); 2].map(|()| (0..counters).map(|_| SharedGcraState::default()).collect()) }
+        Self { limiter, used: [(); 2].map(|()| (0..counters).map(|_| GcraState::default()).collect()) }
     }
 
     /// Charges a line to a client, identified by its hash, and returns whether it may have the line.
@@ -37,6 +37,6 @@ impl ClientLimits {
         let index = halves.map(|half| (half % COUNTERS as u64) as usize);
         let [first, second] = &self.used;
         // No short circuit: both counters are charged.
-        limiter.take_shared(&first[index[0]], at) | limiter.take_shared(&second[index[1]], at)
+        limiter.take(&first[index[0]], at) | limiter.take(&second[index[1]], at)
     }
 }

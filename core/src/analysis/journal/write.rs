@@ -7,7 +7,7 @@ use crate::account::key::{self, KeyHash};
 use crate::account::{ResolvedCaller, sessions};
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
-use crate::analysis::log::{self, Entry, LogMember, LoggedRequest, RequestKeys};
+use crate::analysis::log::{self, Entry, LogMember, LoggedPath, RequestKeys};
 use crate::analysis::visitor::Visits;
 use crate::id::MemberKey;
 use crate::keyed::OwnMap;
@@ -18,7 +18,7 @@ use crate::store::{StoreError, TimeSlice, Tx};
 pub(super) const MIN_RECORDS: usize = 512;
 /// The number of records between two checks of the time slice.
 const STEP: usize = 64;
-/// The number of records whose members and requests are looked up together.
+/// The number of records whose members are looked up together.
 const LOOKED_UP: usize = MIN_RECORDS;
 /// The maximum number of visitors written together. A visitor costs as much as many lines, and one client may send
 /// a different user agent with each request.
@@ -46,7 +46,6 @@ pub(in crate::analysis) fn write(
     let (mut members, mut visits, mut crawled) = (MemberCache::default(), Visits::default(), 0);
     let (mut lines, mut days) = (Vec::with_capacity(records.len()), BTreeMap::new());
     calendar.check_zone(tx)?;
-    let today = calendar.today();
     for record in records {
         let is_time = lines.len() >= MIN_RECORDS && lines.len().is_multiple_of(STEP) && time.is_over();
         if is_time || visits.len() >= VISITORS_MAX {
@@ -55,13 +54,13 @@ pub(in crate::analysis) fn write(
         if lines.len().is_multiple_of(LOOKED_UP) {
             let records = &records[lines.len()..records.len().min(lines.len() + LOOKED_UP)];
             members.look_up(tx, records)?;
-            requests.look_up(tx, records.iter().map(logged), today)?;
         }
-        let Record { at, operation, seen, guest, .. } = record;
+        let Record { at, operation, path, answer, seen, guest, .. } = record;
         let time = calendar.local_hour(*at);
         let member = members.key(tx, seen)?;
-        let request = requests.key(tx, logged(record), time.day.max(today))?;
-        lines.push(Entry { at: *at, member: member.shown, request });
+        let request = requests.key(tx, *operation, *answer)?;
+        let path = LoggedPath::of(tx, *operation, path.as_deref())?;
+        lines.push(Entry { at: *at, member: member.shown, request, path });
         if !operation.is_counted() {
             continue;
         }
@@ -81,11 +80,6 @@ pub(in crate::analysis) fn write(
     }
     visits.write(tx, calendar)?;
     Ok(Written { records: lines.len(), crawled })
-}
-
-fn logged(record: &Record) -> LoggedRequest<'_> {
-    let Record { at, operation, path, answer, .. } = record;
-    LoggedRequest { operation: *operation, path: path.as_deref(), answer: *answer, at: *at }
 }
 
 /// The members of the records, each looked up once.

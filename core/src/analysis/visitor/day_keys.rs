@@ -10,7 +10,7 @@ use crate::random::random;
 use crate::store::{Isolation, Store, StoreError, Tx};
 
 /// The key of a hash.
-pub(in crate::analysis) type Secret = Zeroizing<[u8; 16]>;
+pub(super) type Secret = Zeroizing<[u8; 16]>;
 
 /// The loaded keys as (day, key): those of the current day and the next, and keys that [`DayKeys::create`] made.
 #[derive(Default)]
@@ -85,7 +85,7 @@ fn encode(secret: &[u8; 16]) -> String {
 }
 
 /// Parses a key from its form in the database, 32 hexadecimal digits.
-pub(in crate::analysis) fn decode(text: &str) -> Option<Secret> {
+fn decode(text: &str) -> Option<Secret> {
     Some(Secret::new(u128::from_str_radix(text, 16).ok()?.to_be_bytes()))
 }
 

@@ -18,7 +18,7 @@ use crate::{Tidings, notice, post, profile, search};
 ///
 /// The member `ben` has liked post 2, viewed posts 1 and 2, searched, and opened a feed. Times are shortly before
 /// [`NOW`].
-const VERSIONS: [(&str, &str); 19] = [
+const VERSIONS: [(&str, &str); 20] = [
     (
         include_str!("../sqlite/0001_initial.sql"),
         "UPDATE revision SET n = 9;
@@ -77,6 +77,7 @@ const VERSIONS: [(&str, &str); 19] = [
     (include_str!("../sqlite/0017_feedback_done.sql"), ""),
     (include_str!("../sqlite/0018_second_factor.sql"), ""),
     (include_str!("../sqlite/0019_tokens.sql"), ""),
+    (include_str!("../sqlite/0020_zone_changes.sql"), ""),
 ];
 
 /// Creates a database with this version of the schema.

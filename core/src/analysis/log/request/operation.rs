@@ -17,14 +17,12 @@ const SESSION: &str = "{session_obi}";
 /// An operation of the service: a method and a path template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operation {
-    pub(super) method: &'static str,
-    pub(super) template: &'static str,
+    pub(in crate::analysis::log) method: &'static str,
+    pub(in crate::analysis::log) template: &'static str,
     /// Whether the path has parameters and so differs from the template.
     varies: bool,
     /// Whether the first parameter is a member's id.
     pub(super) names: bool,
-    /// Whether the path has the id of a post or member that must exist for the request to succeed.
-    pub(super) has_id: bool,
 }
 
 impl Operation {
@@ -33,13 +31,7 @@ impl Operation {
     pub fn new(method: &str, template: &'static str) -> Self {
         let names = template.split('/').nth(NAMED_SEGMENT) == Some("{user_id}");
         let is_varying = |segment: &str| segment.starts_with('{') && segment != SESSION;
-        Self {
-            method: method_text(method),
-            template,
-            varies: template.split('/').any(is_varying),
-            names,
-            has_id: names || template.contains("_obi}"),
-        }
+        Self { method: method_text(method), template, varies: template.split('/').any(is_varying), names }
     }
 
     /// Returns what the log shows for a request whose path has no operation: a method and `unknown path`. Such a request
