@@ -16,12 +16,10 @@ mod migrate;
 mod partition;
 mod password_file;
 mod positions;
-mod reactor;
 mod revision;
 mod schema;
 mod server;
 mod session;
-mod socket;
 mod standby;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! Connects to the servers that a URL names.
 
 use std::collections::VecDeque;
+use std::error::Error as _;
 use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
@@ -12,11 +13,12 @@ use futures_util::future::{Either, select};
 use tokio::task::JoinSet;
 use tokio_postgres::error::DbError;
 use tokio_postgres::tls::MakeTlsConnect;
-use tokio_postgres::{AsyncMessage, CancelToken, Client, Config, Connection, Error, SimpleQueryMessage};
+use tokio_postgres::{
+    AsyncMessage, CancelToken, Client, Config, Connection, Error, SimpleQueryMessage, Socket,
+};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::error::{cause, is_end};
-use super::socket::Socket;
 use super::tls;
 use super::url::{Environment, Host, Target};
 use super::wait::Driving;
@@ -66,15 +68,9 @@ const TIMELINE: &str =
 pub(in crate::store) struct Connected {
     pub(super) client: Client,
     pub(super) driving: Driving,
-    pub(super) socket: Socket,
-    /// The number of the host.
-    pub(super) host: usize,
     /// The timeline of the primary; 0 for a connection that only reads.
     timeline: u32,
 }
-
-/// What encrypts a connection to one host.
-type TlsTo = <MakeRustlsConnect as MakeTlsConnect<Socket>>::TlsConnect;
 
 /// What errors tell of a connection.
 struct Names {
@@ -204,15 +200,10 @@ impl Connector {
         }
     }
 
-    /// Requests that the server interrupts the running statement of a connection to the host of this number.
-    pub(in crate::store) async fn cancel(&self, host: usize, token: &CancelToken) {
-        let cancelled = async {
-            let (host, config) = &self.hosts[host];
-            let socket = Socket::open(host, config).await?;
-            token.cancel_query_raw(socket, self.tls_to(host)).await.map_err(io::Error::other)
-        };
+    /// Requests that the server interrupts the running statement of a connection.
+    pub(in crate::store) async fn cancel(&self, token: &CancelToken) {
         // Nothing depends on it: without an answer the statement runs to its end.
-        let _ = tokio::time::timeout(self.connect_timeout, cancelled).await;
+        let _ = tokio::time::timeout(self.connect_timeout, token.cancel_query(self.tls.clone())).await;
     }
 
     /// Connects to a host.
@@ -233,20 +224,12 @@ impl Connector {
         on_notice: OnNotice,
     ) -> Result<Connected, Refusal> {
         let (host, config) = &self.hosts[number];
-        let opened = Socket::open(host, config).await;
-        let socket = opened.map_err(|error| match error.kind() {
-            // A Unix socket refuses a connection at once while the server's queue of new ones is full.
-            io::ErrorKind::WouldBlock => Refusal::Crowded(ServerError::TooManyConnections {
-                message: "its queue of new connections is full".into(),
-            }),
-            _ => Refusal::Silent(error.to_string()),
-        })?;
-        let connected = config.connect_raw(socket.clone(), self.tls_to(host)).await;
+        let connected = config.connect(self.tls.clone()).await;
         let (client, connection) = connected.map_err(|error| self.refusal(host, config, &error))?;
         self.check(purpose, |name| connection.parameter(name))?;
         let mut driving: Driving = Box::pin(drive(connection, on_notice));
         if purpose == Purpose::Read {
-            return Ok(Connected { client, driving, socket, host: number, timeline: 0 });
+            return Ok(Connected { client, driving, timeline: 0 });
         }
         let answer = match select(pin!(client.simple_query(TIMELINE)), &mut driving).await {
             Either::Left((answer, _)) => answer,
@@ -257,13 +240,7 @@ impl Connector {
         if timeline < self.timeline.fetch_max(timeline, Ordering::AcqRel) {
             return Err(Refusal::Outdated);
         }
-        Ok(Connected { client, driving, socket, host: number, timeline })
-    }
-
-    /// Returns what encrypts a connection to a host.
-    fn tls_to(&self, host: &Host) -> TlsTo {
-        let Ok(tls) = MakeTlsConnect::<Socket>::make_tls_connect(&mut self.tls.clone(), &host.name);
-        tls
+        Ok(Connected { client, driving, timeline })
     }
 
     /// Checks what the server reports about itself when a connection begins.
@@ -310,6 +287,10 @@ impl Connector {
                 "invalid configuration" | "authentication error" => {
                     Refusal::Final(ServerError::Refused { message: cause(error) })
                 }
+                // A Unix socket refuses a connection at once while the server's queue of new ones is full.
+                _ if is_full_queue(error) => Refusal::Crowded(ServerError::TooManyConnections {
+                    message: "its queue of new connections is full".into(),
+                }),
                 _ => Refusal::Silent(cause(error)),
             };
         };
@@ -364,6 +345,12 @@ impl Connector {
             ServerError::Unreachable { hosts }
         })
     }
+}
+
+/// Returns whether an attempt to connect would have to wait.
+fn is_full_queue(error: &Error) -> bool {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+    cause.is_some_and(|cause| cause.kind() == io::ErrorKind::WouldBlock)
 }
 
 /// Returns the timeline in the answer to [`TIMELINE`]: the first eight digits of the name of a file.

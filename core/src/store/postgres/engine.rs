@@ -140,7 +140,7 @@ impl Engine for PgEngine {
         session.control("SET client_min_messages = error")?;
         // Giving the space back to the disk would stop readers for a moment.
         let stop = CancelFlag::default();
-        let _interrupts = self.server.interrupts(&session, &stop);
+        let _interrupts = self.server.interrupts(&session, &stop)?;
         thread::scope(|scope| {
             let vacuum = format!("VACUUM (SKIP_LOCKED, TRUNCATE FALSE) {table}");
             let reclaimed = scope.spawn(move || session.control(&vacuum).map(drop));

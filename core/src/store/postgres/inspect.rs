@@ -77,7 +77,7 @@ impl InspectedServer {
     fn with(server: Arc<Server>, mut session: Session, stop: &CancelFlag) -> Result<Self, StoreError> {
         session.allow_long_statements()?;
         let schema = migrate::existing_or_incomplete(&mut session)?;
-        let interrupts = server.interrupts(&session, stop);
+        let interrupts = server.interrupts(&session, stop)?;
         Ok(Self {
             session: RefCell::new(session),
             _interrupts: interrupts,

@@ -1,11 +1,12 @@
 //! The database server: connections to it, and whether it takes writes.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio_postgres::error::Severity;
 
 use super::super::{Follower, Retries, ServerError, ServerGauges, StoreError};
@@ -13,7 +14,7 @@ use super::connect::{Connector, OnNotice, Purpose};
 use super::positions::Positions;
 use super::session::Session;
 use super::time::PrimaryTime;
-use super::wait::{ANSWER_MAX, Driver, Lifetime, wait};
+use super::wait::{ANSWER_MAX, Driver, Lifetime};
 use crate::cancel::CancelFlag;
 
 /// Maximum time for a connection to any of the hosts.
@@ -45,17 +46,10 @@ pub(super) struct Server {
     bytes: AtomicU64,
     time: PrimaryTime,
     positions: Positions,
-    driver: Driver,
 }
 
-/// The task that interrupts the statements of a connection. Dropping it ends it.
-pub(super) struct Interrupts(JoinHandle<()>);
-
-impl Drop for Interrupts {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
+/// The thread that interrupts the statements of a connection. Dropping it ends it.
+pub(super) struct Interrupts(#[expect(dead_code, reason = "the thread ends with it")] mpsc::Sender<()>);
 
 #[derive(Default)]
 struct State {
@@ -75,7 +69,6 @@ struct State {
 
 impl Server {
     pub(super) fn new(connector: Connector) -> Result<Arc<Self>, StoreError> {
-        let driver = Driver::start()?;
         Ok(Arc::new(Self {
             connector,
             state: Mutex::default(),
@@ -84,7 +77,6 @@ impl Server {
             time: PrimaryTime::default(),
             positions: Positions::default(),
             generation: watch::Sender::new(0),
-            driver,
         }))
     }
 
@@ -111,13 +103,12 @@ impl Server {
 
     /// Connects to a server that serves the purpose.
     pub(super) fn connect_for(&self, purpose: Purpose) -> Result<Session, StoreError> {
-        let driver = self.driver.handle();
-        let (on_notice, warned) = warnings();
-        let connected = wait(&driver, CONNECT_MAX, self.connector.connect(purpose, &on_notice));
+        let (driver, (on_notice, warned)) = (Driver::start()?, warnings());
+        let connected = driver.wait(CONNECT_MAX, self.connector.connect(purpose, &on_notice));
         let connected =
             connected.ok_or_else(|| StoreError::Disconnected("no host answers in time".into()))??;
         self.follow(self.connector.timeline());
-        set_up(Session::new(connected, Lifetime::begin(self.generation.subscribe()), warned)?)
+        set_up(Session::new(connected, driver, Lifetime::begin(self.generation.subscribe()), warned))
     }
 
     /// Connects to the host of this number. The connection ends when `generation` grows.
@@ -126,14 +117,13 @@ impl Server {
         host: usize,
         generation: &watch::Sender<u64>,
     ) -> Result<Session, StoreError> {
-        let driver = self.driver.handle();
-        let (on_notice, warned) = warnings();
+        let (driver, (on_notice, warned)) = (Driver::start()?, warnings());
         let mut lifetime = Lifetime::begin(generation.subscribe());
         let connecting = lifetime.limit(self.connector.connect_to(host, &on_notice));
-        let connected = wait(&driver, CONNECT_MAX, connecting).flatten();
+        let connected = driver.wait(CONNECT_MAX, connecting).flatten();
         let connected = connected
             .ok_or_else(|| StoreError::Disconnected("the host does not answer in time".into()))??;
-        set_up(Session::new(connected, lifetime, warned)?)
+        set_up(Session::new(connected, driver, lifetime, warned))
     }
 
     /// Returns the names of the hosts that may answer reads that may be stale.
@@ -177,18 +167,22 @@ impl Server {
     }
 
     /// Interrupts the statements of `session` from the time when `stop` is requested.
-    pub(super) fn interrupts(&self, session: &Session, stop: &CancelFlag) -> Interrupts {
-        let (connector, stop) = (self.connector.clone(), stop.clone());
-        let (host, token) = (session.host(), session.cancel_token());
-        Interrupts(self.driver.handle().spawn(async move {
-            loop {
-                tokio::time::sleep(LOOK_EVERY).await;
+    ///
+    /// # Errors
+    /// When the machine has no more threads or files.
+    pub(super) fn interrupts(&self, session: &Session, stop: &CancelFlag) -> Result<Interrupts, StoreError> {
+        let (connector, stop, token) = (self.connector.clone(), stop.clone(), session.cancel_token());
+        let (driver, (sender, ended)) = (Driver::start()?, mpsc::channel());
+        let interrupt = move || {
+            while ended.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
                 if stop.is_set() {
                     // Between two statements a request has no effect, so it is repeated.
-                    connector.cancel(host, &token).await;
+                    driver.wait(CONNECT_MAX, connector.cancel(&token));
                 }
             }
-        }))
+        };
+        thread::Builder::new().name("tidings-stop".into()).spawn(interrupt).map_err(StoreError::other)?;
+        Ok(Interrupts(sender))
     }
 
     /// Records whether the primary can be reached.

@@ -18,7 +18,7 @@ use super::super::gauges::count_statement;
 use super::super::value::{ARGS_MAX, Arg, Row, Value};
 
 use super::connect::Connected;
-use super::wait::{Lifetime, Waiter};
+use super::wait::{Driver, Lifetime, Waiter};
 
 mod each;
 
@@ -42,8 +42,6 @@ type Answer<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 /// A connection of which one thread at a time runs statements.
 pub(super) struct Session {
     client: Arc<Client>,
-    /// The number of its host.
-    host: usize,
     /// The answers that nobody has waited for.
     unanswered: Vec<Answer<()>>,
     statements: LruCache<String, Statement>,
@@ -63,19 +61,19 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Takes a connection, which may be used for its lifetime. `warned` is set when the server sends a warning.
+    /// Takes a connection of this driver, which may be used for its lifetime. `warned` is set when the server sends a warning.
     pub(super) fn new(
         connected: Connected,
+        driver: Driver,
         lifetime: Lifetime,
         warned: Arc<AtomicBool>,
-    ) -> Result<Self, StoreError> {
-        let Connected { client, driving, socket, host, .. } = connected;
-        let waiter = Waiter::new(driving, &socket, lifetime)?;
+    ) -> Self {
+        let Connected { client, driving, .. } = connected;
+        let waiter = Waiter::new(driving, driver, lifetime);
         let (client, unanswered, statements) = (client.into(), Vec::new(), LruCache::new(STATEMENTS));
         let (over_arrays, lost, failed, found_full, changes) = (none_over_arrays(), None, None, false, 0);
-        Ok(Self {
+        Self {
             client,
-            host,
             unanswered,
             statements,
             over_arrays,
@@ -85,7 +83,7 @@ impl Session {
             found_full,
             changes,
             waiter,
-        })
+        }
     }
 
     /// Limits the time that the answer to a statement, or a row of its result, takes to arrive. Then the connection counts
@@ -103,11 +101,6 @@ impl Session {
             self.failed = None;
         }
         Ok(())
-    }
-
-    /// Returns the number of the host of the connection.
-    pub(super) fn host(&self) -> usize {
-        self.host
     }
 
     /// Returns what interrupts the running statement of the connection.
@@ -341,10 +334,10 @@ impl Session {
 
     /// Waits for the answers of all statements that were sent, and for that of `own`, whose first poll sends one. The error
     /// is the first of them: after it, the server refuses the other statements.
-    fn receive<T>(
+    fn receive<T: Send>(
         &mut self,
         limit: Duration,
-        own: impl Future<Output = Result<T, Error>>,
+        own: impl Future<Output = Result<T, Error>> + Send,
     ) -> Result<T, StoreError> {
         let sent = std::mem::take(&mut self.unanswered);
         let answered = self.waiter.wait_within(limit, async {

@@ -1,35 +1,41 @@
-//! Waiting for the driver on threads that block.
+//! Waiting for the answers of connections on threads that block.
+//!
+//! Each connection has a runtime of its own, which runs on the thread that waits. A thread for the sockets of all connections would
+//! have to be woken for each statement, and would wake the waiting thread for each answer. That takes as long as many a statement.
 
+use std::future::poll_fn;
+use std::panic;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
+use std::thread;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
 use tokio::sync::watch;
-use tokio::task::coop::unconstrained;
+use tokio::task::{block_in_place, yield_now};
 
 use super::super::StoreError;
-use super::reactor::Reactor;
-use super::socket::Socket;
 
-/// The runtime in which connections begin, and in which those for whole tables run. It has one thread.
+/// The runtime of a connection.
 pub(super) struct Driver(Option<Runtime>);
 
 impl Driver {
     pub(super) fn start() -> Result<Self, StoreError> {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(1)
-            .thread_name("tidings-pg")
-            .enable_io()
-            .enable_time()
-            .build()
-            .map_err(StoreError::other)?;
-        Ok(Self(Some(runtime)))
+        Ok(Self(Some(Builder::new_current_thread().enable_all().build().map_err(StoreError::other)?)))
     }
 
-    pub(super) fn handle(&self) -> Handle {
-        self.0.as_ref().expect("only `drop` takes the runtime").handle().clone()
+    /// Blocks the thread until `future` is ready; returns `None` after `limit`.
+    pub(super) fn wait<T: Send>(&self, limit: Duration, future: impl Future<Output = T> + Send) -> Option<T> {
+        let runtime = self.0.as_ref().expect("only `drop` takes the runtime");
+        let run = || runtime.block_on(async { tokio::time::timeout(limit, future).await.ok() });
+        match Handle::try_current().map(|outer| outer.runtime_flavor()) {
+            // A task of a runtime with one thread must not run another one on it.
+            Ok(RuntimeFlavor::CurrentThread) => thread::scope(|scope| {
+                scope.spawn(run).join().unwrap_or_else(|panic| panic::resume_unwind(panic))
+            }),
+            _ => block_in_place(run),
+        }
     }
 }
 
@@ -70,8 +76,7 @@ impl Lifetime {
     /// Returns the value of `future`, or `None` if the lifetime ends before.
     pub(super) async fn limit<T>(&mut self, future: impl Future<Output = T>) -> Option<T> {
         let generation = self.generation;
-        // A task that blocks cannot return to its runtime to be allowed to wait again.
-        let over = unconstrained(self.current.wait_for(|current| *current > generation));
+        let over = self.current.wait_for(|current| *current > generation);
         match select(pin!(future), pin!(over)).await {
             Either::Left((value, _)) => Some(value),
             Either::Right(_) => None,
@@ -83,17 +88,16 @@ impl Lifetime {
 pub(super) struct Waiter {
     /// The connection, until it has ended.
     connection: Option<Driving>,
-    reactor: Reactor,
     max: Duration,
     lifetime: Lifetime,
+    // Declared last: the connection belongs to it.
+    driver: Driver,
 }
 
 impl Waiter {
-    /// Takes a connection with its socket out of its runtime.
-    pub(super) fn new(connection: Driving, socket: &Socket, lifetime: Lifetime) -> Result<Self, StoreError> {
-        let reactor =
-            Reactor::new(socket.clone()).map_err(|error| StoreError::Disconnected(error.to_string()))?;
-        Ok(Self { connection: Some(connection), reactor, max: ANSWER_MAX, lifetime })
+    /// Takes a connection, which has begun in the runtime of this driver.
+    pub(super) fn new(connection: Driving, driver: Driver, lifetime: Lifetime) -> Self {
+        Self { connection: Some(connection), max: ANSWER_MAX, lifetime, driver }
     }
 
     pub(super) fn limit(&mut self, max: Duration) {
@@ -110,27 +114,41 @@ impl Waiter {
     }
 
     /// Blocks the thread until `future` is ready; returns `None` when it takes too long.
-    pub(super) fn wait<T>(&mut self, future: impl Future<Output = T>) -> Option<T> {
+    pub(super) fn wait<T: Send>(&mut self, future: impl Future<Output = T> + Send) -> Option<T> {
         self.wait_within(self.max, future)
     }
 
     /// Does the same as [`Waiter::wait`] with another time limit.
-    pub(super) fn wait_within<T>(&mut self, limit: Duration, future: impl Future<Output = T>) -> Option<T> {
-        let Self { connection, reactor, lifetime, .. } = self;
+    pub(super) fn wait_within<T: Send>(
+        &mut self,
+        limit: Duration,
+        future: impl Future<Output = T> + Send,
+    ) -> Option<T> {
+        let Self { connection, driver, lifetime, .. } = self;
         let mut limited = pin!(lifetime.limit(future));
-        reactor.run(limit, |context| match limited.as_mut().poll(context) {
-            // The future may have just sent a statement.
-            Poll::Pending => {
-                advance(connection, context);
-                Poll::Pending
-            }
-            ready @ Poll::Ready(_) => ready,
-        })?
+        let answered = driver.wait(
+            limit,
+            poll_fn(|context| match limited.as_mut().poll(context) {
+                // The future may have just sent a statement.
+                Poll::Pending => {
+                    advance(connection, context);
+                    Poll::Pending
+                }
+                ready @ Poll::Ready(_) => ready,
+            }),
+        );
+        answered.flatten()
     }
 
     /// Sends what is to be sent, and receives what has arrived, without waiting.
     pub(super) fn look(&mut self) {
-        self.reactor.look(|context| advance(&mut self.connection, context));
+        let Self { connection, driver, .. } = self;
+        let looked = async {
+            // The runtime looks at the socket.
+            yield_now().await;
+            poll_fn(|context| Poll::Ready(advance(connection, context))).await;
+        };
+        driver.wait(Duration::MAX, looked);
     }
 }
 
@@ -149,13 +167,4 @@ fn advance(connection: &mut Option<Driving>, context: &mut Context<'_>) {
     {
         *connection = Some(driving);
     }
-}
-
-/// Blocks the thread until `future` is ready; returns `None` after `limit`.
-///
-/// Unlike [`Handle::block_on`], it may run on a thread of another runtime.
-pub(super) fn wait<T>(driver: &Handle, limit: Duration, future: impl Future<Output = T>) -> Option<T> {
-    let _context = driver.enter();
-    // As in `Lifetime::limit`.
-    pollster::block_on(unconstrained(tokio::time::timeout(limit, future))).ok()
 }

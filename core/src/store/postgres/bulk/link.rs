@@ -2,14 +2,17 @@
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::select;
 use futures_util::{SinkExt as _, StreamExt as _};
+use tokio::sync::oneshot;
 use tokio_postgres::{Client, CopyInSink, SimpleQueryMessage};
 
 use super::super::connect::{Connected, Connector, OnNotice, Purpose};
-use super::super::wait::{Driver, wait};
+use super::super::wait::Driver;
 use crate::cancel::CancelFlag;
 use crate::store::StoreError;
 
@@ -30,8 +33,10 @@ const NOTICE_THE_END: &str = "SET client_connection_check_interval = '2s'";
 pub(super) struct Link {
     client: Client,
     stop: CancelFlag,
-    // Declared last: the connection runs on it.
+    /// Waits for answers.
     driver: Driver,
+    /// Its end ends the connection, which runs on a thread of its own so that bytes move while rows are read or made.
+    _open: oneshot::Sender<()>,
 }
 
 /// A row that a statement returned, each value as text.
@@ -44,14 +49,16 @@ impl Link {
         purpose: Purpose,
         stop: &CancelFlag,
     ) -> Result<Self, StoreError> {
-        let driver = Driver::start()?;
+        let (driver, waiting) = (Driver::start()?, Driver::start()?);
         let on_notice: OnNotice =
             Arc::new(|notice| tracing::debug!("the database server says: {}", notice.message()));
-        let connected = wait(&driver.handle(), CONNECT_MAX, connector.connect(purpose, &on_notice));
+        let connected = driver.wait(CONNECT_MAX, connector.connect(purpose, &on_notice));
         let Connected { client, driving, .. } =
             connected.ok_or_else(|| StoreError::Disconnected("no host answers in time".into()))??;
-        driver.handle().spawn(driving);
-        let link = Self { client, stop: stop.clone(), driver };
+        let (open, ended) = oneshot::channel::<()>();
+        let moving = move || driver.wait(Duration::MAX, select(driving, ended));
+        thread::Builder::new().name("tidings-pg".into()).spawn(moving).map_err(StoreError::other)?;
+        let link = Self { client, stop: stop.clone(), driver: waiting, _open: open };
         link.run(SETTINGS)?;
         let _ = link.run(NOTICE_THE_END);
         Ok(link)
@@ -107,16 +114,16 @@ impl Link {
     ///
     /// # Errors
     /// `Interrupted` when a stop is requested; the caller then drops the connection, which ends the statement.
-    fn wait<T>(
+    fn wait<T: Send>(
         &self,
-        future: impl Future<Output = Result<T, tokio_postgres::Error>>,
+        future: impl Future<Output = Result<T, tokio_postgres::Error>> + Send,
     ) -> Result<T, StoreError> {
-        let (mut future, driver) = (pin!(future), self.driver.handle());
+        let mut future = pin!(future);
         loop {
             if self.stop.is_set() {
                 return Err(StoreError::Interrupted);
             }
-            if let Some(answer) = wait(&driver, LOOK_EVERY, &mut future) {
+            if let Some(answer) = self.driver.wait(LOOK_EVERY, &mut future) {
                 return Ok(answer?);
             }
         }

@@ -32,7 +32,7 @@ pub(super) fn config(target: &Target, host: &Host, password: Option<String>) -> 
         Tls::Required | Tls::Authority(_) | Tls::Full(_) => SslMode::Require,
     });
     config.application_name(&target.application_name).channel_binding(target.channel_binding);
-    config.connect_timeout(target.connect_timeout).tcp_user_timeout(target.tcp_user_timeout);
+    config.tcp_user_timeout(target.tcp_user_timeout);
     config.keepalives(target.keepalives.is_some());
     if let Some(keepalives) = target.keepalives {
         config.keepalives_idle(keepalives.idle).keepalives_interval(keepalives.interval);
