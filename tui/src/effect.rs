@@ -10,6 +10,7 @@ use tidings_core::audit::{AuditPage, Verification};
 use tidings_core::clock::Timestamp;
 use tidings_core::feedback::Feedback;
 use tidings_core::notice::{FullNotice, SavedDraft as SharedDraft};
+use tidings_core::post::Post;
 use tidings_core::profile::Lists;
 
 use crate::draft::{Drafts, SavedDraft};
@@ -18,7 +19,7 @@ use crate::problem::Problem;
 mod act;
 mod query;
 
-pub(crate) use act::{Act, Saved, Secret};
+pub(crate) use act::{Act, Changed, NoticeEdit, Saved, Secret};
 
 /// What effects use: the service, and the drafts on this machine.
 #[derive(Clone)]
@@ -44,35 +45,21 @@ pub(crate) enum Effect {
     Quit,
 }
 
-/// A query to the service.
+/// A query to the service. The newest posts are those of all topics, or of the topic or tag that a text names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Query {
     Overview,
     Notices,
     Feedback,
     Popular,
-    /// The newest posts: of all topics, or of the topic or tag that a text names.
     Newest(Option<String>),
     FindPosts(String),
     Post(String),
-    Period {
-        first: String,
-        last: String,
-    },
-    Log {
-        filter: LogFilter,
-        place: Option<LogPlace>,
-    },
-    Members {
-        search: String,
-        only: Option<MemberFilter>,
-        after: Option<String>,
-        limit: usize,
-    },
+    Period { first: String, last: String },
+    Log { filter: LogFilter, place: Option<LogPlace> },
+    Members { search: String, only: Option<MemberFilter>, after: Option<String>, limit: usize },
     Member(String),
-    Audit {
-        before: Option<i64>,
-    },
+    Audit { before: Option<i64> },
     VerifyAudit,
 }
 
@@ -120,15 +107,9 @@ pub(crate) struct FeedbackData {
 }
 
 /// A post in the list.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct PostRow {
-    pub(crate) id: String,
-    pub(crate) title: String,
-    pub(crate) url: String,
-    pub(crate) date: Timestamp,
-    pub(crate) end_date: Option<Timestamp>,
-    pub(crate) view: i64,
-    pub(crate) fav: i64,
+    pub(crate) post: Post,
     /// The post's rank in the popular feed or among the newest, from 1, or its similarity to the search in percent.
     pub(crate) place: usize,
     /// The reason why the post is in the popular feed; empty in other lists.
@@ -136,33 +117,28 @@ pub(crate) struct PostRow {
 }
 
 /// A post with its text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct PostText {
-    pub(crate) id: String,
-    pub(crate) title: String,
-    pub(crate) url: String,
-    pub(crate) date: Timestamp,
-    pub(crate) end_date: Option<Timestamp>,
+    pub(crate) shown: Post,
     pub(crate) post: String,
     pub(crate) topic: Vec<String>,
     pub(crate) tag: Vec<String>,
-    pub(crate) img: String,
 }
 
 /// The answer to a query.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    Overview(Result<Box<Overview>, Problem>),
-    Notices(Result<Box<Notices>, Problem>),
-    Feedback(Result<FeedbackData, Problem>),
-    Posts(Result<Vec<PostRow>, Problem>),
-    Post(Result<PostText, Problem>),
-    Figures(Result<Box<Figures>, Problem>),
-    Log(Result<LogPage, Problem>),
-    Members(Result<Members, Problem>),
-    Member(Result<Box<Member>, Problem>),
-    Audit(Result<AuditPage, Problem>),
-    Verified(Result<Verification, Problem>),
+    Overview(Box<Overview>),
+    Notices(Notices),
+    Feedback(FeedbackData),
+    Posts(Vec<PostRow>),
+    Post(PostText),
+    Figures(Box<Figures>),
+    Log(LogPage),
+    Members(Members),
+    Member(Box<Member>),
+    Audit(AuditPage),
+    Verified(Verification),
 }
 
 /// The figures of a range of days, the terms searched most often in the last 24 hours, and those searched more than usual.

@@ -20,7 +20,7 @@ pub(crate) enum Event {
     /// Time has passed: the current time and state of the service.
     Tick(Look),
     /// A query has been answered.
-    Loaded { number: u64, answer: Answer },
+    Loaded { number: u64, answer: Result<Answer, Problem> },
     /// A change has succeeded or failed.
     Acted { act: Act, result: Result<Saved, Problem> },
     /// The system asks the program to suspend itself (SIGTSTP).

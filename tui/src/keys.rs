@@ -1,6 +1,7 @@
 //! The key bindings: a table for all screens, one each for lists, scrolling and the editor, and one for each screen.
 //! Key handling, the help and the footer all read these tables.
 
+use KeyCode::{Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right, Tab, Up};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 mod action;
@@ -41,12 +42,12 @@ impl Chord {
             KeyCode::Char(' ') => "Space".to_owned(),
             KeyCode::Char(c) if self.1.contains(KeyModifiers::CONTROL) => c.to_ascii_uppercase().to_string(),
             KeyCode::Char(c) => c.to_string(),
-            KeyCode::Up => "↑".to_owned(),
-            KeyCode::Down => "↓".to_owned(),
-            KeyCode::Left => "←".to_owned(),
-            KeyCode::Right => "→".to_owned(),
-            KeyCode::PageUp => "PgUp".to_owned(),
-            KeyCode::PageDown => "PgDn".to_owned(),
+            Up => "↑".to_owned(),
+            Down => "↓".to_owned(),
+            Left => "←".to_owned(),
+            Right => "→".to_owned(),
+            PageUp => "PgUp".to_owned(),
+            PageDown => "PgDn".to_owned(),
             KeyCode::BackTab => "Shift-Tab".to_owned(),
             KeyCode::F(n) => format!("F{n}"),
             other => format!("{other:?}"),
@@ -70,12 +71,7 @@ pub(crate) struct Binding {
     pub(crate) short: &'static str,
 }
 
-const fn binding(
-    chords: &'static [Chord],
-    action: Action,
-    help: &'static str,
-    short: &'static str,
-) -> Binding {
+const fn bind(chords: &'static [Chord], action: Action, help: &'static str, short: &'static str) -> Binding {
     Binding { chords, action, help, short }
 }
 
@@ -86,235 +82,191 @@ pub(crate) struct Table {
     pub(crate) keys: &'static [Binding],
 }
 
+/// Returns a table with a title and its bindings.
+macro_rules! table {
+    ($title:literal, $($binding:expr),* $(,)?) => {
+        Table { title: $title, keys: &[$($binding),*] }
+    };
+}
+
 /// The keys of every screen, except while text is being typed.
-pub(crate) static GLOBAL: Table = Table {
-    title: "Everywhere",
-    keys: &[
-        binding(&[ch('?'), key(KeyCode::F(1))], Action::Help, "the keys of this screen", "help"),
-        binding(&[ch('1')], Action::Screen(0), "Overview", ""),
-        binding(&[ch('2')], Action::Screen(1), "Notices", ""),
-        binding(&[ch('3')], Action::Screen(2), "Feedback", ""),
-        binding(&[ch('4')], Action::Screen(3), "Members", ""),
-        binding(&[ch('5')], Action::Screen(4), "Posts", ""),
-        binding(&[ch('6')], Action::Screen(5), "Analytics", ""),
-        binding(&[ch('7')], Action::Screen(6), "Log", ""),
-        binding(&[ch('8')], Action::Screen(7), "Audit", ""),
-        binding(&[key(KeyCode::Tab)], Action::NextScreen, "the next screen", ""),
-        binding(&[key(KeyCode::BackTab)], Action::PreviousScreen, "the previous screen", ""),
-        binding(&[key(KeyCode::Esc)], Action::Back, "back", ""),
-        binding(&[ctrl('l'), key(KeyCode::F(5))], Action::Refresh, "reload and redraw", ""),
-        binding(&[ch('O')], Action::SecondFactor, "your second factor on a server", ""),
-        binding(&[ctrl('z')], Action::Suspend, "suspend (fg resumes)", ""),
-        binding(&[ch('q'), ctrl('c')], Action::Quit, "quit", "quit"),
-    ],
-};
+pub(crate) static GLOBAL: Table = table!(
+    "Everywhere",
+    bind(&[ch('?'), key(KeyCode::F(1))], Action::Help, "the keys of this screen", "help"),
+    bind(&[ch('1')], Action::Screen(0), "Overview", ""),
+    bind(&[ch('2')], Action::Screen(1), "Notices", ""),
+    bind(&[ch('3')], Action::Screen(2), "Feedback", ""),
+    bind(&[ch('4')], Action::Screen(3), "Members", ""),
+    bind(&[ch('5')], Action::Screen(4), "Posts", ""),
+    bind(&[ch('6')], Action::Screen(5), "Analytics", ""),
+    bind(&[ch('7')], Action::Screen(6), "Log", ""),
+    bind(&[ch('8')], Action::Screen(7), "Audit", ""),
+    bind(&[key(Tab)], Action::NextScreen, "the next screen", ""),
+    bind(&[key(KeyCode::BackTab)], Action::PreviousScreen, "the previous screen", ""),
+    bind(&[key(Esc)], Action::Back, "back", ""),
+    bind(&[ctrl('l'), key(KeyCode::F(5))], Action::Refresh, "reload and redraw", ""),
+    bind(&[ch('O')], Action::SecondFactor, "your second factor on a server", ""),
+    bind(&[ctrl('z')], Action::Suspend, "suspend (fg resumes)", ""),
+    bind(&[ch('q'), ctrl('c')], Action::Quit, "quit", "quit"),
+);
 
 /// The keys in a list or a text.
-pub(crate) static SCROLL: Table = Table {
-    title: "Moving",
-    keys: &[
-        binding(&[key(KeyCode::Up), ch('k')], Action::Up, "up", ""),
-        binding(&[key(KeyCode::Down), ch('j')], Action::Down, "down", ""),
-        binding(&[key(KeyCode::PageUp), ctrl('b')], Action::PageUp, "a page up", ""),
-        binding(&[key(KeyCode::PageDown), ctrl('f')], Action::PageDown, "a page down", ""),
-        binding(&[key(KeyCode::Home), ch('g')], Action::Top, "the first row", ""),
-        binding(&[key(KeyCode::End), ch('G')], Action::Bottom, "the last row", ""),
-        binding(&[ch('/')], Action::Filter, "filter", "filter"),
-        binding(&[ch('E')], Action::Export, "export the table as CSV or JSON", "export"),
-        binding(&[ch('y')], Action::Copy, "copy", ""),
-    ],
-};
+pub(crate) static SCROLL: Table = table!(
+    "Moving",
+    bind(&[key(Up), ch('k')], Action::Up, "up", ""),
+    bind(&[key(Down), ch('j')], Action::Down, "down", ""),
+    bind(&[key(PageUp), ctrl('b')], Action::PageUp, "a page up", ""),
+    bind(&[key(PageDown), ctrl('f')], Action::PageDown, "a page down", ""),
+    bind(&[key(Home), ch('g')], Action::Top, "the first row", ""),
+    bind(&[key(End), ch('G')], Action::Bottom, "the last row", ""),
+    bind(&[ch('/')], Action::Filter, "filter", "filter"),
+    bind(&[ch('E')], Action::Export, "export the table as CSV or JSON", "export"),
+    bind(&[ch('y')], Action::Copy, "copy", ""),
+);
 
 /// The keys in a list whose items have a text.
-pub(crate) static LIST: Table = Table {
-    title: "Reading",
-    keys: &[
-        binding(
-            &[key(KeyCode::Enter), key(KeyCode::Right), ch('l')],
-            Action::Open,
-            "read what is selected",
-            "read",
-        ),
-        binding(&[key(KeyCode::Left), ch('h')], Action::Back, "back to the list", ""),
-    ],
-};
+pub(crate) static LIST: Table = table!(
+    "Reading",
+    bind(&[key(Enter), key(Right), ch('l')], Action::Open, "read what is selected", "read"),
+    bind(&[key(Left), ch('h')], Action::Back, "back to the list", ""),
+);
 
 /// The keys while a line is being typed.
-pub(crate) static INPUT: Table = Table {
-    title: "Typing",
-    keys: &[
-        binding(&[key(KeyCode::Enter)], Action::Open, "accept", "accept"),
-        binding(&[key(KeyCode::Esc)], Action::Back, "cancel", "cancel"),
-        binding(&[key(KeyCode::Up)], Action::Up, "up", ""),
-        binding(&[key(KeyCode::Down)], Action::Down, "down", ""),
-        binding(&[key(KeyCode::PageUp)], Action::PageUp, "a page up", ""),
-        binding(&[key(KeyCode::PageDown)], Action::PageDown, "a page down", ""),
-        binding(&[ctrl('c')], Action::Quit, "quit", ""),
-    ],
-};
+pub(crate) static INPUT: Table = table!(
+    "Typing",
+    bind(&[key(Enter)], Action::Open, "accept", "accept"),
+    bind(&[key(Esc)], Action::Back, "cancel", "cancel"),
+    bind(&[key(Up)], Action::Up, "up", ""),
+    bind(&[key(Down)], Action::Down, "down", ""),
+    bind(&[key(PageUp)], Action::PageUp, "a page up", ""),
+    bind(&[key(PageDown)], Action::PageDown, "a page down", ""),
+    bind(&[ctrl('c')], Action::Quit, "quit", ""),
+);
 
 /// The keys in the help.
-pub(crate) static HELP: Table = Table {
-    title: "Help",
-    keys: &[
-        binding(
-            &[key(KeyCode::Esc), ch('?'), ch('q'), key(KeyCode::F(1)), key(KeyCode::Enter)],
-            Action::Back,
-            "close",
-            "close",
-        ),
-        binding(&[key(KeyCode::Up), ch('k')], Action::Up, "up", ""),
-        binding(&[key(KeyCode::Down), ch('j')], Action::Down, "down", ""),
-        binding(&[key(KeyCode::PageUp)], Action::PageUp, "a page up", ""),
-        binding(&[key(KeyCode::PageDown), ch(' ')], Action::PageDown, "a page down", ""),
-        binding(&[ctrl('c')], Action::Quit, "quit", ""),
-    ],
-};
+pub(crate) static HELP: Table = table!(
+    "Help",
+    bind(&[key(Esc), ch('?'), ch('q'), key(KeyCode::F(1)), key(Enter)], Action::Back, "close", "close"),
+    bind(&[key(Up), ch('k')], Action::Up, "up", ""),
+    bind(&[key(Down), ch('j')], Action::Down, "down", ""),
+    bind(&[key(PageUp)], Action::PageUp, "a page up", ""),
+    bind(&[key(PageDown), ch(' ')], Action::PageDown, "a page down", ""),
+    bind(&[ctrl('c')], Action::Quit, "quit", ""),
+);
 
 /// The keys while a question is open.
-pub(crate) static QUESTION: Table =
-    Table { title: "Question", keys: &[binding(&[key(KeyCode::Esc), ch('n')], Action::No, "no", "no")] };
+pub(crate) static QUESTION: Table = table!("Question", bind(&[key(Esc), ch('n')], Action::No, "no", "no"));
 
-pub(crate) static OVERVIEW: Table = Table {
-    title: "Overview",
-    keys: &[
-        binding(&[ch('r')], Action::Refresh, "reload", "refresh"),
-        binding(&[key(KeyCode::Up), ch('k')], Action::Up, "up in the log", ""),
-        binding(&[key(KeyCode::Down), ch('j')], Action::Down, "down in the log", ""),
-        binding(&[key(KeyCode::Enter)], Action::Open, "open the log", "log"),
-        binding(&[ch('/')], Action::Filter, "filter the newest lines of the log", "filter"),
-    ],
-};
+pub(crate) static OVERVIEW: Table = table!(
+    "Overview",
+    bind(&[ch('r')], Action::Refresh, "reload", "refresh"),
+    bind(&[key(Up), ch('k')], Action::Up, "up in the log", ""),
+    bind(&[key(Down), ch('j')], Action::Down, "down in the log", ""),
+    bind(&[key(Enter)], Action::Open, "open the log", "log"),
+    bind(&[ch('/')], Action::Filter, "filter the newest lines of the log", "filter"),
+);
 
-pub(crate) static NOTICES: Table = Table {
-    title: "Notices",
-    keys: &[
-        binding(&[ch('n')], Action::New, "write a notice", "new"),
-        binding(&[ch('e')], Action::Edit, "edit, or resume a draft", "edit"),
-        binding(&[ch(' ')], Action::Toggle, "show or hide", "show/hide"),
-        binding(&[ch('x'), key(KeyCode::Delete)], Action::Remove, "remove (asks)", "remove"),
-        binding(&[ch('p')], Action::Publish, "publish a draft of all administrators (asks)", ""),
-        binding(&[ch('s')], Action::Sort, "sort by date, title, views or state", "sort"),
-    ],
-};
+pub(crate) static NOTICES: Table = table!(
+    "Notices",
+    bind(&[ch('n')], Action::New, "write a notice", "new"),
+    bind(&[ch('e')], Action::Edit, "edit, or resume a draft", "edit"),
+    bind(&[ch(' ')], Action::Toggle, "show or hide", "show/hide"),
+    bind(&[ch('x'), key(KeyCode::Delete)], Action::Remove, "remove (asks)", "remove"),
+    bind(&[ch('p')], Action::Publish, "publish a draft of all administrators (asks)", ""),
+    bind(&[ch('s')], Action::Sort, "sort by date, title, views or state", "sort"),
+);
 
-pub(crate) static EDITOR: Table = Table {
-    title: "Editor",
-    keys: &[
-        binding(&[ctrl('s')], Action::Save, "save", "save"),
-        binding(&[key(KeyCode::Esc)], Action::Back, "close (asks, and can save a draft)", "close"),
-        binding(
-            &[ctrl('o')],
-            Action::Placing,
-            "schedule: dates, topic, pinned, members only, and back",
-            "schedule",
-        ),
-        binding(&[ctrl('p')], Action::Preview, "preview, and back", "preview"),
-        binding(&[ctrl('t')], Action::Toggle, "shown or hidden once saved", "show/hide"),
-        binding(&[key(KeyCode::Tab), key(KeyCode::BackTab)], Action::NextField, "title, text", "field"),
-        binding(&[ctrl('c')], Action::CopyText, "copy what is selected", ""),
-        binding(&[ctrl('x')], Action::CutText, "cut what is selected", ""),
-        binding(&[ctrl('v')], Action::PasteText, "paste", ""),
-        binding(&[ctrl('z')], Action::Suspend, "suspend (fg resumes)", ""),
-        binding(&[key(KeyCode::F(1))], Action::Help, "these keys", ""),
-        binding(
-            &[Chord(KeyCode::Left, KeyModifiers::SHIFT), Chord(KeyCode::Right, KeyModifiers::SHIFT)],
-            Action::Type,
-            "select; also by words with Ctrl, and with Home and End",
-            "",
-        ),
-        binding(&[ctrl('u')], Action::Type, "undo; in the title, clear it", ""),
-        binding(&[ctrl('r')], Action::Type, "redo", ""),
-        binding(&[ctrl('w')], Action::Type, "delete the word before", ""),
-        binding(&[ctrl('k')], Action::Type, "delete to the end of the line", ""),
-    ],
-};
+pub(crate) static EDITOR: Table = table!(
+    "Editor",
+    bind(&[ctrl('s')], Action::Save, "save", "save"),
+    bind(&[key(Esc)], Action::Back, "close (asks, and can save a draft)", "close"),
+    bind(&[ctrl('o')], Action::Placing, "schedule: dates, topic, pinned, members only, and back", "schedule",),
+    bind(&[ctrl('p')], Action::Preview, "preview, and back", "preview"),
+    bind(&[ctrl('t')], Action::Toggle, "shown or hidden once saved", "show/hide"),
+    bind(&[key(Tab), key(KeyCode::BackTab)], Action::NextField, "title, text", "field"),
+    bind(&[ctrl('c')], Action::CopyText, "copy what is selected", ""),
+    bind(&[ctrl('x')], Action::CutText, "cut what is selected", ""),
+    bind(&[ctrl('v')], Action::PasteText, "paste", ""),
+    bind(&[ctrl('z')], Action::Suspend, "suspend (fg resumes)", ""),
+    bind(&[key(KeyCode::F(1))], Action::Help, "these keys", ""),
+    bind(
+        &[Chord(Left, KeyModifiers::SHIFT), Chord(Right, KeyModifiers::SHIFT)],
+        Action::Type,
+        "select; also by words with Ctrl, and with Home and End",
+        "",
+    ),
+    bind(&[ctrl('u')], Action::Type, "undo; in the title, clear it", ""),
+    bind(&[ctrl('r')], Action::Type, "redo", ""),
+    bind(&[ctrl('w')], Action::Type, "delete the word before", ""),
+    bind(&[ctrl('k')], Action::Type, "delete to the end of the line", ""),
+);
 
-pub(crate) static FEEDBACK: Table = Table {
-    title: "Feedback",
-    keys: &[
-        binding(&[ch(' '), ch('d')], Action::Done, "done, or open again", "done/open"),
-        binding(&[ch('a')], Action::Toggle, "open items, or all", "all"),
-        binding(&[ch('t')], Action::Kind, "the next type, or all types", "type"),
-        binding(&[ch('N')], Action::GoTo, "go to the notice it refers to", ""),
-    ],
-};
+pub(crate) static FEEDBACK: Table = table!(
+    "Feedback",
+    bind(&[ch(' '), ch('d')], Action::Done, "done, or open again", "done/open"),
+    bind(&[ch('a')], Action::Toggle, "open items, or all", "all"),
+    bind(&[ch('t')], Action::Kind, "the next type, or all types", "type"),
+    bind(&[ch('N')], Action::GoTo, "go to the notice it refers to", ""),
+);
 
-pub(crate) static MEMBERS: Table = Table {
-    title: "Members",
-    keys: &[
-        binding(&[ch('b')], Action::Blacklist, "add to or remove from the blacklist (asks)", "blacklist"),
-        binding(&[ch('a')], Action::Admin, "grant or revoke administrator (asks)", "admin"),
-        binding(&[ch('f')], Action::Kind, "administrators, blacklisted members, or all", "state"),
-        binding(&[ch('P')], Action::Password, "set a new password (asks)", ""),
-        binding(&[ch('R')], Action::Reset, "reset the measured interest (asks)", "reset"),
-        binding(&[ch('x'), key(KeyCode::Delete)], Action::Remove, "remove (asks)", "remove"),
-        binding(&[ch('v')], Action::NextView, "facts, likes, views, searches, feeds, log", "view"),
-        binding(&[ch('V')], Action::PreviousView, "the previous view", ""),
-        binding(&[ch('L')], Action::GoTo, "go to the member's log", ""),
-    ],
-};
+pub(crate) static MEMBERS: Table = table!(
+    "Members",
+    bind(&[ch('b')], Action::Blacklist, "add to or remove from the blacklist (asks)", "blacklist"),
+    bind(&[ch('a')], Action::Admin, "grant or revoke administrator (asks)", "admin"),
+    bind(&[ch('f')], Action::Kind, "administrators, blacklisted members, or all", "state"),
+    bind(&[ch('P')], Action::Password, "set a new password (asks)", ""),
+    bind(&[ch('R')], Action::Reset, "reset the measured interest (asks)", "reset"),
+    bind(&[ch('x'), key(KeyCode::Delete)], Action::Remove, "remove (asks)", "remove"),
+    bind(&[ch('v')], Action::NextView, "facts, likes, views, searches, feeds, log", "view"),
+    bind(&[ch('V')], Action::PreviousView, "the previous view", ""),
+    bind(&[ch('L')], Action::GoTo, "go to the member's log", ""),
+);
 
-pub(crate) static POSTS: Table = Table {
-    title: "Posts",
-    keys: &[
-        binding(&[ch('n')], Action::New, "add a post", "new"),
-        binding(&[ch('e')], Action::Edit, "edit", "edit"),
-        binding(&[ch('x'), key(KeyCode::Delete)], Action::Remove, "remove (asks)", "remove"),
-        binding(&[ch('f')], Action::Kind, "popular posts, or the newest", "feed"),
-        binding(&[ch('t')], Action::GoTo, "the newest of a topic or tag (type its name)", "topic"),
-        binding(&[ch('r')], Action::Refresh, "reload the list", ""),
-    ],
-};
+pub(crate) static POSTS: Table = table!(
+    "Posts",
+    bind(&[ch('n')], Action::New, "add a post", "new"),
+    bind(&[ch('e')], Action::Edit, "edit", "edit"),
+    bind(&[ch('x'), key(KeyCode::Delete)], Action::Remove, "remove (asks)", "remove"),
+    bind(&[ch('f')], Action::Kind, "popular posts, or the newest", "feed"),
+    bind(&[ch('t')], Action::GoTo, "the newest of a topic or tag (type its name)", "topic"),
+    bind(&[ch('r')], Action::Refresh, "reload the list", ""),
+);
 
-pub(crate) static POST_EDITOR: Table = Table {
-    title: "Post editor",
-    keys: &[
-        binding(&[ctrl('s')], Action::Save, "save", "save"),
-        binding(&[key(KeyCode::Esc)], Action::Back, "close (asks)", "close"),
-        binding(&[key(KeyCode::Tab)], Action::NextField, "the next field", "field"),
-        binding(&[key(KeyCode::BackTab)], Action::PreviousField, "the previous field", ""),
-        binding(&[ctrl('z')], Action::Suspend, "suspend (fg resumes)", ""),
-        binding(&[key(KeyCode::F(1))], Action::Help, "these keys", ""),
-        binding(&[ctrl('u')], Action::Type, "clear a field; in the text, undo", ""),
-        binding(&[ctrl('r')], Action::Type, "redo in the text", ""),
-    ],
-};
+pub(crate) static POST_EDITOR: Table = table!(
+    "Post editor",
+    bind(&[ctrl('s')], Action::Save, "save", "save"),
+    bind(&[key(Esc)], Action::Back, "close (asks)", "close"),
+    bind(&[key(Tab)], Action::NextField, "the next field", "field"),
+    bind(&[key(KeyCode::BackTab)], Action::PreviousField, "the previous field", ""),
+    bind(&[ctrl('z')], Action::Suspend, "suspend (fg resumes)", ""),
+    bind(&[key(KeyCode::F(1))], Action::Help, "these keys", ""),
+    bind(&[ctrl('u')], Action::Type, "clear a field; in the text, undo", ""),
+    bind(&[ctrl('r')], Action::Type, "redo in the text", ""),
+);
 
-pub(crate) static ANALYTICS: Table = Table {
-    title: "Analytics",
-    keys: &[
-        binding(
-            &[key(KeyCode::Left), ch('h')],
-            Action::Earlier,
-            "a day (or a whole range) earlier",
-            "earlier",
-        ),
-        binding(&[key(KeyCode::Right), ch('l')], Action::Later, "a day (or a whole range) later", "later"),
-        binding(&[ch('t')], Action::Today, "today", "today"),
-        binding(&[ch('d'), key(KeyCode::Enter)], Action::GoTo, "go to a day or a range", "day/range"),
-        binding(&[ch('w')], Action::Wider, "a day, 7 days, 30 days, 365 days", "wider"),
-        binding(&[ch('v'), ch(' ')], Action::NextView, "hours, days, students, terms, devices", "view"),
-        binding(&[ch('V')], Action::PreviousView, "the previous view", ""),
-    ],
-};
+pub(crate) static ANALYTICS: Table = table!(
+    "Analytics",
+    bind(&[key(Left), ch('h')], Action::Earlier, "a day (or a whole range) earlier", "earlier"),
+    bind(&[key(Right), ch('l')], Action::Later, "a day (or a whole range) later", "later"),
+    bind(&[ch('t')], Action::Today, "today", "today"),
+    bind(&[ch('d'), key(Enter)], Action::GoTo, "go to a day or a range", "day/range"),
+    bind(&[ch('w')], Action::Wider, "a day, 7 days, 30 days, 365 days", "wider"),
+    bind(&[ch('v'), ch(' ')], Action::NextView, "hours, days, students, terms, devices", "view"),
+    bind(&[ch('V')], Action::PreviousView, "the previous view", ""),
+);
 
-pub(crate) static LOG: Table = Table {
-    title: "Log",
-    keys: &[
-        binding(&[ch('f')], Action::Follow, "follow new lines", "follow"),
-        binding(&[ch('r')], Action::Kind, "the next result, or all results", "result"),
-        binding(&[ch('m')], Action::More, "load older lines", "more"),
-    ],
-};
+pub(crate) static LOG: Table = table!(
+    "Log",
+    bind(&[ch('f')], Action::Follow, "follow new lines", "follow"),
+    bind(&[ch('r')], Action::Kind, "the next result, or all results", "result"),
+    bind(&[ch('m')], Action::More, "load older lines", "more"),
+);
 
-pub(crate) static AUDIT: Table = Table {
-    title: "Audit",
-    keys: &[
-        binding(&[ch('v')], Action::Verify, "verify that no record was changed or removed", "verify"),
-        binding(&[ch('m')], Action::More, "load older records", "more"),
-    ],
-};
+pub(crate) static AUDIT: Table = table!(
+    "Audit",
+    bind(&[ch('v')], Action::Verify, "verify that no record was changed or removed", "verify"),
+    bind(&[ch('m')], Action::More, "load older records", "more"),
+);
 
 #[cfg(test)]
 mod tests;

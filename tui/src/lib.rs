@@ -286,9 +286,7 @@ impl KeyReader {
         thread::Builder::new().name("tidings-keys".into()).spawn(read)?;
         Ok(Self { stop, ended })
     }
-}
 
-impl KeyReader {
     /// Waits until the thread has ended, so that the keys that follow are those of the shell.
     fn end(self) {
         self.stop.store(true, Ordering::Relaxed);

@@ -1,5 +1,7 @@
 //! A request that a screen waits for: only the answer to the latest request counts.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use tidings_core::clock::Timestamp;
 
 use crate::effect::{Effect, Query};
@@ -16,7 +18,7 @@ pub(crate) fn is_slow(since: Option<Timestamp>, now: Timestamp) -> bool {
 /// The latest request and its state.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    /// The number of the latest request.
+    /// The number of the latest request, which no other request of any screen has.
     number: u64,
     /// When the request was made; `None` when none is pending.
     since: Option<Timestamp>,
@@ -27,7 +29,8 @@ pub(crate) struct Pending {
 impl Pending {
     /// Makes a request. The answer to an earlier request is ignored from now on.
     pub(crate) fn request(&mut self, now: Timestamp, query: Query) -> Effect {
-        self.number += 1;
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        self.number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
         self.since = Some(now);
         Effect::Load { number: self.number, query }
     }
@@ -44,31 +47,28 @@ impl Pending {
 
     /// Cancels the request: its answer will be ignored. Returns whether a request was pending.
     pub(crate) const fn cancel(&mut self) -> bool {
-        self.number += 1;
         self.since.take().is_some()
     }
 
-    /// Returns the answer if it belongs to the latest request and is not a failure. Keeps a failure as the problem.
-    pub(crate) fn take<T>(&mut self, number: u64, answer: Result<T, Problem>) -> Option<T> {
+    /// Takes the answer if it belongs to the latest request. Returns it if it is not a failure, which is kept as the problem.
+    pub(crate) fn take<T>(&mut self, number: u64, answer: &mut Option<Result<T, Problem>>) -> Option<T> {
         if number != self.number || self.since.is_none() {
             return None;
         }
         self.since = None;
-        match answer {
-            Ok(answer) => {
-                self.problem = None;
-                Some(answer)
-            }
-            Err(problem) => {
-                self.problem = Some(problem);
-                None
-            }
-        }
+        let result = answer.take()?;
+        self.problem = result.as_ref().err().cloned();
+        result.ok()
     }
 
     /// Returns the failure of the last request.
     pub(crate) const fn problem(&self) -> Option<&Problem> {
         self.problem.as_ref()
+    }
+
+    /// Returns the failure of the last request, unless another is pending.
+    pub(crate) fn settled_problem(&self) -> Option<&Problem> {
+        self.problem().filter(|_| !self.is_waiting())
     }
 }
 
@@ -92,11 +92,11 @@ mod tests {
         let mut pending = Pending::default();
         let first = number(&pending.request(at(0), Query::Notices));
         let second = number(&pending.request(at(10), Query::Notices));
-        assert_eq!(pending.take(first, Ok("stale")), None);
+        assert_eq!(pending.take(first, &mut Some(Ok("stale"))), None);
         assert!(pending.is_waiting());
-        assert_eq!(pending.take(second, Ok("new")), Some("new"));
+        assert_eq!(pending.take(second, &mut Some(Ok("new"))), Some("new"));
         assert!(!pending.is_waiting());
-        assert_eq!(pending.take(second, Ok("twice")), None);
+        assert_eq!(pending.take(second, &mut Some(Ok("twice"))), None);
     }
 
     #[test]
@@ -106,17 +106,17 @@ mod tests {
         assert!(!pending.is_slow(at(SLOW_MS - 1)) && pending.is_slow(at(SLOW_MS)));
         assert!(pending.cancel() && !pending.cancel());
         assert!(!pending.is_slow(at(10_000)));
-        assert_eq!(pending.take(asked, Ok("late")), None);
+        assert_eq!(pending.take(asked, &mut Some(Ok("late"))), None);
     }
 
     #[test]
     fn a_problem_stays_until_a_request_succeeds() {
         let mut pending = Pending::default();
         let asked = number(&pending.request(at(0), Query::Notices));
-        assert_eq!(pending.take::<()>(asked, Err(Problem::new("It failed."))), None);
+        assert_eq!(pending.take::<()>(asked, &mut Some(Err(Problem::new("It failed.")))), None);
         assert!(pending.problem().is_some());
         let asked = number(&pending.request(at(0), Query::Notices));
-        assert_eq!(pending.take(asked, Ok(())), Some(()));
+        assert_eq!(pending.take(asked, &mut Some(Ok(()))), Some(()));
         assert!(pending.problem().is_none());
     }
 }

@@ -7,7 +7,8 @@ use ratatui::text::Line;
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
-use crate::effect::{Act, Answer, Effect};
+use crate::draft::SavedDraft;
+use crate::effect::{Act, Answer, Changed, Effect};
 use crate::keys::{Action, Table};
 use crate::problem::Problem;
 use crate::sheet::Sheet;
@@ -71,6 +72,9 @@ impl Out {
         self.effects.push(Effect::Copy(text));
     }
 }
+
+/// The answer to a request, until the screen that waits for it has taken it.
+pub(crate) type Loaded = Option<Result<Answer, Problem>>;
 
 /// A message in the footer, until the next key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,6 +144,21 @@ impl Question {
     }
 }
 
+/// Returns the question whether to leave an editor. Each choice has a key, a label and the action of the editor.
+pub(crate) fn leaving(
+    (what, title): (&str, &str),
+    detail: &str,
+    choices: &[(char, &'static str, Action)],
+) -> Question {
+    let choice = |&(key, label, action): &_| Choice { key, label, then: Then::Action(action) };
+    Question {
+        text: if title.is_empty() { format!("Leave this {what}?") } else { format!("Leave “{title}”?") },
+        detail: detail.to_owned(),
+        choices: choices.iter().map(choice).collect(),
+        decline: "go on editing",
+    }
+}
+
 /// A screen.
 pub(crate) trait Screen {
     /// Returns the tables of the keys that currently apply, in search order.
@@ -165,17 +184,27 @@ pub(crate) trait Screen {
     /// Handles a click.
     fn click(&mut self, _: Position, _: &Ctx, _: &mut Out) {}
 
-    /// Handles the answer to a request.
-    fn answer(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out);
+    /// Takes and handles the answer to a request, if it was the screen's.
+    fn answer(&mut self, number: u64, answer: &mut Loaded, ctx: &Ctx, out: &mut Out);
 
     /// Handles the end of a change: the id of what it saved, if there is one, or the failure.
-    fn acted(&mut self, _: &Act, _: Result<Option<&str>, &Problem>, _: &Ctx, _: &mut Out) {}
+    fn acted(&mut self, _: &Act, _: Changed, _: &Ctx, _: &mut Out) {}
 
     /// Returns whether a request is taking noticeably long.
     fn is_slow(&self, now: Timestamp) -> bool;
 
     /// Cancels the pending requests. Returns whether there were any.
     fn cancel(&mut self) -> bool;
+
+    /// Returns whether a form contains unsaved changes.
+    fn unsaved(&self) -> bool {
+        false
+    }
+
+    /// Returns the draft of an open form that has changed since it was saved last.
+    fn take_draft(&mut self, _: Timestamp) -> Option<SavedDraft> {
+        None
+    }
 
     fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx);
 }

@@ -8,9 +8,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Clear, Widget as _};
 
-use crate::effect::{Act, Secret};
+use crate::effect::{Act, Changed, Secret};
 use crate::keys::Action;
-use crate::problem::Problem;
 use crate::qr;
 use crate::screen::{Ctx, Out};
 use crate::text::{cut, wrap};
@@ -75,7 +74,7 @@ impl SecondFactor {
     }
 
     /// Handles the end of a change.
-    pub(crate) fn acted(&mut self, act: &Act, result: Result<Option<&str>, &Problem>) {
+    pub(crate) fn acted(&mut self, act: &Act, result: Changed) {
         match (act, result) {
             (Act::BeginOtp { .. }, Ok(Some(uri))) => {
                 self.step = Step::Enable(uri.to_owned());
@@ -122,10 +121,9 @@ impl SecondFactor {
         put("Your second factor", Theme::strong());
         match &self.step {
             Step::Begin => {
-                put(
-                    "After this, a sign-in needs a code of your authenticator. Your other sessions end.",
-                    Theme::faint(),
-                );
+                let text =
+                    "After this, a sign-in needs a code of your authenticator. Your other sessions end.";
+                put(text, Theme::faint());
             }
             Step::Enable(uri) => {
                 let scan = if fits { "Scan the code, or type the secret:" } else { "Type the secret:" };
@@ -134,21 +132,13 @@ impl SecondFactor {
                 put("Then type the code that the authenticator shows.", Theme::faint());
             }
             Step::Done(codes) => {
-                put(
-                    "It is enabled. Keep the recovery codes, each of which replaces a code once:",
-                    Theme::faint(),
-                );
+                let text = "It is enabled. Keep the recovery codes, each of which replaces a code once:";
+                put(text, Theme::faint());
                 codes.lines().for_each(|code| put(code, Theme::strong()));
             }
         }
-        put(
-            if matches!(self.step, Step::Done(_)) {
-                "Enter closes."
-            } else {
-                "Enter continues, Esc cancels."
-            },
-            Theme::faint(),
-        );
+        let is_done = matches!(self.step, Step::Done(_));
+        put(if is_done { "Enter closes." } else { "Enter continues, Esc cancels." }, Theme::faint());
         let fields = Rect { y: (y + 1).min(area.bottom()), ..area };
         self.fields.draw(Rect { height: area.bottom() - fields.y, ..fields }, buf, ctx.theme);
     }

@@ -8,7 +8,7 @@ use tidings_access::{Link, Look};
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 
-use crate::effect::{Act, Answer, Effect, Saved};
+use crate::effect::{Act, Effect, Saved};
 use crate::event::Event;
 use crate::keys::{self, Table};
 use crate::layout;
@@ -180,6 +180,23 @@ impl State {
         (screens.nth(current).expect("there are as many screens as titles"), ctx)
     }
 
+    /// Saves the draft in the editor of notices if it has changed since the last save.
+    fn save_draft(&mut self, out: &mut Out) {
+        if let Some(draft) = self.notices.take_draft(self.ctx.now) {
+            out.act(Act::SaveDraft(draft));
+        }
+    }
+
+    fn suspend(&mut self, out: &mut Out) {
+        self.save_draft(out);
+        out.effect(Effect::Suspend);
+    }
+
+    fn stop(&mut self, out: &mut Out) {
+        self.save_draft(out);
+        self.quitting = true;
+    }
+
     /// Returns every screen, in the order of the tabs.
     fn screens(&mut self) -> ([&mut dyn Screen; layout::TITLES.len()], &Ctx) {
         let screens: [&mut dyn Screen; _] = [
@@ -238,17 +255,13 @@ impl State {
         }
     }
 
-    fn screen_tables(&self) -> Vec<&'static Table> {
+    /// Returns the tables of the open screen, which the help lists.
+    pub(crate) fn screen_tables(&self) -> Vec<&'static Table> {
         let mut tables = self.screen().keys();
         if !self.screen().typing() {
             tables.push(&keys::GLOBAL);
         }
         tables
-    }
-
-    /// Returns the tables that the help lists.
-    pub(crate) fn help_tables(&self) -> Vec<&'static Table> {
-        self.screen_tables()
     }
 
     /// Requests the data of the first screen.
@@ -270,20 +283,20 @@ impl State {
             Event::Resize(columns, rows) => self.ctx.size = (columns, rows),
             Event::Tick(look) => {
                 self.see(&look);
-                self.notices.save_draft(look.now, &mut out);
+                self.save_draft(&mut out);
                 self.refresh(&mut out);
             }
-            Event::Loaded { number, answer } => self.answer(number, answer, &mut out),
+            Event::Loaded { number, answer } => {
+                let (screens, ctx) = self.screens();
+                let mut answer = Some(answer);
+                for screen in screens {
+                    screen.answer(number, &mut answer, ctx, &mut out);
+                }
+            }
             Event::Acted { act, result } => self.acted(&act, &result, &mut out),
-            Event::Suspend => {
-                self.notices.save_draft(self.ctx.now, &mut out);
-                out.effect(Effect::Suspend);
-            }
+            Event::Suspend => self.suspend(&mut out),
             Event::Resume => out.effect(Effect::Redraw),
-            Event::Stop => {
-                self.notices.save_draft(self.ctx.now, &mut out);
-                self.quitting = true;
-            }
+            Event::Stop => self.stop(&mut out),
         }
         self.settle(out)
     }
@@ -342,20 +355,6 @@ impl State {
                 self.current = 6;
                 self.log.look_for(&text, &self.ctx, out);
             }
-        }
-    }
-
-    fn answer(&mut self, number: u64, answer: Answer, out: &mut Out) {
-        let ctx = self.ctx.clone();
-        match &answer {
-            Answer::Overview(_) => self.overview.answer(number, answer, &ctx, out),
-            Answer::Notices(_) => self.notices.answer(number, answer, &ctx, out),
-            Answer::Feedback(_) => self.feedback.answer(number, answer, &ctx, out),
-            Answer::Members(_) | Answer::Member(_) => self.members.answer(number, answer, &ctx, out),
-            Answer::Posts(_) | Answer::Post(_) => self.posts.answer(number, answer, &ctx, out),
-            Answer::Figures(_) => self.analytics.answer(number, answer, &ctx, out),
-            Answer::Log(_) => self.log.answer(number, answer, &ctx, out),
-            Answer::Audit(_) | Answer::Verified(_) => self.audit.answer(number, answer, &ctx, out),
         }
     }
 

@@ -4,6 +4,7 @@
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::widgets::{Block, BorderType, Clear, Widget as _};
 use tidings_access::Link;
 
@@ -12,6 +13,7 @@ use crate::screen::{Ctx, Message, Question, Tone};
 use crate::state::{Overlay, State, Title};
 use crate::text::{cut, cut_start, line, width, wrap};
 use crate::theme::Theme;
+use crate::widget::{put_at, put_wrapped};
 
 /// Draws the frame, the open screen and its overlay.
 pub(crate) fn draw(state: &State, frame: &mut Frame<'_>) {
@@ -34,12 +36,12 @@ pub(crate) fn draw(state: &State, frame: &mut Frame<'_>) {
             let title = format!("Export {} rows", sheet.rows.len());
             let inner = dialog(&title, area, 58, 5, frame.buffer_mut(), ctx);
             let buf = frame.buffer_mut();
-            put(inner, 0, buf, "File (.csv or .json):", Theme::faint());
+            put_at(inner, (0, 0), buf, "File (.csv or .json):", Theme::faint());
             let line = Rect { y: inner.y + 1, height: 1, ..inner }.intersection(inner);
             if line.height > 0 {
                 input.draw(line, buf, true);
             }
-            put(inner, 2, buf, "Enter exports, Tab changes the format, Esc cancels.", Theme::faint());
+            put_at(inner, (0, 2), buf, "Enter exports, Tab changes the format, Esc cancels.", Theme::faint());
         }
     }
 }
@@ -49,9 +51,7 @@ fn too_small(area: Rect, buf: &mut Buffer) {
         "This window has {} columns and {} rows. tidings needs {} and {}: make it larger, or press q to quit.",
         area.width, area.height, LEAST.0, LEAST.1
     );
-    for (y, line) in (area.y..area.bottom()).zip(wrap(&text, area.width.into())) {
-        buf.set_stringn(area.x, y, line, area.width.into(), ratatui::style::Style::new());
-    }
+    put_wrapped(area, buf, &text, Style::new());
 }
 
 fn draw_tabs(state: &State, area: Rect, buf: &mut Buffer) {
@@ -165,12 +165,6 @@ fn cut_wide(area: Rect, buf: &mut Buffer) {
     }
 }
 
-fn put(area: Rect, row: u16, buf: &mut Buffer, text: &str, style: ratatui::style::Style) {
-    if row < area.height {
-        buf.set_stringn(area.x, area.y + row, cut(text, area.width.into()), area.width.into(), style);
-    }
-}
-
 fn draw_question(state: &State, question: &Question, area: Rect, buf: &mut Buffer) {
     let ctx = &state.ctx;
     let columns = area.width.saturating_sub(4).min(64);
@@ -189,27 +183,27 @@ fn draw_question(state: &State, question: &Question, area: Rect, buf: &mut Buffe
         .map(|line| (line, Theme::strong()))
         .chain(detail.iter().map(|line| (line, Theme::faint())));
     for (line, style) in above.take(fits) {
-        put(inner, row, buf, line, style);
+        put_at(inner, (0, row), buf, line, style);
         row += 1;
     }
     if usize::from(row) < fits {
         row += 1;
     }
     for choice in &question.choices {
-        put(inner, row, buf, &format!("{}  {}", choice.key, choice.label), ctx.theme.bad());
+        put_at(inner, (0, row), buf, &format!("{}  {}", choice.key, choice.label), ctx.theme.bad());
         row += 1;
     }
-    put(inner, row, buf, &format!("Esc  {}", question.decline), ratatui::style::Style::new());
+    put_at(inner, (0, row), buf, &format!("Esc  {}", question.decline), Style::new());
 }
 
 fn draw_help(state: &State, scroll: usize, area: Rect, buf: &mut Buffer) {
-    let lines = help(&state.help_tables(), &state.ctx.keymap);
+    let lines = help(&state.screen_tables(), &state.ctx.keymap);
     let rows = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(area.height.saturating_sub(2));
     let title = format!("Keys: {}", TITLES[state.current]);
     let inner = dialog(&title, area, 66, rows, buf, &state.ctx);
     let most = lines.len().saturating_sub(inner.height.into());
     for (row, (line, title)) in (0..inner.height).zip(lines.iter().skip(scroll.min(most))) {
-        put(inner, row, buf, line, if *title { Theme::strong() } else { ratatui::style::Style::new() });
+        put_at(inner, (0, row), buf, line, if *title { Theme::strong() } else { Style::new() });
     }
     if most > scroll.min(most) {
         let y = inner.bottom();

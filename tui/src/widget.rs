@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::text::{cut, line};
+use crate::text::{cut, line, wrap};
 
 pub(crate) mod browser;
 pub(crate) mod chart;
@@ -19,5 +19,19 @@ pub(crate) fn put(area: Rect, buf: &mut Buffer, text: &str, style: Style) {
     if area.height > 0 {
         let room = usize::from(area.width);
         buf.set_stringn(area.x, area.y, cut(&line(text), room), room, style);
+    }
+}
+
+/// Writes a text at a place in an area, cut to the rest of the line.
+pub(crate) fn put_at(area: Rect, (x, y): (u16, u16), buf: &mut Buffer, text: &str, style: Style) {
+    let (x, y) = (x.min(area.width), y.min(area.height));
+    let rest = Rect::new(area.x + x, area.y + y, area.width - x, area.height - y);
+    put(rest, buf, text, style);
+}
+
+/// Writes a text into an area, wrapped at its width.
+pub(crate) fn put_wrapped(area: Rect, buf: &mut Buffer, text: &str, style: Style) {
+    for (y, line) in (area.y..area.bottom()).zip(wrap(text, area.width.into())) {
+        put(Rect { y, height: 1, ..area }, buf, &line, style);
     }
 }

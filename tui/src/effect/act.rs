@@ -21,104 +21,50 @@ use crate::sheet::{self, Sheet};
 /// changes.
 pub(crate) type Saved = Option<String>;
 
-/// A change.
+/// What is written in the editor of notices.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NoticeEdit {
+    /// The notice that is changed; `None` for a new one.
+    pub(crate) target: Option<String>,
+    /// The draft on the server that is published or saved.
+    pub(crate) shared: Option<String>,
+    /// The draft on this machine, which is removed.
+    pub(crate) draft: String,
+    pub(crate) fields: Draft,
+    /// Who sees the notice once it is saved.
+    pub(crate) reach: Reach,
+    pub(crate) at: Timestamp,
+}
+
+/// A change. A post or notice without a `target` is a new one. `ShareDraft` saves a draft on the server. `ReadFeedback` keeps in mind
+/// on this machine which feedback was read. `BeginOtp` makes a secret for the second factor of the member who has signed in; its
+/// enrolment code is empty if there is none.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Act {
-    SaveNotice {
-        /// The notice that is changed; `None` for a new one.
-        target: Option<String>,
-        /// The draft on the server that is published.
-        shared: Option<String>,
-        /// The draft on this machine, which is removed.
-        draft: String,
-        fields: Box<Draft>,
-        /// Who sees the notice then.
-        reach: Reach,
-        at: Timestamp,
-    },
-    /// Saves a draft on the server; the fields are those of `SaveNotice`.
-    ShareDraft {
-        target: Option<String>,
-        shared: Option<String>,
-        draft: String,
-        fields: Box<Draft>,
-        at: Timestamp,
-    },
-    PublishShared {
-        id: String,
-        title: String,
-        reach: Reach,
-    },
-    RemoveShared {
-        id: String,
-        title: String,
-    },
-    ShowNotice {
-        id: String,
-        title: String,
-        shown: bool,
-        reach: Reach,
-    },
-    RemoveNotice {
-        id: String,
-        title: String,
-    },
+    SaveNotice(Box<NoticeEdit>),
+    ShareDraft(Box<NoticeEdit>),
+    PublishShared { id: String, title: String, reach: Reach },
+    RemoveShared { id: String, title: String },
+    ShowNotice { id: String, title: String, shown: bool, reach: Reach },
+    RemoveNotice { id: String, title: String },
     SaveDraft(SavedDraft),
-    DiscardDraft {
-        key: String,
-        at: Timestamp,
-    },
-    FeedbackDone {
-        id: String,
-        done: bool,
-    },
-    SavePost {
-        /// The post that is changed; `None` for a new one.
-        target: Option<String>,
-        title: String,
-        fields: Box<post::Draft>,
-    },
-    RemovePost {
-        id: String,
-        title: String,
-    },
-    /// Keeps in mind on this machine which feedback was read.
-    ReadFeedback {
-        ids: Vec<String>,
-    },
-    SetPassword {
-        id: String,
-        pw: Secret,
-    },
-    Blacklist {
-        id: String,
-        on: bool,
-    },
-    Administrate {
-        id: String,
-        on: bool,
-    },
-    ResetMember {
-        id: String,
-    },
-    RemoveMember {
-        id: String,
-    },
-    /// Makes a secret for the second factor of the member who has signed in.
-    BeginOtp {
-        pw: Secret,
-        /// The enrolment code; empty if there is none.
-        code: Secret,
-    },
-    EnableOtp {
-        otp: Secret,
-    },
-    Export {
-        path: PathBuf,
-        sheet: Arc<Sheet>,
-        replace: bool,
-    },
+    DiscardDraft { key: String, at: Timestamp },
+    FeedbackDone { id: String, done: bool },
+    SavePost { target: Option<String>, title: String, fields: Box<post::Draft> },
+    RemovePost { id: String, title: String },
+    ReadFeedback { ids: Vec<String> },
+    SetPassword { id: String, pw: Secret },
+    Blacklist { id: String, on: bool },
+    Administrate { id: String, on: bool },
+    ResetMember { id: String },
+    RemoveMember { id: String },
+    BeginOtp { pw: Secret, code: Secret },
+    EnableOtp { otp: Secret },
+    Export { path: PathBuf, sheet: Arc<Sheet>, replace: bool },
 }
+
+/// The result of a change, as screens see it.
+pub(crate) type Changed<'r> = Result<Option<&'r str>, &'r Problem>;
 
 /// A password, which no log and no message shows.
 #[derive(Clone, PartialEq, Eq)]
@@ -140,38 +86,27 @@ impl Act {
     /// Returns a description of the change, which is shown while it runs.
     pub(crate) const fn doing(&self) -> &'static str {
         match self {
-            Self::SaveNotice { .. }
-            | Self::PublishShared { .. }
-            | Self::ShowNotice { .. }
-            | Self::SavePost { .. }
-            | Self::SetPassword { .. }
-            | Self::BeginOtp { .. }
-            | Self::EnableOtp { .. }
-            | Self::ReadFeedback { .. }
-            | Self::FeedbackDone { .. }
-            | Self::Blacklist { .. }
-            | Self::Administrate { .. }
-            | Self::ResetMember { .. } => "saving",
             Self::RemoveNotice { .. }
             | Self::RemoveShared { .. }
             | Self::RemovePost { .. }
             | Self::RemoveMember { .. } => "removing",
-            Self::ShareDraft { .. } | Self::SaveDraft(_) | Self::DiscardDraft { .. } => "saving the draft",
+            Self::ShareDraft(_) | Self::SaveDraft(_) | Self::DiscardDraft { .. } => "saving the draft",
             Self::Export { .. } => "exporting",
+            _ => "saving",
         }
     }
 
     /// Returns the message for a successful change; `None` when the screen itself shows the result.
     pub(crate) fn done(&self) -> Option<String> {
         Some(match self {
-            Self::SaveNotice { target, fields, reach, .. } => {
-                let title = fields.title.as_deref().unwrap_or_default();
-                match target {
+            Self::SaveNotice(edit) => {
+                let title = edit.fields.title.as_deref().unwrap_or_default();
+                match edit.target {
                     Some(_) => format!("Saved “{title}”."),
-                    None => reach.published(title),
+                    None => edit.reach.published(title),
                 }
             }
-            Self::ShareDraft { .. } => "Saved as a draft of all administrators.".to_owned(),
+            Self::ShareDraft(_) => "Saved as a draft of all administrators.".to_owned(),
             Self::PublishShared { title, reach, .. } => reach.published(title),
             Self::RemoveShared { title, .. } => format!("Removed the draft “{title}”."),
             Self::ShowNotice { title, reach, .. } => reach.toggled(title),
@@ -185,12 +120,8 @@ impl Act {
             }
             Self::SavePost { target: None, title, .. } => format!("Added “{title}”."),
             Self::SavePost { title, .. } => format!("Saved “{title}”."),
-            Self::SetPassword { id, .. } => {
-                format!("{id} has a new password and is signed out everywhere.")
-            }
-            Self::Blacklist { id, on: true } => {
-                format!("{id} is blacklisted and signed out everywhere.")
-            }
+            Self::SetPassword { id, .. } => format!("{id} has a new password and is signed out everywhere."),
+            Self::Blacklist { id, on: true } => format!("{id} is blacklisted and signed out everywhere."),
             Self::Blacklist { id, .. } => format!("{id} may sign in again."),
             Self::Administrate { id, on: true } => format!("{id} is an administrator."),
             Self::Administrate { id, .. } => format!("{id} is no longer an administrator."),
@@ -200,12 +131,12 @@ impl Act {
             Self::SaveDraft(_)
             | Self::DiscardDraft { .. }
             | Self::ReadFeedback { .. }
-            | Self::BeginOtp { .. } => return None,
+            | Self::BeginOtp { .. } => {
+                return None;
+            }
         })
     }
-}
 
-impl Act {
     /// Makes the change. A panic is returned as a problem.
     pub(crate) fn run(&self, sources: &Sources) -> Result<Saved, Problem> {
         let result = catch_unwind(AssertUnwindSafe(|| self.change(sources)));
@@ -215,50 +146,35 @@ impl Act {
     fn change(&self, sources: &Sources) -> Result<Saved, Problem> {
         let Sources { service, drafts } = sources;
         match self {
-            Self::SaveNotice { target, shared, draft, fields, at, .. } => {
-                let id = match (shared, target) {
-                    (Some(shared), target) => {
-                        let draft = Some(shared.clone());
-                        service.call(notice::SaveDraft {
-                            draft,
-                            notice: target.clone(),
-                            fields: Draft::clone(fields),
-                        })?;
-                        service.call(notice::PublishDraft { draft_obi: shared.clone() })?.id.to_string()
+            Self::SaveNotice(edit) | Self::ShareDraft(edit) => {
+                let NoticeEdit { target, shared, draft, fields, at, .. } = &**edit;
+                let (target, shared, fields) = (target.clone(), shared.clone(), fields.clone());
+                let save = |draft, notice, fields| service.call(notice::SaveDraft { draft, notice, fields });
+                let id = match (self, shared, target) {
+                    (Self::ShareDraft(_), shared, target) => save(shared, target, fields)?.id.to_string(),
+                    (_, Some(shared), target) => {
+                        save(Some(shared.clone()), target, fields)?;
+                        service.call(notice::PublishDraft { draft_obi: shared })?.id.to_string()
                     }
-                    (None, Some(id)) => {
-                        service
-                            .call(notice::Update { notice_obi: id.clone(), draft: Draft::clone(fields) })?;
-                        id.clone()
+                    (_, None, Some(id)) => {
+                        service.call(notice::Update { notice_obi: id.clone(), draft: fields })?;
+                        id
                     }
-                    (None, None) => {
-                        service.call(notice::Insert { draft: Draft::clone(fields) })?.id.to_string()
-                    }
+                    (_, None, None) => service.call(notice::Insert { draft: fields })?.id.to_string(),
                 };
                 // The notice is saved. If its draft stays, it is offered again.
                 let _ = drafts.remove(draft, *at);
                 return Ok(Some(id));
             }
-            Self::ShareDraft { target, shared, draft, fields, at } => {
-                let save = notice::SaveDraft {
-                    draft: shared.clone(),
-                    notice: target.clone(),
-                    fields: Draft::clone(fields),
-                };
-                let id = service.call(save)?.id;
-                let _ = drafts.remove(draft, *at);
-                return Ok(Some(id.to_string()));
-            }
             Self::PublishShared { id, .. } => {
-                return Ok(Some(
-                    service.call(notice::PublishDraft { draft_obi: id.clone() })?.id.to_string(),
-                ));
+                let published = service.call(notice::PublishDraft { draft_obi: id.clone() })?;
+                return Ok(Some(published.id.to_string()));
             }
             Self::RemoveShared { id, .. } => service.call(notice::RemoveDraft { draft_obi: id.clone() })?,
             Self::ShowNotice { id, shown, .. } => {
                 let activation = Some(Visibility::shown_if(*shown).activation());
-                let change = Draft { activation, ..Draft::default() };
-                service.call(notice::Update { notice_obi: id.clone(), draft: change })?;
+                let draft = Draft { activation, ..Draft::default() };
+                service.call(notice::Update { notice_obi: id.clone(), draft })?;
             }
             Self::RemoveNotice { id, .. } => service.call(notice::Remove { notice_obi: id.clone() })?,
             Self::SaveDraft(kept) => drafts.keep(kept)?,
@@ -267,14 +183,16 @@ impl Act {
                 let state = if *done { FeedbackState::Done } else { FeedbackState::Open };
                 service.call(Mark { feedback_obi: id.clone(), activation: state.activation() })?;
             }
-            Self::SavePost { target: None, fields, .. } => {
-                return Ok(Some(
-                    service.call(post::Insert { draft: post::Draft::clone(fields) })?.id.to_string(),
-                ));
-            }
-            Self::SavePost { target: Some(id), fields, .. } => {
-                service.call(post::Update { post_obi: id.clone(), draft: post::Draft::clone(fields) })?;
-                return Ok(Some(id.clone()));
+            Self::SavePost { target, fields, .. } => {
+                let draft = post::Draft::clone(fields);
+                let id = match target.clone() {
+                    None => service.call(post::Insert { draft })?.id.to_string(),
+                    Some(id) => {
+                        service.call(post::Update { post_obi: id.clone(), draft })?;
+                        id
+                    }
+                };
+                return Ok(Some(id));
             }
             Self::ReadFeedback { ids } => drafts.mark_read(ids)?,
             Self::SetPassword { id, pw } => {
@@ -291,7 +209,7 @@ impl Act {
             }
             Self::RemovePost { id, .. } => service.call(post::Remove { post_obi: id.clone() })?,
             Self::Blacklist { id, on: true } => {
-                service.call(admin::PushBlacklist { user_id: id.clone() })?;
+                service.call(admin::PushBlacklist { user_id: id.clone() }).map(drop)?;
             }
             Self::Blacklist { id, .. } => service.call(admin::PopBlacklist { user_id: id.clone() })?,
             Self::Administrate { id, on: true } => service.call(admin::Grant { user_id: id.clone() })?,

@@ -30,65 +30,39 @@ const RECORDS: i64 = 200;
 const MEMBER_LINES: i64 = 300;
 
 impl Query {
-    /// Asks the service.
-    fn answer(self, sources: &Sources) -> Answer {
+    fn answer(self, sources: &Sources) -> Result<Answer, Problem> {
         let service = &sources.service;
-        match self {
-            Self::Overview => Answer::Overview(overview(service).map(Box::new).map_err(Problem::from)),
-            Self::Notices => Answer::Notices(board(sources).map(Box::new)),
-            Self::Feedback => Answer::Feedback(feedback(sources)),
-            Self::Popular => Answer::Posts(popular(service).map_err(Problem::from)),
-            Self::Newest(topic) => Answer::Posts(newest(service, topic.as_deref()).map_err(Problem::from)),
-            Self::FindPosts(text) => Answer::Posts(find(service, &text).map_err(Problem::from)),
-            Self::Post(id) => Answer::Post(whole_post(service, &id).map_err(Problem::from)),
-            Self::Period { first, last } => {
-                Answer::Figures(figures(service, &first, &last).map(Box::new).map_err(Problem::from))
-            }
+        Ok(match self {
+            Self::Overview => Answer::Overview(Box::new(overview(service)?)),
+            Self::Notices => Answer::Notices(board(sources)?),
+            Self::Feedback => Answer::Feedback(feedback(sources)?),
+            Self::Popular => Answer::Posts(popular(service)?),
+            Self::Newest(topic) => Answer::Posts(newest(service, topic.as_deref())?),
+            Self::FindPosts(text) => Answer::Posts(find(service, text)?),
+            Self::Post(id) => Answer::Post(whole_post(service, id)?),
+            Self::Period { first, last } => Answer::Figures(Box::new(figures(service, first, last)?)),
             Self::Log { filter, place } => {
                 let page = service.call(filter.page(place, LOG_LINES));
-                Answer::Log(
-                    page.map(LogPage::from).map_err(|error| no_such_member(error, filter.member.as_deref())),
-                )
+                Answer::Log(page.map_err(|error| no_such_member(error, filter.member.as_deref()))?.into())
             }
             Self::Members { search, only, after, limit } => {
                 let search = Some(search).filter(|search| !search.is_empty());
                 let only = only.map(|only| only.as_str().to_owned());
-                let list = member::List { search, limit: i64::try_from(limit).ok(), after, only };
-                Answer::Members(service.call(list).map_err(Problem::from))
+                let limit = i64::try_from(limit).ok();
+                Answer::Members(service.call(member::List { search, limit, after, only })?)
             }
-            Self::Member(id) => Answer::Member(member(service, id).map(Box::new).map_err(Problem::from)),
+            Self::Member(id) => Answer::Member(Box::new(member(service, id)?)),
             Self::Audit { before } => {
-                let query = audit::List { before, limit: Some(RECORDS), ..audit::List::default() };
-                Answer::Audit(service.call(query).map_err(Problem::from))
+                let list = audit::List { before, limit: Some(RECORDS), ..audit::List::default() };
+                Answer::Audit(service.call(list)?)
             }
-            Self::VerifyAudit => {
-                Answer::Verified(service.call(audit::Verify::default()).map_err(Problem::from))
-            }
-        }
+            Self::VerifyAudit => Answer::Verified(service.call(audit::Verify::default())?),
+        })
     }
 
-    /// Returns the answer for a query that panicked.
-    pub(crate) fn failed(self, problem: Problem) -> Answer {
-        match self {
-            Self::Overview => Answer::Overview(Err(problem)),
-            Self::Notices => Answer::Notices(Err(problem)),
-            Self::Feedback => Answer::Feedback(Err(problem)),
-            Self::Popular | Self::Newest(_) | Self::FindPosts(_) => Answer::Posts(Err(problem)),
-            Self::Post(_) => Answer::Post(Err(problem)),
-            Self::Period { .. } => Answer::Figures(Err(problem)),
-            Self::Log { .. } => Answer::Log(Err(problem)),
-            Self::Members { .. } => Answer::Members(Err(problem)),
-            Self::Member(_) => Answer::Member(Err(problem)),
-            Self::Audit { .. } => Answer::Audit(Err(problem)),
-            Self::VerifyAudit => Answer::Verified(Err(problem)),
-        }
-    }
-
-    /// Runs the query. A panic is returned as a problem.
-    pub(crate) fn run(self, sources: &Sources) -> Answer {
-        let again = self.clone();
-        let answer = catch_unwind(AssertUnwindSafe(|| self.answer(sources)));
-        answer.unwrap_or_else(|panic| again.failed(panicked(&*panic)))
+    /// Asks the service. A panic is returned as a problem.
+    pub(crate) fn run(self, sources: &Sources) -> Result<Answer, Problem> {
+        catch_unwind(AssertUnwindSafe(|| self.answer(sources))).unwrap_or_else(|panic| Err(panicked(&*panic)))
     }
 }
 
@@ -143,7 +117,8 @@ fn popular(service: &Service) -> Result<Vec<PostRow>, Error> {
     let page = Paging { limit: Some(POSTS), why: Some(1), ..Paging::default() };
     let feed = service.as_reader().call(ListPopular { page, format: None })?;
     let row = |(place, FeedPost { post, why, .. }): (usize, FeedPost)| {
-        PostRow::of(post, place, why.map(|why| why.text).unwrap_or_default())
+        let why = why.map(|why| why.text).unwrap_or_default();
+        PostRow { post, place, why }
     };
     Ok((1..).zip(feed.posts().newsfeed).map(row).collect())
 }
@@ -155,7 +130,8 @@ fn newest(service: &Service, name: Option<&str>) -> Result<Vec<PostRow>, Error> 
     let list = |topic: Option<&str>| {
         let topic = topic.map(str::to_owned);
         let page = service.call(post::List { topic, limit: Some(POSTS), next: None })?;
-        Ok((1..).zip(page.posts).map(|(place, post)| PostRow::of(post, place, String::new())).collect())
+        let row = |(place, post)| PostRow { post, place, why: String::new() };
+        Ok((1..).zip(page.posts).map(row).collect())
     };
     let exact: Vec<PostRow> = list(name)?;
     let Some(name) = name.filter(|_| exact.is_empty()) else { return Ok(exact) };
@@ -166,8 +142,8 @@ fn newest(service: &Service, name: Option<&str>) -> Result<Vec<PostRow>, Error> 
     topic.map_or(Ok(exact), |topic| list(Some(&topic)))
 }
 
-fn find(service: &Service, text: &str) -> Result<Vec<PostRow>, Error> {
-    let find = Find { num: POSTS, search: text.to_owned(), page: PostPage::default() };
+fn find(service: &Service, search: String) -> Result<Vec<PostRow>, Error> {
+    let find = Find { num: POSTS, search, page: PostPage::default() };
     let found = service.as_reader().call(find)?.search_result;
     let row = |hit: PostHit| {
         // A similarity is between 0 and 1.
@@ -176,46 +152,20 @@ fn find(service: &Service, text: &str) -> Result<Vec<PostRow>, Error> {
             clippy::cast_sign_loss,
             reason = "the value is from 0 to 100"
         )]
-        let percent = (hit.similarity * 100.0).round() as usize;
-        PostRow::of(hit.post, percent, String::new())
+        let place = (hit.similarity * 100.0).round() as usize;
+        PostRow { post: hit.post, place, why: String::new() }
     };
     Ok(found.into_iter().map(row).collect())
 }
 
-impl PostRow {
-    fn of(post: post::Post, place: usize, why: String) -> Self {
-        Self {
-            id: post.id,
-            title: post.title,
-            url: post.url,
-            date: post.date,
-            end_date: post.end_date,
-            view: post.view,
-            fav: post.fav_cnt,
-            place,
-            why,
-        }
-    }
+fn whole_post(service: &Service, id: String) -> Result<PostText, Error> {
+    let post = service.as_reader().call(post::Get { post_obi: id })?.post;
+    Ok(PostText { topic: post.topic.texts(), tag: post.tag.texts(), shown: post.shown, post: post.post })
 }
 
-fn whole_post(service: &Service, id: &str) -> Result<PostText, Error> {
-    let post = service.as_reader().call(post::Get { post_obi: id.to_owned() })?.post;
-    Ok(PostText {
-        id: post.shown.id.clone(),
-        title: post.shown.title.clone(),
-        url: post.shown.url.clone(),
-        date: post.shown.date,
-        end_date: post.shown.end_date,
-        img: post.shown.img.clone(),
-        topic: post.topic.texts(),
-        tag: post.tag.texts(),
-        post: post.post,
-    })
-}
-
-fn figures(service: &Service, first: &str, last: &str) -> Result<Figures, Error> {
+fn figures(service: &Service, first: String, last: String) -> Result<Figures, Error> {
     Ok(Figures {
-        period: service.call(GetPeriod { first: first.to_owned(), last: last.to_owned() })?,
+        period: service.call(GetPeriod { first, last })?,
         terms: service.as_reader().call(GetRealtime {})?.search_realtime,
         bursts: service.as_reader().call(GetBursts {})?.search_bursts,
     })

@@ -1,8 +1,6 @@
 //! The actions of keys, and their names in the settings.
 
-/// The names of the screens in the settings, in the order of their number keys.
-const SCREENS: [&str; 8] =
-    ["overview", "notices", "feedback", "members", "posts", "analytics", "log", "audit"];
+use crate::layout::TITLES;
 
 /// The action of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,59 +65,19 @@ pub(crate) enum Action {
 impl Action {
     /// Returns the name of the action in the settings; `None` if its key cannot be changed: Esc always goes back, and the
     /// keys of dialogs and of the text editor itself are fixed.
-    pub(crate) fn name(self) -> Option<&'static str> {
-        Some(match self {
-            Self::Screen(screen) => return SCREENS.get(screen).copied(),
+    pub(crate) fn name(self) -> Option<String> {
+        match self {
+            Self::Screen(screen) => TITLES.get(screen).map(|title| title.to_lowercase()),
             Self::Back | Self::No | Self::Type | Self::SaveDraft | Self::ShareDraft | Self::DiscardDraft => {
-                return None;
+                None
             }
-            Self::Quit => "quit",
-            Self::Suspend => "suspend",
-            Self::SecondFactor => "second-factor",
-            Self::Help => "help",
-            Self::NextScreen => "next-screen",
-            Self::PreviousScreen => "previous-screen",
-            Self::Up => "up",
-            Self::Down => "down",
-            Self::PageUp => "page-up",
-            Self::PageDown => "page-down",
-            Self::Top => "top",
-            Self::Bottom => "bottom",
-            Self::Open => "open",
-            Self::Filter => "filter",
-            Self::Refresh => "refresh",
-            Self::More => "more",
-            Self::New => "new",
-            Self::Edit => "edit",
-            Self::Toggle => "toggle",
-            Self::Remove => "remove",
-            Self::Sort => "sort",
-            Self::Kind => "kind",
-            Self::Export => "export",
-            Self::Copy => "copy",
-            Self::Done => "done",
-            Self::Follow => "follow",
-            Self::Blacklist => "blacklist",
-            Self::Reset => "reset",
-            Self::Admin => "admin",
-            Self::Earlier => "earlier",
-            Self::Later => "later",
-            Self::Today => "today",
-            Self::GoTo => "go-to",
-            Self::Wider => "wider",
-            Self::NextView => "next-view",
-            Self::PreviousView => "previous-view",
-            Self::Verify => "verify",
-            Self::Save => "save",
-            Self::NextField => "next-field",
-            Self::PreviousField => "previous-field",
-            Self::Password => "password",
-            Self::Preview => "preview",
-            Self::CopyText => "copy-text",
-            Self::CutText => "cut-text",
-            Self::PasteText => "paste-text",
-            Self::Publish => "publish",
-            Self::Placing => "placing",
-        })
+            // `PageUp` is `page-up`: renaming a variant changes the settings.
+            action => {
+                let dashed = |c: char| {
+                    if c.is_uppercase() { format!("-{}", c.to_ascii_lowercase()) } else { c.into() }
+                };
+                Some(format!("{action:?}").chars().map(dashed).collect::<String>().split_off(1))
+            }
+        }
     }
 }

@@ -135,7 +135,7 @@ fn find_action(table: &str, action: &str) -> Result<Place, String> {
         let names: Vec<_> = TABLES.iter().map(|table| table.name()).collect();
         return Err(format!("there are no keys of {table:?}; there are those of {}", names.join(", ")));
     };
-    let binding = found.keys.iter().find(|binding| binding.action.name() == Some(action));
+    let binding = found.keys.iter().find(|binding| binding.action.name().as_deref() == Some(action));
     binding.map(|binding| (*found, binding)).ok_or_else(|| {
         let names: Vec<_> = found.keys.iter().filter_map(|binding| binding.action.name()).collect();
         format!("there is no action {action:?} of {table}; there are {}", names.join(", "))

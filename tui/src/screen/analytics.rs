@@ -11,8 +11,8 @@ use tidings_core::clock::Timestamp;
 use crate::effect::{Answer, Figures, Query};
 use crate::keys::{self, Action, Table};
 use crate::pending::Pending;
-use crate::screen::{Ctx, Out, Screen};
-use crate::widget::cursor::Cursor;
+use crate::screen::{Ctx, Loaded, Out, Screen};
+use crate::widget::cursor::{Cursor, rows_moved};
 use crate::widget::cycle::Cycle as _;
 use crate::widget::input::Input;
 use crate::widget::table::HEAD;
@@ -97,10 +97,13 @@ impl Analytics {
         rows
     }
 
-    fn scroll(&mut self, by: isize, ctx: &Ctx) {
-        let len = self.rows().len();
-        self.cursor.step(by, len);
-        self.cursor.settle(len, ctx.body().height.saturating_sub(ABOVE + HEAD).into());
+    fn show(&mut self, view: View) {
+        (self.view, self.cursor) = (view, Cursor::default());
+    }
+
+    /// Returns the field that is being typed into.
+    fn field(&mut self) -> Option<&mut Input> {
+        self.typing.map(|typing| if typing == Typing::Filter { &mut self.filter } else { &mut self.go_to })
     }
 
     fn act_typing(&mut self, typing: Typing, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
@@ -128,17 +131,13 @@ impl Analytics {
     }
 
     fn moved(&mut self, action: Action, ctx: &Ctx) -> bool {
-        let page = isize::try_from(ctx.body().height.saturating_sub(ABOVE + HEAD)).unwrap_or(1).max(1);
-        match action {
-            Action::Up => self.scroll(-1, ctx),
-            Action::Down => self.scroll(1, ctx),
-            Action::PageUp => self.scroll(-page, ctx),
-            Action::PageDown => self.scroll(page, ctx),
-            Action::Top => self.scroll(-isize::MAX, ctx),
-            Action::Bottom => self.scroll(isize::MAX, ctx),
-            _ => return false,
+        let (len, lines) = (self.rows().len(), ctx.body().height.saturating_sub(ABOVE + HEAD));
+        let by = rows_moved(action, lines);
+        if let Some(by) = by {
+            self.cursor.step(by, len);
+            self.cursor.settle(len, lines.into());
         }
-        true
+        by.is_some()
     }
 }
 
@@ -171,10 +170,8 @@ impl Screen for Analytics {
             Action::Later => self.step(1, ctx, out),
             Action::Today => self.choose(Days::one(Self::today(ctx)), ctx, out),
             Action::Wider => self.wider(ctx, out),
-            Action::NextView | Action::PreviousView => {
-                self.view = if action == Action::NextView { self.view.next() } else { self.view.previous() };
-                self.cursor = Cursor::default();
-            }
+            Action::NextView => self.show(self.view.next()),
+            Action::PreviousView => self.show(self.view.previous()),
             Action::GoTo => {
                 self.typing = Some(Typing::Days);
                 self.go_to = Input::default();
@@ -200,28 +197,19 @@ impl Screen for Analytics {
 
     fn key(&mut self, key: KeyEvent, _: &Ctx, _: &mut Out) {
         self.mistake = None;
-        match self.typing {
-            Some(Typing::Filter) => drop(self.filter.key(key)),
-            Some(Typing::Days) => drop(self.go_to.key(key)),
-            None => {}
-        }
+        self.field().map(|field| field.key(key));
     }
 
     fn paste(&mut self, text: &str, _: &Ctx, _: &mut Out) {
         self.mistake = None;
-        match self.typing {
-            Some(Typing::Filter) => drop(self.filter.paste(text)),
-            Some(Typing::Days) => drop(self.go_to.paste(text)),
-            None => {}
-        }
+        self.field().map(|field| field.paste(text));
     }
 
     fn click(&mut self, at: Position, ctx: &Ctx, out: &mut Out) {
         let body = ctx.body();
         if at.y == body.y {
             if let Some(view) = draw::views(body, self.days).into_iter().find(|(rect, _)| rect.contains(at)) {
-                self.view = view.1;
-                self.cursor = Cursor::default();
+                self.show(view.1);
             } else if at.x < body.x + draw::DAYS_WIDE / 2 {
                 self.step(-1, ctx, out);
             } else {
@@ -238,10 +226,8 @@ impl Screen for Analytics {
         }
     }
 
-    fn answer(&mut self, number: u64, answer: Answer, _: &Ctx, _: &mut Out) {
-        if let Answer::Figures(answer) = answer
-            && let Some(figures) = self.pending.take(number, answer)
-        {
+    fn answer(&mut self, number: u64, answer: &mut Loaded, _: &Ctx, _: &mut Out) {
+        if let Some(Answer::Figures(figures)) = self.pending.take(number, answer) {
             self.figures = Some(figures);
         }
     }
@@ -255,8 +241,6 @@ impl Screen for Analytics {
     }
 
     fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
-        let problem =
-            self.pending.problem().filter(|_| !self.pending.is_waiting()).map(|problem| problem.text.clone());
-        self.paint(frame.buffer_mut(), area, problem, ctx);
+        self.paint(frame.buffer_mut(), area, ctx);
     }
 }

@@ -1,178 +1,305 @@
-//! The common behaviour of the screens that browse a list: keys, the mouse and the filter.
+//! The generic list screen: loading, filtering, selecting, drawing, exporting and copying rows, and the form that covers them.
+//! A screen declares its rows, columns, queries and own actions with [`Browse`].
 
-use crossterm::event::KeyEvent;
-use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use ratatui::layout::Rect;
 use ratatui::text::Line;
+use serde_json::Value;
 use tidings_core::changes::Changes;
-use tidings_core::clock::Timestamp;
 
-use super::form::{self, Form};
-use super::{Ctx, Out, Screen};
-use crate::effect::{Act, Answer};
-use crate::keys::{self, Action, Table};
-use crate::problem::Problem;
+use super::form::Form;
+use super::{Ctx, Loaded, Out};
+use crate::effect::{Act, Answer, Changed, Query};
+use crate::keys::{Action, Table};
+use crate::pending::Pending;
 use crate::sheet::Sheet;
-use crate::widget::browser::{Browser, Handled, Item};
+use crate::widget::browser::{Areas, Browser};
+use crate::widget::input::Input;
+use crate::widget::table::{Cell, Column};
 
-/// A screen that browses a list. The blanket implementation below makes it a [`Screen`].
-pub(crate) trait Browse {
-    type Item: Item;
+mod blanket;
 
-    /// Returns the screen's own keys, which take precedence over those of every list.
-    const KEYS: &'static Table;
+/// The text that is shown when no row matches the filter.
+pub(crate) const NO_MATCH: &str = "Nothing matches the filter. Esc clears it.";
+/// The note on a key that would change a row that is not the saved one.
+pub(crate) const SETTLING: &str = "One moment: the list is being loaded again.";
 
-    fn list(&self) -> &Browser<Self::Item>;
-
-    fn list_mut(&mut self) -> &mut Browser<Self::Item>;
-
-    /// Returns the text of an item, in at most `columns` columns.
-    fn text(&self, item: &Self::Item, columns: usize, ctx: &Ctx) -> Vec<Line<'static>>;
-
-    /// Requests the shown data that has changed; see [`Screen::refresh`].
-    fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out);
-
-    /// Requests all shown data, even if it has not changed.
-    fn reload(&mut self, ctx: &Ctx, out: &mut Out);
-
-    /// Lists the items that the changed filter matches.
-    fn filter_changed(&mut self, ctx: &Ctx, out: &mut Out);
-
-    /// Requests the data of the selected item, because the selection may have moved.
-    fn selection_changed(&mut self, _: &Ctx, _: &mut Out) {}
-
-    /// Handles an action that only this screen has. Returns false for every other action.
-    fn own_action(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool;
-
-    /// Returns the listed items as a table to export.
-    fn sheet(&self, ctx: &Ctx) -> Sheet;
-
-    /// Returns the name and the text that the copy key copies from an item.
-    fn copied(item: &Self::Item) -> (&'static str, String);
-
-    /// Handles the answer to a request; see [`Screen::answer`].
-    fn loaded(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out);
-
-    /// Handles the end of a change; see [`Screen::acted`].
-    fn changed(&mut self, _: &Act, _: Result<Option<&str>, &Problem>, _: &Ctx, _: &mut Out) {}
-
-    /// Returns whether a pending request is taking noticeably long.
-    fn waits_long(&self, now: Timestamp) -> bool;
-
-    /// Cancels the pending requests. Returns whether there were any.
-    fn cancel_pending(&mut self) -> bool;
-
-    fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx);
-
-    /// Returns the form that covers the list, if it is open.
-    fn form(&self) -> Option<&dyn Form> {
-        None
-    }
-
-    fn form_mut(&mut self) -> Option<&mut dyn Form> {
-        None
-    }
-
-    fn close_form(&mut self) {}
+/// The state that every list screen has: its rows, and the requests for them.
+pub(crate) struct Listing<R, P = ()> {
+    /// All rows, including those that are not listed.
+    pub(crate) rows: Vec<R>,
+    pub(crate) list: Browser,
+    pub(crate) pending: Pending,
+    /// The place from which more rows can be loaded.
+    pub(crate) next: Option<P>,
+    /// Whether the pending request asks for more rows.
+    pub(crate) further: bool,
+    /// The request for the rest of the selected row.
+    pub(crate) detail: Pending,
+    /// Whether the rest of the selected row may have changed. The old data stays visible until the new data is loaded.
+    pub(crate) stale: bool,
+    /// The versions of the data that were requested last.
+    pub(crate) seen: Option<[i64; 3]>,
+    /// The saved row, to be selected when the rows are loaded.
+    pub(crate) to_select: Option<String>,
+    /// The form that covers the list, while it is open.
+    pub(crate) form: Option<Box<dyn Form>>,
+    is_loaded: bool,
 }
 
-impl<B: Browse> Screen for B {
-    fn keys(&self) -> Vec<&'static Table> {
-        if let Some(form) = self.form() {
-            return form.keys();
+impl<R, P> Default for Listing<R, P> {
+    fn default() -> Self {
+        Self {
+            rows: Vec::new(),
+            list: Browser::default(),
+            pending: Pending::default(),
+            next: None,
+            further: false,
+            detail: Pending::default(),
+            stale: false,
+            seen: None,
+            to_select: None,
+            form: None,
+            is_loaded: false,
         }
-        if self.typing() { vec![&keys::INPUT] } else { vec![B::KEYS, &keys::LIST, &keys::SCROLL] }
+    }
+}
+
+impl<R, P> Listing<R, P> {
+    /// Returns the selected row.
+    pub(crate) fn selected(&self) -> Option<&R> {
+        self.list.selected().map(|place| &self.rows[self.list.listed[place]])
     }
 
-    fn typing(&self) -> bool {
-        self.form().is_some() || self.list().typing()
+    /// Opens a form.
+    pub(crate) fn open(&mut self, form: impl Form + 'static) {
+        self.form = Some(Box::new(form));
     }
+}
 
-    fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
-        self.load_changed(changes, ctx, out);
-    }
+/// Declares the rows of a list screen and the place from which their list continues, which are in its field `base`.
+macro_rules! listing {
+    ($row:ty, $place:ty) => {
+        type Row = $row;
+        type Place = $place;
 
-    fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
-        if let Some(form) = self.form_mut() {
-            let handled = form.act(action, ctx, out);
-            if handled == form::Handled::Closes {
-                self.close_form();
-            }
-            return handled != form::Handled::No;
+        fn base(&self) -> &Listing<$row, $place> {
+            &self.base
         }
-        match action {
-            Action::Refresh => self.reload(ctx, out),
-            Action::Export => out.export = Some(self.sheet(ctx)),
-            Action::Copy => {
-                if let Some(item) = self.list().selected() {
-                    let (name, text) = Self::copied(item);
-                    out.copy(name, text);
-                }
-            }
-            action if self.own_action(action, ctx, out) => {}
-            action => {
-                let columns = self.list().areas(ctx.body()).text.width.into();
-                let lines = self.list().selected().map_or(0, |item| self.text(item, columns, ctx).len());
-                match self.list_mut().act(action, ctx.body(), lines) {
-                    Handled::No => return false,
-                    Handled::Yes => {}
-                    Handled::FilterChanged => self.filter_changed(ctx, out),
-                }
-            }
+
+        fn base_mut(&mut self) -> &mut Listing<$row, $place> {
+            &mut self.base
         }
-        self.selection_changed(ctx, out);
+    };
+}
+pub(crate) use listing;
+
+/// Returns whether any of the texts contains another text, given in lower case.
+pub(crate) fn any_holds(texts: &[&str], text: &str) -> bool {
+    texts.iter().any(|one| one.to_lowercase().contains(text))
+}
+
+/// A screen that lists rows. The blanket implementation makes it a [`Screen`](super::Screen).
+pub(crate) trait Browse {
+    /// A row. `listing!` declares it, and `Place`, `base` and `base_mut`.
+    type Row: Clone;
+    /// A place from which the list continues.
+    type Place;
+
+    /// The screen's own keys, which take precedence over those of every list.
+    const KEYS: &'static Table;
+    /// The columns of the table, if they are always the same.
+    const COLUMNS: &'static [Column] = &[];
+    /// The name of an exported table, and those of its columns.
+    const EXPORTED: (&'static str, &'static [&'static str]) = ("", &[]);
+    /// Whether the screen itself applies the filter, which otherwise is part of the query.
+    const FILTERS: bool = false;
+    /// Whether the line above an empty list tells that it is being loaded, and not the list.
+    const LOADS_ABOVE: bool = false;
+
+    /// Returns the state that every list screen has.
+    fn base(&self) -> &Listing<Self::Row, Self::Place>;
+
+    fn base_mut(&mut self) -> &mut Listing<Self::Row, Self::Place>;
+
+    /// Returns the identifier of a row: the selection stays on the row with the same identifier.
+    fn id(row: &Self::Row) -> &str;
+
+    /// Returns whether a row is listed, with the filter in lower case.
+    fn keeps(&self, _: &Self::Row, _: &str) -> bool {
         true
     }
 
-    fn key(&mut self, key: KeyEvent, ctx: &Ctx, out: &mut Out) {
-        if let Some(form) = self.form_mut() {
-            return form.key(key);
-        }
-        if self.list_mut().key(key) == Handled::FilterChanged {
-            self.filter_changed(ctx, out);
+    /// Returns the order of two rows; by default, that in which they are loaded.
+    fn order(&self, _: &Self::Row, _: &Self::Row) -> Ordering {
+        Ordering::Equal
+    }
+
+    /// Returns the query for the rows from a place on; `None` if the filter is wrong.
+    fn query(&mut self, place: Option<Self::Place>, ctx: &Ctx) -> Option<Query>;
+
+    /// Returns the versions of the data that the list shows.
+    fn versions(changes: &Changes) -> [i64; 3];
+
+    /// Returns whether the list must be loaded again, given whether its data has changed.
+    fn is_due(&mut self, has_changed: bool, _: &Changes, _: &Ctx) -> bool {
+        has_changed
+    }
+
+    /// Returns the query for the rest of a row, and whether it is loaded; `None` if rows are loaded as a whole.
+    fn detail(&self, _id: &str) -> Option<(Query, bool)> {
+        None
+    }
+
+    /// Handles the answer to a request for rows or for the rest of a row.
+    fn loaded(&mut self, answer: Answer, ctx: &Ctx, out: &mut Out);
+
+    /// Takes and handles other answers and failures; see [`super::Screen::answer`].
+    fn settled(&mut self, _number: u64, _: &mut Loaded, _: &mut Out) {}
+
+    /// Returns the text of a row, in at most `columns` columns.
+    fn text(&self, row: &Self::Row, columns: usize, ctx: &Ctx) -> Vec<Line<'static>>;
+
+    fn columns(&self, _: &Ctx) -> &'static [Column] {
+        Self::COLUMNS
+    }
+
+    /// Returns the cells of a row, which may depend on the visible row above it.
+    fn cells(&self, row: &Self::Row, above: Option<&Self::Row>, ctx: &Ctx) -> Vec<Cell>;
+
+    /// Returns the line above the list.
+    fn head(&self, ctx: &Ctx) -> String;
+
+    /// Returns the reason why the list could not be loaded, shown instead of the head.
+    fn problem(&self) -> Option<&str> {
+        self.base().pending.problem().map(|problem| problem.text.as_str())
+    }
+
+    /// Returns the text that is shown instead of an empty list.
+    fn empty(&self, ctx: &Ctx) -> Cow<'static, str>;
+
+    fn exported(&self) -> (&'static str, Vec<&'static str>) {
+        (Self::EXPORTED.0, Self::EXPORTED.1.to_vec())
+    }
+
+    /// Returns the values of an exported row, as an array.
+    fn values(&self, row: &Self::Row, ctx: &Ctx) -> Value;
+
+    /// Returns the name and the text that the copy key copies from a row.
+    fn copied(row: &Self::Row) -> (&'static str, String);
+
+    /// Handles an action that only this screen has, with the selected row. Returns false for every other action.
+    fn own_action(&mut self, action: Action, row: Option<Self::Row>, ctx: &Ctx, out: &mut Out) -> bool;
+
+    /// Handles that the selection may have moved.
+    fn selection_changed(&mut self, _: &Ctx, _: &mut Out) {}
+
+    /// Handles the end of a change, and whether it closed the form; see [`super::Screen::acted`].
+    fn changed(&mut self, _: &Act, _: Changed, _closed: bool, _: &Ctx, _: &mut Out) {}
+
+    /// Handles that the form was closed by a key.
+    fn form_closed(&mut self, _: &Ctx, _: &mut Out) {}
+
+    /// Handles that the pending requests are cancelled.
+    fn cancelled(&mut self) {}
+
+    /// Requests the rows from a place on.
+    fn load(&mut self, place: Option<Self::Place>, ctx: &Ctx, out: &mut Out) {
+        let further = place.is_some();
+        if let Some(query) = self.query(place, ctx) {
+            let base = self.base_mut();
+            base.further = further;
+            out.effect(base.pending.request(ctx.now, query));
         }
     }
 
-    fn paste(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
-        if let Some(form) = self.form_mut() {
-            return form.paste(text);
+    /// Requests all shown data, even if it has not changed.
+    fn reload(&mut self, ctx: &Ctx, out: &mut Out) {
+        self.base_mut().stale = true;
+        self.load(None, ctx, out);
+    }
+
+    /// Requests the rest of the selected row if it is visible and is missing or stale.
+    fn load_detail(&mut self, ctx: &Ctx, out: &mut Out) {
+        let Some(row) = self.base().selected() else { return };
+        let Some((query, is_loaded)) = self.detail(Self::id(row)) else { return };
+        let is_visible = self.areas(ctx.body()).text.width > 0;
+        let base = self.base_mut();
+        if is_visible && (!is_loaded || base.stale) {
+            base.stale = false;
+            out.effect(base.detail.request(ctx.now, query));
         }
-        if self.list_mut().filter.paste(text) {
-            self.filter_changed(ctx, out);
+    }
+
+    /// Replaces the rows, or adds them if more were requested. Selects what was saved, also if the filter hides it.
+    fn add(&mut self, rows: Vec<Self::Row>, next: Option<Self::Place>) {
+        let selected = self.selected_id();
+        let base = self.base_mut();
+        if base.further {
+            base.rows.extend(rows);
+        } else {
+            base.rows = rows;
+        }
+        (base.next, base.is_loaded) = (next, true);
+        self.arrange_at(selected.as_deref());
+        let Some(saved) = self.base_mut().to_select.take() else { return };
+        if !self.select(&saved) && Self::FILTERS && !self.base().list.filter.is_empty() {
+            self.base_mut().list.filter = Input::default();
+            self.arrange();
+            self.select(&saved);
         }
     }
 
-    fn click(&mut self, at: Position, ctx: &Ctx, out: &mut Out) {
-        if let Some(form) = self.form_mut() {
-            return form.click(at, ctx.body());
+    /// Lists the rows again that the filter matches.
+    fn arrange(&mut self) {
+        let selected = self.selected_id();
+        self.arrange_at(selected.as_deref());
+    }
+
+    fn arrange_at(&mut self, selected: Option<&str>) {
+        let rows = &self.base().rows;
+        let wanted = self.base().list.filter.text().to_lowercase();
+        let mut listed: Vec<usize> = (0..rows.len()).filter(|i| self.keeps(&rows[*i], &wanted)).collect();
+        listed.sort_by(|a, b| self.order(&rows[*a], &rows[*b]));
+        let place = listed.iter().position(|i| Some(Self::id(&rows[*i])) == selected);
+        self.base_mut().list.list(listed, place);
+    }
+
+    fn selected_id(&self) -> Option<String> {
+        self.base().selected().map(|row| Self::id(row).to_owned())
+    }
+
+    /// Selects the row with this identifier. Returns whether it is listed.
+    fn select(&mut self, id: &str) -> bool {
+        let Listing { rows, list, .. } = self.base_mut();
+        let place = list.listed.iter().position(|i| Self::id(&rows[*i]) == id);
+        if let Some(place) = place {
+            list.cursor.select(place);
+            list.scroll = 0;
         }
-        self.list_mut().click(at, ctx.body());
-        self.selection_changed(ctx, out);
+        place.is_some()
     }
 
-    fn answer(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out) {
-        self.loaded(number, answer, ctx, out);
+    fn filter_changed(&mut self, ctx: &Ctx, out: &mut Out) {
+        if Self::FILTERS { self.arrange() } else { self.load(None, ctx, out) }
     }
 
-    fn acted(&mut self, act: &Act, result: Result<Option<&str>, &Problem>, ctx: &Ctx, out: &mut Out) {
-        if self.form_mut().is_some_and(|form| form.acted(act, result)) {
-            self.close_form();
-        }
-        self.changed(act, result, ctx, out);
+    /// Returns the width of the list beside the text, within a given width.
+    fn list_width(width: u16) -> u16 {
+        width * 9 / 20
     }
 
-    fn is_slow(&self, now: Timestamp) -> bool {
-        self.waits_long(now) || self.form().is_some_and(|form| form.is_slow(now))
+    fn areas(&self, area: Rect) -> Areas {
+        self.base().list.areas(area, Self::list_width)
     }
 
-    fn cancel(&mut self) -> bool {
-        self.cancel_pending()
-    }
-
-    fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
-        match self.form() {
-            Some(form) => form.draw(area, frame.buffer_mut(), ctx),
-            None => self.draw_list(frame, area, ctx),
-        }
+    /// Returns the listed rows as a table to export.
+    fn sheet(&self, ctx: &Ctx) -> Sheet {
+        let ((name, head), base) = (self.exported(), self.base());
+        let values = base.list.listed.iter().map(|i| self.values(&base.rows[*i], ctx));
+        let rows = values.filter_map(|row| if let Value::Array(row) = row { Some(row) } else { None });
+        Sheet { name: format!("{name}-{}", ctx.day(ctx.now)), head, rows: rows.collect() }
     }
 }

@@ -1,41 +1,25 @@
 //! Feedback: the open items, shown with the notice that each refers to.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
-use ratatui::Frame;
-use ratatui::layout::Rect;
 use ratatui::text::Line;
+use serde_json::{Value, json};
 use tidings_core::changes::Changes;
-use tidings_core::clock::Timestamp;
 use tidings_core::feedback::{Feedback as Entry, FeedbackState};
 use tidings_core::notice::FullNotice;
 
-use crate::effect::{Act, Answer, FeedbackData, Query};
+use crate::effect::{Act, Answer, Changed, FeedbackData, Query};
 use crate::keys::{self, Action, Table};
-use crate::pending::Pending;
-use crate::problem::Problem;
-use crate::screen::browse::Browse;
+use crate::screen::browse::{Browse, Listing, any_holds, listing};
 use crate::screen::{Ctx, Destination, Out, reading};
-use crate::sheet::Sheet;
 use crate::theme::Theme;
-use crate::widget::browser::{Appearance, Browser, Item, NO_MATCH, any_holds};
 use crate::widget::table::{Cell, Column};
 
-impl Item for Entry {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn holds(&self, text: &str) -> bool {
-        any_holds(&[&self.kind, &self.post, &self.author], text)
-    }
-}
-
 /// The feedback.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Feedback {
-    pending: Pending,
-    list: Browser<Entry>,
+    base: Listing<Entry>,
     notices: Vec<FullNotice>,
     /// The ids of the feedback that was read on this machine.
     read: HashSet<String>,
@@ -45,8 +29,6 @@ pub(crate) struct Feedback {
     all: bool,
     /// The type that is listed; `None` for all types.
     kind: Option<String>,
-    /// The versions of feedback, members and notices that were requested last.
-    seen: Option<(i64, i64, i64)>,
 }
 
 const COLUMNS: [Column; 6] = [
@@ -61,7 +43,7 @@ const COLUMNS: [Column; 6] = [
 impl Feedback {
     /// Returns the number of open items.
     pub(crate) fn open_items(&self) -> usize {
-        self.list.items().iter().filter(|item| item.activation == FeedbackState::Open).count()
+        self.base.rows.iter().filter(|item| item.activation == FeedbackState::Open).count()
     }
 
     /// Returns whether an item needs to be read: nobody has dealt with it, and it was not read on this machine.
@@ -71,30 +53,16 @@ impl Feedback {
 
     /// Marks an unread item as read.
     fn mark_read(&mut self, id: &str, out: &mut Out) {
-        let item = self.list.items().iter().find(|item| item.id == id);
+        let item = self.base.rows.iter().find(|item| item.id == id);
         if item.is_some_and(|item| self.is_unread(item)) {
             self.read.insert(id.to_owned());
             out.act(Act::ReadFeedback { ids: vec![id.to_owned()] });
         }
     }
 
-    fn load(&mut self, ctx: &Ctx, out: &mut Out) {
-        out.effect(self.pending.request(ctx.now, Query::Feedback));
-    }
-
-    fn arrange(&mut self) {
-        let (all, kind) = (self.all, self.kind.clone());
-        let keeps = move |item: &Entry| {
-            (all || item.activation == FeedbackState::Open)
-                && kind.as_ref().is_none_or(|kind| item.kind == *kind)
-        };
-        // The core returns the newest first, and sorting is stable.
-        self.list.arrange(keeps, |_, _| std::cmp::Ordering::Equal);
-    }
-
     /// Selects the next type; after the last type, selects all types.
     fn next_kind(&mut self) {
-        let mut kinds: Vec<&str> = self.list.items().iter().map(|item| item.kind.as_str()).collect();
+        let mut kinds: Vec<&str> = self.base.rows.iter().map(|item| item.kind.as_str()).collect();
         kinds.sort_unstable();
         kinds.dedup();
         let next = match &self.kind {
@@ -110,21 +78,34 @@ impl Feedback {
 }
 
 impl Browse for Feedback {
-    type Item = Entry;
+    listing!(Entry, ());
 
     const KEYS: &'static Table = &keys::FEEDBACK;
+    const COLUMNS: &'static [Column] = &COLUMNS;
+    const EXPORTED: (&'static str, &'static [&'static str]) =
+        ("feedback", &["_id", "type", "post", "author", "date", "notice", "state"]);
+    const FILTERS: bool = true;
 
-    fn list(&self) -> &Browser<Entry> {
-        &self.list
+    fn id(item: &Entry) -> &str {
+        &item.id
     }
 
-    fn list_mut(&mut self) -> &mut Browser<Entry> {
-        &mut self.list
+    fn keeps(&self, item: &Entry, text: &str) -> bool {
+        (self.all || item.activation == FeedbackState::Open)
+            && self.kind.as_ref().is_none_or(|kind| item.kind == *kind)
+            && any_holds(&[&item.kind, &item.post, &item.author], text)
+    }
+
+    fn query(&mut self, _: Option<()>, _: &Ctx) -> Option<Query> {
+        Some(Query::Feedback)
+    }
+
+    fn versions(changes: &Changes) -> [i64; 3] {
+        [changes.feedback, changes.members, changes.notices]
     }
 
     fn text(&self, item: &Entry, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
-        let state = if item.activation == FeedbackState::Open { "● open" } else { "✓ done" };
-        let facts = format!("{state} · from {} · {}", item.author, ctx.stamp(item.date));
+        let facts = format!("{} · from {} · {}", state(item), item.author, ctx.stamp(item.date));
         let mut lines = reading(&item.kind, &facts, &item.post, columns);
         if !item.notice.is_empty() {
             lines.push(Line::default());
@@ -140,151 +121,100 @@ impl Browse for Feedback {
         lines
     }
 
-    fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
-        let seen = Some((changes.feedback, changes.members, changes.notices));
-        if self.seen != seen && !self.pending.is_waiting() {
-            self.seen = seen;
-            self.load(ctx, out);
-        }
-    }
-
-    fn reload(&mut self, ctx: &Ctx, out: &mut Out) {
-        self.load(ctx, out);
-    }
-
-    fn filter_changed(&mut self, _: &Ctx, _: &mut Out) {
-        self.arrange();
-    }
-
     /// Marks an item as read when its text is opened, or is left after it was shown beside the list.
     fn selection_changed(&mut self, ctx: &Ctx, out: &mut Out) {
-        let selected = self.list.selected().map(|item| item.id.clone());
-        let is_beside = self.list.areas(ctx.body()).text.width > 0;
+        let selected = self.base.selected().map(|item| item.id.clone());
+        let is_beside = self.areas(ctx.body()).text.width > 0;
         let before = std::mem::replace(&mut self.beside, selected.clone().filter(|_| is_beside));
         if let Some(left) = before.filter(|before| Some(before) != selected.as_ref()) {
             self.mark_read(&left, out);
         }
-        if let Some(opened) = selected.filter(|_| self.list.reading()) {
+        if let Some(opened) = selected.filter(|_| self.base.list.reading) {
             self.mark_read(&opened, out);
         }
     }
 
-    fn own_action(&mut self, action: Action, _: &Ctx, out: &mut Out) -> bool {
-        match action {
-            Action::Done => {
-                if let Some(item) = self.list.selected() {
-                    out.act(Act::FeedbackDone {
-                        id: item.id.clone(),
-                        done: item.activation == FeedbackState::Open,
-                    });
-                }
+    fn own_action(&mut self, action: Action, item: Option<Entry>, _: &Ctx, out: &mut Out) -> bool {
+        match (action, item) {
+            (Action::Done, Some(Entry { id, activation, .. })) => {
+                out.act(Act::FeedbackDone { id, done: activation == FeedbackState::Open });
             }
-            Action::Toggle => {
+            (Action::Toggle, _) => {
                 self.all = !self.all;
                 self.arrange();
             }
-            Action::Kind => {
+            (Action::Kind, _) => {
                 self.next_kind();
                 self.arrange();
             }
-            Action::GoTo => match self.list.selected() {
-                Some(item) if !item.notice.is_empty() => {
-                    out.go = Some(Destination::Notice(item.notice.clone()));
-                }
-                Some(_) => out.say("It refers to no notice."),
-                None => {}
-            },
+            (Action::GoTo, Some(item)) if item.notice.is_empty() => out.say("It refers to no notice."),
+            (Action::GoTo, Some(item)) => out.go = Some(Destination::Notice(item.notice)),
             _ => return false,
         }
         true
     }
 
-    fn sheet(&self, ctx: &Ctx) -> Sheet {
-        let row = |item: &Entry| {
-            vec![
-                item.id.as_str().into(),
-                item.kind.as_str().into(),
-                item.post.as_str().into(),
-                item.author.as_str().into(),
-                ctx.stamp(item.date).into(),
-                item.notice.as_str().into(),
-                if item.activation == FeedbackState::Open { "open" } else { "done" }.into(),
-            ]
-        };
-        Sheet {
-            name: format!("feedback-{}", ctx.day(ctx.now)),
-            head: vec!["_id", "type", "post", "author", "date", "notice", "state"],
-            rows: self.list.listed().map(row).collect(),
-        }
+    fn values(&self, item: &Entry, ctx: &Ctx) -> Value {
+        let state = if item.activation == FeedbackState::Open { "open" } else { "done" };
+        json!([item.id, item.kind, item.post, item.author, ctx.stamp(item.date), item.notice, state])
     }
 
     fn copied(item: &Entry) -> (&'static str, String) {
         ("the text", item.post.clone())
     }
 
-    fn loaded(&mut self, number: u64, answer: Answer, _: &Ctx, _: &mut Out) {
-        let Answer::Feedback(answer) = answer else { return };
-        let Some(FeedbackData { list, notices, read }) = self.pending.take(number, answer) else { return };
+    fn loaded(&mut self, answer: Answer, _: &Ctx, _: &mut Out) {
+        let Answer::Feedback(FeedbackData { list, notices, read }) = answer else { return };
         self.notices = notices;
         // A mark that is being written is not in the file yet.
         self.read.extend(read);
-        self.list.set(list, |_| true, |_, _| std::cmp::Ordering::Equal);
+        // First among all items: if the selected item is no longer listed, its place among them stays selected.
+        let listed = (self.all, self.kind.take());
+        self.all = true;
+        self.add(list, None);
+        (self.all, self.kind) = listed;
         self.arrange();
     }
 
-    fn changed(&mut self, act: &Act, _: Result<Option<&str>, &Problem>, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, _: Changed, _: bool, ctx: &Ctx, out: &mut Out) {
         if let Act::FeedbackDone { .. } = act {
-            self.load(ctx, out);
+            self.load(None, ctx, out);
         }
     }
 
-    fn waits_long(&self, now: Timestamp) -> bool {
-        self.pending.is_slow(now)
+    fn cells(&self, item: &Entry, _: Option<&Entry>, ctx: &Ctx) -> Vec<Cell> {
+        let is_open = item.activation == FeedbackState::Open;
+        let style = if is_open { ctx.theme.attention() } else { Theme::faint() };
+        let new = if self.is_unread(item) { "new" } else { "" };
+        vec![
+            Cell::styled(new, ctx.theme.attention().patch(Theme::strong())),
+            Cell::styled(state(item), style),
+            item.kind.as_str().into(),
+            item.post.as_str().into(),
+            Cell::faint(item.author.as_str()),
+            Cell::faint(ctx.stamp(item.date)),
+        ]
     }
 
-    fn cancel_pending(&mut self) -> bool {
-        self.pending.cancel()
-    }
-
-    fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
-        let (open, all) = (self.open_items(), self.list.items().len());
+    fn head(&self, _: &Ctx) -> String {
+        let (open, all) = (self.open_items(), self.base.rows.len());
         let what = if self.all { format!("{all} in all, {open} open") } else { format!("{open} open") };
-        let unread = self.list.items().iter().filter(|item| self.is_unread(item)).count();
+        let unread = self.base.rows.iter().filter(|item| self.is_unread(item)).count();
         let unread = if unread > 0 { format!(" · {unread} unread") } else { String::new() };
         let kind = self.kind.as_ref().map_or_else(|| "every type".to_owned(), |kind| format!("type {kind}"));
-        let row = |item: &Entry, _: Option<&Entry>| {
-            let (state, style) = if item.activation == FeedbackState::Open {
-                ("● open", ctx.theme.attention())
-            } else {
-                ("✓ done", Theme::faint())
-            };
-            let new = if self.is_unread(item) { "new" } else { "" };
-            vec![
-                Cell::styled(new, ctx.theme.attention().patch(Theme::strong())),
-                Cell::styled(state, style),
-                item.kind.as_str().into(),
-                item.post.as_str().into(),
-                Cell::styled(item.author.as_str(), Theme::faint()),
-                Cell::styled(ctx.stamp(item.date), Theme::faint()),
-            ]
-        };
-        let toggle = ctx.key(&keys::FEEDBACK, Action::Toggle);
-        let none = format!("There is no open feedback. {toggle} shows done items, too.");
-        let empty = match (self.pending.is_waiting() && all == 0, self.all) {
-            (true, _) => "Loading …",
-            _ if !self.list.filter.is_empty() => NO_MATCH,
-            (_, true) => "There is no feedback yet.",
-            (_, false) => &none,
-        };
-        let look = Appearance {
-            theme: ctx.theme,
-            head: format!("{what} · {kind}{unread}"),
-            problem: self.pending.problem().map(|problem| problem.text.clone()),
-            empty,
-            columns: &COLUMNS,
-            row: &row,
-            text: &|item, columns| self.text(item, columns, ctx),
-        };
-        self.list.draw(area, frame.buffer_mut(), &look);
+        format!("{what} · {kind}{unread}")
     }
+
+    fn empty(&self, ctx: &Ctx) -> Cow<'static, str> {
+        if self.all {
+            return "There is no feedback yet.".into();
+        }
+        let toggle = ctx.key(&keys::FEEDBACK, Action::Toggle);
+        format!("There is no open feedback. {toggle} shows done items, too.").into()
+    }
+}
+
+/// Returns the state of an item: a sign and a word.
+fn state(item: &Entry) -> &'static str {
+    if item.activation == FeedbackState::Open { "● open" } else { "✓ done" }
 }

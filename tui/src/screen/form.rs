@@ -6,9 +6,9 @@ use ratatui::layout::{Position, Rect};
 use tidings_core::clock::Timestamp;
 
 use super::{Ctx, Out};
-use crate::effect::Act;
+use crate::draft::SavedDraft;
+use crate::effect::{Act, Changed};
 use crate::keys::{Action, Table};
-use crate::problem::Problem;
 
 /// What became of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +36,22 @@ pub(crate) trait Form {
     fn click(&mut self, at: Position, area: Rect);
 
     /// Handles the end of a change. Returns whether the form closes.
-    fn acted(&mut self, act: &Act, result: Result<Option<&str>, &Problem>) -> bool;
+    fn acted(&mut self, act: &Act, result: Changed) -> bool;
 
     /// Returns whether saving is taking noticeably long.
-    fn is_slow(&self, now: Timestamp) -> bool;
+    fn is_slow(&self, _: Timestamp) -> bool {
+        false
+    }
+
+    /// Returns whether the form contains unsaved changes that its end must not lose.
+    fn is_changed(&self) -> bool {
+        false
+    }
+
+    /// Returns the draft, if the form has one and has changed since it was saved last.
+    fn take_draft(&mut self, _: Timestamp) -> Option<SavedDraft> {
+        None
+    }
 
     fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx);
 }

@@ -1,10 +1,10 @@
 //! The access log: newest first, filtered by member, path and time, and updated as it grows.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use ratatui::Frame;
-use ratatui::layout::Rect;
 use ratatui::text::Line;
+use serde_json::{Value, json};
 use tidings_core::analysis::{LogEntry, LogPage, LogPlace};
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
@@ -12,12 +12,10 @@ use tidings_core::clock::Timestamp;
 use crate::effect::{Answer, Query};
 use crate::keys::{self, Action, Table};
 use crate::number::count;
-use crate::pending::Pending;
-use crate::screen::browse::Browse;
+use crate::screen::browse::{Browse, Listing, listing};
 use crate::screen::{Ctx, Out, reading};
-use crate::sheet::Sheet;
 use crate::theme::Theme;
-use crate::widget::browser::{Appearance, Browser, Item};
+use crate::widget::cursor::Cursor;
 use crate::widget::input::Input;
 use crate::widget::table::{Cell, Column};
 
@@ -33,56 +31,19 @@ pub(crate) struct Row {
     line: LogEntry,
 }
 
-impl Item for Row {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// Returns true, because the core has already applied the filter.
-    fn holds(&self, _: &str) -> bool {
-        true
-    }
-}
-
 /// The log.
-#[derive(Debug)]
+#[derive(Default)]
 pub(crate) struct Log {
-    pending: Pending,
-    list: Browser<Row>,
+    base: Listing<Row, LogPlace>,
     /// The filter of the list.
     listed: Option<String>,
-    /// Whether the pending request continues the list with older lines.
-    further: bool,
-    next: Option<LogPlace>,
     looked_to: Option<Timestamp>,
-    follow: bool,
-    seen: i64,
+    /// Whether new lines are not loaded.
+    is_paused: bool,
     /// The error in the typed filter.
     mistake: Option<&'static str>,
     /// The results of the lines that were loaded, as they are typed into the filter.
     results: BTreeSet<String>,
-}
-
-impl Default for Log {
-    fn default() -> Self {
-        Self {
-            pending: Pending::default(),
-            list: Browser::with_width(list_width),
-            listed: None,
-            further: false,
-            next: None,
-            looked_to: None,
-            follow: true,
-            seen: 0,
-            mistake: None,
-            results: BTreeSet::new(),
-        }
-    }
-}
-
-/// Returns the width of the list beside the text of a line, which is short: most of the room is for the paths.
-fn list_width(width: u16) -> u16 {
-    width - 3 - (width / 3).clamp(30, 50)
 }
 
 const COLUMNS: [Column; 6] = [
@@ -107,64 +68,53 @@ const ROOMY: u16 = 56;
 impl Log {
     /// Starts typing the filter.
     pub(crate) const fn type_filter(&mut self) {
-        self.list.type_filter();
+        self.base.list.type_filter();
     }
 
     /// Sets the filter and loads the matching lines.
     pub(crate) fn look_for(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
-        self.list.filter = Input::new(text);
+        self.base.list.filter = Input::new(text);
         self.load(None, ctx, out);
     }
 
-    fn load(&mut self, place: Option<LogPlace>, ctx: &Ctx, out: &mut Out) {
-        match filter::parse(self.list.filter.text(), ctx) {
-            Ok(filter) => {
-                self.mistake = None;
-                self.further = place.is_some();
-                self.listed = Some(self.list.filter.text().to_owned());
-                out.effect(self.pending.request(ctx.now, Query::Log { filter, place }));
-            }
-            // What is being typed may still become right.
-            Err(mistake) => self.mistake = Some(mistake).filter(|_| !self.list.typing()),
-        }
-    }
-
-    /// Sets the filter to the next of the results in the lines that were loaded; after the last, to any result.
-    fn next_result(&mut self, ctx: &Ctx, out: &mut Out) {
-        let text = filter::with_next_result(self.list.filter.text(), &self.results);
-        self.list.filter = Input::new(&text);
-        self.load(None, ctx, out);
-    }
-
-    fn take(&mut self, LogPage { lines, next, looked_to }: LogPage) {
-        let at_top = self.list.is_at_top();
-        self.results.extend(lines.iter().filter_map(|line| Some(line.result.as_ref()?.replace(' ', "_"))));
-        let mut rows: Vec<Row> =
-            if self.further { self.list.items().to_vec() } else { Vec::with_capacity(lines.len()) };
-        rows.extend(lines.into_iter().map(|line| Row { id: format!("{:?}", line.place()), line }));
-        (self.next, self.looked_to) = (next, looked_to);
-        if rows.len() >= LINES_MAX {
-            self.next = None;
-        }
-        self.list.set(rows, |_| true, |_, _| std::cmp::Ordering::Equal);
-        if at_top && !self.further {
-            // If the newest line is selected, the selection moves to the new newest line.
-            self.list.select_first();
-        }
+    fn filter(&self) -> &str {
+        self.base.list.filter.text()
     }
 }
 
 impl Browse for Log {
-    type Item = Row;
+    listing!(Row, LogPlace);
 
     const KEYS: &'static Table = &keys::LOG;
+    const EXPORTED: (&'static str, &'static [&'static str]) =
+        ("log", &["date", "user_id", "method", "path", "status", "result"]);
 
-    fn list(&self) -> &Browser<Row> {
-        &self.list
+    fn id(row: &Row) -> &str {
+        &row.id
     }
 
-    fn list_mut(&mut self) -> &mut Browser<Row> {
-        &mut self.list
+    fn query(&mut self, place: Option<LogPlace>, ctx: &Ctx) -> Option<Query> {
+        match filter::parse(self.filter(), ctx) {
+            Ok(filter) => {
+                self.mistake = None;
+                self.listed = Some(self.filter().to_owned());
+                Some(Query::Log { filter, place })
+            }
+            Err(mistake) => {
+                // What is being typed may still become right.
+                self.mistake = Some(mistake).filter(|_| !self.base.list.typing);
+                None
+            }
+        }
+    }
+
+    fn versions(changes: &Changes) -> [i64; 3] {
+        [changes.counts, 0, 0]
+    }
+
+    fn is_due(&mut self, has_changed: bool, _: &Changes, _: &Ctx) -> bool {
+        let follows = !self.is_paused || self.base.pending.problem().is_some();
+        self.listed.is_none() || (follows && has_changed && !self.base.list.reading)
     }
 
     fn text(&self, row: &Row, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
@@ -175,40 +125,30 @@ impl Browse for Log {
         reading(&format!("{method} {path}"), &facts, &format!("by {user_id}\nanswered {answer}"), columns)
     }
 
-    fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
-        let first = self.listed.is_none();
-        let follows = self.follow || self.pending.problem().is_some();
-        let grown = follows && self.seen != changes.counts && !self.list.reading();
-        if (first || grown) && !self.pending.is_waiting() {
-            self.seen = changes.counts;
-            self.load(None, ctx, out);
-        }
+    /// Most of the room is for the paths, because the text of a line is short.
+    fn list_width(width: u16) -> u16 {
+        width - 3 - (width / 3).clamp(30, 50)
     }
 
-    fn reload(&mut self, ctx: &Ctx, out: &mut Out) {
-        self.load(None, ctx, out);
-    }
-
-    fn filter_changed(&mut self, ctx: &Ctx, out: &mut Out) {
-        self.load(None, ctx, out);
-    }
-
-    fn own_action(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
-        match (action, self.next) {
+    fn own_action(&mut self, action: Action, _: Option<Row>, ctx: &Ctx, out: &mut Out) -> bool {
+        match (action, self.base.next) {
             (Action::Follow, _) => {
-                self.follow = !self.follow;
-                if self.follow {
+                self.is_paused = !self.is_paused;
+                if !self.is_paused {
                     self.load(None, ctx, out);
                 }
             }
             (Action::More, Some(place)) => {
                 // New lines would replace the older ones that are loaded now.
-                self.follow = false;
+                self.is_paused = true;
                 self.load(Some(place), ctx, out);
             }
             (Action::More, None) => out.say("The log has no older lines."),
-            (Action::Kind, _) => self.next_result(ctx, out),
-            (Action::Open, _) if self.list.typing() => match filter::parse(self.list.filter.text(), ctx) {
+            (Action::Kind, _) => {
+                let text = filter::with_next_result(self.filter(), &self.results);
+                self.look_for(&text, ctx, out);
+            }
+            (Action::Open, _) if self.base.list.typing => match filter::parse(self.filter(), ctx) {
                 // The field stays open.
                 Err(mistake) => self.mistake = Some(mistake),
                 Ok(_) => return false,
@@ -218,103 +158,77 @@ impl Browse for Log {
         true
     }
 
-    fn sheet(&self, ctx: &Ctx) -> Sheet {
-        let row = |row: &Row| {
-            let LogEntry { user_id, date, path, method, status, result, .. } = &row.line;
-            let date = date.to_string();
-            vec![
-                date.into(),
-                user_id.as_str().into(),
-                method.as_str().into(),
-                path.as_str().into(),
-                (*status).into(),
-                result.as_deref().unwrap_or_default().into(),
-            ]
-        };
-        Sheet {
-            name: format!("log-{}", ctx.day(ctx.now)),
-            head: vec!["date", "user_id", "method", "path", "status", "result"],
-            rows: self.list.listed().map(row).collect(),
-        }
+    fn values(&self, Row { line, .. }: &Row, _: &Ctx) -> Value {
+        let result = line.result.as_deref().unwrap_or_default();
+        json!([line.date.to_string(), line.user_id, line.method, line.path, line.status, result])
     }
 
     fn copied(Row { line, .. }: &Row) -> (&'static str, String) {
         let LogEntry { user_id, date, path, method, status, .. } = line;
-        let date = date.to_string();
         ("the line", format!("{date} {user_id} {method} {path} {status}"))
     }
 
-    fn loaded(&mut self, number: u64, answer: Answer, _: &Ctx, _: &mut Out) {
-        if let Answer::Log(answer) = answer
-            && let Some(page) = self.pending.take(number, answer)
-        {
-            self.take(page);
+    fn loaded(&mut self, answer: Answer, _: &Ctx, _: &mut Out) {
+        let Answer::Log(LogPage { lines, next, looked_to }) = answer else { return };
+        let is_at_top = self.base.list.is_at_top();
+        self.results.extend(lines.iter().filter_map(|line| Some(line.result.as_ref()?.replace(' ', "_"))));
+        let rows = lines.into_iter().map(|line| Row { id: format!("{:?}", line.place()), line });
+        self.add(rows.collect(), next);
+        self.looked_to = looked_to;
+        self.base.next.take_if(|_| self.base.rows.len() >= LINES_MAX);
+        if is_at_top && !self.base.further {
+            // If the newest line is selected, the selection moves to the new newest line.
+            self.base.list.cursor = Cursor::default();
         }
     }
 
-    fn waits_long(&self, now: Timestamp) -> bool {
-        self.pending.is_slow(now)
+    fn columns(&self, ctx: &Ctx) -> &'static [Column] {
+        if ctx.body().width < ROOMY { &NARROW } else { &COLUMNS }
     }
 
-    fn cancel_pending(&mut self) -> bool {
-        self.pending.cancel()
+    fn cells(&self, Row { line, .. }: &Row, above: Option<&Row>, ctx: &Ctx) -> Vec<Cell> {
+        let style = if line.is_failure() { ctx.theme.bad() } else { Theme::faint() };
+        let (member, path) = (Cell::from(line.user_id.as_str()), Cell::from(line.path.as_str()));
+        let status = Cell::styled(line.status.to_string(), style);
+        if ctx.body().width < ROOMY {
+            return vec![Cell::faint(ctx.clock(line.date)), member, path, status];
+        }
+        let date = Cell::faint(ctx.dated(line.date, above.map(|above| above.line.date)));
+        let result = Cell::styled(line.result.as_deref().unwrap_or_default(), style);
+        vec![date, member, Cell::faint(line.method.as_str()), path, status, result]
     }
 
-    fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
-        let row = |Row { line, .. }: &Row, above: Option<&Row>| {
-            let style = if line.is_failure() { ctx.theme.bad() } else { Theme::faint() };
-            if area.width < ROOMY {
-                return vec![
-                    Cell::styled(ctx.clock(line.date), Theme::faint()),
-                    line.user_id.as_str().into(),
-                    line.path.as_str().into(),
-                    Cell::styled(line.status.to_string(), style),
-                ];
-            }
-            vec![
-                Cell::styled(ctx.dated(line.date, above.map(|above| above.line.date)), Theme::faint()),
-                line.user_id.as_str().into(),
-                Cell::styled(line.method.as_str(), Theme::faint()),
-                line.path.as_str().into(),
-                Cell::styled(line.status.to_string(), style),
-                Cell::styled(line.result.as_deref().unwrap_or_default(), style),
-            ]
-        };
-        let n = self.list.listed().count();
+    fn head(&self, ctx: &Ctx) -> String {
+        if self.base.list.typing {
+            return filter::HINT.to_owned();
+        }
+        let key = |action| ctx.key(&keys::LOG, action);
         // A narrow table has no room for dates.
-        let day = self.list.selected().filter(|_| area.width < ROOMY).map(|row| ctx.day(row.line.date));
-        let mut head: Vec<String> = day.into_iter().collect();
-        head.push(if self.follow {
-            "▶ following".to_owned()
+        let day = self.base.selected().filter(|_| ctx.body().width < ROOMY);
+        let follow = if self.is_paused {
+            format!("‖ paused ({} follows)", key(Action::Follow))
         } else {
-            format!("‖ paused ({} follows)", ctx.key(&keys::LOG, Action::Follow))
-        });
-        head.push(count(n, "line"));
-        if let Some(to) = self.looked_to {
-            head.push(format!(
-                "back to {}; {} loads older lines",
-                ctx.moment(to),
-                ctx.key(&keys::LOG, Action::More)
-            ));
-        }
-        let head = if self.list.typing() { filter::HINT.to_owned() } else { head.join(" · ") };
-        // The problem of an earlier filter disappears on typing.
-        let is_current =
-            self.listed.as_deref() == Some(self.list.filter.text()) && !self.pending.is_waiting();
-        let problem = self.pending.problem().filter(|_| is_current).map(|problem| problem.text.clone());
-        let look = Appearance {
-            theme: ctx.theme,
-            head,
-            problem: self.mistake.map(str::to_owned).or(problem),
-            empty: match (self.pending.is_waiting(), self.listed.as_deref()) {
-                (true, _) => "Loading …",
-                (_, None | Some("")) => "There were no requests yet.",
-                (_, Some(_)) => "No line matches. Esc clears the filter.",
-            },
-            columns: if area.width < ROOMY { &NARROW } else { &COLUMNS },
-            row: &row,
-            text: &|row, columns| self.text(row, columns, ctx),
+            "▶ following".to_owned()
         };
-        self.list.draw(area, frame.buffer_mut(), &look);
+        let to = self
+            .looked_to
+            .map(|to| format!("back to {}; {} loads older lines", ctx.moment(to), key(Action::More)));
+        let day = day.map(|row| ctx.day(row.line.date));
+        let head = [day, Some(follow), Some(count(self.base.rows.len(), "line")), to];
+        head.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    }
+
+    fn problem(&self) -> Option<&str> {
+        // The problem of an earlier filter disappears on typing.
+        let is_current = self.listed.as_deref() == Some(self.filter()) && !self.base.pending.is_waiting();
+        let problem = self.base.pending.problem().filter(|_| is_current);
+        self.mistake.or(problem.map(|problem| problem.text.as_str()))
+    }
+
+    fn empty(&self, _: &Ctx) -> Cow<'static, str> {
+        match self.listed.as_deref() {
+            None | Some("") => "There were no requests yet.".into(),
+            Some(_) => "No line matches. Esc clears the filter.".into(),
+        }
     }
 }

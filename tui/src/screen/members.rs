@@ -1,23 +1,17 @@
 //! Members: searching them, showing their data, and administering them.
 
-use ratatui::Frame;
-use ratatui::layout::Rect;
+use std::borrow::Cow;
+
 use ratatui::text::Line;
+use serde_json::{Value, json};
 use tidings_core::account::{MemberEntry, MemberFilter};
 use tidings_core::changes::Changes;
-use tidings_core::clock::Timestamp;
 
-use crate::effect::{Act, Answer, Member, Query};
+use crate::effect::{Act, Answer, Changed, Member, Query};
 use crate::keys::{self, Action, Table};
 use crate::number::count;
-use crate::pending::Pending;
-use crate::problem::Problem;
-use crate::screen::browse::Browse;
-use crate::screen::form::Form;
+use crate::screen::browse::{Browse, Listing, listing};
 use crate::screen::{Ctx, Destination, Out, Question};
-use crate::sheet::Sheet;
-use crate::theme::Theme;
-use crate::widget::browser::{Appearance, Browser, Item};
 use crate::widget::cycle::Cycle as _;
 use crate::widget::table::{Cell, Column};
 
@@ -27,38 +21,18 @@ mod password;
 use detail::View;
 use password::PasswordForm;
 
-impl Item for MemberEntry {
-    fn id(&self) -> &str {
-        &self.user_id
-    }
-
-    /// Returns true, because the core has already applied the filter.
-    fn holds(&self, _: &str) -> bool {
-        true
-    }
-}
-
 /// The members.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Members {
-    pending: Pending,
-    list: Browser<MemberEntry>,
+    base: Listing<MemberEntry, String>,
     /// The members that are listed, besides the search; `None` for all.
     only: Option<MemberFilter>,
     /// The search and the filter of the list; `None` before the first request.
     listed: Option<(String, Option<MemberFilter>)>,
-    /// Whether the pending request continues the list.
-    further: bool,
-    next: Option<String>,
-    member_pending: Pending,
     member: Option<Box<Member>>,
-    /// Whether the shown member may have changed. The old data stays visible until the new data is loaded.
-    stale: bool,
     view: View,
-    /// The form for a new password, while it is open.
-    password: Option<PasswordForm>,
-    /// The versions of the members, and of the counters of their acts, that were requested last.
-    seen: (i64, i64),
+    /// The version of the counters of the members' acts that was seen last.
+    counts: i64,
 }
 
 const COLUMNS: [Column; 5] = [
@@ -75,88 +49,62 @@ const PAGE: usize = 200;
 const PAGES: usize = 1_000;
 
 impl Members {
-    fn load(&mut self, after: Option<String>, ctx: &Ctx, out: &mut Out) {
-        let listed = (self.list.filter.text().trim().to_owned(), self.only);
-        // As many members as are listed now are loaded, so that the list does not shrink.
-        let same = after.is_none() && self.listed.as_ref() == Some(&listed);
-        let limit = if same { self.list.items().len().clamp(PAGE, PAGES) } else { PAGE };
-        self.listed = Some(listed.clone());
-        let (search, only) = listed;
-        self.further = after.is_some();
-        out.effect(self.pending.request(ctx.now, Query::Members { search, only, after, limit }));
-    }
-
-    /// Requests the data of the selected member if it is visible and is missing or stale.
-    fn load_member(&mut self, ctx: &Ctx, out: &mut Out) {
-        let Some(entry) = self.list.selected() else { return };
-        let there = self.member.as_ref().is_some_and(|member| member.id == entry.user_id);
-        if self.list.areas(ctx.body()).text.width > 0 && (!there || self.stale) {
-            self.stale = false;
-            let query = Query::Member(entry.user_id.clone());
-            out.effect(self.member_pending.request(ctx.now, query));
-        }
-    }
-
-    /// Requests the next page when the selection is near the end of the list.
-    fn load_more(&mut self, ctx: &Ctx, out: &mut Out) {
-        let near = self.list.behind() < usize::from(ctx.size.1);
-        if near && !self.pending.is_waiting() && self.next.is_some() {
-            let after = self.next.take();
-            self.load(after, ctx, out);
-        }
+    fn is_searched(&self) -> bool {
+        self.listed.as_ref().is_some_and(|(search, _)| !search.is_empty())
     }
 
     /// Shows a view of the selected member, and opens the member if necessary.
     fn show(&mut self, view: View) {
         self.view = view;
-        if !self.list.reading() && self.list.selected().is_some() {
-            self.list.read();
+        if !self.base.list.reading && self.base.selected().is_some() {
+            self.base.list.read();
         }
     }
+}
 
-    fn confirm(&self, action: Action, out: &mut Out) {
-        let Some(entry) = self.list.selected() else { return };
-        let id = entry.user_id.clone();
-        let who = if entry.nickname == id { id.clone() } else { format!("{id} ({})", entry.nickname) };
-        out.question = Some(match action {
-            Action::Blacklist if entry.blacklisted == 1 => Question::yes_or_no(
-                format!("Remove {who} from the blacklist?"),
-                "They can sign in again.",
-                "remove them",
-                Act::Blacklist { id, on: false },
-            ),
-            Action::Blacklist => Question::yes_or_no(
-                format!("Blacklist {who}?"),
-                "They are signed out everywhere and cannot sign in until they are removed from the blacklist.",
-                "blacklist them",
-                Act::Blacklist { id, on: true },
-            ),
-            Action::Admin if entry.admin == 1 => Question::yes_or_no(
-                format!("Revoke the administrator rights of {who}?"),
-                "They stay a member.",
-                "revoke",
-                Act::Administrate { id, on: false },
-            ),
-            Action::Admin => Question::yes_or_no(
-                format!("Make {who} an administrator?"),
-                "They may change notices, posts and members, and read the log.",
-                "grant",
-                Act::Administrate { id, on: true },
-            ),
-            Action::Reset => Question::yes_or_no(
-                format!("Reset the measured interest of {who}?"),
-                "The posts they viewed, their searches and the feeds they opened are deleted; likes stay.",
-                "reset it",
-                Act::ResetMember { id },
-            ),
-            _ => Question::yes_or_no(
-                format!("Remove the member {who}?"),
-                "The account, its lists and its interest are deleted for good. Feedback and log lines stay, by “removed”.",
-                "remove them",
-                Act::RemoveMember { id },
-            ),
-        });
-    }
+/// Returns the question before a change of a member.
+fn question(action: Action, entry: MemberEntry) -> Question {
+    let id = entry.user_id;
+    let who = if entry.nickname == id { id.clone() } else { format!("{id} ({})", entry.nickname) };
+    let (text, detail, label, act) = match action {
+        Action::Blacklist if entry.blacklisted == 1 => (
+            format!("Remove {who} from the blacklist?"),
+            "They can sign in again.",
+            "remove them",
+            Act::Blacklist { id, on: false },
+        ),
+        Action::Blacklist => (
+            format!("Blacklist {who}?"),
+            "They are signed out everywhere and cannot sign in until they are removed from the blacklist.",
+            "blacklist them",
+            Act::Blacklist { id, on: true },
+        ),
+        Action::Admin if entry.admin == 1 => (
+            format!("Revoke the administrator rights of {who}?"),
+            "They stay a member.",
+            "revoke",
+            Act::Administrate { id, on: false },
+        ),
+        Action::Admin => (
+            format!("Make {who} an administrator?"),
+            "They may change notices, posts and members, and read the log.",
+            "grant",
+            Act::Administrate { id, on: true },
+        ),
+        Action::Reset => (
+            format!("Reset the measured interest of {who}?"),
+            "The posts they viewed, their searches and the feeds they opened are deleted; likes stay.",
+            "reset it",
+            Act::ResetMember { id },
+        ),
+        _ => (
+            format!("Remove the member {who}?"),
+            "The account, its lists and its interest are deleted for good. Feedback and log lines stay, by “removed”.",
+            "remove them",
+            Act::RemoveMember { id },
+        ),
+    };
+    Question::yes_or_no(text, detail, label, act)
 }
 
 /// Returns a member's special state: a sign and a word.
@@ -169,60 +117,69 @@ fn state(entry: &MemberEntry) -> &'static str {
 }
 
 impl Browse for Members {
-    type Item = MemberEntry;
+    listing!(MemberEntry, String);
 
     const KEYS: &'static Table = &keys::MEMBERS;
+    const COLUMNS: &'static [Column] = &COLUMNS;
+    const EXPORTED: (&'static str, &'static [&'static str]) =
+        ("members", &["user_id", "nickname", "user_name", "user_major", "admin", "blacklisted", "date"]);
+    const LOADS_ABOVE: bool = true;
 
-    fn list(&self) -> &Browser<MemberEntry> {
-        &self.list
+    fn id(entry: &MemberEntry) -> &str {
+        &entry.user_id
     }
 
-    fn list_mut(&mut self) -> &mut Browser<MemberEntry> {
-        &mut self.list
+    fn query(&mut self, after: Option<String>, _: &Ctx) -> Option<Query> {
+        let (search, only) = (self.base.list.filter.text().trim().to_owned(), self.only);
+        let listed = Some((search.clone(), only));
+        // As many members as are listed now are loaded, so that the list does not shrink.
+        let is_same = after.is_none() && self.listed == listed;
+        let limit = if is_same { self.base.rows.len().clamp(PAGE, PAGES) } else { PAGE };
+        self.listed = listed;
+        Some(Query::Members { search, only, after, limit })
+    }
+
+    fn versions(changes: &Changes) -> [i64; 3] {
+        [changes.members, 0, 0]
+    }
+
+    fn is_due(&mut self, has_changed: bool, changes: &Changes, _: &Ctx) -> bool {
+        self.base.stale |= self.counts != changes.counts;
+        self.counts = changes.counts;
+        self.listed.is_none() || (has_changed && self.base.rows.len() <= PAGES)
+    }
+
+    fn detail(&self, id: &str) -> Option<(Query, bool)> {
+        Some((Query::Member(id.to_owned()), self.member.as_ref().is_some_and(|member| member.id == id)))
     }
 
     fn text(&self, entry: &MemberEntry, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
         let member = self.member.as_ref().filter(|member| member.id == entry.user_id);
-        let problem = self.member_pending.problem().filter(|_| !self.member_pending.is_waiting());
-        detail::text(entry, member.map(Box::as_ref), problem, self.view, columns, ctx)
+        detail::text(
+            entry,
+            member.map(Box::as_ref),
+            self.base.detail.settled_problem(),
+            self.view,
+            columns,
+            ctx,
+        )
     }
 
-    fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
-        let first = self.listed.is_none();
-        let due = self.seen.0 != changes.members && self.list.items().len() <= PAGES;
-        if (first || due) && !self.pending.is_waiting() {
-            self.seen.0 = changes.members;
-            self.stale = true;
-            self.load(None, ctx, out);
-        }
-        if self.seen.1 != changes.counts {
-            self.seen.1 = changes.counts;
-            self.stale = true;
-        }
-        // A failed request is not repeated before something has changed.
-        if !self.member_pending.is_waiting() && (self.stale || self.member_pending.problem().is_none()) {
-            self.load_member(ctx, out);
-        }
-    }
-
-    fn reload(&mut self, ctx: &Ctx, out: &mut Out) {
-        self.stale = true;
-        self.load(None, ctx, out);
-    }
-
-    fn filter_changed(&mut self, ctx: &Ctx, out: &mut Out) {
-        self.load(None, ctx, out);
-    }
-
+    /// Requests the next page when the selection is near the end of the list.
     fn selection_changed(&mut self, ctx: &Ctx, out: &mut Out) {
-        self.load_member(ctx, out);
-        self.load_more(ctx, out);
+        let behind = self.base.list.selected().map_or(0, |row| self.base.rows.len() - 1 - row);
+        if behind < usize::from(ctx.size.1) && !self.base.pending.is_waiting() && self.base.next.is_some() {
+            let after = self.base.next.take();
+            self.load(after, ctx, out);
+        }
     }
 
-    fn own_action(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
-        match action {
-            Action::Blacklist | Action::Admin | Action::Reset | Action::Remove => self.confirm(action, out),
-            Action::Kind => {
+    fn own_action(&mut self, action: Action, entry: Option<MemberEntry>, ctx: &Ctx, out: &mut Out) -> bool {
+        match (action, entry) {
+            (Action::Blacklist | Action::Admin | Action::Reset | Action::Remove, Some(entry)) => {
+                out.question = Some(question(action, entry));
+            }
+            (Action::Kind, _) => {
                 self.only = match self.only {
                     None => Some(MemberFilter::Admins),
                     Some(MemberFilter::Admins) => Some(MemberFilter::Blacklisted),
@@ -230,63 +187,36 @@ impl Browse for Members {
                 };
                 self.load(None, ctx, out);
             }
-            Action::Password => self.password = self.list.selected().map(PasswordForm::of),
-            Action::NextView => self.show(self.view.next()),
-            Action::PreviousView => self.show(self.view.previous()),
-            Action::GoTo => {
-                if let Some(entry) = self.list.selected() {
-                    out.go = Some(Destination::Log(entry.user_id.clone()));
-                }
-            }
+            (Action::Password, Some(entry)) => self.base.open(PasswordForm::of(&entry)),
+            (Action::NextView, _) => self.show(self.view.next()),
+            (Action::PreviousView, _) => self.show(self.view.previous()),
+            (Action::GoTo, Some(entry)) => out.go = Some(Destination::Log(entry.user_id)),
             _ => return false,
         }
         true
     }
 
-    fn sheet(&self, ctx: &Ctx) -> Sheet {
-        let row = |entry: &MemberEntry| {
-            vec![
-                entry.user_id.as_str().into(),
-                entry.nickname.as_str().into(),
-                entry.user_name.as_str().into(),
-                entry.user_major.as_str().into(),
-                entry.admin.into(),
-                entry.blacklisted.into(),
-                ctx.stamp(entry.date).into(),
-            ]
-        };
-        Sheet {
-            name: format!("members-{}", ctx.day(ctx.now)),
-            head: vec!["user_id", "nickname", "user_name", "user_major", "admin", "blacklisted", "date"],
-            rows: self.list.listed().map(row).collect(),
-        }
+    fn values(&self, entry: &MemberEntry, ctx: &Ctx) -> Value {
+        let MemberEntry { user_id, nickname, user_name, user_major, admin, blacklisted, date, .. } = entry;
+        json!([user_id, nickname, user_name, user_major, admin, blacklisted, ctx.stamp(*date)])
     }
 
     fn copied(entry: &MemberEntry) -> (&'static str, String) {
         ("the id", entry.user_id.clone())
     }
 
-    fn loaded(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out) {
+    fn loaded(&mut self, answer: Answer, ctx: &Ctx, out: &mut Out) {
         match answer {
-            Answer::Members(answer) => {
-                let Some(page) = self.pending.take(number, answer) else { return };
-                let mut entries = if self.further { self.list.items().to_vec() } else { Vec::new() };
-                entries.extend(page.members);
-                self.next = page.next;
-                // The core returns them by id.
-                self.list.set(entries, |_| true, |_, _| std::cmp::Ordering::Equal);
-                self.load_member(ctx, out);
+            Answer::Members(page) => {
+                self.add(page.members, page.next);
+                self.load_detail(ctx, out);
             }
-            Answer::Member(answer) => {
-                if let Some(member) = self.member_pending.take(number, answer) {
-                    self.member = Some(member);
-                }
-            }
+            Answer::Member(member) => self.member = Some(member),
             _ => {}
         }
     }
 
-    fn changed(&mut self, act: &Act, _: Result<Option<&str>, &Problem>, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, _: Changed, _: bool, ctx: &Ctx, out: &mut Out) {
         if let Act::Blacklist { .. }
         | Act::Administrate { .. }
         | Act::ResetMember { .. }
@@ -296,68 +226,40 @@ impl Browse for Members {
         }
     }
 
-    fn waits_long(&self, now: Timestamp) -> bool {
-        self.pending.is_slow(now) || self.member_pending.is_slow(now)
+    fn cells(&self, entry: &MemberEntry, _: Option<&MemberEntry>, ctx: &Ctx) -> Vec<Cell> {
+        let style = if entry.blacklisted == 1 { ctx.theme.bad() } else { ctx.theme.accent() };
+        vec![
+            entry.user_id.as_str().into(),
+            entry.nickname.as_str().into(),
+            entry.user_name.as_str().into(),
+            Cell::faint(ctx.day(entry.date)),
+            Cell::styled(state(entry), style),
+        ]
     }
 
-    fn cancel_pending(&mut self) -> bool {
-        let (list, text) = (self.pending.cancel(), self.member_pending.cancel());
-        list || text
-    }
-
-    fn form(&self) -> Option<&dyn Form> {
-        self.password.as_ref().map(|form| form as &dyn Form)
-    }
-
-    fn form_mut(&mut self) -> Option<&mut dyn Form> {
-        self.password.as_mut().map(|form| form as &mut dyn Form)
-    }
-
-    fn close_form(&mut self) {
-        self.password = None;
-    }
-
-    fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
-        let row = |entry: &MemberEntry, _: Option<&MemberEntry>| {
-            let style = if entry.blacklisted == 1 { ctx.theme.bad() } else { ctx.theme.accent() };
-            vec![
-                Cell::from(entry.user_id.as_str()),
-                entry.nickname.as_str().into(),
-                entry.user_name.as_str().into(),
-                Cell::styled(ctx.day(entry.date), Theme::faint()),
-                Cell::styled(state(entry), style),
-            ]
-        };
-        let n = self.list.listed().count();
-        let more = if self.next.is_some() { " and more" } else { "" };
-        let searched = self.listed.as_ref().is_some_and(|(search, _)| !search.is_empty());
+    fn head(&self, _: &Ctx) -> String {
+        let n = self.base.rows.len();
+        let more = if self.base.next.is_some() { " and more" } else { "" };
         let kind = match self.only {
             None => "member",
             Some(MemberFilter::Admins) => "administrator",
             Some(MemberFilter::Blacklisted) => "blacklisted member",
         };
-        let head = match (self.pending.is_waiting() && n == 0, searched) {
-            (true, _) => "Loading …".to_owned(),
-            (_, true) if self.only.is_some() => format!("{}{more} found", count(n, kind)),
-            (_, true) => format!("{n} found{more}"),
-            (_, false) => format!("{}{more}", count(n, kind)),
-        };
+        match (self.is_searched(), self.only) {
+            (true, Some(_)) => format!("{}{more} found", count(n, kind)),
+            (true, None) => format!("{n} found{more}"),
+            (false, _) => format!("{}{more}", count(n, kind)),
+        }
+    }
+
+    fn empty(&self, ctx: &Ctx) -> Cow<'static, str> {
         let kind = ctx.key(&keys::MEMBERS, Action::Kind);
-        let none = format!("There are none. {kind} lists the next kind of members, or all.");
-        let look = Appearance {
-            theme: ctx.theme,
-            head,
-            problem: self.pending.problem().map(|problem| problem.text.clone()),
-            empty: match (self.pending.is_waiting(), searched) {
-                (true, _) => "",
-                _ if self.only.is_some() => &none,
-                (_, true) => "No member's id or name contains this. Esc lists all members.",
-                (_, false) => "No member has signed up yet.",
-            },
-            columns: &COLUMNS,
-            row: &row,
-            text: &|entry, columns| self.text(entry, columns, ctx),
-        };
-        self.list.draw(area, frame.buffer_mut(), &look);
+        match self.only {
+            Some(_) => format!("There are none. {kind} lists the next kind of members, or all.").into(),
+            None if self.is_searched() => {
+                "No member's id or name contains this. Esc lists all members.".into()
+            }
+            None => "No member has signed up yet.".into(),
+        }
     }
 }

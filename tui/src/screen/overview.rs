@@ -8,7 +8,7 @@ use tidings_core::clock::Timestamp;
 use crate::effect::{Answer, Health, Overview as Data, Query};
 use crate::keys::{self, Action, Table};
 use crate::pending::Pending;
-use crate::screen::{Ctx, Destination, Out, Screen};
+use crate::screen::{Ctx, Destination, Loaded, Out, Screen};
 
 mod draw;
 
@@ -80,10 +80,8 @@ impl Screen for Overview {
         }
     }
 
-    fn answer(&mut self, number: u64, answer: Answer, _: &Ctx, _: &mut Out) {
-        if let Answer::Overview(answer) = answer
-            && let Some(data) = self.pending.take(number, answer)
-        {
+    fn answer(&mut self, number: u64, answer: &mut Loaded, _: &Ctx, _: &mut Out) {
+        if let Some(Answer::Overview(data)) = self.pending.take(number, answer) {
             self.before = self.data.as_ref().map(|data| data.health);
             self.data = Some(data);
         }

@@ -10,7 +10,7 @@ use super::{Overlay, State};
 use crate::effect::{Act, Effect};
 use crate::keys::{self, Action};
 use crate::layout;
-use crate::screen::{Choice, Out, Question, Then};
+use crate::screen::{Choice, Out, Question, Screen as _, Then};
 use crate::second_factor::SecondFactor;
 use crate::sheet::Sheet;
 use crate::widget::input::Input;
@@ -25,14 +25,8 @@ impl State {
             // The terminal is too small to show the effect of other keys.
             match self.ctx.keymap.find(&[&keys::GLOBAL], &key) {
                 // The terminal is also too small for a question, so quitting saves the draft without asking.
-                Some(Action::Quit) => {
-                    self.notices.save_draft(self.ctx.now, out);
-                    self.quitting = true;
-                }
-                Some(Action::Suspend) => {
-                    self.notices.save_draft(self.ctx.now, out);
-                    out.effect(Effect::Suspend);
-                }
+                Some(Action::Quit) => self.stop(out),
+                Some(Action::Suspend) => self.suspend(out),
                 _ => {}
             }
             return;
@@ -82,10 +76,7 @@ impl State {
             Action::Refresh => out.effect(Effect::Redraw),
             _ if done => {}
             Action::Quit => self.quit(out),
-            Action::Suspend => {
-                self.notices.save_draft(self.ctx.now, out);
-                out.effect(Effect::Suspend);
-            }
+            Action::Suspend => self.suspend(out),
             Action::SecondFactor if self.title.link.is_some() => {
                 self.overlay = Some(Overlay::SecondFactor(Box::new(SecondFactor::new())));
             }
@@ -113,27 +104,25 @@ impl State {
             // Quitting twice does not wait for running changes.
             return out.effect(Effect::Quit);
         }
-        if self.posts.unsaved() {
-            out.question = Some(Question {
-                text: "Quit with a post that is not saved?".into(),
-                detail: "What you typed is lost; posts have no drafts.".into(),
-                choices: vec![Choice { key: 'y', label: "quit, and lose it", then: Then::Quit }],
-                decline: "stay",
-            });
+        let (what, detail, label) = if self.posts.unsaved() {
+            ("post", "What you typed is lost; posts have no drafts.", "quit, and lose it")
         } else if self.notices.unsaved() {
-            out.question = Some(Question {
-                text: "Quit with a notice that is not saved?".into(),
-                detail: "Its draft is saved and will be listed among the notices.".into(),
-                choices: vec![Choice { key: 'y', label: "quit, and keep the draft", then: Then::Quit }],
-                decline: "stay",
-            });
+            let detail = "Its draft is saved and will be listed among the notices.";
+            ("notice", detail, "quit, and keep the draft")
         } else {
             self.quitting = true;
-        }
+            return;
+        };
+        out.question = Some(Question {
+            text: format!("Quit with a {what} that is not saved?"),
+            detail: detail.into(),
+            choices: vec![Choice { key: 'y', label, then: Then::Quit }],
+            decline: "stay",
+        });
     }
 
     fn key_in_help(&mut self, scroll: usize, key: KeyEvent, out: &mut Out) {
-        let lines = layout::help(&self.help_tables(), &self.ctx.keymap).len();
+        let lines = layout::help(&self.screen_tables(), &self.ctx.keymap).len();
         let page = layout::help_lines(self.ctx.size.1);
         let most = lines.saturating_sub(page);
         let scroll = match self.ctx.keymap.find(&[&keys::HELP], &key) {
@@ -164,10 +153,7 @@ impl State {
                 let (screen, ctx) = self.screen_mut();
                 screen.act(action, ctx, out);
             }
-            Then::Quit => {
-                self.notices.save_draft(self.ctx.now, out);
-                self.quitting = true;
-            }
+            Then::Quit => self.stop(out),
         }
     }
 

@@ -2,6 +2,22 @@
 
 use std::ops::Range;
 
+use crate::keys::Action;
+
+/// Returns by how many rows an action moves the selection, if a page has `page` lines; `None` if it does not move it.
+pub(crate) fn rows_moved(action: Action, page: u16) -> Option<isize> {
+    let page = isize::try_from(page).unwrap_or(1).max(1);
+    Some(match action {
+        Action::Up => -1,
+        Action::Down => 1,
+        Action::PageUp => -page,
+        Action::PageDown => page,
+        Action::Top => -isize::MAX,
+        Action::Bottom => isize::MAX,
+        _ => return None,
+    })
+}
+
 /// A position in a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cursor {

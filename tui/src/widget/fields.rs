@@ -1,6 +1,6 @@
 //! Fields of one line below each other, with their labels, their problems and the focus.
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -11,8 +11,10 @@ use crate::theme::Theme;
 /// The fields, one of which has the focus, unless something below them has it.
 #[derive(Debug)]
 pub(crate) struct Fields {
-    fields: Vec<Field>,
+    list: Vec<Field>,
     focus: usize,
+    /// The column of the texts.
+    column: u16,
 }
 
 /// A field.
@@ -24,25 +26,43 @@ pub(crate) struct Field {
     pub(crate) problem: Option<String>,
     /// What an empty field means.
     hint: &'static str,
+    /// Whether the text is yes or no, which Space and the arrows change.
+    is_toggle: bool,
 }
+
+/// The texts of a field that is set or not.
+const YES: &str = "yes";
+const NO: &str = "no";
 
 impl Field {
     pub(crate) const fn new(label: &'static str, input: Input, hint: &'static str) -> Self {
-        Self { label, input, problem: None, hint }
+        Self { label, input, problem: None, hint, is_toggle: false }
+    }
+
+    /// Returns a field that is set or not.
+    pub(crate) fn toggle(label: &'static str, is_set: bool) -> Self {
+        Self { is_toggle: true, ..Self::new(label, Input::new(if is_set { YES } else { NO }), "") }
     }
 }
 
-/// The column of the texts.
-const TEXTS: u16 = 12;
-
 impl Fields {
     pub(crate) const fn new(fields: Vec<Field>) -> Self {
-        Self { fields, focus: 0 }
+        Self { list: fields, focus: 0, column: 12 }
+    }
+
+    /// Sets the column of the texts.
+    pub(crate) fn at_column(self, column: u16) -> Self {
+        Self { column, ..self }
+    }
+
+    /// Returns whether a field is set.
+    pub(crate) fn is_set(&self, field: usize) -> bool {
+        self.text(field) == YES
     }
 
     /// Returns the text of a field.
     pub(crate) fn text(&self, field: usize) -> &str {
-        self.fields[field].input.text()
+        self.list[field].input.text()
     }
 
     /// Returns the number of the focused field; the number of fields if none is focused.
@@ -52,18 +72,28 @@ impl Fields {
 
     /// Focuses a field, or none if there is no field with this number.
     pub(crate) fn set_focus(&mut self, field: usize) {
-        self.focus = field.min(self.fields.len());
+        self.focus = field.min(self.list.len());
     }
 
     /// Shows the problem of a field and focuses it.
     pub(crate) fn refuse(&mut self, field: usize, problem: impl Into<String>) {
-        self.fields[field].problem = Some(problem.into());
+        self.list[field].problem = Some(problem.into());
         self.focus = field;
     }
 
     /// Handles a key that is typed into the focused field. Returns whether its text has changed.
     pub(crate) fn key(&mut self, key: KeyEvent) -> bool {
-        self.edit(|input| input.key(key))
+        let is_set = self.list.get(self.focus).is_some_and(|_| self.is_set(self.focus));
+        match self.list.get_mut(self.focus) {
+            Some(Field { is_toggle: true, input, .. }) => {
+                let flips = matches!(key.code, KeyCode::Char(' ') | KeyCode::Left | KeyCode::Right);
+                if flips {
+                    *input = Input::new(if is_set { NO } else { YES });
+                }
+                flips
+            }
+            _ => self.edit(|input| input.key(key)),
+        }
     }
 
     /// Inserts a pasted text. Returns whether a text has changed.
@@ -72,7 +102,8 @@ impl Fields {
     }
 
     fn edit(&mut self, change: impl FnOnce(&mut Input) -> bool) -> bool {
-        let Some(field) = self.fields.get_mut(self.focus) else { return false };
+        let field = self.list.get_mut(self.focus).filter(|field| !field.is_toggle);
+        let Some(field) = field else { return false };
         let changed = change(&mut field.input);
         if changed {
             // The problem may be solved by what is typed.
@@ -83,20 +114,20 @@ impl Fields {
 
     /// Returns the number of lines that the fields and their problems need.
     pub(crate) fn lines(&self) -> u16 {
-        let problems = self.fields.iter().filter(|field| field.problem.is_some()).count();
-        u16::try_from(self.fields.len() + problems).unwrap_or(u16::MAX)
+        let problems = self.list.iter().filter(|field| field.problem.is_some()).count();
+        u16::try_from(self.list.len() + problems).unwrap_or(u16::MAX)
     }
 
     /// Returns the line of each field within `area`; those that do not fit are left out, but never the focused field.
     fn places(&self, area: Rect) -> Vec<(usize, Rect)> {
         let end = |field: usize| {
-            let above = self.fields.get(..=field).unwrap_or_default();
+            let above = self.list.get(..=field).unwrap_or_default();
             above.len() + above.iter().filter(|field| field.problem.is_some()).count()
         };
-        let last = self.focus.min(self.fields.len().saturating_sub(1));
+        let last = self.focus.min(self.list.len().saturating_sub(1));
         let skipped = end(last).saturating_sub(area.height.into());
-        let places = (0..self.fields.len()).filter_map(|field| {
-            let own = 1 + usize::from(self.fields[field].problem.is_some());
+        let places = (0..self.list.len()).filter_map(|field| {
+            let own = 1 + usize::from(self.list[field].problem.is_some());
             let row = u16::try_from((end(field) - own).checked_sub(skipped)?).ok()?;
             (row < area.height).then(|| (field, Rect { y: area.y + row, height: 1, ..area }))
         });
@@ -117,14 +148,17 @@ impl Fields {
             let room = usize::from(area.right().saturating_sub(x));
             buf.set_stringn(x, y, cut(&line(text), room), room, style);
         };
-        let at = area.x + TEXTS.min(area.width);
+        let at = area.x + self.column.min(area.width);
         let places = self.places(area);
         for (field, place) in &places {
-            let Field { label, problem, input, hint } = &self.fields[*field];
+            let Field { label, problem, input, hint, is_toggle } = &self.list[*field];
             let is_focused = *field == self.focus;
             put(area.x, place.y, label, if is_focused { Theme::strong() } else { Theme::faint() });
             if !is_focused && input.is_empty() {
                 put(at, place.y, hint, Theme::faint());
+            }
+            if *is_toggle {
+                put(at, place.y, input.text(), if is_focused { Theme::selected() } else { Theme::strong() });
             }
             if let Some(problem) = problem.as_ref().filter(|_| place.y + 1 < area.bottom()) {
                 put(at, place.y + 1, &format!("✗ {problem}"), theme.bad());
@@ -132,8 +166,8 @@ impl Fields {
         }
         for (field, place) in places {
             let text = Rect { x: at, width: area.right().saturating_sub(at), ..place };
-            let Field { input, .. } = &self.fields[field];
-            if text.width > 0 && (field == self.focus || !input.is_empty()) {
+            let Field { input, is_toggle, .. } = &self.list[field];
+            if text.width > 0 && !is_toggle && (field == self.focus || !input.is_empty()) {
                 input.draw(text, buf, field == self.focus);
             }
         }
@@ -142,8 +176,6 @@ impl Fields {
 
 #[cfg(test)]
 mod tests {
-    use crossterm::event::KeyCode;
-
     use super::*;
 
     fn fields() -> Fields {

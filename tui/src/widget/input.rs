@@ -2,9 +2,10 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
 use ratatui::widgets::Widget as _;
-use ratatui_textarea::{CursorMove, TextArea};
+use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 
 use crate::keys::Chord;
 use crate::theme::Theme;
@@ -16,6 +17,44 @@ pub(crate) const CLEAR: Chord = Chord(KeyCode::Char('u'), KeyModifiers::CONTROL)
 pub(crate) fn clear(area: &mut TextArea<'static>) -> bool {
     area.move_cursor(CursorMove::End);
     area.delete_line_by_head()
+}
+
+/// Returns a field of several lines.
+pub(crate) fn text_area(text: &str, wrap: WrapMode) -> TextArea<'static> {
+    let lines = text.split('\n').map(|line| line.trim_end_matches('\r').to_owned());
+    let mut area = TextArea::new(lines.collect());
+    area.set_wrap_mode(wrap);
+    area.set_cursor_line_style(Style::new());
+    area.set_selection_style(Theme::selected());
+    area
+}
+
+/// Returns a pasted text without control characters other than line breaks and tabs.
+pub(crate) fn pasted(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+}
+
+/// Moves the cursor of a field, which is drawn in `area`, to a clicked place.
+pub(crate) fn jump(text: &mut TextArea<'static>, area: Rect, at: Position) {
+    let top = text.scroll_offset();
+    let row = usize::from(top.0 + (at.y - area.y));
+    let place = text.screen_to_data(row, usize::from(top.1 + (at.x - area.x)));
+    let jump = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
+    text.cancel_selection();
+    text.move_cursor(CursorMove::Jump(jump(place.0), jump(place.1)));
+}
+
+/// Draws a field of several lines, with a cursor if it has the focus.
+pub(crate) fn draw_text(text: &TextArea<'static>, area: Rect, buf: &mut Buffer, is_focused: bool) {
+    if area.width == 0 || area.height == 0 {
+        return;
+    }
+    let mut shown = text.clone();
+    if !is_focused {
+        shown.set_cursor_style(Style::new());
+    }
+    shown.render(area, buf);
 }
 
 /// A line of text with a cursor.
@@ -32,7 +71,7 @@ impl Input {
     /// Returns a field with this text and the cursor at its end.
     pub(crate) fn new(text: &str) -> Self {
         let mut area = TextArea::new(vec![one_line(text)]);
-        area.set_cursor_line_style(ratatui::style::Style::new());
+        area.set_cursor_line_style(Style::new());
         area.move_cursor(CursorMove::End);
         Self(area)
     }

@@ -11,11 +11,11 @@ use crate::theme::Theme;
 /// A column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
-    pub(crate) title: &'static str,
+    title: &'static str,
     /// Its width in terminal columns; 0 for the width that the other columns leave.
     pub(crate) width: u16,
     /// Whether it is aligned to the right, as numbers are.
-    pub(crate) right: bool,
+    right: bool,
     /// The width of the table from which the column is shown.
     pub(crate) from: u16,
 }
@@ -40,13 +40,17 @@ impl Column {
 /// A cell: a text and its style.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell {
-    pub(crate) text: String,
-    pub(crate) style: Style,
+    text: String,
+    style: Style,
 }
 
 impl Cell {
     pub(crate) fn styled(text: impl Into<String>, style: Style) -> Self {
         Self { text: text.into(), style }
+    }
+
+    pub(crate) fn faint(text: impl Into<String>) -> Self {
+        Self::styled(text, Theme::faint())
     }
 }
 
@@ -66,7 +70,7 @@ pub(crate) fn draw(
     buf: &mut Buffer,
     columns: &[Column],
     len: usize,
-    cursor: Option<&Cursor>,
+    cursor: &Cursor,
     row: impl Fn(usize, Option<usize>) -> Vec<Cell>,
 ) {
     let shown: Vec<(usize, &Column)> =
@@ -91,12 +95,10 @@ pub(crate) fn draw(
     let titles = |i: usize| columns.get(i).map(|column| Cell::from(column.title));
     line(area.y, buf, Theme::faint(), &titles);
     let lines = area.height - HEAD;
-    let place = cursor.copied().unwrap_or_default();
-    let view = place.view(len, lines.into());
+    let view = cursor.view(len, lines.into());
     for (y, i) in (area.y + HEAD..).zip(view.clone()) {
         let cells = row(i, (i > view.start).then(|| i - 1));
-        let selected = cursor.is_some_and(|cursor| cursor.selected(len) == Some(i));
-        if selected {
+        if cursor.selected(len) == Some(i) {
             let whole = Rect { y, height: 1, ..area };
             // Coloured text may be unreadable on the reversed background.
             line(y, buf, Style::new(), &|i| cells.get(i).map(|cell| Cell::from(cell.text.clone())));

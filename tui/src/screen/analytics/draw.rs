@@ -9,11 +9,12 @@ use super::view::View;
 use super::{ABOVE, Analytics, Typing};
 use crate::number::{count, number};
 use crate::screen::Ctx;
-use crate::text::{cut, width, wrap};
+use crate::text::{cut, width};
 use crate::theme::Theme;
 use crate::widget::chart::{bar, horizontal};
 use crate::widget::cycle::Cycle as _;
 use crate::widget::table::{self, Cell};
+use crate::widget::{put, put_wrapped};
 
 /// The width from which other views are beside the table.
 const BESIDE: u16 = 110;
@@ -42,10 +43,10 @@ fn named(days: Days) -> String {
 }
 
 impl Analytics {
-    pub(super) fn paint(&self, buf: &mut Buffer, area: Rect, problem: Option<String>, ctx: &Ctx) {
+    pub(super) fn paint(&self, buf: &mut Buffer, area: Rect, ctx: &Ctx) {
         self.draw_days(area, buf);
         let line = Rect { y: area.y + 1.min(area.height), height: 1, ..area }.intersection(area);
-        self.draw_line(line, buf, problem, ctx);
+        self.draw_line(line, buf, ctx);
         let below =
             Rect { y: area.y + ABOVE, height: area.height.saturating_sub(ABOVE), ..area }.intersection(area);
         let below = self.draw_beside(below, buf, ctx);
@@ -56,10 +57,8 @@ impl Analytics {
                 (_, true) => self.view.empty(),
                 (_, false) => "Nothing matches the filter. Esc clears it.",
             };
-            for (y, line) in (below.y..below.bottom()).skip(1).zip(wrap(text, below.width.into())) {
-                buf.set_string(below.x, y, line, Theme::faint());
-            }
-            return;
+            let below = Rect { y: below.y + 1, height: below.height.saturating_sub(1), ..below };
+            return put_wrapped(below, buf, text, Theme::faint());
         }
         let columns = self.view.columns();
         let shown = columns.iter().filter(|column| column.from <= below.width);
@@ -75,7 +74,7 @@ impl Analytics {
             cells.push(Cell::styled(bar, ctx.theme.accent()));
             cells
         };
-        table::draw(below, buf, &columns, rows.len(), Some(&self.cursor), row);
+        table::draw(below, buf, &columns, rows.len(), &self.cursor, row);
     }
 
     /// Draws two other views beside the table, if there is room. Returns the area of the table.
@@ -95,19 +94,13 @@ impl Analytics {
                 View::Terms => "terms of the last 24 hours",
                 view => view.name(),
             };
-            buf.set_stringn(
-                part.x,
-                part.y,
-                cut(title, part.width.into()),
-                part.width.into(),
-                Theme::strong(),
-            );
+            put(part, buf, title, Theme::strong());
             let list =
                 Rect { y: part.y + 1, height: part.height.saturating_sub(1), ..part }.intersection(part);
             let rows: Vec<(String, i64)> =
                 view.rows(figures).into_iter().map(|row| (row.name, row.figures[0])).collect();
-            if rows.is_empty() && list.height > 0 {
-                buf.set_stringn(list.x, list.y, "nothing", list.width.into(), Theme::faint());
+            if rows.is_empty() {
+                put(list, buf, "nothing", Theme::faint());
             }
             horizontal(list, buf, &rows, ctx.theme);
         }
@@ -138,7 +131,7 @@ impl Analytics {
     }
 
     /// Draws the field that is being typed into, the problem, or the sums of the days.
-    fn draw_line(&self, area: Rect, buf: &mut Buffer, problem: Option<String>, ctx: &Ctx) {
+    fn draw_line(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
         if area.height == 0 {
             return;
         }
@@ -146,7 +139,8 @@ impl Analytics {
             let room = usize::from(area.right().saturating_sub(x));
             buf.set_stringn(x, area.y, cut(text, room), room, style).0
         };
-        let problem = self.mistake.map(str::to_owned).or(problem);
+        let problem = self.pending.settled_problem().map(|problem| problem.text.as_str());
+        let problem = self.mistake.or(problem);
         if self.typing == Some(Typing::Days) {
             let x = put(area.x, "Day or range: ", Theme::strong(), buf);
             let wide = 23.min(area.right().saturating_sub(x));

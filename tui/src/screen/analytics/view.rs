@@ -19,6 +19,16 @@ pub(super) enum View {
     Devices,
 }
 
+/// The columns of the figures of days.
+const DAYS: [(&str, u16, u16); 6] = [
+    ("Visitors", 8, 0),
+    ("Visits", 8, 0),
+    ("Views", 8, 44),
+    ("Likes", 7, 52),
+    ("Searches", 8, 61),
+    ("Requests", 10, 72),
+];
+
 /// A row: its name and its figures. The bar shows the first figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
@@ -71,36 +81,21 @@ impl View {
         }
     }
 
+    /// Returns the columns: the name, the figures and the bar.
     pub(super) fn columns(self) -> Vec<Column> {
-        match self {
-            Self::Hours => {
-                vec![Column::new("Hour", 6), Column::new("Visitors", 9).right(), Column::new("", 0)]
-            }
-            Self::Days => vec![
-                Column::new("Day", 10),
-                Column::new("Visitors", 8).right(),
-                Column::new("Visits", 8).right(),
-                Column::new("Views", 8).right().from(44),
-                Column::new("Likes", 7).right().from(52),
-                Column::new("Searches", 8).right().from(61),
-                Column::new("Requests", 10).right().from(72),
-                Column::new("", 0).from(84),
-            ],
-            Self::Students => {
-                vec![Column::new("Student number", 20), Column::new("Visits", 8).right(), Column::new("", 0)]
-            }
-            Self::Terms => {
-                vec![
-                    Column::new("Term", 24),
-                    Column::new("Searches", 8).right(),
-                    Column::new("Above usual", 11).right().from(50),
-                    Column::new("", 0),
-                ]
-            }
-            Self::Devices => {
-                vec![Column::new("Device", 8), Column::new("Reported", 10).right(), Column::new("", 0)]
-            }
-        }
+        // The title and the width of the name, and the title, the width and the least width of the table of each figure.
+        let (name, figures): (_, &[(&'static str, u16, u16)]) = match self {
+            Self::Hours => (("Hour", 6), &[("Visitors", 9, 0)]),
+            Self::Days => (("Day", 10), &DAYS),
+            Self::Students => (("Student number", 20), &[("Visits", 8, 0)]),
+            Self::Terms => (("Term", 24), &[("Searches", 8, 0), ("Above usual", 11, 50)]),
+            Self::Devices => (("Device", 8), &[("Reported", 10, 0)]),
+        };
+        let bar = Column::new("", 0).from(if self == Self::Days { 84 } else { 0 });
+        let figure =
+            |(title, width, from): &(&'static str, u16, u16)| Column::new(title, *width).right().from(*from);
+        let name = Column::new(name.0, name.1);
+        [name].into_iter().chain(figures.iter().map(figure)).chain([bar]).collect()
     }
 
     pub(super) fn rows(self, Figures { period, terms, bursts }: &Figures) -> Vec<Row> {

@@ -32,15 +32,8 @@ impl Cycle for View {
 }
 
 impl View {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Facts => "facts",
-            Self::Likes => "likes",
-            Self::Views => "views",
-            Self::Searches => "searches",
-            Self::Feeds => "feeds",
-            Self::Log => "log",
-        }
+    fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 }
 
@@ -56,19 +49,14 @@ pub(super) fn text(
     let mut lines = Vec::new();
     let title = format!("{}  {}", entry.user_id, entry.nickname);
     lines.extend(text::wrap(&title, columns).into_iter().map(|line| Line::styled(line, Theme::strong())));
-    let mut tabs: Vec<Span<'static>> = Vec::new();
+    // When not all names fit, only the name of the current view is shown.
     let wide: usize = View::ALL.iter().map(|view| view.name().len() + 1).sum();
-    for &one in View::ALL {
-        // When not all names fit, only the name of the current view is shown.
-        if one == view {
-            tabs.push(Span::styled(one.name(), Theme::selected()));
-            tabs.push(Span::raw(" "));
-        } else if wide <= columns {
-            tabs.push(Span::styled(one.name(), Theme::faint()));
-            tabs.push(Span::raw(" "));
-        }
-    }
-    lines.push(Line::from(tabs));
+    let shown = View::ALL.iter().filter(|one| **one == view || wide <= columns);
+    let tab = |one: &View| {
+        let style = if *one == view { Theme::selected() } else { Theme::faint() };
+        [Span::styled(one.name(), style), Span::raw(" ")]
+    };
+    lines.push(Line::from(shown.flat_map(tab).collect::<Vec<_>>()));
     lines.push(Line::default());
     let rest = match (member, problem) {
         (Some(member), _) => about(entry, member, view, ctx),
@@ -107,10 +95,7 @@ fn about(entry: &MemberEntry, member: &Member, view: View, ctx: &Ctx) -> Vec<(St
                 ("subject", entry.user_major.clone()),
                 ("since", ctx.stamp(entry.date)),
                 ("last seen", latest),
-                (
-                    "state",
-                    if state(entry).is_empty() { "member".to_owned() } else { state(entry).to_owned() },
-                ),
+                ("state", if state(entry).is_empty() { "member" } else { state(entry) }.to_owned()),
                 ("auto login", if member.auto_login { "on" } else { "off" }.to_owned()),
                 ("likes", number(lists.fav_list.as_ref().map_or(0, Vec::len))),
                 ("views", number(lists.view_list.as_ref().map_or(0, Vec::len))),

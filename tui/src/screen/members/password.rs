@@ -4,18 +4,16 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tidings_core::account::MemberEntry;
-use tidings_core::clock::Timestamp;
 use tidings_core::config::{Bounds, Config};
 
-use crate::effect::{Act, Secret};
+use crate::effect::{Act, Changed, Secret};
 use crate::keys::{self, Action, Table};
-use crate::problem::Problem;
 use crate::screen::form::{Form, Handled};
 use crate::screen::{Ctx, Out, Question};
-use crate::text::wrap;
 use crate::theme::Theme;
 use crate::widget::fields::{Field, Fields};
 use crate::widget::input::Input;
+use crate::widget::{put, put_wrapped};
 
 /// The new password, typed twice.
 #[derive(Debug)]
@@ -100,7 +98,7 @@ impl Form for PasswordForm {
         self.fields.click(at, place(area));
     }
 
-    fn acted(&mut self, act: &Act, result: Result<Option<&str>, &Problem>) -> bool {
+    fn acted(&mut self, act: &Act, result: Changed) -> bool {
         if !matches!(act, Act::SetPassword { id, .. } if *id == self.id) {
             return false;
         }
@@ -110,20 +108,13 @@ impl Form for PasswordForm {
         result.is_ok()
     }
 
-    fn is_slow(&self, _: Timestamp) -> bool {
-        false
-    }
-
     fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
-        let wide = usize::from(area.width);
-        let title = format!("A new password for {}", self.id);
-        buf.set_stringn(area.x, area.y, crate::text::cut(&title, wide), wide, Theme::strong());
+        put(area, buf, &format!("A new password for {}", self.id), Theme::strong());
         let fields = place(area);
         self.fields.draw(fields, buf, ctx.theme);
         let below = fields.y + self.fields.lines() + 1;
-        for (y, line) in (below..area.bottom()).zip(wrap(&self.rule(ctx), wide)) {
-            buf.set_string(area.x, y, line, Theme::faint());
-        }
+        let below = Rect { y: below, height: area.bottom().saturating_sub(below), ..area };
+        put_wrapped(below, buf, &self.rule(ctx), Theme::faint());
     }
 }
 

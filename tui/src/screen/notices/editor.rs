@@ -1,8 +1,8 @@
 //! The editor of a notice: its title and its text, their lengths and limits, when and where it is visible, and a preview.
 
 use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use tidings_core::clock::Timestamp;
 use tidings_core::notice::{Draft, Visibility};
@@ -10,15 +10,15 @@ use tidings_core::notice::{Draft, Visibility};
 use super::form::Form;
 use super::row::Row;
 use crate::draft::SavedDraft;
-use crate::effect::{Act, Effect};
+use crate::effect::{Act, Changed, Effect, NoticeEdit};
 use crate::keys::{self, Action, Chord, Table};
 use crate::pending::is_slow;
 use crate::placing::{NO_TIME, Placing};
 use crate::problem::Problem;
 use crate::reach::Reach;
-use crate::screen::{Choice, Ctx, Out, Question, Then};
-use crate::theme::Theme;
-use crate::widget::input::{CLEAR, clear};
+use crate::screen::form::{Form as _, Handled};
+use crate::screen::{self, Ctx, Out, Question, leaving};
+use crate::widget::input::{CLEAR, clear, jump, pasted, text_area};
 
 mod draw;
 mod text;
@@ -27,7 +27,6 @@ use draw::Areas;
 pub(super) use text::Text;
 
 /// The notice in the editor.
-#[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "the flags are independent of each other")]
 pub(super) struct Editor {
     /// The draft's name.
@@ -70,22 +69,16 @@ enum Pane {
     Preview,
 }
 
-fn area_of(text: &str, wrap: WrapMode) -> TextArea<'static> {
-    let mut area =
-        TextArea::new(text.split('\n').map(|line| line.trim_end_matches('\r').to_owned()).collect());
-    area.set_wrap_mode(wrap);
-    area.set_cursor_line_style(Style::new());
-    area.set_selection_style(Theme::selected());
-    area.set_tab_length(4);
-    area.move_cursor(CursorMove::Bottom);
-    area.move_cursor(CursorMove::End);
-    area
-}
-
 impl Editor {
     /// Opens a row of the list, or a new notice.
     pub(super) fn of(row: Option<&Row>, ctx: &Ctx) -> Self {
         let before = row.map_or_else(Text::new, |row| Text::of(row, ctx));
+        let area = |text: &str, wrap| {
+            let mut area = text_area(text, wrap);
+            area.move_cursor(CursorMove::Bottom);
+            area.move_cursor(CursorMove::End);
+            area
+        };
         let base = row.and_then(|row| row.notice.as_ref().or(row.base.as_ref()));
         let draft = row.and_then(|row| row.draft.as_ref());
         let text = draft.map_or_else(
@@ -107,8 +100,8 @@ impl Editor {
             before,
             placed: base.map(|notice| Placing::of(&notice.placement, ctx)).unwrap_or_default(),
             date: base.map(|notice| notice.date),
-            title: area_of(&text.title, WrapMode::None),
-            post: area_of(&text.post, WrapMode::WordOrGlyph),
+            title: area(&text.title, WrapMode::None),
+            post: area(&text.post, WrapMode::WordOrGlyph),
             form: Form::new(&text.placing),
             shown: text.shown,
             in_title: row.is_none(),
@@ -137,124 +130,21 @@ impl Editor {
         }
     }
 
-    /// Returns whether the text differs from the notice before the change.
-    pub(super) fn is_changed(&self) -> bool {
-        self.text() != self.before
-    }
-
-    pub(super) fn is_slow(&self, now: Timestamp) -> bool {
-        is_slow(self.saving, now)
-    }
-
-    /// Returns the draft if the text has changed since it was saved last.
-    pub(super) fn take_draft(&mut self, now: Timestamp) -> Option<SavedDraft> {
-        if self.saving.is_some() || !std::mem::take(&mut self.to_keep) {
-            return None;
-        }
-        self.kept = true;
-        let Text { title, post, shown, placing } = self.text();
-        let (key, notice, shared) = (self.key.clone(), self.notice.clone(), self.shared.clone());
-        Some(SavedDraft { key, notice, shared, title, post, shown, placing, date: now })
-    }
-
-    #[expect(clippy::unused_self, reason = "the keys may depend on the editor's state in the future")]
-    pub(super) fn keys(&self) -> Vec<&'static Table> {
-        vec![&keys::EDITOR]
-    }
-
     fn focused(&mut self) -> &mut TextArea<'static> {
         if self.in_title { &mut self.title } else { &mut self.post }
     }
 
-    /// Handles an action. Returns whether the editor closes.
-    pub(super) fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
-        match action {
-            Action::Save => self.save(ctx, out),
-            Action::Back if self.pane != Pane::Text => self.pane = Pane::Text,
-            Action::Back if self.saving.is_some() => {
-                out.say("Still saving; the draft is kept.");
-                return true;
-            }
-            Action::Back if !self.is_changed() => {
-                if self.resumed.is_some() || self.kept || self.to_keep {
-                    out.act(Act::DiscardDraft { key: self.key.clone(), at: ctx.now });
-                }
-                return true;
-            }
-            Action::Back => out.question = Some(self.leaving(ctx)),
-            Action::SaveDraft => {
-                self.to_keep = true;
-                if let Some(draft) = self.take_draft(ctx.now) {
-                    self.leaving = true;
-                    out.act(Act::SaveDraft(draft));
-                }
-            }
-            Action::DiscardDraft => {
-                out.act(Act::DiscardDraft { key: self.key.clone(), at: ctx.now });
-                return true;
-            }
-            Action::ShareDraft => self.share(ctx, out),
-            Action::NextField if self.pane == Pane::Form => self.form.next(),
-            Action::NextField => self.in_title = !self.in_title,
-            Action::Placing => {
-                self.pane = if self.pane == Pane::Form { Pane::Text } else { Pane::Form };
-            }
-            Action::Preview => {
-                self.pane = if self.pane == Pane::Preview { Pane::Text } else { Pane::Preview };
-                self.scroll = 0;
-            }
-            // The texts that these keys are for are not open.
-            Action::CopyText | Action::CutText | Action::PasteText if self.pane == Pane::Form => {}
-            // The notice cannot be changed while it is being saved.
-            Action::Toggle | Action::CutText | Action::PasteText if self.saving.is_some() => {}
-            Action::Toggle => {
-                self.shown = !self.shown;
-                self.to_keep = true;
-            }
-            Action::CopyText | Action::CutText => {
-                let cuts = action == Action::CutText;
-                let area = self.focused();
-                if area.is_selecting() {
-                    if cuts {
-                        area.cut();
-                    } else {
-                        area.copy();
-                    }
-                    let text = area.yank_text();
-                    self.to_keep |= cuts;
-                    out.effect(Effect::Copy(text));
-                }
-            }
-            Action::PasteText => {
-                self.focused().paste();
-                self.to_keep = true;
-            }
-            _ => {}
-        }
-        false
-    }
-
     fn leaving(&self, ctx: &Ctx) -> Question {
-        let choice = |key, label, action| Choice { key, label, then: Then::Action(action) };
-        let Text { title, .. } = self.text();
         let save = self.reach(ctx).save(self.notice.is_none());
         let discard =
             if self.notice.is_some() { "discard the changes" } else { "discard it, with its draft" };
-        Question {
-            text: if title.is_empty() {
-                "Leave this notice?".to_owned()
-            } else {
-                format!("Leave “{title}”?")
-            },
-            detail: "What you typed is not published.".into(),
-            choices: vec![
-                choice('s', save, Action::Save),
-                choice('k', "keep it as a draft on this machine", Action::SaveDraft),
-                choice('a', "keep it as a draft of all administrators", Action::ShareDraft),
-                choice('d', discard, Action::DiscardDraft),
-            ],
-            decline: "go on editing",
-        }
+        let choices = [
+            ('s', save, Action::Save),
+            ('k', "keep it as a draft on this machine", Action::SaveDraft),
+            ('a', "keep it as a draft of all administrators", Action::ShareDraft),
+            ('d', discard, Action::DiscardDraft),
+        ];
+        leaving(("notice", &self.text().title), "What you typed is not published.", &choices)
     }
 
     fn save(&mut self, ctx: &Ctx, out: &mut Out) {
@@ -266,10 +156,14 @@ impl Editor {
             out.act(Act::SaveDraft(draft));
         }
         let Some(fields) = self.fields(ctx) else { return };
+        out.act(Act::SaveNotice(self.edit(fields, ctx)));
+    }
+
+    /// Returns what is to be saved, which begins now.
+    fn edit(&mut self, fields: Draft, ctx: &Ctx) -> Box<NoticeEdit> {
         self.saving = Some(ctx.now);
         let (target, shared, draft) = (self.notice.clone(), self.shared.clone(), self.key.clone());
-        let (fields, reach) = (Box::new(fields), self.reach(ctx));
-        out.act(Act::SaveNotice { target, shared, draft, fields, reach, at: ctx.now });
+        Box::new(NoticeEdit { target, shared, draft, fields, reach: self.reach(ctx), at: ctx.now })
     }
 
     /// Saves a draft on the server, where every administrator can continue it.
@@ -281,9 +175,7 @@ impl Editor {
         // What is not written yet is not part of the draft.
         fields.title = fields.title.filter(|title| !title.is_empty());
         fields.post = fields.post.filter(|post| !post.is_empty());
-        self.saving = Some(ctx.now);
-        let (target, shared, draft) = (self.notice.clone(), self.shared.clone(), self.key.clone());
-        out.act(Act::ShareDraft { target, shared, draft, fields: Box::new(fields), at: ctx.now });
+        out.act(Act::ShareDraft(self.edit(fields, ctx)));
     }
 
     /// Returns the fields to save; `None` after showing which of them is wrong.
@@ -322,32 +214,82 @@ impl Editor {
         self.problem = Some(problem.at(label));
         self.to_keep = true;
     }
+}
 
-    /// Handles the result of saving the notice. Returns whether the editor closes.
-    pub(super) fn saved(&mut self, draft: &str, result: Result<Option<&str>, &Problem>) -> bool {
-        if self.key != draft || self.saving.take().is_none() {
-            return false;
-        }
-        match result {
-            Ok(_) => true,
-            Err(problem) => {
-                self.refuse(problem);
-                false
+impl screen::form::Form for Editor {
+    fn keys(&self) -> Vec<&'static Table> {
+        vec![&keys::EDITOR]
+    }
+
+    fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> Handled {
+        match action {
+            Action::Save => self.save(ctx, out),
+            Action::Back if self.pane != Pane::Text => self.pane = Pane::Text,
+            Action::Back if self.saving.is_some() => {
+                out.say("Still saving; the draft is kept.");
+                return Handled::Closes;
             }
+            Action::Back if !self.is_changed() => {
+                if self.resumed.is_some() || self.kept || self.to_keep {
+                    out.act(Act::DiscardDraft { key: self.key.clone(), at: ctx.now });
+                }
+                return Handled::Closes;
+            }
+            Action::Back => out.question = Some(self.leaving(ctx)),
+            Action::SaveDraft => {
+                self.to_keep = true;
+                if let Some(draft) = self.take_draft(ctx.now) {
+                    self.leaving = true;
+                    out.act(Act::SaveDraft(draft));
+                }
+            }
+            Action::DiscardDraft => {
+                out.act(Act::DiscardDraft { key: self.key.clone(), at: ctx.now });
+                return Handled::Closes;
+            }
+            Action::ShareDraft => self.share(ctx, out),
+            Action::NextField if self.pane == Pane::Form => self.form.step(1),
+            Action::NextField => self.in_title = !self.in_title,
+            Action::Placing => {
+                self.pane = if self.pane == Pane::Form { Pane::Text } else { Pane::Form };
+            }
+            Action::Preview => {
+                self.pane = if self.pane == Pane::Preview { Pane::Text } else { Pane::Preview };
+                self.scroll = 0;
+            }
+            // The texts that these keys are for are not open.
+            Action::CopyText | Action::CutText | Action::PasteText if self.pane == Pane::Form => {}
+            // The notice cannot be changed while it is being saved.
+            Action::Toggle | Action::CutText | Action::PasteText if self.saving.is_some() => {}
+            Action::Toggle => {
+                self.shown = !self.shown;
+                self.to_keep = true;
+            }
+            Action::CopyText | Action::CutText => {
+                let cuts = action == Action::CutText;
+                let area = self.focused();
+                if area.is_selecting() {
+                    if cuts {
+                        area.cut();
+                    } else {
+                        area.copy();
+                    }
+                    let text = area.yank_text();
+                    self.to_keep |= cuts;
+                    out.effect(Effect::Copy(text));
+                }
+            }
+            Action::PasteText => {
+                self.focused().paste();
+                self.to_keep = true;
+            }
+            Action::Suspend | Action::Help => return Handled::No,
+            _ => {}
         }
+        Handled::Yes
     }
 
-    /// Handles the result of saving the draft. Returns whether the editor closes.
-    pub(super) fn draft_saved(&mut self, draft: &str, result: Result<Option<&str>, &Problem>) -> bool {
-        if self.key != draft {
-            return false;
-        }
-        // A draft that could not be saved is saved again on the next tick.
-        self.to_keep |= result.is_err();
-        std::mem::take(&mut self.leaving) && result.is_ok()
-    }
-
-    pub(super) fn key(&mut self, key: KeyEvent) {
+    fn key(&mut self, key: KeyEvent) {
         if self.saving.is_some() {
             return;
         }
@@ -376,7 +318,7 @@ impl Editor {
         }
     }
 
-    pub(super) fn paste(&mut self, text: &str) {
+    fn paste(&mut self, text: &str) {
         if self.saving.is_some() {
             return;
         }
@@ -385,9 +327,7 @@ impl Editor {
             self.to_keep |= self.form.paste(text);
             return;
         }
-        let keeps = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
-        let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        let mut text: String = text.chars().filter(keeps).collect();
+        let mut text = pasted(text);
         if self.in_title {
             text = text.replace(['\n', '\t'], " ");
         }
@@ -395,26 +335,60 @@ impl Editor {
         self.to_keep = true;
     }
 
-    pub(super) fn click(&mut self, at: Position, area: Rect) {
+    fn click(&mut self, at: Position, area: Rect) {
         let areas = Areas::of(area);
-        let to = |area: Rect, text: &mut TextArea<'static>| {
-            let top = text.scroll_offset();
-            let row = usize::from(top.0 + (at.y - area.y));
-            let place = text.screen_to_data(row, usize::from(top.1 + (at.x - area.x)));
-            let jump = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
-            text.cancel_selection();
-            text.move_cursor(CursorMove::Jump(jump(place.0), jump(place.1)));
-        };
         if self.pane == Pane::Form {
             self.form.click(at, areas.form);
         } else if self.pane == Pane::Preview {
             self.pane = Pane::Text;
         } else if areas.title.contains(at) {
             self.in_title = true;
-            to(areas.title, &mut self.title);
+            jump(&mut self.title, areas.title, at);
         } else if areas.post.contains(at) {
             self.in_title = false;
-            to(areas.post, &mut self.post);
+            jump(&mut self.post, areas.post, at);
         }
+    }
+
+    fn acted(&mut self, act: &Act, result: Changed) -> bool {
+        match act {
+            Act::SaveNotice(edit) | Act::ShareDraft(edit) if self.key == edit.draft => {
+                if self.saving.take().is_none() {
+                    return false;
+                }
+                if let Err(problem) = result {
+                    self.refuse(problem);
+                }
+                result.is_ok()
+            }
+            Act::SaveDraft(draft) if self.key == draft.key => {
+                // A draft that could not be saved is saved again on the next tick.
+                self.to_keep |= result.is_err();
+                std::mem::take(&mut self.leaving) && result.is_ok()
+            }
+            _ => false,
+        }
+    }
+
+    fn is_slow(&self, now: Timestamp) -> bool {
+        is_slow(self.saving, now)
+    }
+
+    fn is_changed(&self) -> bool {
+        self.text() != self.before
+    }
+
+    fn take_draft(&mut self, now: Timestamp) -> Option<SavedDraft> {
+        if self.saving.is_some() || !std::mem::take(&mut self.to_keep) {
+            return None;
+        }
+        self.kept = true;
+        let Text { title, post, shown, placing } = self.text();
+        let (key, notice, shared) = (self.key.clone(), self.notice.clone(), self.shared.clone());
+        Some(SavedDraft { key, notice, shared, title, post, shown, placing, date: now })
+    }
+
+    fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+        self.paint(area, buf, ctx);
     }
 }

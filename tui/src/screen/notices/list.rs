@@ -1,45 +1,34 @@
 //! The list of notices and drafts.
 
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::Line;
-use tidings_core::changes::Changes;
-use tidings_core::clock::Timestamp;
+use std::borrow::Cow;
+use std::cmp::Ordering;
 
-use super::editor::Text;
+use ratatui::text::Line;
+use serde_json::{Value, json};
+use tidings_core::changes::Changes;
+
+use super::editor::{Editor, Text};
 use super::row::{self, Row, Sort};
-use crate::effect::{Act, Answer, Query};
+use crate::effect::{Act, Answer, Changed, Query};
 use crate::keys::{self, Action, Table};
 use crate::number::{self, number};
-use crate::pending::Pending;
 use crate::placing::Placing;
-use crate::problem::Problem;
 use crate::reach::Reach;
-use crate::screen::browse::Browse;
+use crate::screen::browse::{Browse, Listing, SETTLING, any_holds, listing};
 use crate::screen::{Ctx, Out, Question, reading};
-use crate::sheet::Sheet;
 use crate::theme::Theme;
-use crate::widget::browser::{Appearance, Browser, NO_MATCH};
 use crate::widget::cycle::Cycle as _;
 use crate::widget::input::Input;
 use crate::widget::table::{Cell, Column};
 
 /// The notices, each with its draft, and the drafts of new ones.
-#[derive(Debug, Default)]
-pub(super) struct NoticeList {
-    pending: Pending,
-    list: Browser<Row>,
+#[derive(Default)]
+pub(crate) struct Notices {
+    base: Listing<Row>,
     sort: Sort,
-    /// The versions of the notices, of their views, and of the audit trail, which tells of drafts, that were requested last.
-    seen: Option<[i64; 3]>,
     /// The notice to open when the notices have been loaded.
     to_open: Option<String>,
-    /// What was saved, to be selected when the notices have been loaded.
-    to_select: Option<String>,
 }
-
-/// The note on a key that would change a row that is not the saved one.
-pub(super) const SETTLING: &str = "One moment: the list is being loaded again.";
 
 const COLUMNS: [Column; 4] = [
     Column::new("Title", 0),
@@ -48,138 +37,121 @@ const COLUMNS: [Column; 4] = [
     Column::new("State", 8),
 ];
 
-impl NoticeList {
+impl Notices {
     /// Opens a notice for reading, at once or when the notices have been loaded.
-    pub(super) fn open(&mut self, id: String, out: &mut Out) {
+    pub(crate) fn open(&mut self, id: String, out: &mut Out) {
         self.to_open = Some(id);
-        if !self.pending.is_waiting() {
+        if !self.base.pending.is_waiting() {
             self.open_loaded(out);
         }
     }
 
     fn open_loaded(&mut self, out: &mut Out) {
         let Some(id) = self.to_open.take() else { return };
-        self.list.filter = Input::default();
+        self.base.list.filter = Input::default();
         self.arrange();
-        if self.list.select(&id) {
-            self.list.read();
+        if self.select(&id) {
+            self.base.list.read();
         } else {
             out.say("The notice no longer exists.");
         }
     }
+}
 
-    /// Selects a row when the notices have been loaded.
-    pub(super) fn select_loaded(&mut self, id: &str) {
-        self.to_select = Some(id.to_owned());
-    }
-
-    /// Selects what was saved, also if the filter hides it.
-    fn select_saved(&mut self) {
-        let Some(id) = self.to_select.take() else { return };
-        if !self.list.select(&id) && !self.list.filter.is_empty() {
-            self.list.filter = Input::default();
-            self.arrange();
-            self.list.select(&id);
-        }
-    }
-
-    /// Returns whether the selection is still that of before a change, so that a key could change another notice than the
-    /// one that was saved.
-    pub(super) const fn is_settling(&self) -> bool {
-        self.to_select.is_some()
-    }
-
-    fn load(&mut self, ctx: &Ctx, out: &mut Out) {
-        out.effect(self.pending.request(ctx.now, Query::Notices));
-    }
-
-    fn arrange(&mut self) {
-        let sort = self.sort;
-        self.list.arrange(|_| true, |a, b| sort.order(a, b));
-    }
-
-    fn remove(&self, ctx: &Ctx, out: &mut Out) {
-        let Some(row) = self.list.selected() else { return };
-        let title = row.title().to_owned();
-        out.question = Some(match (&row.notice, &row.draft) {
-            (Some(notice), _) => Question::yes_or_no(
-                format!("Remove the notice “{title}”?"),
-                format!(
-                    "It was read {} times. It cannot be brought back; feedback on it stays.",
-                    notice.view
-                ),
-                "remove it",
-                Act::RemoveNotice { id: row.id.clone(), title },
-            ),
-            (None, _) if row.shared.is_some() => Question::yes_or_no(
-                format!("Remove the draft “{title}”?"),
-                "All administrators see it. It cannot be brought back.",
-                "remove it",
-                Act::RemoveShared { id: row.id.clone(), title },
-            ),
-            (None, draft) => Question::yes_or_no(
-                format!("Discard the draft “{title}”?"),
-                "It was never published.",
-                "discard it",
-                Act::DiscardDraft {
-                    key: draft.as_ref().map(|draft| draft.key.clone()).unwrap_or_default(),
-                    at: ctx.now,
-                },
-            ),
-        });
-    }
-
-    fn toggle(&self, ctx: &Ctx, out: &mut Out) {
-        let Some(row) = self.list.selected() else { return };
-        if row.notice.is_none() {
-            let (edit, save) = (ctx.key(&keys::NOTICES, Action::Edit), ctx.key(&keys::EDITOR, Action::Save));
-            return out.say(format!("A draft is published from the editor: {edit}, then {save}."));
-        }
-        let title = row.title().to_owned();
-        let (shown, reach) = (!row.shown(), row.reach(!row.shown(), ctx));
-        let act = Act::ShowNotice { id: row.id.clone(), title: title.clone(), shown, reach: reach.clone() };
-        if !shown {
-            return out.act(act);
-        }
-        let text = format!("Show the notice “{title}”?");
-        out.question = Some(Question::yes_or_no(text, reach.forecast(), "show it", act));
-    }
-
-    fn publish(&self, ctx: &Ctx, out: &mut Out) {
-        let Some(row) = self.list.selected() else { return };
-        match (&row.shared, &row.draft) {
-            (Some(_), None) => {}
-            (Some(_), Some(_)) => {
-                let save = ctx.key(&keys::EDITOR, Action::Save);
-                return out.say(format!("It is edited: the editor publishes it with {save}."));
-            }
-            (None, _) => return out.say("This publishes a draft of all administrators."),
-        }
-        let title = row.title().to_owned();
-        let text = format!("Publish the draft “{title}”?");
-        let text_of_row = Text::of(row, ctx);
-        let reach = Reach::of_typed(text_of_row.shown, &text_of_row.placing, ctx);
-        let becomes = match &row.base {
-            Some(notice) => format!("It changes the notice “{}”.", notice.title),
-            None => "It becomes a new notice.".to_owned(),
-        };
-        let detail = format!("{becomes} {}", reach.forecast());
-        let act = Act::PublishShared { id: row.id.clone(), title, reach };
-        out.question = Some(Question::yes_or_no(text, detail.trim_end(), "publish it", act));
+fn remove(row: Row, ctx: &Ctx) -> Question {
+    let title = row.title().to_owned();
+    match (row.notice, row.draft) {
+        (Some(notice), _) => Question::yes_or_no(
+            format!("Remove the notice “{title}”?"),
+            format!("It was read {} times. It cannot be brought back; feedback on it stays.", notice.view),
+            "remove it",
+            Act::RemoveNotice { id: row.id, title },
+        ),
+        (None, _) if row.shared.is_some() => Question::yes_or_no(
+            format!("Remove the draft “{title}”?"),
+            "All administrators see it. It cannot be brought back.",
+            "remove it",
+            Act::RemoveShared { id: row.id, title },
+        ),
+        (None, draft) => Question::yes_or_no(
+            format!("Discard the draft “{title}”?"),
+            "It was never published.",
+            "discard it",
+            Act::DiscardDraft { key: draft.map(|draft| draft.key).unwrap_or_default(), at: ctx.now },
+        ),
     }
 }
 
-impl Browse for NoticeList {
-    type Item = Row;
+fn toggle(row: Row, ctx: &Ctx, out: &mut Out) {
+    if row.notice.is_none() {
+        let (edit, save) = (ctx.key(&keys::NOTICES, Action::Edit), ctx.key(&keys::EDITOR, Action::Save));
+        return out.say(format!("A draft is published from the editor: {edit}, then {save}."));
+    }
+    let (title, shown) = (row.title().to_owned(), !row.shown());
+    let reach = row.reach(shown, ctx);
+    let (text, forecast) = (format!("Show the notice “{title}”?"), reach.forecast());
+    let act = Act::ShowNotice { id: row.id, title, shown, reach };
+    if shown {
+        out.question = Some(Question::yes_or_no(text, forecast, "show it", act));
+    } else {
+        out.act(act);
+    }
+}
+
+fn publish(row: Row, ctx: &Ctx, out: &mut Out) {
+    match (&row.shared, &row.draft) {
+        (Some(_), None) => {}
+        (Some(_), Some(_)) => {
+            let save = ctx.key(&keys::EDITOR, Action::Save);
+            return out.say(format!("It is edited: the editor publishes it with {save}."));
+        }
+        (None, _) => return out.say("This publishes a draft of all administrators."),
+    }
+    let title = row.title().to_owned();
+    let Text { shown, placing, .. } = Text::of(&row, ctx);
+    let reach = Reach::of_typed(shown, &placing, ctx);
+    let becomes = match &row.base {
+        Some(notice) => format!("It changes the notice “{}”.", notice.title),
+        None => "It becomes a new notice.".to_owned(),
+    };
+    let (text, detail) = (format!("Publish the draft “{title}”?"), format!("{becomes} {}", reach.forecast()));
+    let act = Act::PublishShared { id: row.id, title, reach };
+    out.question = Some(Question::yes_or_no(text, detail.trim_end(), "publish it", act));
+}
+
+impl Browse for Notices {
+    listing!(Row, ());
 
     const KEYS: &'static Table = &keys::NOTICES;
+    const COLUMNS: &'static [Column] = &COLUMNS;
+    const EXPORTED: (&'static str, &'static [&'static str]) =
+        ("notices", &["_id", "title", "date", "view", "state", "post"]);
+    const FILTERS: bool = true;
+    const LOADS_ABOVE: bool = true;
 
-    fn list(&self) -> &Browser<Row> {
-        &self.list
+    fn id(row: &Row) -> &str {
+        &row.id
     }
 
-    fn list_mut(&mut self) -> &mut Browser<Row> {
-        &mut self.list
+    fn keeps(&self, row: &Row, text: &str) -> bool {
+        any_holds(&[row.title(), row.post(), row.state()], text)
+    }
+
+    fn order(&self, a: &Row, b: &Row) -> Ordering {
+        self.sort.order(a, b)
+    }
+
+    fn query(&mut self, _: Option<()>, _: &Ctx) -> Option<Query> {
+        Some(Query::Notices)
+    }
+
+    /// The audit trail tells of drafts.
+    fn versions(changes: &Changes) -> [i64; 3] {
+        [changes.notices, changes.notice_views, changes.audit]
+    }
+
+    fn is_due(&mut self, has_changed: bool, _: &Changes, ctx: &Ctx) -> bool {
+        has_changed || self.base.rows.iter().any(|row| row.is_outdated(ctx.now))
     }
 
     fn text(&self, row: &Row, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
@@ -201,30 +173,26 @@ impl Browse for NoticeList {
         lines
     }
 
-    fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
-        let is_outdated = self.list.items().iter().any(|row| row.is_outdated(ctx.now));
-        let seen = Some([changes.notices, changes.notice_views, changes.audit]);
-        if (self.seen != seen || is_outdated) && !self.pending.is_waiting() {
-            self.seen = seen;
-            self.load(ctx, out);
-        }
-    }
-
-    fn reload(&mut self, ctx: &Ctx, out: &mut Out) {
-        self.load(ctx, out);
-    }
-
-    fn filter_changed(&mut self, _: &Ctx, _: &mut Out) {
-        self.arrange();
-    }
-
-    fn own_action(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
-        match action {
-            Action::Toggle | Action::Publish | Action::Remove if self.is_settling() => out.say(SETTLING),
-            Action::Toggle => self.toggle(ctx, out),
-            Action::Publish => self.publish(ctx, out),
-            Action::Remove => self.remove(ctx, out),
-            Action::Sort => {
+    fn own_action(&mut self, action: Action, row: Option<Row>, ctx: &Ctx, out: &mut Out) -> bool {
+        // After a change, a key could change another notice than the one that was saved.
+        let is_settling = self.base.to_select.is_some();
+        // Opening the draft of a new notice resumes it.
+        let is_draft = row.as_ref().is_some_and(|row| row.notice.is_none());
+        match (action, row) {
+            (Action::Toggle | Action::Publish | Action::Remove | Action::Edit | Action::Open, _)
+                if is_settling =>
+            {
+                out.say(SETTLING);
+            }
+            (Action::Toggle, Some(row)) => toggle(row, ctx, out),
+            (Action::Publish, Some(row)) => publish(row, ctx, out),
+            (Action::Remove, Some(row)) => out.question = Some(remove(row, ctx)),
+            (Action::New, _) => self.base.open(Editor::of(None, ctx)),
+            (Action::Edit, Some(row)) => self.base.open(Editor::of(Some(&row), ctx)),
+            (Action::Open, Some(row)) if is_draft && !self.base.list.typing => {
+                self.base.open(Editor::of(Some(&row), ctx));
+            }
+            (Action::Sort, _) => {
                 self.sort = self.sort.next();
                 self.arrange();
             }
@@ -233,102 +201,63 @@ impl Browse for NoticeList {
         true
     }
 
-    fn sheet(&self, ctx: &Ctx) -> Sheet {
-        let row = |row: &Row| {
-            vec![
-                row.id.as_str().into(),
-                row.title().into(),
-                ctx.stamp(row.date()).into(),
-                row.view().into(),
-                row.state().trim_start_matches(['✎', '●', '○', ' ']).into(),
-                row.post().into(),
-            ]
-        };
-        Sheet {
-            name: format!("notices-{}", ctx.day(ctx.now)),
-            head: vec!["_id", "title", "date", "view", "state", "post"],
-            rows: self.list.listed().map(row).collect(),
-        }
+    fn values(&self, row: &Row, ctx: &Ctx) -> Value {
+        let state = row.state().trim_start_matches(['✎', '●', '○', ' ']);
+        json!([row.id, row.title(), ctx.stamp(row.date()), row.view(), state, row.post()])
     }
 
     fn copied(row: &Row) -> (&'static str, String) {
         ("the text", format!("{}\n\n{}\n", row.title(), row.post()))
     }
 
-    fn loaded(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out) {
-        let Answer::Notices(answer) = answer else { return };
-        let Some(loaded) = self.pending.take(number, answer) else { return };
-        let rows = row::rows(*loaded, ctx.now);
-        let sort = self.sort;
-        self.list.set(rows, |_| true, |a, b| sort.order(a, b));
-        self.select_saved();
+    fn loaded(&mut self, answer: Answer, ctx: &Ctx, out: &mut Out) {
+        let Answer::Notices(loaded) = answer else { return };
+        self.add(row::rows(loaded, ctx.now), None);
         self.open_loaded(out);
     }
 
-    fn changed(&mut self, act: &Act, result: Result<Option<&str>, &Problem>, ctx: &Ctx, out: &mut Out) {
-        if let (
-            Act::SaveNotice { .. } | Act::ShareDraft { .. } | Act::PublishShared { .. },
-            Ok(Some(saved)),
-        ) = (act, result)
-        {
-            self.select_loaded(saved);
+    fn changed(&mut self, act: &Act, result: Changed, closed: bool, ctx: &Ctx, out: &mut Out) {
+        match act {
+            Act::SaveNotice(_) | Act::ShareDraft(_) | Act::PublishShared { .. } => {
+                let saved = result.ok().flatten().map(str::to_owned);
+                self.base.to_select = saved.or(self.base.to_select.take());
+            }
+            Act::SaveDraft(draft) if closed => {
+                out.done("Saved as a draft.");
+                let row = draft.shared.as_ref().or(draft.notice.as_ref()).unwrap_or(&draft.key);
+                self.base.to_select = Some(row.clone());
+            }
+            Act::ShowNotice { .. }
+            | Act::RemoveNotice { .. }
+            | Act::RemoveShared { .. }
+            | Act::DiscardDraft { .. } => {}
+            _ => return,
         }
-        if let Act::SaveNotice { .. }
-        | Act::ShowNotice { .. }
-        | Act::RemoveNotice { .. }
-        | Act::ShareDraft { .. }
-        | Act::PublishShared { .. }
-        | Act::RemoveShared { .. }
-        | Act::DiscardDraft { .. } = act
-        {
-            self.load(ctx, out);
-        }
+        self.load(None, ctx, out);
     }
 
-    fn waits_long(&self, now: Timestamp) -> bool {
-        self.pending.is_slow(now)
+    fn form_closed(&mut self, ctx: &Ctx, out: &mut Out) {
+        self.reload(ctx, out);
     }
 
-    fn cancel_pending(&mut self) -> bool {
-        self.to_select = None;
-        self.pending.cancel()
+    fn cells(&self, row: &Row, _: Option<&Row>, ctx: &Ctx) -> Vec<Cell> {
+        let style = match row.state() {
+            "● shown" | "● pinned" => ctx.theme.good(),
+            "○ hidden" | "○ ended" => Theme::faint(),
+            _ => ctx.theme.attention(),
+        };
+        let views = row.notice.as_ref().map(|notice| number(notice.view)).unwrap_or_default();
+        let date = Cell::faint(ctx.stamp(row.date()));
+        vec![row.title().into(), date, views.into(), Cell::styled(row.state(), style)]
     }
 
-    fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
-        let (listed, all) = (self.list.listed().count(), self.list.items().len());
+    fn head(&self, _: &Ctx) -> String {
+        let (listed, all) = (self.base.list.listed.len(), self.base.rows.len());
         let count = if listed == all { number(all) } else { format!("{listed} of {all}") };
-        let head = match (self.seen, all) {
-            (Some(_), 0) if self.pending.is_waiting() => "Loading …".to_owned(),
-            _ => format!("{count} · {}", self.sort.label()),
-        };
-        let row = |row: &Row, _: Option<&Row>| {
-            let style = match row.state() {
-                "● shown" | "● pinned" => ctx.theme.good(),
-                "○ hidden" | "○ ended" => Theme::faint(),
-                _ => ctx.theme.attention(),
-            };
-            let views = row.notice.as_ref().map(|notice| number(notice.view)).unwrap_or_default();
-            vec![
-                Cell::from(row.title()),
-                Cell::styled(ctx.stamp(row.date()), Theme::faint()),
-                views.into(),
-                Cell::styled(row.state(), style),
-            ]
-        };
-        let none = format!("There are no notices. {} writes one.", ctx.key(&keys::NOTICES, Action::New));
-        let look = Appearance {
-            theme: ctx.theme,
-            head,
-            problem: self.pending.problem().map(|problem| problem.text.clone()),
-            empty: match (self.pending.is_waiting() && all == 0, self.list.filter.is_empty()) {
-                (true, _) => "",
-                (_, true) => &none,
-                (_, false) => NO_MATCH,
-            },
-            columns: &COLUMNS,
-            row: &row,
-            text: &|row, columns| self.text(row, columns, ctx),
-        };
-        self.list.draw(area, frame.buffer_mut(), &look);
+        format!("{count} · {}", self.sort.label())
+    }
+
+    fn empty(&self, ctx: &Ctx) -> Cow<'static, str> {
+        format!("There are no notices. {} writes one.", ctx.key(&keys::NOTICES, Action::New)).into()
     }
 }

@@ -9,12 +9,11 @@ use crate::draft::SavedDraft;
 use crate::effect::Notices;
 use crate::reach::Reach;
 use crate::screen::Ctx;
-use crate::widget::browser::{Item, any_holds};
 use crate::widget::cycle::Cycle;
 
 /// A notice, a draft of all administrators, or the draft of a new notice on this machine.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
+pub(crate) struct Row {
     pub(super) id: String,
     pub(super) notice: Option<FullNotice>,
     /// The draft of all administrators.
@@ -51,13 +50,9 @@ pub(super) fn rows(loaded: Notices, at: Timestamp) -> Vec<Row> {
         let draft = of_notices.iter().find(|draft| draft.notice.as_ref() == Some(&id)).cloned();
         Row { id, notice: Some(notice), shared: None, base: None, draft, at }
     }));
-    rows.extend(of_new.into_iter().map(|draft| Row {
-        id: draft.key.clone(),
-        notice: None,
-        shared: None,
-        base: None,
-        draft: Some(draft),
-        at,
+    rows.extend(of_new.into_iter().map(|draft| {
+        let (id, draft) = (draft.key.clone(), Some(draft));
+        Row { id, notice: None, shared: None, base: None, draft, at }
     }));
     rows
 }
@@ -133,16 +128,6 @@ impl Row {
             (placement.members_only == Audience::Members).then(|| "for members".to_owned()),
         ];
         facts.into_iter().flatten().collect()
-    }
-}
-
-impl Item for Row {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn holds(&self, text: &str) -> bool {
-        any_holds(&[self.title(), self.post(), self.state()], text)
     }
 }
 

@@ -9,9 +9,10 @@ use super::{Areas, Overview};
 use crate::effect::{Health, Overview as Data};
 use crate::number::{count, number};
 use crate::screen::Ctx;
-use crate::text::{bytes, cut, fit, width};
+use crate::text::{bytes, fit, width};
 use crate::theme::Theme;
 use crate::widget::chart::{self, Bars};
+use crate::widget::{put, put_at, put_wrapped};
 
 impl Overview {
     pub(super) fn paint(&self, buf: &mut Buffer, areas: &Areas, ctx: &Ctx) {
@@ -43,7 +44,7 @@ fn heading(text: &str, area: Rect, buf: &mut Buffer) -> Rect {
     if area.height == 0 || area.width == 0 {
         return Rect::default();
     }
-    buf.set_stringn(area.x, area.y, cut(text, area.width.into()), area.width.into(), Theme::strong());
+    put(area, buf, text, Theme::strong());
     Rect { y: area.y + 1, height: area.height - 1, ..area }
 }
 
@@ -77,36 +78,34 @@ fn figures(live: &Live, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let area = heading(&title, area, buf);
     if is_narrow {
         // A narrow screen lists the figures below each other.
-        for (y, (name, now, before)) in (area.y..area.bottom()).zip(figures) {
-            buf.set_string(area.x, y, fit(name, 9, false), Theme::faint());
-            buf.set_string(area.x + 9, y, fit(&number(now), 10, true), Theme::strong());
+        for (y, (name, now, before)) in (0..area.height).zip(figures) {
             let (text, style) = change(now, before, ctx);
-            let room = usize::from(area.width.saturating_sub(20));
-            buf.set_stringn(area.x + 20, y, cut(&text, room), room, style);
+            put_at(area, (0, y), buf, name, Theme::faint());
+            put_at(area, (9, y), buf, &fit(&number(now), 10, true), Theme::strong());
+            put_at(area, (20, y), buf, &text, style);
             let begin = 21 + u16::try_from(width(&text)).unwrap_or_default();
-            let room = usize::from(area.width.saturating_sub(begin));
             let text = format!("({} then)", number(before));
-            if width(&text) <= room {
-                buf.set_stringn(area.x + begin, y, text, room, Theme::faint());
+            if width(&text) <= area.width.saturating_sub(begin).into() {
+                put_at(area, (begin, y), buf, &text, Theme::faint());
             }
         }
         return;
     }
     let wide = area.width / 6;
-    for (i, (name, now, before)) in (0_u16..).zip(figures) {
-        let x = area.x + i * wide;
-        let room = usize::from(wide.saturating_sub(1));
-        buf.set_stringn(x, area.y, cut(name, room), room, Theme::faint());
-        buf.set_stringn(x, area.y + 1, cut(&number(now), room), room, Theme::strong());
-        let (text, style) = change(now, before, ctx);
-        buf.set_stringn(x, area.y + 2, cut(&text, room), room, style);
-    }
-    let x = area.x + 5 * wide;
-    let room = usize::from(area.right().saturating_sub(x));
     let (members, guests) = (live.member_visitor, today.visitor - live.member_visitor);
-    buf.set_stringn(x, area.y, cut("Visitors are", room), room, Theme::faint());
-    buf.set_stringn(x, area.y + 1, cut(&count(members, "member"), room), room, Style::new());
-    buf.set_stringn(x, area.y + 2, cut(&count(guests, "guest"), room), room, Style::new());
+    let (members, guests) = (count(members, "member"), count(guests, "guest"));
+    let visitors = ["Visitors are".to_owned(), members, guests].map(|text| (text, Style::new()));
+    let columns = figures.into_iter().map(|(name, now, before)| {
+        [(name.to_owned(), Style::new()), (number(now), Theme::strong()), change(now, before, ctx)]
+    });
+    for (i, mut column) in (0_u16..).zip(columns.chain([visitors])) {
+        column[0].1 = Theme::faint();
+        let room = if i < 5 { wide.saturating_sub(1) } else { area.width - i * wide };
+        let area = Rect { x: area.x + i * wide, width: room, ..area };
+        for (y, (text, style)) in (0..).zip(column) {
+            put_at(area, (0, y), buf, &text, style);
+        }
+    }
 }
 
 fn hours(live: &Live, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
@@ -182,8 +181,8 @@ fn terms(data: &Data, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let long = "Searched in 24 hours; ▲ more than usual";
     let title = if is_marked && width(long) <= area.width.into() { long } else { "Searched in 24 hours" };
     let area = heading(title, area, buf);
-    if data.terms.is_empty() && area.height > 0 {
-        buf.set_stringn(area.x, area.y, cut("nothing", area.width.into()), area.width.into(), Theme::faint());
+    if data.terms.is_empty() {
+        put(area, buf, "nothing", Theme::faint());
     }
     let is_burst = |term: &str| data.bursts.iter().any(|burst| burst.term == term);
     let row =
@@ -209,26 +208,20 @@ fn health(health: &Health, pace: i64, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     ];
     if area.height < 4 {
         let all = rows.iter().map(|(name, value, _)| format!("{name} {value}")).collect::<Vec<_>>();
-        let lines = crate::text::wrap(&all.join("  "), area.width.into());
-        for (y, line) in (area.y..area.bottom()).zip(lines) {
-            buf.set_string(area.x, y, line, Style::new());
-        }
-        return;
+        return put_wrapped(area, buf, &all.join("  "), Style::new());
     }
-    for (y, (name, value, high)) in (area.y..area.bottom()).zip(rows) {
-        let style = if high { ctx.theme.bad() } else { Style::new() };
-        buf.set_stringn(area.x, y, fit(name, 8, false), area.width.into(), Theme::faint());
-        let value = if high { format!("{value} !") } else { value };
-        let room = usize::from(area.width.saturating_sub(8));
-        buf.set_stringn(area.x + 8.min(area.width), y, cut(&value, room), room, style);
+    for (y, (name, value, high)) in (0..area.height).zip(rows) {
+        let (value, style) =
+            if high { (format!("{value} !"), ctx.theme.bad()) } else { (value, Style::new()) };
+        put_at(area, (0, y), buf, name, Theme::faint());
+        put_at(area, (8, y), buf, &value, style);
     }
 }
 
 fn log(lines: &[LogEntry], scroll: usize, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let area = heading("Newest in the log", area, buf);
-    if lines.is_empty() && area.height > 0 {
-        let text = "There were no requests yet.";
-        buf.set_stringn(area.x, area.y, cut(text, area.width.into()), area.width.into(), Theme::faint());
+    if lines.is_empty() {
+        put(area, buf, "There were no requests yet.", Theme::faint());
     }
     let shown = lines.iter().skip(scroll.min(lines.len().saturating_sub(area.height.into())));
     let shown: Vec<&LogEntry> = shown.take(area.height.into()).collect();

@@ -3,22 +3,19 @@
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
-use ratatui::widgets::Widget as _;
-use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+use ratatui_textarea::{TextArea, WrapMode};
 use tidings_core::clock::Timestamp;
 use tidings_core::post::Draft;
 
-use crate::effect::{Act, PostText};
+use crate::effect::{Act, Changed, PostText};
 use crate::keys::{self, Action, Table};
 use crate::pending::is_slow;
 use crate::placing::{NO_TIME, parse, typed};
-use crate::problem::Problem;
 use crate::screen::form::{Form, Handled};
-use crate::screen::{Choice, Ctx, Out, Question, Then};
+use crate::screen::{Ctx, Out, Question, leaving};
 use crate::theme::Theme;
 use crate::widget::fields::{Field, Fields};
-use crate::widget::input::Input;
+use crate::widget::input::{Input, draw_text, jump, pasted, text_area};
 use crate::widget::put;
 
 /// The labels of the fields and what an empty one means, and their names in an answer that refuses one.
@@ -56,26 +53,22 @@ impl PostEditor {
     pub(super) fn of(post: Option<&PostText>, ctx: &Ctx) -> Self {
         let before = post.map_or_else(Default::default, |post| {
             [
-                post.title.clone(),
-                post.url.clone(),
+                post.shown.title.clone(),
+                post.shown.url.clone(),
                 post.topic.join(", "),
                 post.tag.join(", "),
-                post.img.clone(),
-                typed(post.date, ctx),
-                post.end_date.map(|end| typed(end, ctx)).unwrap_or_default(),
+                post.shown.img.clone(),
+                typed(post.shown.date, ctx),
+                post.shown.end_date.map(|end| typed(end, ctx)).unwrap_or_default(),
                 post.post.clone(),
             ]
         });
         let fields = FIELDS.iter().zip(&before);
         let fields =
             fields.map(|((label, hint, _), text)| Field::new(label, Input::new(text), hint)).collect();
-        let lines = before[TEXT].split('\n').map(|line| line.trim_end_matches('\r').to_owned());
-        let mut text = TextArea::new(lines.collect());
-        text.set_wrap_mode(WrapMode::WordOrGlyph);
-        text.set_cursor_line_style(Style::new());
-        text.set_selection_style(Theme::selected());
+        let text = text_area(&before[TEXT], WrapMode::WordOrGlyph);
         Self {
-            target: post.map(|post| post.id.clone()),
+            target: post.map(|post| post.shown.id.clone()),
             before,
             fields: Fields::new(fields),
             text,
@@ -89,11 +82,6 @@ impl PostEditor {
             TEXT => self.text.lines().join("\n"),
             field => self.fields.text(field).to_owned(),
         })
-    }
-
-    /// Returns whether the form contains unsaved changes.
-    pub(super) fn is_changed(&self) -> bool {
-        self.typed() != self.before
     }
 
     /// Returns the changed fields, or all fields of a new post; `None` after showing which time cannot be read.
@@ -148,18 +136,13 @@ impl PostEditor {
     }
 
     fn leaving(&self) -> Question {
-        let choice = |key, label, action| Choice { key, label, then: Then::Action(action) };
-        let save = if self.target.is_some() { "save the changes" } else { "publish it now" };
-        let discard = if self.target.is_some() { "discard the changes" } else { "discard it" };
-        Question {
-            text: match self.fields.text(0) {
-                "" => "Leave this post?".to_owned(),
-                title => format!("Leave “{title}”?"),
-            },
-            detail: "What you typed is not saved; posts have no drafts.".into(),
-            choices: vec![choice('s', save, Action::Save), choice('d', discard, Action::DiscardDraft)],
-            decline: "go on editing",
-        }
+        let (save, discard) = match self.target {
+            Some(_) => ("save the changes", "discard the changes"),
+            None => ("publish it now", "discard it"),
+        };
+        let choices = [('s', save, Action::Save), ('d', discard, Action::DiscardDraft)];
+        let detail = "What you typed is not saved; posts have no drafts.";
+        leaving(("post", self.fields.text(0)), detail, &choices)
     }
 
     fn step(&mut self, by: usize) {
@@ -235,9 +218,7 @@ impl Form for PostEditor {
             return;
         }
         if self.fields.focus() == TEXT {
-            let text = text.replace("\r\n", "\n").replace('\r', "\n");
-            let text: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
-            self.text.insert_str(text);
+            self.text.insert_str(pasted(text));
             self.problem = None;
         } else {
             self.fields.paste(text);
@@ -248,18 +229,13 @@ impl Form for PostEditor {
         let areas = self.areas(area);
         if areas.text.contains(at) {
             self.fields.set_focus(TEXT);
-            let top = self.text.scroll_offset();
-            let row = usize::from(top.0 + (at.y - areas.text.y));
-            let place = self.text.screen_to_data(row, usize::from(top.1 + (at.x - areas.text.x)));
-            let jump = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
-            self.text.cancel_selection();
-            self.text.move_cursor(CursorMove::Jump(jump(place.0), jump(place.1)));
+            jump(&mut self.text, areas.text, at);
         } else {
             self.fields.click(at, areas.fields);
         }
     }
 
-    fn acted(&mut self, act: &Act, result: Result<Option<&str>, &Problem>) -> bool {
+    fn acted(&mut self, act: &Act, result: Changed) -> bool {
         if !matches!(act, Act::SavePost { target, .. } if *target == self.target)
             || self.saving.take().is_none()
         {
@@ -276,6 +252,10 @@ impl Form for PostEditor {
             }
         }
         result.is_ok()
+    }
+
+    fn is_changed(&self) -> bool {
+        self.typed() != self.before
     }
 
     fn is_slow(&self, now: Timestamp) -> bool {
@@ -298,13 +278,7 @@ impl Form for PostEditor {
             let rule = "─".repeat(area.width.into());
             put(Rect { y: text.y - 1, height: 1, ..area }, buf, &rule, Theme::faint());
         }
-        if text.height > 0 && text.width > 0 {
-            let mut shown = self.text.clone();
-            if !in_text {
-                shown.set_cursor_style(Style::new());
-            }
-            shown.render(text, buf);
-        }
+        draw_text(&self.text, text, buf, in_text);
         if let Some(problem) = &self.problem {
             return put(foot, buf, &format!("✗ {problem}"), ctx.theme.bad());
         }

@@ -140,7 +140,7 @@ fn a_failure_of_the_database_is_shown_and_the_screens_go_on() {
     stage.holds = true;
     stage.keys(&["2", "Ctrl-L"]);
     let Some(Effect::Load { number, .. }) = stage.waiting.pop() else { panic!("nothing was asked") };
-    stage.happens(Event::Loaded { number, answer: Answer::Notices(failed()) });
+    stage.happens(Event::Loaded { number, answer: failed() });
     stage.sees("✗ The disk is full: make room.");
     stage.holds = false;
     stage.keys(&["Ctrl-L"]);

@@ -2,9 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::Style;
 use ratatui::widgets::{Paragraph, Widget as _};
-use ratatui_textarea::TextArea;
 use tidings_core::notice;
 
 use super::{Editor, Pane, Text};
@@ -14,6 +12,7 @@ use crate::reach::Reach;
 use crate::screen::{Ctx, reading};
 use crate::text::width;
 use crate::theme::Theme;
+use crate::widget::input::draw_text;
 use crate::widget::put;
 
 /// The areas of the editor.
@@ -38,7 +37,7 @@ impl Areas {
 }
 
 impl Editor {
-    pub(in crate::screen::notices) fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+    pub(super) fn paint(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
         let areas = Areas::of(area);
         let Text { title, post, placing, .. } = self.text();
         let reach = self.reach(ctx);
@@ -76,28 +75,13 @@ impl Editor {
             let style = if self.in_title { Theme::strong() } else { Theme::faint() };
             buf.set_stringn(area.x, areas.title.y, "Title", area.width.into(), style);
         }
-        self.draw_field(&self.title, areas.title, buf, self.in_title);
+        draw_text(&self.title, areas.title, buf, self.in_title);
         if areas.post.y > area.y + 2 && area.height > 2 {
             let rule = "─".repeat(area.width.into());
             buf.set_string(area.x, areas.post.y - 1, rule, Theme::faint());
         }
-        self.draw_field(&self.post, areas.post, buf, !self.in_title);
+        draw_text(&self.post, areas.post, buf, !self.in_title);
         self.draw_foot(areas.foot, buf, ctx, &title, &post, &placing);
-    }
-
-    /// Draws a field, with a cursor if it has the focus.
-    #[expect(clippy::unused_self, reason = "consistent with the other drawing methods")]
-    fn draw_field(&self, field: &TextArea<'static>, area: Rect, buf: &mut Buffer, focused: bool) {
-        if area.width == 0 || area.height == 0 {
-            return;
-        }
-        if focused {
-            field.render(area, buf);
-        } else {
-            let mut still = field.clone();
-            still.set_cursor_style(Style::new());
-            still.render(area, buf);
-        }
     }
 
     /// Draws the lengths and their limits, and when and where the notice is visible, or the reason why it was not saved.
