@@ -14,7 +14,7 @@ mod file;
 mod secret;
 mod store;
 
-pub(crate) use file::{Chosen, Profile, Profiles, trusting};
+pub(crate) use file::{Chosen, Place, Profile, Profiles, trusting};
 pub(crate) use store::Store;
 use store::write_private;
 

@@ -14,7 +14,6 @@ use tidings_core::lookup::{self, PREFIX_MIN};
 use tidings_core::{member, notice, post, webhook};
 use tidings_tui::escape;
 
-use crate::credentials;
 use crate::database;
 use crate::feedback;
 use crate::global::Global;

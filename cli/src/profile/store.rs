@@ -210,7 +210,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::at(dir.path().join("한글").join("tidings"));
         assert_eq!(store.profiles().unwrap(), Profiles::default());
-        let (stored, _) = store.lock().unwrap().insert("ann", profile(), "first", false).unwrap();
+        let (stored, _) = store.lock().unwrap().insert("ann", profile(), "first").unwrap();
         assert_eq!(store.profiles().unwrap().get("ann"), Some(&stored));
         assert_eq!(*store.secret("ann", &stored).unwrap(), "first");
         store.lock().unwrap().sign_out("ann").unwrap();
@@ -228,7 +228,7 @@ mod tests {
         let store = Store::at(dir.path().to_owned());
         let locked = store.lock().unwrap();
         std::fs::create_dir(store.profiles_file()).unwrap();
-        assert!(locked.insert("ann", profile(), "first", false).is_err());
+        assert!(locked.insert("ann", profile(), "first").is_err());
         let secrets = std::fs::read_to_string(store.secrets_file()).unwrap();
         assert!(!secrets.contains("first"), "{secrets}");
     }
@@ -241,7 +241,7 @@ mod tests {
             for number in 0..16 {
                 threads.spawn(move || {
                     let name = format!("ann{number}");
-                    store.lock().unwrap().insert(&name, profile(), &name, false).unwrap();
+                    store.lock().unwrap().insert(&name, profile(), &name).unwrap();
                 });
             }
         });

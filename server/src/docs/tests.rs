@@ -1,11 +1,8 @@
 //! Tests of the OpenAPI document and of the API page.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::num::NonZeroU32;
 
 use serde_json::{Value, json};
-use tidings_core::config::Bounds;
 use tidings_core::{notice, post, webhook};
 
 use super::page::{PAGE, PAGE_FILES};
