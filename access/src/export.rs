@@ -1,23 +1,17 @@
 //! Exports, which have any length.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Read};
-use std::ops::ControlFlow;
 
-use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use tidings_core::account::Caller;
-use tidings_core::audit::{self, ExportTrail, ExportedAudit};
-use tidings_core::member_data::{self, ExportedData, GetMine, GetOf};
-use tidings_core::operation::Stream;
-use tidings_core::post::{self, ExportPosts, Exported};
+use tidings_core::export::{Export, ExportLines, Take};
+use tidings_core::member_data::{DataReader, GetMine, GetOf};
 
-use crate::Service;
 use crate::error::Result;
 use crate::http::{Server, line_ends};
-
-/// Receives complete parts of an export and the number of records so far, and can stop it.
-pub type Take<'t> = &'t mut dyn FnMut(&[u8], u64) -> ControlFlow<()>;
+use crate::{Database, Place, Service};
 
 /// The number of bytes that are read at once.
 const CHUNK: usize = 64 << 10;
@@ -25,59 +19,47 @@ const CHUNK: usize = 64 << 10;
 const LINE_MAX: usize = 16 << 20;
 /// The maximum length of the name of a list in bytes.
 const NAME_MAX: usize = 1 << 20;
-/// What the answer of a server begins with, and the stored object does not have.
-const RESULT: &[u8] = br#""result":"success","#;
+/// The beginning of an object of a server. Without the result, it is only the brace.
+const BEGIN: &[u8] = br#"{"result":"success","#;
 
 impl Service {
-    /// Exports all posts.
+    /// Exports records as lines of JSON, and returns their number.
     ///
     /// # Errors
-    /// Those of [`post::export`].
-    pub fn export_posts(&self, take: Take<'_>) -> Result<Exported> {
+    /// Those of [`Export::pass_to`].
+    pub fn export_lines(&self, operation: &impl ExportLines, take: Take<'_>) -> Result<u64> {
         match &self.0 {
-            crate::Place::Database(database) => Ok(post::export(&database.tidings, &database.caller, take)?),
-            crate::Place::Server(server) => {
-                server.export_lines(&ExportPosts {}, take).map(|posts| Exported { posts })
+            Place::Database(database) => {
+                let Database { tidings, caller } = &**database;
+                Ok(operation.export(tidings, caller).pass_to(tidings, take)?)
+            }
+            Place::Server(server) => {
+                server.pass_lines(server.stream(&server.request_of(operation)?.path(), &[])?, take)
             }
         }
     }
 
-    /// Exports the audit trail.
+    /// Exports everything that is stored about a member, and returns the number of the entries of all lists.
     ///
     /// # Errors
-    /// Those of [`audit::export`].
-    pub fn export_audit(&self, take: Take<'_>) -> Result<ExportedAudit> {
+    /// Those of [`DataReader::of`] and [`Export::pass_to`].
+    pub fn export_data(&self, id: &str, take: Take<'_>) -> Result<u64> {
         match &self.0 {
-            crate::Place::Database(database) => Ok(audit::export(&database.tidings, &database.caller, take)?),
-            crate::Place::Server(server) => {
-                server.export_lines(&ExportTrail {}, take).map(|records| ExportedAudit { records })
+            Place::Database(database) => {
+                let Database { tidings, caller } = &**database;
+                let export = match caller {
+                    Caller::Member(_) => DataReader::new(tidings, &caller.on_behalf_of(tidings, id)?),
+                    _ => DataReader::of(tidings, caller, id)?,
+                };
+                Ok(export.pass_to(tidings, take)?)
             }
-        }
-    }
-
-    /// Exports everything that is stored about a member.
-    ///
-    /// # Errors
-    /// Those of [`member_data::export`] and [`member_data::export_of`].
-    pub fn export_data(&self, id: &str, take: Take<'_>) -> Result<ExportedData> {
-        match &self.0 {
-            crate::Place::Database(database) => {
-                let (tidings, caller) = (&database.tidings, &database.caller);
-                Ok(match caller {
-                    Caller::Member(_) => {
-                        member_data::export(tidings, &caller.on_behalf_of(tidings, id)?, take)?
-                    }
-                    _ => member_data::export_of(tidings, caller, id, take)?,
-                })
-            }
-            crate::Place::Server(server) => {
+            Place::Server(server) => {
                 let request = if server.is_own(id) {
                     server.request_of(&GetMine {})?
                 } else {
                     server.request_of(&GetOf { user_id: id.to_owned() })?
                 };
-                let body = server.stream(&request.path(), &[])?;
-                server.export_object(body, take).map(|entries| ExportedData { entries })
+                server.export_object(server.stream(&request.path(), &[])?, take)
             }
         }
     }
@@ -85,10 +67,6 @@ impl Service {
 
 impl Server {
     /// Passes on lines as they arrive, and returns their number.
-    fn export_lines(&self, operation: &impl Stream, take: Take<'_>) -> Result<u64> {
-        self.pass_lines(self.stream(&self.request_of(operation)?.path(), &[])?, take)
-    }
-
     fn pass_lines(&self, mut body: impl Read, take: Take<'_>) -> Result<u64> {
         let (mut waiting, mut chunk, mut lines) = (Vec::new(), vec![0; CHUNK], 0);
         loop {
@@ -114,76 +92,64 @@ impl Server {
     }
 
     /// Passes on one object as it arrives, without its `result`, and returns the number of elements of its lists.
-    fn export_object(&self, body: impl Read, take: Take<'_>) -> Result<u64> {
-        let state = RefCell::new(Passed { take, entries: 0, is_stopped: false, name: None });
-        let body = Passing { body, state: &state, skipped: 0 };
+    fn export_object(&self, mut body: impl Read, take: Take<'_>) -> Result<u64> {
+        let mut begin = [0; BEGIN.len()];
+        body.read_exact(&mut begin).map_err(|error| self.unreachable(&error))?;
+        if begin != BEGIN {
+            return Err(self.unreachable(&"no result"));
+        }
+        let passed = Passed::default();
+        let body = Passing { body: b"{".chain(body), take, passed: &passed };
         let mut reader = serde_json::Deserializer::from_reader(io::BufReader::with_capacity(CHUNK, body));
-        let read = reader.deserialize_map(Lists(&state)).and_then(|()| reader.end());
-        drop(reader);
-        let Passed { entries, is_stopped, name, .. } = state.into_inner();
-        match read {
-            Err(_) if name.is_some_and(|bytes| bytes > NAME_MAX) => {
+        match reader.deserialize_map(Lists(&passed)).and_then(|()| reader.end()) {
+            Err(_) if passed.name.get().is_some_and(|bytes| bytes > NAME_MAX) => {
                 Err(self.unexpected("a name that is too long"))
             }
-            Err(error) if !is_stopped => Err(self.unreachable(&error)),
-            _ => Ok(entries),
+            Err(error) if !passed.is_stopped.get() => Err(self.unreachable(&error)),
+            _ => Ok(passed.entries.get()),
         }
     }
 }
 
 /// What was passed on of an object.
-struct Passed<'t> {
-    take: Take<'t>,
-    entries: u64,
-    is_stopped: bool,
+#[derive(Default)]
+struct Passed {
+    entries: Cell<u64>,
+    is_stopped: Cell<bool>,
     /// The number of bytes that were read since a name began, while one is read. Only names are kept as a whole.
-    name: Option<usize>,
-}
-
-impl Passed<'_> {
-    /// Passes bytes on, unless the caller has stopped the export.
-    fn pass(&mut self, bytes: &[u8]) {
-        if !self.is_stopped && !bytes.is_empty() {
-            self.is_stopped = (self.take)(bytes, self.entries).is_break();
-        }
-    }
+    name: Cell<Option<usize>>,
 }
 
 /// Passes bytes on before the parser gets them.
 struct Passing<'s, 't, R> {
     body: R,
-    state: &'s RefCell<Passed<'t>>,
-    /// How many bytes of the beginning, the brace and the result, were read.
-    skipped: usize,
+    take: Take<'t>,
+    passed: &'s Passed,
 }
 
 impl<R: Read> Read for Passing<'_, '_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let length = self.body.read(into)?;
-        let mut bytes = &into[..length];
-        let mut state = self.state.borrow_mut();
-        if let Some(read) = &mut state.name {
-            *read += length;
-            if *read > NAME_MAX {
+        if let Some(before) = self.passed.name.get() {
+            self.passed.name.set(Some(before + length));
+            if before + length > NAME_MAX {
                 return Err(io::ErrorKind::InvalidData.into());
             }
         }
-        if self.skipped == 0 && !bytes.is_empty() {
-            // The brace.
-            state.pass(&bytes[..1]);
-            (self.skipped, bytes) = (1, &bytes[1..]);
+        let mut stops = || length > 0 && (self.take)(&into[..length], self.passed.entries.get()).is_break();
+        // The parser may read again after an error.
+        if self.passed.is_stopped.get() || stops() {
+            self.passed.is_stopped.set(true);
+            return Err(io::ErrorKind::ConnectionAborted.into());
         }
-        let rest = (RESULT.len() + 1).saturating_sub(self.skipped).min(bytes.len());
-        self.skipped += rest;
-        state.pass(&bytes[rest..]);
-        if state.is_stopped { Err(io::ErrorKind::ConnectionAborted.into()) } else { Ok(length) }
+        Ok(length)
     }
 }
 
 /// Counts the elements of the lists of an object.
-struct Lists<'s, 't>(&'s RefCell<Passed<'t>>);
+struct Lists<'s>(&'s Passed);
 
-impl<'de> Visitor<'de> for Lists<'_, '_> {
+impl<'de> Visitor<'de> for Lists<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -191,29 +157,28 @@ impl<'de> Visitor<'de> for Lists<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
-        let mut is_first = true;
-        let begin = || self.0.borrow_mut().name = Some(0);
-        begin();
-        while let Some(key) = object.next_key::<String>()? {
-            self.0.borrow_mut().name = None;
-            match key.as_str() {
-                "result" if is_first => object.next_value::<IgnoredAny>().map(|_| ())?,
-                "account" if !is_first => object.next_value::<IgnoredAny>().map(|_| ())?,
-                _ if is_first => return Err(A::Error::custom("no result")),
-                _ => object.next_value_seed(Elements(self.0))?,
+        let Self(passed) = self;
+        loop {
+            passed.name.set(Some(0));
+            let key = object.next_key::<String>()?;
+            passed.name.set(None);
+            match key.as_deref() {
+                None => return Ok(()),
+                Some("account") => object.next_value::<IgnoredAny>().map(drop)?,
+                Some(_) => object.next_value_seed(Lists(passed))?,
             }
-            is_first = false;
-            begin();
         }
-        self.0.borrow_mut().name = None;
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {
+            self.0.entries.update(|entries| entries + 1);
+        }
         Ok(())
     }
 }
 
-/// Counts the elements of a list.
-struct Elements<'s, 't>(&'s RefCell<Passed<'t>>);
-
-impl<'de> serde::de::DeserializeSeed<'de> for Elements<'_, '_> {
+impl<'de> DeserializeSeed<'de> for Lists<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, list: D) -> Result<(), D::Error> {
@@ -221,23 +186,10 @@ impl<'de> serde::de::DeserializeSeed<'de> for Elements<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Elements<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {
-            self.0.borrow_mut().entries += 1;
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
+
     use super::*;
 
     /// Returns what is passed on of a body that arrives in parts of this length, and the number of entries.

@@ -267,17 +267,6 @@ impl Server {
         self.read(response)
     }
 
-    /// Sends what `input` contains to an import.
-    pub(crate) fn upload<T: DeserializeOwned>(
-        &self,
-        path: &[&str],
-        content_type: &'static str,
-        input: &mut dyn Read,
-    ) -> Result<T> {
-        let response = self.send("POST", path, &[], Some((input, content_type)))?;
-        self.decode(&self.read(response)?)
-    }
-
     /// Returns the body of a stream of any length.
     pub(crate) fn stream(&self, path: &[&str], query: &Query<'_>) -> Result<impl Read + use<>> {
         let response = self.send("GET", path, query, None)?;
@@ -289,7 +278,7 @@ impl Server {
         Ok(response.into_body().into_reader())
     }
 
-    fn send(
+    pub(crate) fn send(
         &self,
         method: &str,
         path: &[&str],

@@ -3,108 +3,38 @@
 use std::io::{self, BufRead, Read};
 use std::ops::ControlFlow;
 
-use serde::de::DeserializeOwned;
 use tidings_core::Error as CoreError;
-use tidings_core::act::{self, ImportActs};
 use tidings_core::error::Code;
-use tidings_core::import::{MoveReport, Progress};
-use tidings_core::member_import::{self, ImportMembers};
-use tidings_core::operation::{CSV, JSON, NDJSON, Stream};
-use tidings_core::post::{self, Format, ImportPosts, ImportReport};
-use tidings_core::roster_import::{self, ImportRoster, RosterReport};
+use tidings_core::import::{Import, Progress, Report};
 
-use crate::Service;
 use crate::error::{Error, Result};
-use crate::http::{Server, line_ends};
-
-/// Of RSS too: the server looks at the beginning.
-const XML_FEED: &str = "application/atom+xml";
-const JSON_FEED: &str = "application/feed+json";
+use crate::http::line_ends;
+use crate::{Place, Service};
 
 impl Service {
-    /// Imports posts. On a server, `progress` receives the number of lines that were sent.
+    /// Imports records. On a server, `progress` receives the number of lines that were sent.
     ///
     /// # Errors
-    /// Those of [`post::import_as`].
-    pub fn import_posts(
+    /// Those of [`Import::import`]; [`Error::Stopped`] if `progress` stops an import on a server.
+    pub fn import<I: Import>(
         &self,
-        format: Format,
+        operation: I,
         mut input: impl BufRead,
         progress: Progress<'_>,
-    ) -> Result<ImportReport> {
-        match &self.0 {
-            crate::Place::Database(database) => {
-                Ok(post::import_as(&database.tidings, &database.caller, format, input, progress)?)
+    ) -> Result<Report> {
+        let server = match &self.0 {
+            Place::Database(database) => {
+                return Ok(operation.import(&database.tidings, &database.caller, input, progress)?);
             }
-            crate::Place::Server(server) => {
-                let content_type = match format {
-                    Format::Json => json_type(&mut input)?,
-                    Format::Csv => CSV,
-                    Format::Feed if begins_with(&mut input, b"<")? => XML_FEED,
-                    Format::Feed => JSON_FEED,
-                };
-                server.import(&ImportPosts {}, content_type, input, progress)
-            }
-        }
-    }
-
-    /// Imports members of another system.
-    ///
-    /// # Errors
-    /// Those of [`member_import::import_members`].
-    pub fn import_members(&self, mut input: impl BufRead, progress: Progress<'_>) -> Result<MoveReport> {
-        match &self.0 {
-            crate::Place::Database(database) => {
-                Ok(member_import::import_members(&database.tidings, &database.caller, input, progress)?)
-            }
-            crate::Place::Server(server) => {
-                let content_type = json_type(&mut input)?;
-                server.import(&ImportMembers {}, content_type, input, progress)
-            }
-        }
-    }
-
-    /// Imports what members did in another system.
-    ///
-    /// # Errors
-    /// Those of [`act::import`].
-    pub fn import_acts(&self, mut input: impl BufRead, progress: Progress<'_>) -> Result<MoveReport> {
-        match &self.0 {
-            crate::Place::Database(database) => {
-                Ok(act::import(&database.tidings, &database.caller, input, progress)?)
-            }
-            crate::Place::Server(server) => {
-                let content_type = json_type(&mut input)?;
-                server.import(&ImportActs {}, content_type, input, progress)
-            }
-        }
-    }
-
-    /// Imports the roster of the university.
-    ///
-    /// # Errors
-    /// Those of [`roster_import::import_roster`].
-    pub fn import_roster(&self, input: impl BufRead, progress: Progress<'_>) -> Result<RosterReport> {
-        match &self.0 {
-            crate::Place::Database(database) => {
-                Ok(roster_import::import_roster(&database.tidings, &database.caller, input, progress)?)
-            }
-            crate::Place::Server(server) => server.import(&ImportRoster {}, CSV, input, progress),
-        }
-    }
-}
-
-impl Server {
-    /// Sends an import, and asks `progress` after each part whether to continue.
-    fn import<T: DeserializeOwned + Default>(
-        &self,
-        operation: &impl Stream,
-        content_type: &'static str,
-        input: impl Read,
-        progress: Progress<'_>,
-    ) -> Result<T> {
+            Place::Server(server) => server,
+        };
+        let head = input.fill_buf().map_err(CoreError::Input)?;
+        let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+        let media_type = operation.media_type(head);
         let mut input = Watched { input, progress, bytes: 0, lines: 0, failure: None };
-        let answer = self.upload(&self.request_of(operation)?.path(), content_type, &mut input);
+        let path = server.request_of(&operation)?;
+        let response = server.send("POST", &path.path(), &[], Some((&mut input, media_type)));
+        let answer = response.and_then(|response| server.decode(&server.read(response)?));
         match (answer, input.failure) {
             // The request failed because the input did.
             (Err(Error::Unreachable { .. }), Some(failure))
@@ -115,7 +45,7 @@ impl Server {
             (Err(Error::Unreachable { .. }), Some(failure)) => Err(CoreError::Input(failure).into()),
             // A server refuses an empty body, because a client may have forgotten it. An empty file is an import of nothing.
             (Err(error), _) if input.bytes == 0 && error.code() == Some(Code::MalformedBody) => {
-                Ok(T::default())
+                Ok(Report::empty::<I>())
             }
             (answer, _) => answer,
         }
@@ -152,16 +82,4 @@ impl<R: Read> Read for Watched<'_, R> {
             kind.into()
         })
     }
-}
-
-/// Returns the type of a file with one JSON object a line, or with one array.
-fn json_type(input: &mut impl BufRead) -> Result<&'static str> {
-    Ok(if begins_with(input, b"[")? { JSON } else { NDJSON })
-}
-
-/// Returns whether a text begins with these bytes, after a byte order mark and white space.
-fn begins_with(input: &mut impl BufRead, start: &[u8]) -> Result<bool> {
-    let head = input.fill_buf().map_err(CoreError::Input)?;
-    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
-    Ok(head.starts_with(start))
 }

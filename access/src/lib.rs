@@ -37,7 +37,6 @@ mod watch;
 
 pub use error::{Error, Refusal, Result};
 pub use events::{Event, Events};
-pub use export::Take;
 pub use http::{Address, InvalidAddress, Server};
 pub use sign_in::{SignedIn, expiry};
 pub use watch::{Link, Look, Watch};

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_core::import::MoveReport;
+use tidings_core::act::ImportActs;
 
 use crate::failure::Failure;
-use crate::imported::{Imported, Strictness};
-use crate::progress::Watch;
+use crate::imported::{self, Strictness};
 use crate::session::Session;
 
 #[derive(Debug, Subcommand)]
@@ -30,11 +29,5 @@ pub(crate) enum Act {
 
 pub(crate) fn run(session: &Session, command: &Act) -> Result<ExitCode, Failure> {
     let Act::Import { file, strictness } = command;
-    let watch = Watch::start("acts");
-    let input = watch.open(file)?;
-    let report = session.service.import_acts(input, &mut |done| watch.told(done));
-    let report = watch.imported(report)?;
-    let MoveReport { inserted, skipped, errors, about } = &report;
-    let imported = Imported { inserted: *inserted, updated: None, skipped: *skipped, errors, about };
-    imported.answer(&watch, &session.out, &report, *strictness)
+    imported::run(session, ("acts", file), *strictness, ImportActs {})
 }

@@ -89,8 +89,8 @@ pub(crate) fn run(session: &Session, command: &Audit) -> Result<ExitCode, Failur
             session,
             file,
             ("records", Readers::Owner),
-            |take| service.export_audit(take),
-            |page, exported| page.line(format!("{} records exported", number(exported.records))),
+            |take| service.export_lines(&audit::ExportTrail {}, take),
+            |records| format!("{} records exported", number(records)),
         ),
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn run(session: &Session, args: &Demo) -> Result<ExitCode, Failure> {
     let &Demo { seed, members, posts, days } = args;
     let then = "the data is incomplete; remove the database and start again";
     let (tidings, caller) = session.database()?;
-    let watch = Watch::towards(days.into(), "days", then);
+    let watch = Watch::towards(Some(days.into()), "days", then);
     let size = Size { seed, members, posts, days };
     let made = demo::make(tidings, caller, size, &mut |done| watch.told(done));
     let made = made.map_err(|error| match error {

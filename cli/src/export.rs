@@ -1,31 +1,32 @@
 //! Exports: every record of a kind as lines of JSON, to a file or to standard output.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use serde::Serialize;
-use tidings_access::{Result as AccessResult, Take};
+use tidings_access::Result as AccessResult;
+use tidings_core::export::Take;
 use tidings_tui::escape;
 
 use crate::failure::Failure;
-use crate::output::{self, Page};
+use crate::output;
 use crate::progress::Watch;
 use crate::session::Session;
 use crate::whole_file::{Readers, WholeFile};
 
 /// Writes the records that `export` passes on to `file`, or to standard output if it is `-`. `what` names the records,
-/// `readers` are those of a new file, and `people` prints the answer for people.
+/// `readers` are those of a new file, and `people` returns the answer for people.
 ///
 /// # Errors
 /// The failure of the export; when the file cannot be written; a usage failure if records and answer would be mixed.
-pub(crate) fn run<T: Serialize>(
+pub(crate) fn run(
     session: &Session,
     file: &Path,
     (what, readers): (&'static str, Readers),
-    export: impl FnOnce(Take<'_>) -> AccessResult<T>,
-    people: impl FnOnce(&mut Page, &T),
+    export: impl FnOnce(Take<'_>) -> AccessResult<u64>,
+    people: impl FnOnce(u64) -> String,
 ) -> Result<ExitCode, Failure> {
     if file.as_os_str() == "-" {
         return to_stdout(session, what, export);
@@ -37,18 +38,18 @@ pub(crate) fn run<T: Serialize>(
     if is_whole {
         whole.keep()?;
     }
-    watch.answer(&session.out, &exported, |page| {
+    watch.answer(&session.out, &BTreeMap::from([(what, exported)]), |page| {
         if is_whole {
-            people(page, &exported);
+            page.line(people(exported));
         }
     })
 }
 
 /// Writes only the records to standard output.
-fn to_stdout<T>(
+fn to_stdout(
     session: &Session,
     what: &str,
-    export: impl FnOnce(Take<'_>) -> AccessResult<T>,
+    export: impl FnOnce(Take<'_>) -> AccessResult<u64>,
 ) -> Result<ExitCode, Failure> {
     if session.out.is_json() {
         return Err(Failure::usage(format!(
@@ -76,10 +77,10 @@ fn to_stdout<T>(
 }
 
 /// Passes the records, with their count so far, to `write` until it stops.
-fn pass_on<T>(
-    export: impl FnOnce(Take<'_>) -> AccessResult<T>,
+fn pass_on(
+    export: impl FnOnce(Take<'_>) -> AccessResult<u64>,
     mut write: impl FnMut(&[u8], u64) -> Result<ControlFlow<()>, Failure>,
-) -> Result<T, Failure> {
+) -> Result<u64, Failure> {
     let mut failed = None;
     let exported = export(&mut |lines, done| {
         write(lines, done).unwrap_or_else(|failure| {

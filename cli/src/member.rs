@@ -5,17 +5,16 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use tidings_core::account::{SignIn, SignInUp, SignUp};
-use tidings_core::import::MoveReport;
 use tidings_core::member;
+use tidings_core::member_import::ImportMembers;
 use tidings_tui::number::number;
 
 use crate::export;
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::imported::{Imported, Strictness};
+use crate::imported::{self, Strictness};
 use crate::output::{local, zone};
 use crate::password::{self, Password};
-use crate::progress::Watch;
 use crate::session::{Session, unknown};
 use crate::whole_file::Readers;
 
@@ -252,18 +251,10 @@ pub(crate) fn run(session: &Session, global: &Global, command: &Member) -> Resul
         }
         Member::Export { id, file } => export_data(session, id, file),
         Member::Remove { id, yes } => remove(session, id, *yes),
-        Member::Import { file, strictness } => import(session, file, *strictness),
+        Member::Import { file, strictness } => {
+            imported::run(session, ("members", file), *strictness, ImportMembers {})
+        }
     }
-}
-
-fn import(session: &Session, file: &Path, strictness: Strictness) -> Result<ExitCode, Failure> {
-    let watch = Watch::start("members");
-    let input = watch.open(file)?;
-    let report = session.service.import_members(input, &mut |done| watch.told(done));
-    let report = watch.imported(report)?;
-    let MoveReport { inserted, skipped, errors, about } = &report;
-    let imported = Imported { inserted: *inserted, updated: None, skipped: *skipped, errors, about };
-    imported.answer(&watch, &session.out, &report, strictness)
 }
 
 fn export_data(session: &Session, id: &str, file: &Path) -> Result<ExitCode, Failure> {
@@ -273,9 +264,7 @@ fn export_data(session: &Session, id: &str, file: &Path) -> Result<ExitCode, Fai
         file,
         ("entries", Readers::Owner),
         |take| session.service.export_data(&id, take),
-        |page, exported| {
-            page.line(format!("The data of {id} is exported: {} entries", number(exported.entries)));
-        },
+        |entries| format!("The data of {id} is exported: {} entries", number(entries)),
     )
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use tidings_core::lookup::Kind;
-use tidings_core::post::{Get, Hide, Insert, Like, Remove, Unhide, Unlike, Update, View};
+use tidings_core::post::{ExportPosts, Get, Hide, Insert, Like, Remove, Unhide, Unlike, Update, View};
 use tidings_tui::number::number;
 
 use crate::export;
@@ -133,8 +133,8 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
             session,
             file,
             ("posts", Readers::Umask),
-            |take| service.export_posts(take),
-            |page, exported| page.line(format!("{} posts exported", number(exported.posts))),
+            |take| service.export_lines(&ExportPosts {}, take),
+            |posts| format!("{} posts exported", number(posts)),
         ),
         Post::List(options) => show::list(session, options),
         Post::Categories => show::categories(session),

@@ -11,8 +11,6 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde::Serialize;
-use tidings_access::Error as AccessError;
-use tidings_core::Error;
 
 use crate::failure::{Failure, INTERRUPTED};
 use crate::input;
@@ -33,38 +31,27 @@ pub(crate) struct Watch {
     interrupted: Arc<AtomicBool>,
 }
 
-/// The answer of interrupted work.
-#[derive(Serialize)]
-struct Interrupted<'a, T> {
-    result: &'static str,
-    #[serde(flatten)]
-    body: &'a T,
-}
-
 impl Watch {
     /// Starts counting `things`. From now on Ctrl-C asks the work to stop, and ends the process if the work does not
     /// stop in time or Ctrl-C is pressed again.
     pub(crate) fn start(things: &str) -> Self {
-        Self::counting(things, "what is counted here is saved; run the command again to continue")
+        Self::towards(None, things, "what is counted here is saved; run the command again to continue")
     }
 
     /// Starts as [`Watch::start`] does, for work that ends with a whole file or with none.
     pub(crate) fn whole(things: &str) -> Self {
-        Self::counting(things, "no file was changed; run the command again from the beginning")
+        Self::towards(None, things, "no file was changed; run the command again from the beginning")
     }
 
-    fn counting(things: &str, then: &'static str) -> Self {
-        let template = format!("{{spinner}} {{human_pos}} {things}, {{rate}}");
-        Self::with(ProgressBar::new_spinner(), &template, then)
-    }
-
-    /// Starts as [`Watch::start`] does, for work with a known end, `all`; `then` is the message after an interruption.
-    pub(crate) fn towards(all: u64, things: &str, then: &'static str) -> Self {
-        let template = format!("{{wide_bar}} {{human_pos}} of {{human_len}} {things}, {{elapsed}}");
-        Self::with(ProgressBar::new(all), &template, then)
-    }
-
-    fn with(bar: ProgressBar, template: &str, then: &'static str) -> Self {
+    /// Starts as [`Watch::start`] does, for work whose end may be known, `all`; `then` is the message after an interruption.
+    pub(crate) fn towards(all: Option<u64>, things: &str, then: &'static str) -> Self {
+        let (bar, template) = match all {
+            None => (ProgressBar::new_spinner(), format!("{{spinner}} {{human_pos}} {things}, {{rate}}")),
+            Some(all) => (
+                ProgressBar::new(all),
+                format!("{{wide_bar}} {{human_pos}} of {{human_len}} {things}, {{elapsed}}"),
+            ),
+        };
         let interrupted = Arc::<AtomicBool>::default();
         let (asked, shown) = (Arc::clone(&interrupted), bar.clone());
         let end = move || {
@@ -90,7 +77,7 @@ impl Watch {
         if !std::io::stderr().is_terminal() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
-        let style = ProgressStyle::with_template(template).expect("the template is well-formed");
+        let style = ProgressStyle::with_template(&template).expect("the template is well-formed");
         let style = style.with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
             // Writing to a string cannot fail.
             let _ = write!(out, "{:.0}/s", state.per_sec());
@@ -104,20 +91,6 @@ impl Watch {
     /// When the file cannot be opened.
     pub(crate) fn open(&self, file: &Path) -> Result<Box<dyn BufRead>, Failure> {
         input::open_until(file, &self.interrupted)
-    }
-
-    /// Returns the report of an import; an empty report if Ctrl-C came before the first input.
-    ///
-    /// # Errors
-    /// The failures of the import.
-    pub(crate) fn imported<T: Default>(&self, report: Result<T, AccessError>) -> Result<T, Failure> {
-        match report {
-            Err(AccessError::Core(Error::Input(_))) if self.is_interrupted() => Ok(T::default()),
-            Err(AccessError::Stopped) => Err(Failure::interrupted(
-                "stopped; the server keeps what it has received: run the command again to continue",
-            )),
-            report => Ok(report?),
-        }
     }
 
     /// Updates the progress. Returns whether to continue.
@@ -140,12 +113,7 @@ impl Watch {
         if !self.is_interrupted() {
             return out.answer(body, people);
         }
-        if out.is_for_programs() {
-            let object = serde_json::to_vec(&Interrupted { result: "interrupted", body });
-            out.object(&object.expect("the keys of a report are text, and no value fails to serialize"))?;
-        } else {
-            out.answer(body, people)?;
-        }
+        out.answer_with_result("interrupted", body, people)?;
         note(&format!("error: interrupted: {}", self.then));
         Ok(ExitCode::from(INTERRUPTED))
     }

@@ -1,17 +1,17 @@
 //! `tidings roster`: the members of the university.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_core::account::{Roster as Listed, RosterPage};
+use tidings_core::account::RosterPage;
 use tidings_core::member::ListRoster;
-use tidings_core::roster_import::RosterReport;
+use tidings_core::roster_import::ImportRoster;
 
 use crate::failure::Failure;
-use crate::imported::{Imported, Strictness};
+use crate::imported::{self, Strictness};
 use crate::output::{Column, Table, stream_pages};
-use crate::progress::Watch;
 use crate::session::Session;
 
 #[derive(Debug, Subcommand)]
@@ -35,14 +35,7 @@ const PAGE: i64 = 1_000;
 pub(crate) fn run(session: &Session, command: &Roster) -> Result<ExitCode, Failure> {
     match command {
         Roster::Import { file, strictness } => {
-            let watch = Watch::start("members");
-            let told = &mut |done| watch.told(done);
-            let report = session.service.import_roster(watch.open(file)?, told);
-            let report = watch.imported(report)?;
-            let RosterReport { inserted, updated, skipped, errors, about } = &report;
-            let imported =
-                Imported { inserted: *inserted, updated: Some(*updated), skipped: *skipped, errors, about };
-            imported.answer(&watch, &session.out, &report, *strictness)
+            imported::run(session, ("members", file), *strictness, ImportRoster {})
         }
         Roster::List => list(session),
     }
@@ -62,11 +55,10 @@ fn list(session: &Session) -> Result<ExitCode, Failure> {
         roster.extend(members);
         next = after;
     }
-    let roster = Listed { roster };
-    session.out.answer(&roster, |page| {
+    session.out.answer(&BTreeMap::from([("roster", &roster)]), |page| {
         let columns = [Column::whole("ID"), Column::text("Name"), Column::text("Major").optional()];
         let mut table = Table::new(columns);
-        for member in &roster.roster {
+        for member in &roster {
             table.row([member.id.clone(), member.name.clone(), member.major.clone()]);
         }
         page.table(&table, "The roster is empty: tidings roster import FILE.csv");

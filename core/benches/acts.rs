@@ -16,6 +16,7 @@ use tidings_core::account::Caller;
 use tidings_core::analysis::{self, Communication, Operation};
 use tidings_core::answer::SUCCESS;
 use tidings_core::config::Config;
+use tidings_core::export::{Export as _, ExportLines as _};
 use tidings_core::{Tidings, import, member_import, post};
 
 const POSTS: usize = 20_000;
@@ -48,11 +49,13 @@ fn open() -> Store {
     let imported = member_import::import_members(&tidings, op, members.as_bytes(), &mut import::to_the_end);
     assert_eq!(imported.expect("the members are imported").inserted, MEMBERS as u64);
     let mut exported = Vec::new();
-    post::export(&tidings, op, &mut |bytes, _| {
-        exported.extend_from_slice(bytes);
-        ControlFlow::Continue(())
-    })
-    .expect("the posts are exported");
+    post::ExportPosts {}
+        .export(&tidings, op)
+        .pass_to(&tidings, &mut |bytes, _| {
+            exported.extend_from_slice(bytes);
+            ControlFlow::Continue(())
+        })
+        .expect("the posts are exported");
     let id = |post: serde_json::Result<serde_json::Value>| {
         post.expect("the export is JSON")["_id"].as_str().expect("a post has an id").to_owned()
     };

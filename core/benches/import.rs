@@ -6,7 +6,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use tempfile::TempDir;
 use tidings_core::Tidings;
 use tidings_core::account::Caller;
-use tidings_core::import::to_the_end;
+use tidings_core::import::{Import as _, to_the_end};
 use tidings_core::{act, member_import, post};
 
 const POSTS: usize = 20_000;
@@ -91,7 +91,7 @@ fn import_members(tidings: &Tidings, lines: &str) {
 }
 
 fn import_acts(tidings: &Tidings, lines: &str) {
-    let report = act::import(tidings, &Caller::Operator, lines.as_bytes(), &mut to_the_end);
+    let report = act::ImportActs {}.import(tidings, &Caller::Operator, lines.as_bytes(), &mut to_the_end);
     assert_eq!(report.expect("the acts are valid").errors, []);
 }
 

@@ -49,7 +49,7 @@ pub use otp::{
     RenewRecoveryCodes,
 };
 pub use right::{Account, check_right};
-pub use roster::{ROSTER_MAX, Roster, RosterMember, RosterPage};
+pub use roster::{ROSTER_MAX, RosterMember, RosterPage};
 pub use session::AccessToken;
 pub(crate) use session::sign_up_admin;
 pub use sessions::{ListSessions, SESSIONS_MAX, Session, Sessions, SignOutSession};

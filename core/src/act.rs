@@ -4,6 +4,9 @@
 //! and popularity of the post, and in the views, likes, searches, visitors and visits of the day. It is not a
 //! communication with this service, so the access log has no line for it.
 //!
+//! Of several likes of a post by a member, the earliest counts. Acts before the member's last reset of the measurement are
+//! counted, but not listed. The tags of an opened newsfeed are computed from the current posts as of that time.
+//!
 //! Each act counts once. The store holds a few bytes for each imported act, so files can overlap, and acts can be in
 //! any order. The member, the kind, the post, search or newsfeed, and the time identify an act.
 
@@ -19,7 +22,7 @@ use crate::clock;
 use crate::clock::Timestamp;
 use crate::config::Bounds;
 use crate::error::Result;
-use crate::import::{self, BatchTime, Kind, MoveReport, Progress, Written};
+use crate::import::{self, BatchTime, Import, Item, Kind, MoveReport, Progress, Report, Written};
 use crate::newsfeed;
 use crate::operation::{Access, Failure, JSON_LINES, Media, Spec, Stream, Work};
 use crate::post;
@@ -54,30 +57,53 @@ impl Stream for ImportActs {
     const TAKES: &'static [Media] = JSON_LINES;
 }
 
+impl Import for ImportActs {
+    const UPDATES: bool = false;
+    const EMPTY: &'static str = "the body is missing: send an act on each line";
+
+    fn import(
+        self,
+        tidings: &Tidings,
+        caller: &Caller,
+        input: impl BufRead,
+        progress: Progress<'_>,
+    ) -> Result<Report> {
+        import::check::<ActImport>(tidings, caller)?;
+        // The log must be complete, because the visits of a day are computed from it.
+        tidings.analysis().flush()?;
+        let acts = ActImport::new(tidings);
+        let report = import::run(tidings, caller, acts, lines(tidings, input), progress)?;
+        if report.inserted > 0 {
+            newsfeed::learn_from_import(tidings)?;
+        }
+        Ok(report)
+    }
+}
+
+import::fields! {
 /// An act of a member in another system, as a line of an import.
 #[derive(ToSchema)]
 #[schema(as = ActLineFields)]
-#[expect(dead_code, reason = "the fields are for the document only")]
 pub struct ActLine {
     /// The id of the member.
-    #[schema(max_length = 1_000, examples("ann"))]
-    id: String,
+    #[schema(value_type = String, max_length = 1_000, examples("ann"))]
+    "id" id: String = Text,
     /// `view`, `like`, `search` or `newsfeed`.
-    #[schema(value_type = ImportType)]
-    r#type: String,
+    #[schema(rename = "type", value_type = ImportType)]
+    "type" kind: String = Text,
     /// The URL of the post, of a view and of a like.
     #[schema(max_length = 2_000, examples("https://news.example.org/eclipse"))]
-    url: Option<String>,
+    "url" url: String = Text,
     /// The text of a search.
     #[schema(max_length = 200, examples("eclipse"))]
-    search: Option<String>,
+    "search" search: String = Text,
     /// The name of an opened newsfeed.
     #[schema(max_length = 100, examples("science"))]
-    newsfeed_name: Option<String>,
+    "newsfeed_name" newsfeed_name: String = Text,
     /// The date of the act, RFC 3339.
-    #[schema(max_length = 100, examples("2026-11-20T08:36:00Z"))]
-    date: String,
-}
+    #[schema(value_type = String, max_length = 100, examples("2026-11-20T08:36:00Z"))]
+    "date" date: String = Text,
+}}
 
 /// The length of the name of a newsfeed in characters.
 const NEWSFEED: Bounds = post::NAME;
@@ -93,54 +119,11 @@ const FUTURE: &str = "date is in the future";
 
 const EXAMPLE: &str = "an act is written as {\"id\": …, \"type\": \"view\", \"url\": …, \"date\": …}, or with search or newsfeed_name";
 
-import::fields! {
-    "id" id: String = Text,
-    "type" kind: String = Text,
-    "url" url: String = Text,
-    "search" search: String = Text,
-    "newsfeed_name" newsfeed_name: String = Text,
-    "date" date: String = Text,
-}
-
-/// Imports acts: one JSON object per line (NDJSON), or one JSON array of objects. The fields are `id` (of the member),
-/// `type` (`view`, `like`, `search` or `newsfeed`), `date`, and depending on the type `url`, `search` or
-/// `newsfeed_name`. Other fields are ignored.
-///
-/// An act that was imported before is skipped. Of several likes of a post by a member, the earliest counts; a later one
-/// is skipped. Acts before the member's last reset of the measurement are counted, but not listed. The tags of an
-/// opened newsfeed are computed from the current posts as of that time.
-///
-/// A line that breaks a rule, or names an unknown member or post, is reported, and the import continues. Input and
-/// output work as in [`crate::post::import`].
-///
-/// # Errors
-/// `bad token`, `Not admin`; [`Error::Input`](crate::Error::Input) if reading the input fails; `overloaded`.
-pub fn import(
-    tidings: &Tidings,
-    caller: &Caller,
-    input: impl BufRead,
-    progress: Progress<'_>,
-) -> Result<MoveReport> {
-    import::check::<ActImport>(tidings, caller)?;
-    // The log must be complete, because the visits of a day are computed from it.
-    tidings.analysis().flush()?;
-    let lines = import::json(input, |number, text| {
+/// Returns the lines of an input.
+pub(crate) fn lines(tidings: &Tidings, input: impl BufRead) -> impl Iterator<Item = Result<Item<Line>>> {
+    import::json(input, move |number, text| {
         Line::check(tidings, number, import::parse_fields(text, EXAMPLE)?)
-    });
-    let report: MoveReport = import::run(tidings, caller, ActImport::new(tidings), lines, progress)?.into();
-    if report.inserted > 0 {
-        newsfeed::learn_from_import(tidings)?;
-    }
-    Ok(report)
-}
-
-/// Reads the lines of an import of acts.
-#[cfg(feature = "fuzzing")]
-pub(crate) fn read_lines(tidings: &Tidings, input: &[u8]) -> import::Read {
-    let lines = import::json(input, |number, text| {
-        Line::check(tidings, number, import::parse_fields(text, EXAMPLE)?)
-    });
-    import::read_all(lines, drop)
+    })
 }
 
 /// The import of acts.
@@ -192,8 +175,8 @@ impl ActImport {
 }
 
 impl Line {
-    fn check(tidings: &Tidings, number: u64, fields: Fields) -> Result<Self, String> {
-        let Fields { id, kind, url, search, newsfeed_name, date } = fields;
+    fn check(tidings: &Tidings, number: u64, fields: ActLine) -> Result<Self, String> {
+        let ActLine { id, kind, url, search, newsfeed_name, date } = fields;
         let member = fold(&id.ok_or(ID_MISSING)?);
         let at =
             Timestamp::parse(&date.ok_or(DATE_MISSING)?).filter(|at| at.as_millis() >= 0).ok_or(DATE_RULE)?;
@@ -222,6 +205,7 @@ impl Line {
 }
 
 impl Kind for ActImport {
+    type Operation = ImportActs;
     type Line = Line;
     const BATCH: usize = 2_000;
     const ACTION: Action = Action::ActImport;

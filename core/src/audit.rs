@@ -7,8 +7,6 @@
 //! Records older than a setting are removed from the beginning, which is a record itself. A removed member is shown as
 //! `removed`.
 
-use std::ops::ControlFlow;
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -17,6 +15,7 @@ use crate::account::{Caller, Identity, Member, REMOVED, find, fold};
 use crate::answer;
 use crate::clock::Timestamp;
 use crate::error::{Error, Problem, Result};
+use crate::export::{self, Export, ExportLines, Part};
 use crate::operation::{Access, NDJSON, Operation, Spec, Stream, Work};
 use crate::schema::ActorKind;
 use crate::scope::Scope;
@@ -224,13 +223,6 @@ pub(crate) fn of_member(
     Ok(sql::of_member(tx, member, seq, limit)?.into_iter().map(AuditRecord::from).collect())
 }
 
-/// The answer to an export.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct ExportedAudit {
-    /// The number of exported records.
-    pub records: u64,
-}
-
 /// Returns the whole audit trail, earliest first
 ///
 /// The response is a download of any length with one JSON object on each line: what a record of `/get_audit` has, and in
@@ -246,76 +238,46 @@ impl Stream for ExportTrail {
     const GIVES: &'static [&'static str] = &[NDJSON];
 }
 
-/// Exports the whole trail, earliest first, as one JSON object per record. The export is recorded, after the last exported record. `take` receives one or more complete lines, and the
-/// number of records so far including these; it can cancel the export.
-///
-/// A line has what [`AuditRecord`] has, and the stored fields that the hash covers: the operations guide describes how to
-/// compute it.
-///
-/// # Errors
-/// `bad token`, `Not admin`.
-pub fn export(
-    tidings: &Tidings,
-    caller: &Caller,
-    take: &mut dyn FnMut(&[u8], u64) -> ControlFlow<()>,
-) -> Result<ExportedAudit> {
-    let mut export = AuditExport::new(tidings, caller);
-    while let Some(lines) = export.next(tidings)? {
-        if take(&lines, export.records).is_break() {
-            break;
-        }
+/// The export is recorded, after the last exported record. A line has what [`AuditRecord`] has, and the stored fields that
+/// the hash covers: the operations guide describes how to compute it.
+impl ExportLines for ExportTrail {
+    type Export = AuditExport;
+    const FILE: &'static str = "audit.jsonl";
+
+    fn export(&self, tidings: &Tidings, caller: &Caller) -> AuditExport {
+        AuditExport { identity: caller.identify(tidings), after: 0, until: None }
     }
-    Ok(ExportedAudit { records: export.records })
 }
 
-/// Reads the lines of [`export`] page by page. It holds no transaction between two pages, and each page checks the caller.
+/// An export of the whole trail, earliest first.
 pub struct AuditExport {
     identity: Identity,
     after: i64,
     /// The number of the last record, once the export is recorded.
     until: Option<i64>,
-    records: u64,
 }
 
-impl AuditExport {
-    /// Returns an export from the earliest record on.
-    pub fn new(tidings: &Tidings, caller: &Caller) -> Self {
-        Self { identity: caller.identify(tidings), after: 0, until: None, records: 0 }
-    }
-
-    /// Records the export, and returns the number of the record before.
-    fn begin(&self, tidings: &Tidings) -> Result<i64> {
-        let identity = self.identity.clone();
-        tidings.store().write(Isolation::Alone, move |tx| {
-            let admin = identity.admin(tx, Scope::AuditRead)?;
-            let (seq, _) = trail::sql::chain(tx)?.head;
-            admin.record(tx, Entry::new(Action::AuditExport))?;
-            Ok(seq)
-        })
-    }
-
-    /// Returns the next lines; `None` after the last one. After an error, another call reads the same lines.
-    ///
-    /// # Errors
-    /// Those of [`export`].
-    pub fn next(&mut self, tidings: &Tidings) -> Result<Option<Vec<u8>>> {
-        let until = match self.until {
-            Some(until) => until,
-            None => *self.until.insert(self.begin(tidings)?),
+impl Export for AuditExport {
+    fn next(&mut self, tidings: &Tidings) -> Result<Option<Part>> {
+        let until = if let Some(until) = self.until {
+            until
+        } else {
+            let identity = self.identity.clone();
+            *self.until.insert(tidings.store().write(Isolation::Alone, move |tx| {
+                let admin = identity.admin(tx, Scope::AuditRead)?;
+                let (seq, _) = trail::sql::chain(tx)?.head;
+                admin.record(tx, Entry::new(Action::AuditExport))?;
+                Ok::<_, Error>(seq)
+            })?)
         };
         let page = tidings.store().read(|tx| {
             let _admin = self.identity.admin(tx, Scope::AuditRead)?;
             Ok::<_, Error>(sql::after(tx, self.after, PAGE.min(until - self.after))?)
         })?;
         let Some(last) = page.last() else { return Ok(None) };
-        let (after, records) = (last.record.seq, page.len() as u64);
-        let mut lines = Vec::new();
-        for read in page {
-            serde_json::to_writer(&mut lines, &Line::from(read)).map_err(|e| Error::Internal(e.into()))?;
-            lines.push(b'\n');
-        }
+        let after = last.record.seq;
+        let lines = export::lines(&page.into_iter().map(Line::from).collect::<Vec<_>>())?;
         self.after = after;
-        self.records += records;
         Ok(Some(lines))
     }
 }

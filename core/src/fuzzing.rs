@@ -13,7 +13,7 @@ use crate::clock::{Clock, Timestamp};
 use crate::config::{Config, Secret};
 use crate::id::ObjectId;
 use crate::post::Format;
-use crate::{Tidings, act, backup, check, member_import, newsfeed, post, roster_import, search};
+use crate::{Tidings, act, backup, check, import, member_import, newsfeed, post, roster_import, search};
 
 pub use crate::import::Read;
 
@@ -108,17 +108,17 @@ pub fn posts(format: Format, bytes: &[u8]) -> Read {
 
 /// Parses an import of members.
 pub fn members(bytes: &[u8]) -> Read {
-    member_import::read_lines(bytes, &Config::default(), NOW)
+    import::read_all(member_import::lines(service(), bytes), drop)
 }
 
 /// Parses an import of acts.
 pub fn acts(bytes: &[u8]) -> Read {
-    act::read_lines(service(), bytes)
+    import::read_all(act::lines(service(), bytes), drop)
 }
 
 /// Parses a roster.
 pub fn roster(bytes: &[u8]) -> Read {
-    roster_import::read_lines(bytes)
+    import::read_all(roster_import::lines(bytes), drop)
 }
 
 /// Parses the file of a word model.

@@ -136,8 +136,8 @@
 //! The functions that run the service are not operations and take no caller: [`Tidings::start`],
 //! [`analysis::record`], [`stats`], [`changes`].
 //!
-//! The modules above use the store, [`location`], [`clock`], [`id`], [`error`], [`config`], [`import`], [`stats`],
-//! [`changes`], [`fair`] and [`answer`].
+//! The modules above use the store, [`location`], [`clock`], [`id`], [`error`], [`config`], [`import`], [`export`],
+//! [`stats`], [`changes`], [`fair`] and [`answer`].
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -166,6 +166,7 @@ pub mod demo;
 pub mod draft_file;
 pub mod error;
 pub mod events;
+pub mod export;
 pub mod fair;
 pub mod feedback;
 mod files;

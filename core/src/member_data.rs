@@ -24,13 +24,11 @@
 //! | `audit` | `audit` |
 //! | `audit_identity` | nothing: a random salt, which protects the member's id in the audit trail |
 //! | `member_acts`, `removed_member` | nothing: a revision, and the keys of members who do not exist any more |
-//! | `request.named_member` | nothing: it belongs to requests of administrators, and `audit` has what these changed |
+//! | `log.named_member`, `request.named_member` | nothing: it belongs to requests of administrators, and `audit` has what these changed |
 //! | `roster` | nothing: the list of the university's members; `account` has the name and subject that it verified |
 //! | `feed_order`, `sign_in_failure` (PostgreSQL) | nothing: orders of posts for some minutes, and keyed hashes |
 //!
 //! Posts, notices, drafts of notices and API keys have no author.
-
-use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -42,6 +40,7 @@ use crate::analysis::LogEntry;
 use crate::audit::AuditRecord;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::export::{Export, Part, encode};
 use crate::feedback::Feedback;
 use crate::id::MemberKey;
 use crate::operation::{Access, Failure, Spec, Stream};
@@ -212,70 +211,20 @@ pub struct TrendSearch {
     pub date: Timestamp,
 }
 
-/// The result of an export.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct ExportedData {
-    /// The number of entries of all lists.
-    pub entries: u64,
-}
-
-/// Exports what is stored about the caller. `take` receives the pieces of one JSON object in order, and the number of entries
-/// of its lists so far; it can cancel the export. [`MemberData`] describes the object.
-///
-/// # Errors
-/// `bad token`, also if the member is removed or signed out during the export.
-pub fn export(
-    tidings: &Tidings,
-    caller: &Caller,
-    take: &mut dyn FnMut(&[u8], u64) -> ControlFlow<()>,
-) -> Result<ExportedData> {
-    DataReader::new(tidings, caller).pass_to(tidings, take)
-}
-
-/// Exports what is stored about a member as [`export`] does, for administrators. The audit trail has a record of it.
-///
-/// # Errors
-/// Those of [`DataReader::of`]; `Not found` also if the member is removed during the export.
-pub fn export_of(
-    tidings: &Tidings,
-    caller: &Caller,
-    user_id: &str,
-    take: &mut dyn FnMut(&[u8], u64) -> ControlFlow<()>,
-) -> Result<ExportedData> {
-    DataReader::of(tidings, caller, user_id)?.pass_to(tidings, take)
-}
-
-/// Reads what is stored about a member, page by page. It holds no transaction between two pages.
+/// An export of what is stored about a member, as one JSON object, which [`MemberData`] describes. Its records are the
+/// entries of the lists. A part has at most some hundred kilobytes.
 pub struct DataReader {
     identity: Identity,
     /// The id of the member whom an administrator has named; `None` for callers themselves.
     of: Option<String>,
-    /// The key and the id of the member of the pages before: a new member may have got the id of a removed one.
+    /// The key and the id of the member of the parts before: a new member may have got the id of a removed one.
     member: Option<(MemberKey, String)>,
-    place: Place,
-    entries: u64,
+    /// What it reads next; `None` for the account.
+    place: Option<Place>,
 }
 
-/// What a [`DataReader`] reads next.
-#[derive(Clone, Copy)]
-enum Place {
-    Account,
-    /// A list of [`LISTS`] after an entry, and whether the list has entries already.
-    List {
-        list: usize,
-        after: After,
-        is_filled: bool,
-    },
-    End,
-}
-
-/// A piece of the object, and the state of the reader after it.
-struct Piece {
-    json: Vec<u8>,
-    member: (MemberKey, String),
-    place: Place,
-    entries: u64,
-}
+/// The number of a list of [`LISTS`], the entry after which it is read, and whether the list has entries already.
+type Place = (usize, After, bool);
 
 /// The key of an entry: up to two columns, in the order of the list.
 type After = (i64, i64);
@@ -288,8 +237,8 @@ type ReadPage = fn(&mut dyn Tx, &mut Page<'_>) -> Result<Option<After>>;
 const LISTS: [(&str, ReadPage); 12] = [
     ("sessions", sql::sessions),
     ("likes", sql::likes),
-    ("views", sql::views),
-    ("hidden_posts", sql::hidden_posts),
+    ("views", |tx, page| sql::acts(tx, page, "viewed")),
+    ("hidden_posts", |tx, page| sql::acts(tx, page, "hidden")),
     ("searches", sql::searches),
     ("newsfeeds", sql::newsfeeds),
     ("imported_acts", sql::imported_acts),
@@ -324,14 +273,10 @@ impl Page<'_> {
     }
 }
 
-fn encode<T: Serialize>(json: &mut Vec<u8>, value: &T) -> Result<()> {
-    serde_json::to_writer(json, value).map_err(|cause| Error::Internal(cause.into()))
-}
-
 impl DataReader {
     /// Returns a reader of what is stored about the caller.
     pub fn new(tidings: &Tidings, caller: &Caller) -> Self {
-        Self { identity: caller.identify(tidings), of: None, member: None, place: Place::Account, entries: 0 }
+        Self { identity: caller.identify(tidings), of: None, member: None, place: None }
     }
 
     /// Returns a reader of what is stored about a member, for administrators. The audit trail has a record of it, also if
@@ -350,47 +295,19 @@ impl DataReader {
         Ok(Self { member: Some(member), of: Some(user_id.to_owned()), ..Self::new(tidings, caller) })
     }
 
-    /// Returns the member's id as registered; `""` before the first piece.
+    /// Returns the member's id as registered; `""` before the first part.
     pub fn id(&self) -> &str {
         self.member.as_ref().map_or("", |(_, id)| id)
     }
 
-    /// Returns the next piece of the JSON object, of at most some hundred kilobytes; `None` after the last one. After an error,
-    /// another call reads the same piece.
-    ///
-    /// # Errors
-    /// Those of [`export`].
-    pub fn next(&mut self, tidings: &Tidings) -> Result<Option<Vec<u8>>> {
-        if matches!(self.place, Place::End) {
-            return Ok(None);
-        }
-        let Piece { json, member, place, entries } = tidings.store().read(|tx| self.read(tx))?;
-        (self.member, self.place) = (Some(member), place);
-        self.entries += entries;
-        Ok(Some(json))
-    }
-
-    fn pass_to(
-        mut self,
-        tidings: &Tidings,
-        take: &mut dyn FnMut(&[u8], u64) -> ControlFlow<()>,
-    ) -> Result<ExportedData> {
-        while let Some(piece) = self.next(tidings)? {
-            if take(&piece, self.entries).is_break() {
-                break;
-            }
-        }
-        Ok(ExportedData { entries: self.entries })
-    }
-
-    fn read(&self, tx: &mut dyn Tx) -> Result<Piece> {
+    /// Reads the next part. Also returns the member, and the place after the part.
+    fn read(&self, tx: &mut dyn Tx) -> Result<(Part, (MemberKey, String), Place)> {
         let member = self.find(tx)?;
         let found = (member.key, member.id.clone());
-        let Place::List { list, after, is_filled } = self.place else {
+        let Some((list, after, is_filled)) = self.place else {
             let mut json = br#"{"account":"#.to_vec();
             encode(&mut json, &sql::account(tx, &member)?)?;
-            let place = Place::List { list: 0, after: START, is_filled: false };
-            return Ok(Piece { json, member: found, place, entries: 0 });
+            return Ok(((json, 0), found, (0, START, false)));
         };
         let (name, read) = LISTS[list];
         let json = if after == START { format!(",\"{name}\":[") } else { String::new() }.into_bytes();
@@ -398,17 +315,11 @@ impl DataReader {
         let mut page = Page { member: &member, session, after, json, is_filled, entries: 0 };
         let next = read(tx, &mut page)?;
         let Page { mut json, is_filled, entries, .. } = page;
-        let place = if let Some(after) = next {
-            Place::List { list, after, is_filled }
-        } else {
-            json.push(b']');
-            Place::List { list: list + 1, after: START, is_filled: false }
-        };
-        if list + 1 < LISTS.len() || next.is_some() {
-            return Ok(Piece { json, member: found, place, entries });
+        if let Some(after) = next {
+            return Ok(((json, entries), found, (list, after, is_filled)));
         }
-        json.extend_from_slice(b"}\n");
-        Ok(Piece { json, member: found, place: Place::End, entries })
+        json.extend_from_slice(if list + 1 < LISTS.len() { b"]" } else { b"]}\n" });
+        Ok(((json, entries), found, (list + 1, START, false)))
     }
 
     /// Checks that the caller may still read, and that the member is still the same.
@@ -424,5 +335,16 @@ impl DataReader {
             Some((before, _)) if *before != member.key => Err(gone),
             _ => Ok(member),
         }
+    }
+}
+
+impl Export for DataReader {
+    fn next(&mut self, tidings: &Tidings) -> Result<Option<Part>> {
+        if self.place.is_some_and(|(list, ..)| list == LISTS.len()) {
+            return Ok(None);
+        }
+        let (part, member, place) = tidings.store().read(|tx| self.read(tx))?;
+        (self.member, self.place) = (Some(member), Some(place));
+        Ok(Some(part))
     }
 }

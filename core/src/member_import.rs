@@ -12,7 +12,7 @@ use crate::account::{Admin, Caller, cut_nickname, fold, is_id, new_generation, n
 use crate::clock::Timestamp;
 use crate::config::{Bounds, Config};
 use crate::error::Result;
-use crate::import::{self, BatchTime, Kind, MoveReport, Progress, Written};
+use crate::import::{self, BatchTime, Import, Item, Kind, MoveReport, Progress, Report, Written};
 use crate::operation::{Access, Failure, JSON_LINES, Media, Spec, Stream, Work};
 use crate::scope::Scope;
 use crate::store::{Arg, StoreError, Topic, Tx};
@@ -37,31 +37,46 @@ impl Stream for ImportMembers {
     const TAKES: &'static [Media] = JSON_LINES;
 }
 
+impl Import for ImportMembers {
+    const UPDATES: bool = false;
+    const EMPTY: &'static str = "the body is missing: send a member on each line";
+
+    fn import(
+        self,
+        tidings: &Tidings,
+        caller: &Caller,
+        input: impl BufRead,
+        progress: Progress<'_>,
+    ) -> Result<Report> {
+        import::run(tidings, caller, Members, lines(tidings, input), progress)
+    }
+}
+
+import::fields! {
 /// A member of another system, as a line of an import.
 #[derive(ToSchema)]
 #[schema(as = MemberLineFields)]
-#[expect(dead_code, reason = "the fields are for the document only")]
 pub struct MemberLine {
     /// The sign-in identifier: {id} ASCII letters, digits, `_`, `-` and `.`, a letter or digit first.
-    #[schema(examples("ann"))]
-    id: String,
+    #[schema(value_type = String, examples("ann"))]
+    "id" id: String = Text,
     /// The displayed name, {nickname} characters; the name by default, or else the id.
     #[schema(examples("Ann"))]
-    nickname: Option<String>,
+    "nickname" nickname: String = Text,
     /// The hash of the password: an Argon2 PHC string, or PBKDF2 or scrypt as Werkzeug writes them. A member without a hash
     /// cannot sign in.
-    #[schema(max_length = 1_000, examples("scrypt:32768:8:1$aGVsbG8$00ff"))]
-    password_hash: Option<String>,
+    #[schema(value_type = Option<String>, max_length = 1_000, examples("scrypt:32768:8:1$aGVsbG8$00ff"))]
+    "password_hash" password_hash: Zeroizing<String> = Text,
     /// The name that the university verified.
     #[schema(max_length = 100, examples("Ann Lee"))]
-    name: Option<String>,
+    "name" name: String = Text,
     /// The subject that the university verified.
     #[schema(max_length = 100, examples("Physics"))]
-    major: Option<String>,
+    "major" major: String = Text,
     /// The date of the sign-up, RFC 3339; the current time by default.
     #[schema(max_length = 100, examples("2026-11-20T08:36:00Z"))]
-    date: Option<String>,
-}
+    "date" date: String = Text,
+}}
 
 /// The length of a verified name, in characters.
 const NAME: Bounds = Bounds { min: 1, max: 100 };
@@ -75,53 +90,31 @@ const DATE_RULE: &str = "date is written like 2026-11-20T08:36:00Z, and is not i
 
 const EXAMPLE: &str = "a member is written as {\"id\": …, \"nickname\": …, \"password_hash\": …}";
 
-import::fields! {
-    "id" id: String = Text,
-    "nickname" nickname: String = Text,
-    "password_hash" password_hash: Zeroizing<String> = Text,
-    "name" name: String = Text,
-    "major" major: String = Text,
-    "date" date: String = Text,
-}
-
-/// Imports members: one JSON object a line (NDJSON), or one JSON array of them, with the fields `id`, `nickname`,
-/// `password_hash`, `name`, `major` and `date`. Other fields are ignored.
-///
-/// Only the id is required; the rule for ids is that of [`SignUp`](crate::account::SignUp). The default nickname is the name,
-/// cut to the allowed length, or else the id. `password_hash` is an Argon2 PHC string, or PBKDF2 or scrypt as Werkzeug
-/// writes them: the member signs in with the same password as before, and the first sign-in replaces the hash by one of
-/// ours. A member without a hash cannot sign in until the operator sets a password. `name` and `major` are the values
-/// that the university verified; `date` is the date when the member signed up, the current time by default.
-///
-/// Existing members are skipped and do not change; ids are compared without case. A line that breaks a rule is reported
-/// and does not stop the import. The input is read and written as by [`crate::post::import`].
+/// Imports members, as [`Import::import`] does. Existing members are skipped and do not change; ids are compared without
+/// case. The first sign-in replaces the hash of a password by one of ours.
 ///
 /// # Errors
-/// `bad token`, `Not admin`; [`Error::Input`](crate::Error::Input) when the input cannot be read to its end;
-/// `overloaded`.
+/// Those of [`Import::import`].
 pub fn import_members(
     tidings: &Tidings,
     caller: &Caller,
     input: impl BufRead,
     progress: Progress<'_>,
-) -> Result<MoveReport> {
-    let (config, now) = (tidings.config(), tidings.now());
-    let lines = import::json(input, |_, text| Line::check(config, now, import::parse_fields(text, EXAMPLE)?));
-    Ok(import::run(tidings, caller, Members, lines, progress)?.into())
+) -> Result<Report> {
+    ImportMembers {}.import(tidings, caller, input, progress)
 }
 
-/// Reads and checks the lines of an import of members, without writing them.
-#[cfg(feature = "fuzzing")]
-pub(crate) fn read_lines(input: &[u8], config: &Config, now: Timestamp) -> import::Read {
-    let lines = import::json(input, |_, text| Line::check(config, now, import::parse_fields(text, EXAMPLE)?));
-    import::read_all(lines, drop)
+/// Returns the lines of an input.
+pub(crate) fn lines(tidings: &Tidings, input: impl BufRead) -> impl Iterator<Item = Result<Item<Line>>> {
+    let (config, now) = (tidings.config(), tidings.now());
+    import::json(input, move |_, text| Line::check(config, now, import::parse_fields(text, EXAMPLE)?))
 }
 
 /// Writes the members of an import.
 struct Members;
 
 /// A valid line.
-struct Line {
+pub(crate) struct Line {
     id: String,
     folded: String,
     nickname: String,
@@ -132,8 +125,8 @@ struct Line {
 }
 
 impl Line {
-    fn check(config: &Config, now: Timestamp, fields: Fields) -> Result<Self, String> {
-        let Fields { id, nickname: shown, password_hash, name, major, date } = fields;
+    fn check(config: &Config, now: Timestamp, fields: MemberLine) -> Result<Self, String> {
+        let MemberLine { id, nickname: shown, password_hash, name, major, date } = fields;
         let id = id.filter(|id| is_id(config, id)).ok_or_else(|| id_rule(config))?;
         let name = name.filter(|name| !name.is_empty()).map(|name| text::line(&name, NAME).ok_or(NAME_RULE));
         let name = name.transpose()?;
@@ -170,6 +163,7 @@ fn nickname_rule(config: &Config) -> String {
 }
 
 impl Kind for Members {
+    type Operation = ImportMembers;
     type Line = Line;
     const BATCH: usize = 1_000;
     const ACTION: Action = Action::MemberImport;
@@ -227,15 +221,15 @@ mod tests {
     use crate::testing::sign_in;
     use crate::testing::{self, NOW, Service};
 
-    fn import(service: &Service, members: &[Value]) -> MoveReport {
+    fn import(service: &Service, members: &[Value]) -> Report {
         let lines: String = members.iter().map(|member| member.to_string() + "\n").collect();
         import_members(service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap()
     }
 
-    fn report(inserted: u64, skipped: u64, errors: &[(u64, &str)]) -> MoveReport {
+    fn report(inserted: u64, skipped: u64, errors: &[(u64, &str)]) -> Report {
         let error = |(line, reason): &(u64, &str)| LineError { line: *line, reason: (*reason).to_owned() };
         let about = About { left_out: errors.len() as u64, ..About::default() };
-        MoveReport { inserted, skipped, errors: errors.iter().map(error).collect(), about }
+        Report { inserted, updated: None, skipped, errors: errors.iter().map(error).collect(), about }
     }
 
     fn password(service: &Service, id: &str) -> (String, i64) {

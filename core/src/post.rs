@@ -40,8 +40,8 @@ mod token_fields;
 mod viewer;
 
 pub use draft::{Draft, NAME, NAMES_MAX, POST, TITLE, URL_MAX};
-pub use export::{ExportPosts, Exported, PostExport, export};
-pub use import::{FEED_MAX, Format, ImportPosts, ImportReport, import, import_as};
+pub use export::{ExportPosts, PostExport};
+pub use import::{FEED_MAX, Format, ImportPosts, ImportReport, import};
 pub use list::{LIST_MAX, List, PostList};
 pub use news::NewPost;
 pub use operations::{Get, Hide, Insert, Like, ListCategories, Remove, Unhide, Unlike, Update, View};

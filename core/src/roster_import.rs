@@ -1,7 +1,7 @@
 //! Imports of the roster from CSV.
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead};
+use std::io::BufRead;
 use std::num::NonZero;
 use std::thread;
 
@@ -16,9 +16,9 @@ use crate::account::roster::table::{self, RosterEntry};
 use crate::account::verify::{university_id, university_name};
 use crate::account::{Admin, Caller, find, fold};
 use crate::answer::LineError;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::import::csv::{self, Columns};
-use crate::import::{self, About, BatchTime, Item, Kind, Progress, Totals, Written};
+use crate::import::{self, BatchTime, Import, Item, Kind, Progress, Report, Written};
 use crate::operation::{self, Access, Failure, Form, Media, Spec, Stream, Work};
 use crate::scope::Scope;
 use crate::store::Tx;
@@ -42,8 +42,34 @@ impl Stream for ImportRoster {
     const TAKES: &'static [Media] = &[Media { name: operation::CSV, form: Form::Text }];
 }
 
+/// An API key does not change the entries of existing members: who knows the password of an entry signs in as its member.
+/// Nor does it learn whether a password is that of an entry: an entry that it may change counts as updated in any case.
+impl Import for ImportRoster {
+    const UPDATES: bool = true;
+    const EMPTY: &'static str =
+        "the body is missing: send CSV whose first line names the columns: id,name,major,password";
+
+    fn media_type(&self, _: &[u8]) -> &'static str {
+        operation::CSV
+    }
+
+    fn import(
+        self,
+        tidings: &Tidings,
+        caller: &Caller,
+        input: impl BufRead,
+        progress: Progress<'_>,
+    ) -> Result<Report> {
+        let mut lines = lines(input);
+        let hashed = hashed(tidings, caller.identify(tidings).is_key(), &mut lines);
+        let mut report = import::run(tidings, caller, Entries, hashed, progress)?;
+        report.about.unknown_columns = lines.unknown;
+        Ok(report)
+    }
+}
+
 /// The result of an import of a roster.
-#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[derive(ToSchema)]
 pub struct RosterReport {
     /// The number of new members.
     pub inserted: u64,
@@ -54,22 +80,17 @@ pub struct RosterReport {
     /// The first 1,000 lines that were skipped because of an error, in order. If there are more, a last entry has their
     /// number.
     pub errors: Vec<LineError>,
-    /// Details of the import for people, not part of the JSON.
-    #[serde(skip)]
-    pub about: About,
 }
 
 /// A valid line of the file.
-struct Line {
+pub(crate) struct Line {
     number: u64,
     id: String,
     folded: String,
-    name: String,
-    major: String,
     password: Zeroizing<String>,
-    /// The hash of the password; `""` until [`Line::hash`] has run, and of a line that a key may not write. If the roster's
-    /// hash is of the same password, it is reused.
-    hash: String,
+    /// Its hash is `""` until [`Line::hash`] has run, and for a line that a key may not write. If the roster's hash is of the
+    /// same password, it is reused.
+    entry: RosterEntry,
 }
 
 const COLUMNS: Columns = Columns {
@@ -86,74 +107,45 @@ const MEMBER: &str = "id is that of a member: an API key does not change this en
 /// The number of lines whose passwords are hashed together, spread over the cores.
 const TOGETHER: usize = 16;
 
-/// Imports a roster: CSV whose first line names the columns `id`, `name`, `major` and `password`. Other columns are
-/// ignored.
-///
-/// A line replaces the existing entry with its id. Ids, names and majors follow the rules of
-/// [`SignInUp`](crate::account::SignInUp). A line that breaks a rule is reported and does not stop the import. Hashing a
-/// password takes approximately 20 ms on one core. The input is read and written as by [`crate::post::import`].
-///
-/// An API key does not change the entries of existing members: who knows the password of an entry signs in as its member.
-/// Nor does it learn whether a password is that of an entry: an entry that it may change counts as updated in any case.
-///
-/// # Errors
-/// `bad token`, `Not admin`; [`Error::Input`] if the input cannot be read to its end;
-/// `overloaded`; an error of the store.
-pub fn import_roster(
-    tidings: &Tidings,
-    caller: &Caller,
-    input: impl BufRead,
-    progress: Progress<'_>,
-) -> Result<RosterReport> {
-    let mut lines = csv::lines(input, COLUMNS, Line::check);
-    let hashed = hashed(tidings, caller.identify(tidings).is_key(), &mut lines);
-    let tally = import::run_prepared(tidings, caller, Entries, hashed, progress)?;
-    let Totals { inserted, updated, skipped, errors, about } = tally.with_unknown(lines.into_unknown());
-    Ok(RosterReport { inserted, updated, skipped, errors, about })
-}
-
-/// Reads and checks the lines of a roster, without writing them.
-#[cfg(feature = "fuzzing")]
-pub(crate) fn read_lines(input: &[u8]) -> import::Read {
-    import::read_all(csv::lines(input, COLUMNS, Line::check), drop)
+/// Returns the lines of an input.
+pub(crate) fn lines<R: BufRead>(input: R) -> csv::Lines<R, Line> {
+    csv::lines(input, COLUMNS, Line::check)
 }
 
 impl Line {
     fn check(number: u64, names: &[String], values: &StringRecord) -> Result<Self, String> {
         let value = |name: &str| {
-            let mut values = names.iter().zip(values).filter(|(column, _)| *column == name);
-            values.next().map(|(_, value)| value.trim()).unwrap_or_default()
+            names.iter().zip(values).find(|(column, _)| *column == name).map_or("", |(_, value)| value.trim())
         };
-        let needed = |name: &str| Some(value(name)).filter(|value| !value.is_empty());
-        let missing = |name: &str| format!("{name} is missing");
-        let id = university_id(needed("id").ok_or_else(|| missing("id"))?).ok_or(ID_RULE)?;
-        let name = university_name(value("name"));
-        if name.is_empty() {
-            return Err(missing("name"));
-        }
-        let password = needed("password").ok_or_else(|| missing("password"))?;
+        let needed = |name: &str, value: &str| {
+            if value.is_empty() { Err(format!("{name} is missing")) } else { Ok(()) }
+        };
+        let (id, name, password) = (value("id"), university_name(value("name")), value("password"));
+        needed("id", id)?;
+        let id = university_id(id).ok_or(ID_RULE)?;
+        needed("name", &name)?;
+        needed("password", password)?;
         Ok(Self {
             number,
             folded: fold(&id),
             id: id.into_owned(),
-            name,
-            major: university_name(value("major")),
             password: Zeroizing::new(password.to_owned()),
-            hash: String::new(),
+            entry: RosterEntry { name, major: university_name(value("major")), password: String::new() },
         })
     }
 
     /// Hashes the password. The result of the import tells whether it is that of the roster, so a key's is not compared.
     fn hash(&mut self, tidings: &Tidings, is_key: bool) -> Result<()> {
         let turn = Turn::new(Purpose::Administration, None);
-        if is_key {
-            if tidings.store().read(|tx| find(tx, &self.folded))?.is_none() {
-                self.hash = tidings.hasher().hash(turn, &self.password)?;
+        let known = if is_key {
+            if tidings.store().read(|tx| find(tx, &self.folded))?.is_some() {
+                return Ok(());
             }
-            return Ok(());
-        }
-        let known = tidings.store().read(|tx| table::find(tx, &self.folded))?;
-        self.hash = match known {
+            None
+        } else {
+            tidings.store().read(|tx| table::find(tx, &self.folded))?
+        };
+        self.entry.password = match known {
             Some(known)
                 if tidings.hasher().check(turn, &self.password, Some(&known.password))? != Check::Wrong =>
             {
@@ -169,42 +161,38 @@ impl Line {
 fn hashed(
     tidings: &Tidings,
     is_key: bool,
-    mut lines: impl Iterator<Item = io::Result<Item<Line>>>,
+    mut lines: impl Iterator<Item = Result<Item<Line>>>,
 ) -> impl Iterator<Item = Result<Item<Line>>> {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let hash_all = move |items: &mut [Result<Item<Line>>]| {
+        for item in items {
+            if let Ok(Item { line: Ok(line), .. }) = item
+                && let Err(error) = line.hash(tidings, is_key)
+            {
+                *item = Err(error);
+            }
+        }
+    };
     let mut ready = VecDeque::new();
     std::iter::from_fn(move || {
         if ready.is_empty() {
-            ready.extend(lines.by_ref().take(TOGETHER).map(|item| item.map_err(Error::Input)));
-            hash_all(tidings, is_key, ready.make_contiguous());
-        }
-        ready.pop_front()
-    })
-}
-
-fn hash_all(tidings: &Tidings, is_key: bool, items: &mut [Result<Item<Line>>]) {
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let share = items.len().div_ceil(cores).max(1);
-    thread::scope(|scope| {
-        for part in items.chunks_mut(share) {
-            scope.spawn(|| {
-                for item in part {
-                    let hashed = match item {
-                        Ok(Item { line: Ok(line), .. }) => line.hash(tidings, is_key),
-                        _ => Ok(()),
-                    };
-                    if let Err(error) = hashed {
-                        *item = Err(error);
-                    }
+            ready.extend(lines.by_ref().take(TOGETHER));
+            let share = ready.len().div_ceil(cores).max(1);
+            thread::scope(|scope| {
+                for part in ready.make_contiguous().chunks_mut(share) {
+                    scope.spawn(|| hash_all(part));
                 }
             });
         }
-    });
+        ready.pop_front()
+    })
 }
 
 /// Writes the entries of an import.
 struct Entries;
 
 impl Kind for Entries {
+    type Operation = ImportRoster;
     type Line = Line;
     // An import reports progress and can be stopped only between batches, and hashing is slow.
     const BATCH: usize = 2 * TOGETHER;
@@ -213,18 +201,17 @@ impl Kind for Entries {
 
     fn write(&self, tx: &mut dyn Tx, admin: &Admin<'_>, batch: &[Line], _: &BatchTime) -> Result<Written> {
         let mut written = Written::default();
-        for Line { number, id, folded, name, major, hash, .. } in batch {
-            if admin.is_key() && (hash.is_empty() || find(tx, folded)?.is_some()) {
+        for Line { number, id, folded, entry, .. } in batch {
+            if admin.is_key() && (entry.password.is_empty() || find(tx, folded)?.is_some()) {
                 written.refuse(*number, MEMBER);
                 continue;
             }
             let known = table::find(tx, folded)?;
-            let entry = RosterEntry { name: name.clone(), major: major.clone(), password: hash.clone() };
-            if known.as_ref() == Some(&entry) {
+            if known.as_ref() == Some(entry) {
                 written.skipped += 1;
                 continue;
             }
-            table::insert(tx, admin, folded, id, &entry)?;
+            table::insert(tx, admin, folded, id, entry)?;
             *(if known.is_some() { &mut written.updated } else { &mut written.inserted }) += 1;
         }
         Ok(written)

@@ -11,6 +11,8 @@ use crate::clock::{Clock, Timestamp};
 use crate::config::{Config, Secret, Zone};
 use crate::error::Result;
 use crate::id::PostKey;
+use crate::import::{Import as _, Report, to_the_end};
+use crate::roster_import::ImportRoster;
 use crate::scope::Scope;
 use crate::search::{Find, FindInCategory, PostPage, SearchResult};
 use crate::store::{Dialect, Isolation, StoreError};
@@ -47,6 +49,11 @@ pub(crate) fn sign_in_up(
 ) -> Result<AccessToken> {
     let form = SignIn { id: id.into(), pw: pw.into(), otp: None };
     SignInUp { form }.run_for(tidings, &Caller::Guest, client.into())
+}
+
+/// Imports a roster.
+pub(crate) fn import_roster(tidings: &Tidings, csv: &str) -> Report {
+    ImportRoster {}.import(tidings, &Caller::Operator, csv.as_bytes(), &mut to_the_end).unwrap()
 }
 
 /// Searches for posts.

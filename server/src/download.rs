@@ -15,10 +15,8 @@ use futures_util::{Stream, stream};
 use http::HeaderValue;
 use http::header::CONTENT_DISPOSITION;
 use tidings_core::account::Client;
-use tidings_core::audit::AuditExport;
-use tidings_core::member_data::DataReader;
-use tidings_core::post::PostExport;
-use tidings_core::{Error, Result, Tidings};
+use tidings_core::export::{Export, ExportLines};
+use tidings_core::{Error, Result};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
@@ -37,39 +35,16 @@ const TIME: Duration = Duration::from_secs(10 * 60);
 /// The pause before a piece is asked for again while the server has too much to do.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// What a download reads. After an error, another call reads the same piece.
-pub(crate) trait Pieces: Send + 'static {
-    /// Returns the next piece; `None` after the last one.
-    fn next(&mut self, tidings: &Tidings) -> Result<Option<Vec<u8>>>;
-}
-
-impl Pieces for DataReader {
-    fn next(&mut self, tidings: &Tidings) -> Result<Option<Vec<u8>>> {
-        Self::next(self, tidings)
-    }
-}
-
-impl Pieces for PostExport {
-    fn next(&mut self, tidings: &Tidings) -> Result<Option<Vec<u8>>> {
-        Self::next(self, tidings)
-    }
-}
-
-impl Pieces for AuditExport {
-    fn next(&mut self, tidings: &Tidings) -> Result<Option<Vec<u8>>> {
-        Self::next(self, tidings)
-    }
-}
-
 const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 
-/// Returns the download of an export with one JSON object on each line.
+/// Sends an export with one JSON object on each line.
 ///
 /// # Errors
 /// `overloaded` or `too many requests` if there are too many downloads; those of the export.
-pub(crate) async fn lines(call: &Call, pieces: impl Pieces, name: &'static str) -> Answer {
-    let (download, first) = Download::begin(call, Of::Admin, pieces).await?;
-    let file = HeaderValue::try_from(format!("attachment; filename=\"{name}\"")).expect("a plain name");
+pub(crate) async fn lines<E: ExportLines>(call: Call, operation: E) -> Answer {
+    let export = operation.export(call.tidings(), call.caller());
+    let (download, first) = Download::begin(&call, Of::Admin, export).await?;
+    let file = HeaderValue::try_from(format!("attachment; filename=\"{}\"", E::FILE)).expect("a plain name");
     let reply = Reply::download(download.stream(first.into()), NDJSON);
     Ok(reply.with(CONTENT_DISPOSITION, file))
 }
@@ -83,7 +58,7 @@ pub(crate) struct Download<P> {
     place: Option<Place>,
 }
 
-impl<P: Pieces> Download<P> {
+impl<P: Export> Download<P> {
     /// Begins a download. Also returns its first piece, which shows whether the caller may read at all: only then the download
     /// takes a place.
     ///
@@ -158,7 +133,8 @@ impl<P: Pieces> Download<P> {
     async fn read(&self) -> Result<Option<Vec<u8>>> {
         let (tidings, pieces) = (self.app.tidings.clone(), Arc::clone(&self.pieces));
         let read = move || pieces.lock().unwrap_or_else(PoisonError::into_inner).next(&tidings);
-        self.app.lanes.query.run_for(self.client, read).await
+        let read = self.app.lanes.query.run_for(self.client, read).await;
+        read.map(|part| part.map(|(piece, _)| piece))
     }
 }
 
@@ -168,7 +144,8 @@ mod tests {
 
     use futures_util::StreamExt as _;
     use tidings_core::account::Caller;
-    use tidings_core::{admin, post};
+    use tidings_core::export::Part;
+    use tidings_core::{Tidings, admin, post};
     use tower::ServiceExt as _;
 
     use super::places::{OF_ADMIN, OF_MEMBER};
@@ -244,9 +221,9 @@ mod tests {
     /// Pieces without an end.
     struct Endless;
 
-    impl Pieces for Endless {
-        fn next(&mut self, _: &Tidings) -> Result<Option<Vec<u8>>> {
-            Ok(Some(vec![0; 2 * BLOCK]))
+    impl Export for Endless {
+        fn next(&mut self, _: &Tidings) -> Result<Option<Part>> {
+            Ok(Some((vec![0; 2 * BLOCK], 1)))
         }
     }
 

@@ -7,17 +7,15 @@ use crate::reply::{Answer, Reply};
 use crate::request::Call;
 use crate::route::Route;
 
-pub(crate) mod import;
-
 pub(crate) fn handlers() -> Vec<Route> {
     vec![
-        Route::stream::<ExportPosts, _>(export_posts),
+        Route::stream::<ExportPosts, _>(download::lines),
         Route::of::<View>().answered_by(view),
         Route::of::<Like>().answered_by(like),
         Route::of::<Unlike>().answered_by(unlike),
         Route::of::<Hide>().answered_by(hide),
         Route::of::<Unhide>().answered_by(unhide),
-        Route::stream::<ImportPosts, _>(import::import_posts),
+        Route::stream::<ImportPosts, _>(crate::import::import_posts),
     ]
 }
 
@@ -42,12 +40,6 @@ async fn hide(call: Call, Hide { post_obi }: Hide) -> Answer {
 
 async fn unhide(call: Call, Unhide { post_obi }: Unhide) -> Answer {
     Reply::written(post::unhide(call.tidings(), call.caller(), &post_obi)).await
-}
-
-/// Sends all posts.
-async fn export_posts(call: Call, _: ExportPosts) -> Answer {
-    let posts = post::PostExport::new(call.tidings(), call.caller());
-    download::lines(&call, posts, "posts.jsonl").await
 }
 
 #[cfg(test)]

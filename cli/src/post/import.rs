@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use tidings_core::post::{self, ImportReport};
+use tidings_core::post::{self, ImportPosts};
 
 use crate::failure::Failure;
-use crate::imported::{Imported, Strictness};
+use crate::imported::{self, Strictness};
 use crate::input;
 use crate::progress::Watch;
 use crate::session::Session;
@@ -52,11 +52,5 @@ pub(crate) fn run(
             Err(error) => return Err(input::unreadable(file, &error)),
         }
     };
-    let told = &mut |done| watch.told(done);
-    let report = session.service.import_posts(format, input, told);
-    let report = watch.imported(report)?;
-    let ImportReport { inserted, updated, skipped, errors, about } = &report;
-    let imported =
-        Imported { inserted: *inserted, updated: Some(*updated), skipped: *skipped, errors, about };
-    imported.answer(&watch, &session.out, &report, strictness)
+    imported::read(session, &watch, input, strictness, ImportPosts { format })
 }

@@ -20,13 +20,6 @@ pub const ROSTER_MAX: i64 = 1_000;
 /// The default number of entries on a page of the roster.
 const ENTRIES: i64 = 100;
 
-/// The roster, or a page of it.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Roster {
-    /// The members, by id.
-    pub roster: Vec<RosterMember>,
-}
-
 /// A page of the roster.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RosterPage {
@@ -90,15 +83,13 @@ impl Operation for ListRoster {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::to_the_end;
-    use crate::roster_import::import_roster;
-    use crate::testing::service;
+    use crate::testing::{import_roster, service};
 
     #[test]
     fn the_roster_is_listed_by_id_in_pages() {
         let service = service();
         let csv = "id,name,major,password\nS2,Kim,Physics,pw\ns1,Lee,,pw\ns3,Park,Law,pw\n";
-        import_roster(&service, &Caller::Operator, csv.as_bytes(), &mut to_the_end).unwrap();
+        import_roster(&service, csv);
         let page = |after: Option<&str>, limit| {
             service.call(&Caller::Operator, ListRoster { after: after.map(str::to_owned), limit })
         };

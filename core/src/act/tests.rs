@@ -71,9 +71,9 @@ fn service(now: Timestamp) -> Service {
     service
 }
 
-fn import_from(service: &Service, acts: &[TestAct]) -> MoveReport {
+fn import_from(service: &Service, acts: &[TestAct]) -> Report {
     let lines: String = acts.iter().map(|act| act.line()).collect();
-    import(service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap()
+    ImportActs {}.import(service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap()
 }
 
 /// Returns acts of the 40 days before [`NOW`], ordered by time, without equal times: some are close together, some
@@ -298,10 +298,11 @@ fn each_bad_line_is_reported_and_the_others_are_imported() {
         bad.iter().map(|(line, _)| line).chain([&good]).map(|line| line.to_string() + "\n").collect();
     let errors = (1..).zip(&bad).map(|(line, (_, reason))| LineError { line, reason: (*reason).to_owned() });
     let about = About { left_out: bad.len() as u64, ..About::default() };
-    let imported = import(&service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap();
-    assert_eq!(imported, MoveReport { inserted: 1, skipped: 0, errors: errors.collect(), about });
+    let imported =
+        ImportActs {}.import(&service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap();
+    assert_eq!(imported, Report { inserted: 1, updated: None, skipped: 0, errors: errors.collect(), about });
     for (caller, refused) in [(Caller::Guest, "bad token"), (Caller::Member("ann".into()), "Not admin")] {
-        let error = import(&service, &caller, lines.as_bytes(), &mut to_the_end).unwrap_err();
+        let error = ImportActs {}.import(&service, &caller, lines.as_bytes(), &mut to_the_end).unwrap_err();
         assert_eq!(error.to_string(), refused);
     }
 }

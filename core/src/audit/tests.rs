@@ -1,5 +1,7 @@
 //! Tests of the audit trail.
 
+use std::ops::ControlFlow;
+
 use serde_json::Value;
 
 use super::*;
@@ -153,11 +155,13 @@ fn a_removed_member_is_shown_as_removed_and_the_chain_stays_intact() {
     assert!(shown.contains("member.blacklist removed") && !shown.contains("ben"), "{shown}");
     assert_eq!(fault(&service), None);
     let mut exported = Vec::new();
-    export(&service, &Caller::Operator, &mut |lines, _| {
-        exported.extend_from_slice(lines);
-        ControlFlow::Continue(())
-    })
-    .unwrap();
+    ExportTrail {}
+        .export(&service, &Caller::Operator)
+        .pass_to(&service, &mut |lines, _| {
+            exported.extend_from_slice(lines);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
     assert!(!String::from_utf8(exported).unwrap().contains("ben"));
     // A new member with the id is not the one who was recorded.
     service.member("ben");
@@ -368,8 +372,8 @@ fn reading_about_many_members_is_recorded_once_an_hour() {
     assert_eq!(lines(&service).len(), before + 8);
     // Nobody learns weights or copies the trail without a trace, also if they do not wait for the end.
     service.call(&ann, crate::newsfeed::LearnWeights {}).unwrap();
-    AuditExport::new(&service, &key).next(&service).unwrap_err();
-    assert!(AuditExport::new(&service, &ann).next(&service).unwrap().is_some());
+    ExportTrail {}.export(&service, &key).next(&service).unwrap_err();
+    assert!(ExportTrail {}.export(&service, &ann).next(&service).unwrap().is_some());
     assert_eq!(
         lines(&service)[before + 8..],
         ["member ann library feed.learn too few acts", "member ann library audit.export"]
@@ -425,7 +429,11 @@ fn only_administrators_and_keys_with_the_scope_read_it() {
     ] {
         assert_eq!(service.call(&caller, query.clone()).is_ok(), allowed, "{caller:?}");
         assert_eq!(service.call(&caller, Verify { head: None }).is_ok(), allowed, "{caller:?}");
-        assert_eq!(export(&service, &caller, &mut take).is_ok(), allowed, "{caller:?}");
+        assert_eq!(
+            ExportTrail {}.export(&service, &caller).pass_to(&service, &mut take).is_ok(),
+            allowed,
+            "{caller:?}"
+        );
     }
 }
 
@@ -434,11 +442,11 @@ fn an_exported_line_has_the_stored_fields_of_the_hash() {
     let service = service();
     service.admin("ann");
     let mut text = Vec::new();
-    let exported = export(&service, &Caller::Operator, &mut |lines, _| {
+    let exported = ExportTrail {}.export(&service, &Caller::Operator).pass_to(&service, &mut |lines, _| {
         text.extend_from_slice(lines);
         ControlFlow::Continue(())
     });
-    assert_eq!(exported.unwrap().records, 1);
+    assert_eq!(exported.unwrap(), 1);
     let line: Value = serde_json::from_slice(&text).unwrap();
     assert_eq!((&line["seq"], &line["subject"]), (&1.into(), &"ann".into()));
     assert_eq!(line["stored"]["actor"], "operator");

@@ -11,6 +11,7 @@ use tidings_cluster::{Scratch, only_on_sqlite};
 use super::*;
 use crate::account::Caller;
 use crate::account::key::{self, Scope};
+use crate::export::{Export as _, ExportLines as _};
 use crate::files::{key_file, previous_key_file};
 use crate::notice::{self, Draft};
 use crate::post;
@@ -298,7 +299,8 @@ fn what_was_revoked_since_the_backup_stays_revoked() {
     assert_eq!(first.revoked.as_ref(), Some(&expected));
     let works = |key: &str| {
         let tidings = Tidings::open(&database).unwrap();
-        post::export(&tidings, &Caller::token(key), &mut |_, _| ControlFlow::Continue(())).is_ok()
+        let export = post::ExportPosts {}.export(&tidings, &Caller::token(key));
+        export.pass_to(&tidings, &mut |_, _| ControlFlow::Continue(())).is_ok()
     };
     assert_eq!([&kept, &lost, &between].map(|key| works(key)), [true, false, false]);
     let tidings = Tidings::open(&database).unwrap();

@@ -1,12 +1,12 @@
 //! Reads the records of CSV whose first line names the columns.
 
-use std::cell::Cell;
+use std::collections::VecDeque;
 use std::io::{self, BufRead, Read};
-use std::rc::Rc;
 
 use csv::{ByteRecord, ReaderBuilder, StringRecord, Terminator};
 
 use super::{Item, LINE_MAX};
+use crate::error::{Error, Result};
 
 /// Buffer size of the CSV reader, in bytes.
 const CHUNK: usize = 64 << 10;
@@ -32,28 +32,24 @@ pub(crate) struct Columns {
     pub(crate) missing: &'static str,
 }
 
-/// The records of an input. `parse` receives the number of a record's first line, the names of the columns in lower case,
-/// and the values.
-pub(crate) struct Lines<R, P> {
-    reader: csv::Reader<Metered<CrLines<R>>>,
-    read: Rc<Cell<usize>>,
+/// Parses a record from the number of its first line, the names of the columns in lower case, and the values.
+type Parse<L> = fn(u64, &[String], &StringRecord) -> Result<L, String>;
+
+/// The records of an input.
+pub(crate) struct Lines<R, L> {
+    reader: csv::Reader<Input<R>>,
     columns: Columns,
-    parse: P,
+    parse: Parse<L>,
     /// The names of the columns; `None` before the first line is read.
     names: Option<Vec<String>>,
-    unknown: Vec<String>,
+    /// The first ignored columns, as written in the first line.
+    pub(crate) unknown: Vec<String>,
     ended: bool,
 }
 
 /// Returns the records of `input`.
-pub(crate) fn lines<R, P, L>(input: R, columns: Columns, parse: P) -> Lines<R, P>
-where
-    R: BufRead,
-    P: FnMut(u64, &[String], &StringRecord) -> Result<L, String>,
-{
-    let read = Rc::<Cell<usize>>::default();
-    let ends = LineEnds::Unknown { is_quoted: false, after_cr: false };
-    let input = Metered { input: CrLines { input, ends }, read: Rc::clone(&read), end: END };
+pub(crate) fn lines<R: BufRead, L>(input: R, columns: Columns, parse: Parse<L>) -> Lines<R, L> {
+    let input = Input { first: VecDeque::new(), source: input, ends_with_cr: None, end: END, read: 0 };
     let reader = ReaderBuilder::new()
         .flexible(true)
         .buffer_capacity(CHUNK)
@@ -61,41 +57,40 @@ where
         // Makes the position after each record exact. `parse` removes the `\r` of a line end.
         .terminator(Terminator::Any(b'\n'))
         .from_reader(input);
-    Lines { reader, read, columns, parse, names: None, unknown: Vec::new(), ended: false }
+    Lines { reader, columns, parse, names: None, unknown: Vec::new(), ended: false }
 }
 
-impl<R, P> Lines<R, P> {
-    /// Returns the first ignored columns, as written in the first line.
-    pub(crate) fn into_unknown(self) -> Vec<String> {
-        self.unknown
-    }
-}
-
-impl<R, P, L> Iterator for Lines<R, P>
-where
-    R: Read,
-    P: FnMut(u64, &[String], &StringRecord) -> Result<L, String>,
-{
-    type Item = io::Result<Item<L>>;
+impl<R: Read, L> Iterator for Lines<R, L> {
+    type Item = Result<Item<L>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.record().transpose()
+        let record = self.record().map_err(Error::Input).transpose()?;
+        Some(record.map(|(number, bytes, line)| Item { number, is_entry: false, bytes, line }))
     }
 }
 
-impl<R: Read, P> Lines<R, P> {
-    fn record<L>(&mut self) -> io::Result<Option<Item<L>>>
-    where
-        P: FnMut(u64, &[String], &StringRecord) -> Result<L, String>,
-    {
+/// The number of a record, its length in bytes, and the parsed line or the fault.
+type Record<L> = (u64, usize, Result<L, String>);
+
+impl<R: Read, L> Lines<R, L> {
+    fn record(&mut self) -> io::Result<Option<Record<L>>> {
         let mut record = ByteRecord::new();
         while !self.ended {
-            self.read.set(0);
+            self.reader.get_mut().read = 0;
             let number = self.reader.position().line();
             match self.reader.read_byte_record(&mut record) {
                 Ok(true) => {}
                 Ok(false) => return Ok(None),
-                Err(error) => return self.broken(number, error),
+                Err(error) => {
+                    self.ended = true;
+                    return match error.into_kind() {
+                        csv::ErrorKind::Io(cause) if cause.kind() == io::ErrorKind::FileTooLarge => {
+                            Ok(Some((number, 0, Err(TOO_LONG.to_owned()))))
+                        }
+                        csv::ErrorKind::Io(cause) => Err(cause),
+                        other => Err(io::Error::other(format!("{other:?}"))),
+                    };
+                }
             }
             if record.iter().all(|value| value.trim_ascii().is_empty()) {
                 continue;
@@ -103,19 +98,12 @@ impl<R: Read, P> Lines<R, P> {
             if record.as_slice() == END.trim_ascii() {
                 return Ok(None);
             }
+            let (number, bytes) = (self.first_line(&record), record.as_slice().len());
             if record.as_slice().ends_with(END) {
                 self.ended = true;
                 // No line break follows this record.
-                let number = self.first_line(&record) + 1;
-                return Ok(Some(Item {
-                    number,
-                    is_entry: false,
-                    bytes: 0,
-                    line: Err(NOT_CLOSED.to_owned()),
-                }));
+                return Ok(Some((number + 1, 0, Err(NOT_CLOSED.to_owned()))));
             }
-            let bytes = record.as_slice().len();
-            let number = self.first_line(&record);
             let line = match (StringRecord::from_byte_record(std::mem::take(&mut record)), &self.names) {
                 (Err(_), _) => Err(NOT_UTF8.to_owned()),
                 (Ok(text), Some(names))
@@ -132,7 +120,7 @@ impl<R: Read, P> Lines<R, P> {
                     Err(self.columns.missing.to_owned())
                 }
             };
-            return Ok(Some(Item { number, is_entry: false, bytes, line }));
+            return Ok(Some((number, bytes, line)));
         }
         Ok(None)
     }
@@ -155,94 +143,60 @@ impl<R: Read, P> Lines<R, P> {
         self.names = Some(names);
         complete
     }
-
-    fn broken<L>(&mut self, number: u64, error: csv::Error) -> io::Result<Option<Item<L>>> {
-        self.ended = true;
-        match error.into_kind() {
-            csv::ErrorKind::Io(cause) if cause.kind() == io::ErrorKind::FileTooLarge => {
-                Ok(Some(Item { number, is_entry: false, bytes: 0, line: Err(TOO_LONG.to_owned()) }))
-            }
-            csv::ErrorKind::Io(cause) => Err(cause),
-            other => Err(io::Error::other(format!("{other:?}"))),
-        }
-    }
 }
 
-/// An input whose lines may end with CR alone, as old programs for the Mac write them: then each CR becomes LF.
-struct CrLines<R> {
-    input: R,
-    ends: LineEnds,
-}
-
-/// How the lines of an input end, which the end of the first one shows.
-#[derive(Clone, Copy)]
-enum LineEnds {
-    /// The first line has not ended. After a CR, the next byte decides.
-    Unknown {
-        is_quoted: bool,
-        after_cr: bool,
-    },
-    Lf,
-    Cr,
-}
-
-impl<R: Read> Read for CrLines<R> {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let LineEnds::Unknown { is_quoted, after_cr } = &mut self.ends else {
-            let read = self.input.read(to)?;
-            if matches!(self.ends, LineEnds::Cr) {
-                to[..read].iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
-            }
-            return Ok(read);
-        };
-        // Byte by byte, because only the first line is read in this way.
-        let mut byte = [0];
-        if to.is_empty() || self.input.read(&mut byte)? == 0 {
-            return Ok(0);
-        }
-        match byte[0] {
-            b'\n' if !*is_quoted => self.ends = LineEnds::Lf,
-            _ if *after_cr => {
-                self.ends = LineEnds::Cr;
-                // The CR before was passed on: the end of its line follows it.
-                let next = if byte[0] == b'\r' { b'\n' } else { byte[0] };
-                to[0] = b'\n';
-                return match to.get_mut(1) {
-                    Some(second) => {
-                        *second = next;
-                        Ok(2)
-                    }
-                    None => Err(io::ErrorKind::InvalidInput.into()),
-                };
-            }
-            b'"' => *is_quoted = !*is_quoted,
-            b'\r' if !*is_quoted => *after_cr = true,
-            _ => {}
-        }
-        to[0] = byte[0];
-        Ok(1)
-    }
-}
-
-/// An input that counts the bytes read since the last record and fails when one record is too long. It is followed by
-/// [`END`].
-struct Metered<R> {
-    input: R,
-    read: Rc<Cell<usize>>,
+/// An input, followed by [`END`], which fails when one record is too long.
+///
+/// Its lines may end with CR alone, as old programs for the Mac write them: then each CR becomes LF. The end of the first
+/// line decides.
+struct Input<R> {
+    /// What was read to find the end of the first line.
+    first: VecDeque<u8>,
+    source: R,
+    ends_with_cr: Option<bool>,
     /// What is left of what follows the input.
     end: &'static [u8],
+    /// The number of bytes read since the last record.
+    read: usize,
 }
 
-impl<R: Read> Read for Metered<R> {
+impl<R: Read> Input<R> {
+    /// Reads the first line and the byte after it. Returns whether the line ends with CR alone.
+    fn read_first(&mut self) -> io::Result<bool> {
+        let (mut is_quoted, mut after_cr, mut byte) = (false, false, [0]);
+        while self.first.len() <= LINE_MAX && self.source.read(&mut byte)? > 0 {
+            self.first.push_back(byte[0]);
+            match byte[0] {
+                b'\n' if !is_quoted => return Ok(false),
+                _ if after_cr => return Ok(true),
+                b'"' => is_quoted = !is_quoted,
+                b'\r' => after_cr = !is_quoted,
+                _ => {}
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl<R: Read> Read for Input<R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        if self.read.get() > LINE_MAX {
+        if self.read > LINE_MAX {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        let mut read = self.input.read(to)?;
+        if self.ends_with_cr.is_none() {
+            self.ends_with_cr = Some(self.read_first()?);
+        }
+        let mut read = self.first.read(to)?;
+        if read == 0 {
+            read = self.source.read(to)?;
+        }
         if read == 0 {
             read = self.end.read(to)?;
         }
-        self.read.set(self.read.get() + read);
+        if self.ends_with_cr == Some(true) {
+            to[..read].iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
+        }
+        self.read += read;
         Ok(read)
     }
 }

@@ -20,12 +20,14 @@ pub(crate) enum FieldKind {
 /// Declares the fields of a line: a struct that a line is read into, and the table of their names and types.
 ///
 /// Each row is the name in the input, the name in the struct, the Rust type and the [`FieldKind`]. A line may leave out
-/// any field. Attributes of a row are those of the struct's field.
+/// any field; other fields are ignored.
 macro_rules! fields {
-    ($($(#[$attribute:meta])* $name:literal $field:ident: $type:ty = $kind:ident,)+) => {
-        /// The fields of a line; all others are ignored.
+    ($(#[$all:meta])* $visibility:vis struct $fields:ident {
+        $($(#[$attribute:meta])* $name:literal $field:ident: $type:ty = $kind:ident,)+
+    }) => {
+        $(#[$all])*
         #[derive(Default, serde::Deserialize)]
-        pub(super) struct Fields {
+        $visibility struct $fields {
             $(
                 #[serde(rename = $name)]
                 $(#[$attribute])*
@@ -33,7 +35,7 @@ macro_rules! fields {
             )+
         }
 
-        impl $crate::import::LineFields for Fields {
+        impl $crate::import::LineFields for $fields {
             const KINDS: &'static [(&'static str, $crate::import::FieldKind)] =
                 &[$(($name, $crate::import::FieldKind::$kind)),+];
         }

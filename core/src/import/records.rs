@@ -16,7 +16,8 @@ pub(super) struct Records<R> {
     form: Form,
     /// The number of the last record.
     number: u64,
-    are_elements: bool,
+    /// Whether the records are the elements of an array. This is known after the first record.
+    pub(super) are_elements: bool,
 }
 
 /// The state of the input.
@@ -29,14 +30,8 @@ enum Form {
     Nothing,
 }
 
-/// The outcome of reading a record.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Record {
-    /// The text of a record, which may be JSON.
-    Text,
-    /// An unreadable record, with the reason.
-    Broken(&'static str),
-}
+/// The number of a record, from 1, and the reason if it is unreadable.
+type Record = (u64, Result<(), &'static str>);
 
 impl<R: BufRead> Records<R> {
     /// Returns the records of `input`. Skips a byte order mark at its start.
@@ -47,17 +42,11 @@ impl<R: BufRead> Records<R> {
         Ok(Self { input: text_file::skip_mark(input)?, form: Form::Unknown, number: 0, are_elements: false })
     }
 
-    /// Returns whether the records are the elements of an array. This is known after the first record.
-    pub(super) fn are_elements(&self) -> bool {
-        self.are_elements
-    }
-
-    /// Reads the next record into `text`. Returns its number, from 1, and the outcome; `None` at the end. Blank lines are
-    /// counted and skipped.
+    /// Reads the next record into `text`, or returns `None` at the end. Blank lines are counted and skipped.
     ///
     /// # Errors
     /// When the input cannot be read.
-    pub(super) fn next(&mut self, text: &mut Vec<u8>) -> io::Result<Option<(u64, Record)>> {
+    pub(super) fn next(&mut self, text: &mut Vec<u8>) -> io::Result<Option<Record>> {
         if matches!(self.form, Form::Unknown) {
             self.form = self.find_form()?;
         }
@@ -68,7 +57,7 @@ impl<R: BufRead> Records<R> {
             Form::AfterArray => {
                 self.form = Form::Nothing;
                 let number = self.number + 1;
-                Ok(self.skip_blank()?.map(|_| (number, Record::Broken(MORE))))
+                Ok(self.skip_blank()?.map(|_| (number, Err(MORE))))
             }
             Form::Unknown | Form::Nothing => Ok(None),
         }
@@ -104,7 +93,7 @@ impl<R: BufRead> Records<R> {
         }
     }
 
-    fn line(&mut self, text: &mut Vec<u8>) -> io::Result<Option<(u64, Record)>> {
+    fn line(&mut self, text: &mut Vec<u8>) -> io::Result<Option<Record>> {
         loop {
             text.clear();
             if self.input.by_ref().take(LINE_MAX as u64 + 1).read_until(b'\n', text)? == 0 {
@@ -114,24 +103,24 @@ impl<R: BufRead> Records<R> {
             self.number += 1;
             if text.len() > LINE_MAX && text.last() != Some(&b'\n') {
                 self.input.skip_until(b'\n')?;
-                return Ok(Some((self.number, Record::Broken(TOO_LONG))));
+                return Ok(Some((self.number, Err(TOO_LONG))));
             }
             if !text.trim_ascii().is_empty() {
-                return Ok(Some((self.number, Record::Text)));
+                return Ok(Some((self.number, Ok(()))));
             }
         }
     }
 
-    fn element(&mut self, text: &mut Vec<u8>) -> io::Result<Option<(u64, Record)>> {
+    fn element(&mut self, text: &mut Vec<u8>) -> io::Result<Option<Record>> {
         let (end, fits) = self.read_element(text)?;
         self.form = end;
         let record = match end {
-            _ if !fits => Record::Broken(TOO_LONG),
-            Form::Nothing => Record::Broken(NOT_CLOSED),
-            _ if !text.trim_ascii().is_empty() => Record::Text,
+            _ if !fits => Err(TOO_LONG),
+            Form::Nothing => Err(NOT_CLOSED),
+            _ if !text.trim_ascii().is_empty() => Ok(()),
             // An array without elements.
             Form::AfterArray if self.number == 0 => return self.next(text),
-            _ => Record::Broken(MISSING),
+            _ => Err(MISSING),
         };
         self.number += 1;
         Ok(Some((self.number, record)))
@@ -193,10 +182,7 @@ mod tests {
         let mut records = Records::new(BufReader::with_capacity(chunk, input)).unwrap();
         let (mut text, mut found) = (Vec::new(), Vec::new());
         while let Some((number, record)) = records.next(&mut text).unwrap() {
-            found.push(match record {
-                Record::Text => (number, Ok(String::from_utf8_lossy(text.trim_ascii()).into_owned())),
-                Record::Broken(reason) => (number, Err(reason)),
-            });
+            found.push((number, record.map(|()| String::from_utf8_lossy(text.trim_ascii()).into_owned())));
         }
         found
     }

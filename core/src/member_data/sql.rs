@@ -91,12 +91,11 @@ pub(super) fn likes(tx: &mut dyn Tx, page: &mut Page<'_>) -> Result<Option<After
     posts(tx, page, &format!("SELECT post, date FROM ({both}) y ORDER BY post LIMIT $3"))
 }
 
-pub(super) fn views(tx: &mut dyn Tx, page: &mut Page<'_>) -> Result<Option<After>> {
-    posts(tx, page, "SELECT post, date FROM viewed WHERE member = $1 AND post > $2 ORDER BY post LIMIT $3")
-}
-
-pub(super) fn hidden_posts(tx: &mut dyn Tx, page: &mut Page<'_>) -> Result<Option<After>> {
-    posts(tx, page, "SELECT post, date FROM hidden WHERE member = $1 AND post > $2 ORDER BY post LIMIT $3")
+/// Adds the acts of a table, which are views or hidden posts.
+pub(super) fn acts(tx: &mut dyn Tx, page: &mut Page<'_>, table: &str) -> Result<Option<After>> {
+    let acts =
+        format!("SELECT post, date FROM {table} WHERE member = $1 AND post > $2 ORDER BY post LIMIT $3");
+    posts(tx, page, &acts)
 }
 
 /// Adds acts on posts; `acts` selects them.

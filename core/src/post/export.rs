@@ -1,14 +1,13 @@
 //! The export of all posts, in the format that the import reads.
 
-use std::ops::ControlFlow;
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{AdminReader, Caller, Identity};
 use crate::clock::Timestamp;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::export::{self, Export, ExportLines, Part};
 use crate::id::PostKey;
 use crate::operation::{Access, NDJSON, Spec, Stream};
 use crate::profile::JsonList;
@@ -33,13 +32,6 @@ impl Stream for ExportPosts {
 /// The number of posts that one transaction reads. It bounds the memory of an export.
 const PAGE: i64 = 100;
 
-/// The result of an export.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Exported {
-    /// The number of exported posts.
-    pub posts: u64,
-}
-
 /// A post as a line of an export.
 #[derive(Serialize)]
 struct Line {
@@ -59,48 +51,26 @@ struct Line {
     fav_cnt: i64,
 }
 
-/// Exports all posts in the order of their insertion, as lines of JSON that [`import`](super::import) reads. `take`
-/// receives one or more complete lines, and the number of posts exported so far including these; it can cancel the
-/// export.
-///
 /// Importing an export into an empty database and exporting it again gives the same bytes. Posts that are inserted or
 /// removed during the export may or may not be part of it.
-///
-/// # Errors
-/// `bad token`, `Not admin`.
-pub fn export(
-    tidings: &Tidings,
-    caller: &Caller,
-    take: &mut dyn FnMut(&[u8], u64) -> ControlFlow<()>,
-) -> Result<Exported> {
-    let mut export = PostExport::new(tidings, caller);
-    while let Some(lines) = export.next(tidings)? {
-        if take(&lines, export.posts).is_break() {
-            break;
-        }
+impl ExportLines for ExportPosts {
+    type Export = PostExport;
+    const FILE: &'static str = "posts.jsonl";
+
+    fn export(&self, tidings: &Tidings, caller: &Caller) -> PostExport {
+        PostExport { identity: caller.identify(tidings), seen: Moment::now(), behind: PostKey::MIN }
     }
-    Ok(Exported { posts: export.posts })
 }
 
-/// Reads the lines of [`export`] page by page. It holds no transaction between two pages, and each page checks the caller.
+/// An export of all posts in the order of their insertion.
 pub struct PostExport {
     identity: Identity,
     seen: Moment,
     behind: PostKey,
-    posts: u64,
 }
 
-impl PostExport {
-    /// Returns an export from the first post on.
-    pub fn new(tidings: &Tidings, caller: &Caller) -> Self {
-        Self { identity: caller.identify(tidings), seen: Moment::now(), behind: PostKey::MIN, posts: 0 }
-    }
-
-    /// Returns the next lines; `None` after the last one. After an error, another call reads the same lines.
-    ///
-    /// # Errors
-    /// Those of [`export`].
-    pub fn next(&mut self, tidings: &Tidings) -> Result<Option<Vec<u8>>> {
+impl Export for PostExport {
+    fn next(&mut self, tidings: &Tidings) -> Result<Option<Part>> {
         let page = tidings.store().read_stale_after(
             None,
             self.seen,
@@ -108,13 +78,8 @@ impl PostExport {
             |tx, admin| Ok(sql::page(tx, admin, self.behind)?),
         )?;
         let Some(last) = page.last() else { return Ok(None) };
-        let mut lines = Vec::new();
-        for line in &page {
-            serde_json::to_writer(&mut lines, line).map_err(|cause| Error::Internal(cause.into()))?;
-            lines.push(b'\n');
-        }
+        let lines = export::lines(&page)?;
         self.behind = last.key;
-        self.posts += page.len() as u64;
         Ok(Some(lines))
     }
 }

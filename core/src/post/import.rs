@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::draft::{Content, Draft, TITLE_MISSING};
+use super::draft::{Draft, TITLE_MISSING};
 use super::rows::{self, DerivedChanges, New};
 use super::token_fields::TokenFields;
 
@@ -17,7 +17,7 @@ use crate::answer::LineError;
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::id::ObjectId;
-use crate::import::{self, About, BatchTime, Kind, Progress, Totals, Written};
+use crate::import::{self, BatchTime, Import, Kind, Progress, Report, Written};
 use crate::operation::{Access, CSV, Failure, Form, JSON, Media, NDJSON, Spec, Stream, Work};
 use crate::scope::Scope;
 use crate::store::Tx;
@@ -39,7 +39,11 @@ use line::Line;
 /// the numbers of posts `inserted`, `updated` and `skipped` so far; the same import can then be repeated and continues
 /// from there.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct ImportPosts {}
+pub struct ImportPosts {
+    /// The format of the body, which its media type tells.
+    #[serde(skip)]
+    pub format: Format,
+}
 
 impl Stream for ImportPosts {
     type Line = PostLine;
@@ -92,7 +96,7 @@ pub struct PostLine {
 }
 
 /// The result of an import.
-#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(ToSchema)]
 pub struct ImportReport {
     /// The number of new posts.
     pub inserted: u64,
@@ -102,16 +106,13 @@ pub struct ImportReport {
     pub skipped: u64,
     /// The first 1,000 rejected lines, in order. If there are more, a last entry has their number.
     pub errors: Vec<LineError>,
-    /// Further information for people.
-    #[serde(skip)]
-    #[schema(ignore)]
-    pub about: About,
 }
 
 /// The format of a file of posts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// One JSON object per line (NDJSON), or one JSON array of objects; the first byte decides.
+    #[default]
     Json,
     /// Comma-separated values, after a line with the names of the fields.
     Csv,
@@ -127,19 +128,17 @@ impl Format {
             Some("jsonl" | "ndjson") => Self::Json,
             Some("csv") => Self::Csv,
             Some("rss" | "atom" | "xml") => Self::Feed,
-            _ => Self::beginning(head),
-        }
-    }
-
-    fn beginning(head: &[u8]) -> Self {
-        let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
-        // A JSON Feed names its version with this address.
-        let names_a_feed = || head.windows(JSON_FEED.len()).any(|part| part == JSON_FEED);
-        match head.first() {
-            Some(b'<') => Self::Feed,
-            Some(b'{') if names_a_feed() => Self::Feed,
-            Some(b'{' | b'[') | None => Self::Json,
-            Some(_) => Self::Csv,
+            _ => {
+                let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+                // A JSON Feed names its version with this address.
+                let names_a_feed = || head.windows(JSON_FEED.len()).any(|part| part == JSON_FEED);
+                match head.first() {
+                    Some(b'<') => Self::Feed,
+                    Some(b'{') if names_a_feed() => Self::Feed,
+                    Some(b'{' | b'[') | None => Self::Json,
+                    Some(_) => Self::Csv,
+                }
+            }
         }
     }
 }
@@ -148,30 +147,21 @@ const JSON_FEED: &[u8] = b"jsonfeed.org/version/";
 
 /// Imports posts in JSON ([`Format::Json`]).
 ///
-/// The fields are those of [`Draft`](super::Draft), and `_id`, `view` and `fav_cnt` of an exported post, which only a
-/// new post uses. Other fields are ignored. `topic` and `tag` can also be one text with commas. `null` means an empty
-/// text, an empty list or no end date.
-///
-/// The url identifies the post of a line. An existing post is updated with the fields of the line, and keeps its id,
-/// its views and its likes; an unchanged post is not written. A line that breaks a rule is reported, and the import
-/// continues. Imported views and likes have no dates, so they count, but do not make a post popular.
-///
-/// The input is read as a stream, and written in batches, between which other writers can run. An import that ends
-/// early leaves the batches written so far; repeating it is safe. `progress` receives the number of processed records
-/// after each batch, and can cancel the import.
-///
 /// # Errors
-/// `bad token`, `Not admin`; [`Error::Input`](crate::Error::Input) if reading the input fails; `overloaded`.
+/// Those of [`Import::import`].
 pub fn import(
     tidings: &Tidings,
     caller: &Caller,
     input: impl BufRead,
     progress: Progress<'_>,
-) -> Result<ImportReport> {
-    import_as(tidings, caller, Format::Json, input, progress)
+) -> Result<Report> {
+    ImportPosts::default().import(tidings, caller, input, progress)
 }
 
-/// Imports posts like [`import()`], in any format.
+/// The url identifies the post of a line. An existing post is updated with the fields of the line, and keeps its id,
+/// its views and its likes. Imported views and likes have no dates, so they count, but do not make a post popular.
+///
+/// In JSON, `topic` and `tag` can also be one text with commas. `null` means an empty text, an empty list or no end date.
 ///
 /// The columns of CSV have the names of the fields. An empty value of `post`, `img`, `topic`, `tag` and `end_date`
 /// means an empty field; an empty value of another column means no value. Commas or semicolons separate the names in a
@@ -179,36 +169,45 @@ pub fn import(
 ///
 /// The address of a feed entry becomes the url, the categories become the tags, and the longest text, without markup,
 /// becomes the text. The title of an entry without one is the start of its text. A feed is read into memory, up to
-/// [`FEED_MAX`] bytes.
-///
-/// # Errors
-/// As for [`import()`]; `bad request` if a feed cannot be parsed or is too long.
-pub fn import_as(
-    tidings: &Tidings,
-    caller: &Caller,
-    format: Format,
-    input: impl BufRead,
-    progress: Progress<'_>,
-) -> Result<ImportReport> {
-    let posts = Posts { clock: tidings.clock().clone() };
-    let tally = match format {
-        Format::Json => import::run(tidings, caller, posts, import::json(input, Line::parse), progress),
-        Format::Csv => {
-            let parse = |number, names: &[String], values: &csv::StringRecord| {
-                Line::new(number, columns::fields(names, values)?)
-            };
-            let mut lines = import::csv::lines(input, columns::COLUMNS, parse);
-            let tally = import::run(tidings, caller, posts, &mut lines, progress);
-            tally.map(|tally| tally.with_unknown(lines.into_unknown()))
+/// [`FEED_MAX`] bytes. The import fails with `bad request` if a feed cannot be parsed or is too long.
+impl Import for ImportPosts {
+    const UPDATES: bool = true;
+    const EMPTY: &'static str = "the body is missing: send a post on each line";
+
+    fn media_type(&self, head: &[u8]) -> &'static str {
+        match self.format {
+            Format::Json if head.starts_with(b"[") => JSON,
+            Format::Json => NDJSON,
+            Format::Csv => CSV,
+            // RSS too: the server looks at the beginning.
+            Format::Feed if head.starts_with(b"<") => "application/atom+xml",
+            Format::Feed => "application/feed+json",
         }
-        Format::Feed => {
-            let entries = feed::entries(input)?;
-            import::run(tidings, caller, posts, entries, progress)
-        }
-    };
-    super::changed(tidings);
-    let Totals { inserted, updated, skipped, errors, about } = tally?;
-    Ok(ImportReport { inserted, updated, skipped, errors, about })
+    }
+
+    fn import(
+        self,
+        tidings: &Tidings,
+        caller: &Caller,
+        input: impl BufRead,
+        progress: Progress<'_>,
+    ) -> Result<Report> {
+        let posts = Posts { clock: tidings.clock().clone() };
+        let report = match self.format {
+            Format::Json => import::run(tidings, caller, posts, import::json(input, Line::parse), progress),
+            Format::Csv => {
+                let mut lines = import::csv::lines(input, columns::COLUMNS, columns::line);
+                let report = import::run(tidings, caller, posts, &mut lines, progress);
+                report.map(|mut report| {
+                    report.about.unknown_columns = lines.unknown;
+                    report
+                })
+            }
+            Format::Feed => import::run(tidings, caller, posts, feed::entries(input)?, progress),
+        };
+        super::changed(tidings);
+        report
+    }
 }
 
 /// Reads the posts of an input, and asserts that each, written like an export, is the same when it is read again.
@@ -226,12 +225,7 @@ pub(crate) fn read_lines(format: Format, input: &[u8]) -> import::Read {
     };
     match format {
         Format::Json => import::read_all(import::json(input, Line::parse), again),
-        Format::Csv => {
-            let parse = |number, names: &[String], values: &csv::StringRecord| {
-                Line::new(number, columns::fields(names, values)?)
-            };
-            import::read_all(import::csv::lines(input, columns::COLUMNS, parse), again)
-        }
+        Format::Csv => import::read_all(import::csv::lines(input, columns::COLUMNS, columns::line), again),
         Format::Feed => feed::entries(input)
             .map_or_else(|_| import::Read::default(), |entries| import::read_all(entries, again)),
     }
@@ -243,6 +237,7 @@ struct Posts {
 }
 
 impl Kind for Posts {
+    type Operation = ImportPosts;
     type Line = Line;
     const BATCH: usize = 2_000;
     const ACTION: Action = Action::PostImport;
@@ -297,7 +292,7 @@ fn write_lines(
     let taken = rows::existing_ids(tx, unknown.filter_map(|line| line.id.as_deref()))?;
     let mut posts = Vec::new();
     for (line, old) in lines.iter().zip(stored) {
-        let Line { number, change, tokens, id, .. } = line;
+        let Line { number, change, tokens, id, view, fav, .. } = line;
         if let Some(old) = old {
             let new = change.onto(&old.content);
             if new == old.content {
@@ -311,35 +306,25 @@ fn write_lines(
         } else if id.as_deref().is_some_and(|id| taken.contains(id)) {
             written.refuse(*number, "another post has this _id: leave it out for a new one");
         } else {
-            posts.push(NewPost::of(line, clock)?);
+            let content = change.of_new(clock.now())?;
+            let id = id.clone().unwrap_or_else(|| ObjectId::new(clock).to_string());
+            let new = || Arc::new(TokenFields::of(&content.title, &content.post));
+            posts.push((id, tokens.clone().unwrap_or_else(new), content, *view, *fav));
         }
     }
-    rows::insert(tx, admin, &posts.iter().map(NewPost::row).collect::<Vec<_>>(), derived)?;
+    let new: Vec<New<'_>> = posts
+        .iter()
+        .map(|(id, tokens, content, view, fav)| New {
+            id,
+            content,
+            tokens: Arc::clone(tokens),
+            view: *view,
+            fav: *fav,
+        })
+        .collect();
+    rows::insert(tx, admin, &new, derived)?;
     written.inserted += posts.len() as u64;
     Ok(())
-}
-
-/// The post of a line whose url no post has.
-struct NewPost<'l> {
-    line: &'l Line,
-    id: String,
-    content: Content,
-    tokens: Arc<TokenFields>,
-}
-
-impl<'l> NewPost<'l> {
-    fn of(line: &'l Line, clock: &Clock) -> Result<Self> {
-        let content = line.change.of_new(clock.now())?;
-        let id = line.id.clone().unwrap_or_else(|| ObjectId::new(clock).to_string());
-        let tokens = line.tokens.clone();
-        let tokens = tokens.unwrap_or_else(|| Arc::new(TokenFields::of(&content.title, &content.post)));
-        Ok(Self { line, id, content, tokens })
-    }
-
-    fn row(&self) -> New<'_> {
-        let Self { line, id, content, tokens } = self;
-        New { id, content, tokens: Arc::clone(tokens), view: line.view, fav: line.fav }
-    }
 }
 
 #[cfg(test)]

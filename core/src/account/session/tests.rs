@@ -7,9 +7,7 @@ use std::time::Duration;
 use super::*;
 use crate::account::SignUp;
 use crate::client::Client;
-use crate::import::to_the_end;
-use crate::roster_import::import_roster;
-use crate::testing::{Service, service, service_with, sign_in, sign_in_up};
+use crate::testing::{Service, import_roster, service, service_with, sign_in, sign_in_up};
 use crate::{config, profile, store};
 
 const PW: &str = "correct horse";
@@ -166,26 +164,20 @@ id,name,major,password
 #[test]
 fn a_roster_is_imported_by_line_and_a_second_import_changes_nothing() {
     let service = service();
-    let report = import_roster(&service, &Caller::Operator, ROSTER.as_bytes(), &mut to_the_end).unwrap();
-    assert_eq!((report.inserted, report.updated, report.skipped), (2, 0, 0));
+    let report = import_roster(&service, ROSTER);
+    assert_eq!((report.inserted, report.updated, report.skipped), (2, Some(0), 0));
     let lines: Vec<u64> = report.errors.iter().map(|error| error.line).collect();
     assert_eq!(lines, [4, 5]);
-    let again = import_roster(&service, &Caller::Operator, ROSTER.as_bytes(), &mut to_the_end).unwrap();
-    assert_eq!((again.inserted, again.updated, again.skipped), (0, 0, 2));
-    let changed = import_roster(
-        &service,
-        &Caller::Operator,
-        ROSTER.replace("another one", "changed").as_bytes(),
-        &mut to_the_end,
-    )
-    .unwrap();
-    assert_eq!((changed.inserted, changed.updated, changed.skipped), (0, 1, 1));
+    let again = import_roster(&service, ROSTER);
+    assert_eq!((again.inserted, again.updated, again.skipped), (0, Some(0), 2));
+    let changed = import_roster(&service, &ROSTER.replace("another one", "changed"));
+    assert_eq!((changed.inserted, changed.updated, changed.skipped), (0, Some(1), 1));
 }
 
 #[test]
 fn a_university_member_signs_in_with_the_universitys_password() {
     let service = service();
-    import_roster(&service, &Caller::Operator, ROSTER.as_bytes(), &mut to_the_end).unwrap();
+    import_roster(&service, ROSTER);
     let verified = |id: &str, pw: &str| sign_in_up(&service, id, pw, None);
     assert_eq!(text(verified("1999-0001", "of the university")), "not school");
     assert_eq!(text(verified("2026-0001", "of another")), "pw incorrect");
@@ -195,13 +187,7 @@ fn a_university_member_signs_in_with_the_universitys_password() {
     assert_eq!((info.user_name.as_str(), info.user_major.as_str()), ("김서연", "Computer Science"));
     assert_eq!(info.nickname, "김서연");
     // The university changes the password: the new one is stored, and older tokens are revoked.
-    import_roster(
-        &service,
-        &Caller::Operator,
-        ROSTER.replace("of the university", "of a new term").as_bytes(),
-        &mut to_the_end,
-    )
-    .unwrap();
+    import_roster(&service, &ROSTER.replace("of the university", "of a new term"));
     verified("2026-0001", "of a new term").unwrap();
     assert_eq!(text(id_of(&service, &token)), "not found");
     assert_eq!(text(sign_in(&service, "2026-0001", "of a new term", None)), "success");
@@ -216,7 +202,7 @@ fn ids_on_the_roster_are_reserved_and_earlier_members_are_linked_by_password() {
     sign_up(&service, "2026-0001");
     sign_up(&service, "2026-0002");
     let roster = ROSTER.replace("of the university", PW);
-    import_roster(&service, &Caller::Operator, roster.as_bytes(), &mut to_the_end).unwrap();
+    import_roster(&service, &roster);
     assert_eq!(text(service.call(&Caller::Guest, form("2026-0001", PW, PW, "Nick"))), "already id");
     let token = sign_in_up(&service, "2026-0001", PW, None).unwrap().access_token;
     assert_eq!(service.call(&Caller::token(token), profile::Get {}).unwrap().user_name, "김서연");

@@ -9,7 +9,7 @@ use crate::account::Caller;
 use crate::clock::DAY_MS;
 use crate::config::Config;
 use crate::error::Error;
-use crate::import::to_the_end;
+use crate::import::{Import as _, to_the_end};
 use crate::testing::{NOW, Service, service, service_with};
 use crate::{act, post};
 
@@ -66,7 +66,8 @@ fn import(service: &Service, choice: impl Fn(i64, i64) -> i64) -> Vec<Caller> {
             view(choice(member, 3 * day - 1), begin(day) + 3_600_000 + member);
         }
     }
-    let report = act::import(service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap();
+    let report =
+        act::ImportActs {}.import(service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap();
     assert!(report.errors.is_empty() && report.inserted > 300, "{report:?}");
     members
 }

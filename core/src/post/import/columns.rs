@@ -4,7 +4,7 @@ use csv::StringRecord;
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::line::{Fields, Names};
+use super::line::{Fields, Line, Names};
 use crate::import::csv::Columns;
 use crate::import::{FieldKind, LineFields as _};
 
@@ -15,8 +15,8 @@ pub(super) const COLUMNS: Columns = Columns {
     missing: "the first line names the fields, and url is not among them: title,url,post,img,topic,tag,date,end_date",
 };
 
-/// Returns the fields of a line. An empty value is read like `null` in JSON.
-pub(super) fn fields(names: &[String], values: &StringRecord) -> Result<Fields, String> {
+/// Parses a line. An empty value is read like `null` in JSON.
+pub(super) fn line(number: u64, names: &[String], values: &StringRecord) -> Result<Line, String> {
     let mut fields = serde_json::Map::new();
     for (name, written) in names.iter().zip(values) {
         let Some(kind) = Fields::kind(name) else { continue };
@@ -32,5 +32,5 @@ pub(super) fn fields(names: &[String], values: &StringRecord) -> Result<Fields, 
         };
         fields.insert(name.clone(), value);
     }
-    Fields::deserialize(Value::Object(fields)).map_err(|error| error.to_string())
+    Line::new(number, Fields::deserialize(Value::Object(fields)).map_err(|error| error.to_string())?)
 }

@@ -1,6 +1,6 @@
 //! Posts from an RSS, Atom or JSON feed.
 
-use std::io::{self, BufRead, Read as _};
+use std::io::{BufRead, Read as _};
 
 use feed_rs::model::{Entry, FeedType, Link};
 use feed_rs::parser::{self, Builder};
@@ -33,7 +33,7 @@ type Entries = Vec<Result<Fields, String>>;
 ///
 /// # Errors
 /// `bad request` if the input is not a feed or is too long; [`Error::Input`] if reading it fails.
-pub(super) fn entries(input: impl BufRead) -> Result<impl Iterator<Item = io::Result<Item<Line>>>> {
+pub(super) fn entries(input: impl BufRead) -> Result<impl Iterator<Item = Result<Item<Line>>>> {
     let mut text = Vec::new();
     input.take(FEED_MAX + 1).read_to_end(&mut text).map_err(Error::Input)?;
     if text.len() as u64 > FEED_MAX {

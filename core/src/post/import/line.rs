@@ -22,6 +22,8 @@ pub(super) const FAV_RULE: Problem =
 const URL_MISSING: Problem = Problem::missing("url", "url is missing: it identifies the post");
 
 import::fields! {
+/// The fields of a line.
+pub(super) struct Fields {
     "_id" id: String = Text,
     "title" title: String = Text,
     #[serde(default, deserialize_with = "or_empty")]
@@ -38,7 +40,7 @@ import::fields! {
     "end_date" end_date: String = Text,
     "view" view: i64 = Count,
     "fav_cnt" fav_cnt: i64 = Count,
-}
+}}
 
 /// A valid line.
 pub(super) struct Line {
