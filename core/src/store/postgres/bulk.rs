@@ -50,7 +50,7 @@ impl ServerSnapshot {
     /// newer or older schema than the program's; when it is incomplete.
     pub(crate) fn open(url: &PostgresUrl, stop: &CancelFlag) -> Result<Self, StoreError> {
         let connector = Connector::new(url)?;
-        let server = Server::new(connector.clone())?;
+        let server = Server::new(connector.clone());
         let (mut session, purpose) = match server.first_connection() {
             Err(StoreError::Server(ServerError::NoPrimary { .. })) => {
                 (server.connect_for(Purpose::Read)?, Purpose::Read)
@@ -153,7 +153,7 @@ impl ServerTarget {
     /// another program fills it.
     pub(crate) fn open(url: &PostgresUrl, stop: &CancelFlag) -> Result<Self, StoreError> {
         let connector = Connector::new(url)?;
-        let server = Server::new(connector.clone())?;
+        let server = Server::new(connector.clone());
         let mut session = server.first_connection()?;
         let link = Link::open(&connector, Purpose::Write, stop)?;
         let began = Instant::now();

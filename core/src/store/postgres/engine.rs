@@ -47,7 +47,7 @@ impl PgEngine {
         connections: usize,
         versions: &Arc<Versions>,
     ) -> Result<(Self, PgCommitter), StoreError> {
-        let server = Server::new(Connector::new(url)?)?;
+        let server = Server::new(Connector::new(url)?);
         let mut session = server.first_connection()?;
         migrate(&mut session)?;
         let watch = ServerWatch::new(Arc::clone(&server), versions)?;

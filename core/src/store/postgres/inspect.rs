@@ -36,7 +36,7 @@ impl InspectedServer {
     /// # Errors
     /// When no server can be reached or it refuses; when the database has no tables, or those of another program.
     pub(crate) fn open(url: &PostgresUrl, stop: &CancelFlag) -> Result<Self, StoreError> {
-        let server = Server::new(Connector::new(url)?)?;
+        let server = Server::new(Connector::new(url)?);
         let session = match server.first_connection() {
             Err(StoreError::Server(ServerError::NoPrimary { .. })) => server.connect_for(Purpose::Read),
             connected => connected,
@@ -51,7 +51,7 @@ impl InspectedServer {
     /// # Errors
     /// The errors of [`InspectedServer::open`]; when there is no primary; when the schema is newer than the program's.
     pub(crate) fn open_for_repair(url: &PostgresUrl, stop: &CancelFlag) -> Result<Self, StoreError> {
-        let server = Server::new(Connector::new(url)?)?;
+        let server = Server::new(Connector::new(url)?);
         let mut session = server.first_connection()?;
         migrate::existing(&mut session)?;
         migrate::migrate(&mut session)?;
@@ -63,7 +63,7 @@ impl InspectedServer {
     /// # Errors
     /// When there is no primary.
     pub(crate) fn open_incomplete(url: &PostgresUrl, stop: &CancelFlag) -> Result<Self, StoreError> {
-        let server = Server::new(Connector::new(url)?)?;
+        let server = Server::new(Connector::new(url)?);
         let session = server.connect()?;
         Self::writing(server, session, stop)
     }

@@ -68,8 +68,8 @@ struct State {
 }
 
 impl Server {
-    pub(super) fn new(connector: Connector) -> Result<Arc<Self>, StoreError> {
-        Ok(Arc::new(Self {
+    pub(super) fn new(connector: Connector) -> Arc<Self> {
+        Arc::new(Self {
             connector,
             state: Mutex::default(),
             failures: AtomicU64::new(0),
@@ -77,7 +77,7 @@ impl Server {
             time: PrimaryTime::default(),
             positions: Positions::default(),
             generation: watch::Sender::new(0),
-        }))
+        })
     }
 
     /// Connects to the primary.

@@ -38,7 +38,7 @@ fn create(database: &Database) -> Store {
 
 fn connector(database: &Database) -> Arc<Server> {
     let Location::Postgres(url) = Location::from(database.url()) else { panic!("a path") };
-    Server::new(Connector::new(&url).unwrap()).unwrap()
+    Server::new(Connector::new(&url).unwrap())
 }
 
 /// Inserts a number, and returns the revision.

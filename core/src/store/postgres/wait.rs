@@ -146,7 +146,11 @@ impl Waiter {
         let looked = async {
             // The runtime looks at the socket.
             yield_now().await;
-            poll_fn(|context| Poll::Ready(advance(connection, context))).await;
+            poll_fn(|context| {
+                advance(connection, context);
+                Poll::Ready(())
+            })
+            .await;
         };
         driver.wait(Duration::MAX, looked);
     }

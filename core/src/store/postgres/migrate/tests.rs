@@ -16,7 +16,7 @@ use crate::store::{Isolation, Store};
 /// Applies steps to a database.
 fn update_to(database: &Database, steps: &[Step]) {
     let Location::Postgres(url) = Location::from(database.url()) else { panic!("a path") };
-    let server = Server::new(Connector::new(&url).unwrap()).unwrap();
+    let server = Server::new(Connector::new(&url).unwrap());
     apply(&mut server.connect().unwrap(), steps).unwrap();
 }
 

@@ -41,7 +41,7 @@ fn connect(cluster: &Cluster, host: &str, parameters: &str) -> Result<bool, Stri
     let url = format!("postgres://postgres:secret@{host}:{port}/postgres?{parameters}");
     let Location::Postgres(url) = Location::from(url) else { panic!("a path") };
     let connect = || {
-        let server = Server::new(Connector::new(&url)?)?;
+        let server = Server::new(Connector::new(&url)?);
         let mut session = server.connect()?;
         let mut is_encrypted = false;
         session.for_each("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()", &[], &mut |row| {
