@@ -22,7 +22,7 @@ const GROUP: &str = "admin";
 const READERS: Access = Access::Admins(Scope::MembersRead);
 const ADMINS: Access = Access::Admins(Scope::Members);
 
-/// Checks whether the caller is an administrator
+/// Check whether the caller is an administrator
 ///
 /// `result` is `success`; or `Not admin`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -57,7 +57,7 @@ pub fn sign_up(tidings: &Tidings, caller: &Caller, form: &SignUp) -> Result<()> 
     })
 }
 
-/// Makes a member an administrator; idempotent
+/// Make a member an administrator; idempotent
 ///
 /// Only a person does this: an API key cannot.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -91,7 +91,7 @@ fn grant_to(tx: &mut dyn Tx, admin: &Admin<'_>, member: MemberKey, now: Timestam
     Ok(admin.record(tx, Entry::new(Action::AdminGrant).on_member(member))?)
 }
 
-/// Revokes a member's administrator rights; idempotent
+/// Revoke a member's administrator rights; idempotent
 ///
 /// Only a person does this: an API key cannot.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -142,7 +142,7 @@ pub struct Administrator {
     pub date: Timestamp,
 }
 
-/// Lists the administrators by the date of the grant
+/// List the administrators by the date of the grant
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
@@ -176,7 +176,7 @@ pub struct Blacklisted {
     pub date: Timestamp,
 }
 
-/// Lists the members who may not sign in
+/// List the members who may not sign in
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetBlacklist {}
 
@@ -193,7 +193,7 @@ impl Operation for GetBlacklist {
     }
 }
 
-/// Adds a member to the blacklist: the member cannot sign in, and all their tokens are revoked
+/// Add a member to the blacklist: the member cannot sign in, and all their tokens are revoked
 ///
 /// `result` is `success`, or `Not found` for an unknown member.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -227,7 +227,7 @@ impl Operation for PushBlacklist {
     }
 }
 
-/// Removes a member from the blacklist: the member can sign in again
+/// Remove a member from the blacklist: the member can sign in again
 ///
 /// `result` is `success`, or `Not found` for an unknown member.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

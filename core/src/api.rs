@@ -13,7 +13,7 @@ use crate::schema::ReportFile;
 /// The media type of pages.
 const HTML: &str = "text/html";
 
-/// Liveness
+/// Check liveness
 ///
 /// Answers `success` whenever the server runs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -25,7 +25,7 @@ impl Stream for Healthz {
     const SPEC: Spec = Spec::get("server", "/healthz", Access::Open).unrecorded();
 }
 
-/// Readiness
+/// Check readiness
 ///
 /// Answers `success` when the server can take requests. Answers 503 `overloaded` when the database does not respond,
 /// when writes fail, as on a full disk, and before and while the server shuts down.
@@ -38,7 +38,7 @@ impl Stream for Readyz {
     const SPEC: Spec = Spec::get("server", "/readyz", Access::Open).unrecorded();
 }
 
-/// Returns this document
+/// Get this document
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetDocument {}
 
@@ -55,7 +55,7 @@ impl Stream for GetDocument {
     }
 }
 
-/// Sends live events as they happen
+/// Receive live events as they happen
 ///
 /// Server-sent events, which browsers read with `EventSource`. The `data` of each event is a JSON object: the schema
 /// `LiveEvents` has one for each name. `notice`: a notice
@@ -103,7 +103,7 @@ impl Stream for Listen {
     }
 }
 
-/// Shows the report of a period as a page
+/// Show the report of a period as a page
 ///
 /// The figures of `/get_report` with charts, for browsers. The page has no script and loads nothing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -120,7 +120,7 @@ impl Stream for GetReportPage {
     const GIVES: &'static [&'static str] = &[HTML];
 }
 
-/// Returns a table of the report of a period as CSV
+/// Get a table of the report of a period as CSV
 ///
 /// UTF-8 with the names of the columns in the first line. A text that a spreadsheet would take for a formula has an
 /// apostrophe before it.
@@ -167,7 +167,7 @@ pub struct Home {
     pub openapi: Option<&'static str>,
 }
 
-/// Says what runs here
+/// See what runs here
 ///
 /// A page for browsers; JSON if the client prefers it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -181,7 +181,7 @@ impl Stream for GetHome {
     const GIVES: &'static [&'static str] = &[HTML, JSON];
 }
 
-/// Shows a page for reading this document and trying the operations
+/// Show a page for reading this document and trying the operations
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetPage {}
 

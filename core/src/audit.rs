@@ -131,7 +131,7 @@ impl From<Read> for AuditRecord {
     }
 }
 
-/// Lists what administrators, operators and API keys have done, latest first
+/// List what administrators, operators and API keys have done, latest first
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {
     /// Records before the one with this number.
@@ -223,7 +223,7 @@ pub(crate) fn of_member(
     Ok(sql::of_member(tx, member, seq, limit)?.into_iter().map(AuditRecord::from).collect())
 }
 
-/// Returns the whole audit trail, earliest first
+/// Get the whole audit trail, earliest first
 ///
 /// The response is a download of any length with one JSON object on each line: what a record of `/get_audit` has, and in
 /// `stored` the fields that its hash covers. At most 16 downloads run at the same time, four of one caller, each for at most
@@ -322,7 +322,7 @@ impl From<Read> for Line {
     }
 }
 
-/// Verifies the audit trail: that no record was changed, inserted or removed
+/// Verify the audit trail: that no record was changed, inserted or removed
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Verify {
     /// The number of a record and its hash, as an earlier verification returned them: `SEQ:HASH`.

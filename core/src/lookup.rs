@@ -53,7 +53,7 @@ pub struct FoundIds {
     pub ids: Vec<FoundId>,
 }
 
-/// Finds the posts, the notices or the feedback whose ids begin with a prefix
+/// Find the posts, the notices or the feedback whose ids begin with a prefix
 ///
 /// At most 20, in the order of their ids. Posts are for everyone, notices for callers who see them, and feedback for
 /// administrators.

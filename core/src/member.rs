@@ -22,7 +22,7 @@ const GROUP: &str = "admin";
 const READERS: Access = Access::Admins(Scope::MembersRead);
 const ADMINS: Access = Access::Admins(Scope::Members);
 
-/// Removes a member
+/// Remove a member
 ///
 /// `result` is `success`; or `Not admin`, `Not found`.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -55,7 +55,7 @@ impl Operation for Remove {
     }
 }
 
-/// Lists where a member is signed in
+/// List where a member is signed in
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ListSessions {
     /// The id of the member
@@ -77,7 +77,7 @@ impl Operation for ListSessions {
     }
 }
 
-/// Signs a member out everywhere
+/// Sign a member out everywhere
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SignOut {
     /// The id of the member
@@ -95,7 +95,7 @@ impl Operation for SignOut {
     }
 }
 
-/// Signs a member out of one session
+/// Sign a member out of one session
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SignOutSession {
     /// The id of the member

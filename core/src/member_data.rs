@@ -49,7 +49,7 @@ use crate::schema::{ActKind, Date, Hour, Switch};
 use crate::store::{Isolation, StoreError, Tx};
 use crate::trail::{Action, Entry};
 
-/// Returns everything that is stored about the member
+/// Get everything that is stored about the member
 ///
 /// The response is a download of any length, sent as it is read: lists may change meanwhile. At most 16 downloads of
 /// members run at the same time, two of one member, each for at most ten minutes; the client reads at least 64 KiB in 20
@@ -63,7 +63,7 @@ impl Stream for GetMine {
     const SPEC: Spec = Spec::get("account", "/get_my_data", Access::Members).file();
 }
 
-/// Returns everything that is stored about a member
+/// Get everything that is stored about a member
 ///
 /// The response is a download as that of `/get_my_data`, and recorded in the audit trail. Only a person reads it: an API key
 /// cannot.

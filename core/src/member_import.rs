@@ -19,7 +19,7 @@ use crate::store::{Arg, StoreError, Topic, Tx};
 use crate::text;
 use crate::trail::Action;
 
-/// Imports members of another system with their password hashes
+/// Import members of another system with their password hashes
 ///
 /// The body, up to {import}, has one JSON object on each line, or is one array of such objects. Existing members are skipped
 /// and do not change. An invalid line is reported and does not stop the import. If the database fails during the import, the

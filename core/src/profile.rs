@@ -60,7 +60,7 @@ pub struct UserInfo {
     pub admin: i64,
 }
 
-/// Returns the member's information
+/// Get the member's information
 ///
 /// `result` is `success`; or `not found` when the token fails.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -138,7 +138,7 @@ pub struct Lists {
 /// The rule of `type_num`.
 pub const TYPE_RULE: Problem = Problem::invalid("type_num", "type_num is 0 to 4");
 
-/// Returns the member's lists
+/// Get the member's lists
 ///
 /// `type_num` is 0 for all lists, 1 for liked posts, 2 for viewed posts, 3 for searches, 4 for opened newsfeeds.
 /// `result` is `success`; or `bad request` for any other value, or when the token fails.
@@ -190,7 +190,7 @@ impl Wanted {
     }
 }
 
-/// Changes the member's nickname
+/// Change the member's nickname
 ///
 /// `result` is `success`; or `No member` when the token fails, `rewrite_nickname` when the nickname is not valid.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -242,7 +242,7 @@ impl NewNickname {
     }
 }
 
-/// Sets whether the app signs the member in automatically
+/// Set whether the app signs the member in automatically
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct UpdateAutoLogin {
     /// 0 off, 1 on
@@ -272,7 +272,7 @@ fn set_auto_login(tx: &mut dyn Tx, member: &Member<'_>, auto_login: i64) -> Resu
     Ok(())
 }
 
-/// Resets the measurement of the member's interests
+/// Reset the measurement of the member's interests
 ///
 /// Removes the lists of viewed posts, searches and opened newsfeeds, and shows hidden posts again. Likes stay, but no
 /// longer count. `result` is `success`; or `Not found` when the token fails.
@@ -305,7 +305,7 @@ fn reset(tx: &mut dyn Tx, member: &Member<'_>, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// Removes the member's own account with its lists and interests
+/// Remove the member's own account with its lists and interests
 ///
 /// `result` is `success`; or `Not found` when the token fails.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]

@@ -24,7 +24,7 @@ use crate::scope::Scope;
 use crate::store::Tx;
 use crate::trail::Action;
 
-/// Imports the roster, the members of the university with their passwords
+/// Import the roster, the members of the university with their passwords
 ///
 /// The body, up to {import}, is CSV whose first line names the columns `id`, `name`, `major` and `password`. A line replaces
 /// the entry with its id. An API key does not change the entries of existing administrators. An invalid line is reported and

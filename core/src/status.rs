@@ -40,7 +40,7 @@ pub struct Status {
     pub changes: Changes,
 }
 
-/// Returns the state of the service: the figures of today, and of the program and its database
+/// Get the state of the service: the figures of today, and of the program and its database
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Get {}
 

@@ -11,7 +11,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Registers a member and signs them in
+         * Register a member and sign them in
          * @description `result` is `success`; or `sign_up fail` with the code `sign_up_closed` when the server is set up so that nobody signs up
          *     here, `wrong user info` when the id, password or nickname is not valid, `check pw` when the passwords differ,
          *     `already id` when the id is taken. The first that applies is returned.
@@ -35,7 +35,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Signs a member in
+         * Sign a member in
          * @description `result` is `success`; or `No member`, `incorrect pw`, `blacklist user`; the first that applies is returned. Only for a
          *     member who has enabled the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one.
          *     After several failed attempts, further attempts of the client are refused for a while with 429.
@@ -59,7 +59,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Signs a university member in, and registers a new member at the first sign-in
+         * Sign a university member in, and register a new member at the first sign-in
          * @description `result` is `success`; or `not school` when the university does not know the id, and with the code `sign_up_closed` when
          *     it does but nobody becomes a member here; `pw incorrect` when the password is wrong, `api error` when the university's system does not respond, `blacklist user`. Only for a member who has enabled
          *     the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one.
@@ -83,7 +83,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Changes the member's password and revokes all older tokens
+         * Change the member's password and revoke all older tokens
          * @description `result` is `success`; or `incorrect pw`, `wrong user info` when the new password is not valid, `check pw` when
          *     its two copies differ.
          *
@@ -104,7 +104,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Revokes all tokens of the member, including the one of this request
+         * Revoke all tokens of the member, including the one of this request
          * @description For members.
          */
         readonly get: operations["sign_out_all"];
@@ -124,7 +124,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Lists where the member is signed in
+         * List where the member is signed in
          * @description For members.
          */
         readonly get: operations["get_sessions"];
@@ -144,7 +144,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Signs the member out of one session, which may be that of this request
+         * Sign the member out of one session, which may be that of this request
          * @description For members.
          */
         readonly get: operations["sign_out_session"];
@@ -164,7 +164,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Tells whether the member has enabled the second factor
+         * See whether the member has enabled the second factor
          * @description For members.
          */
         readonly get: operations["get_otp"];
@@ -186,7 +186,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Makes a secret for the member's authenticator, such as an app on their phone
+         * Make a secret for the member's authenticator, such as an app on their phone
          * @description The second factor is enabled by `enable_otp`. `result` is `success`; or `incorrect pw`. Only where administrators need a second
          *     factor, it is `otp required` without an enrolment code and `incorrect otp` with a wrong one.
          *
@@ -209,7 +209,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Enables the second factor: from then on, a sign-in needs a code of the authenticator
+         * Enable the second factor: from then on, a sign-in needs a code of the authenticator
          * @description The member's other sessions end. `result` is `success`; or `incorrect otp`. The recovery codes are not shown again.
          *
          *     For members.
@@ -231,7 +231,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Disables the second factor
+         * Disable the second factor
          * @description The member's other sessions end.
          *     `result` is `success`; or `incorrect pw`, `incorrect otp`.
          *
@@ -254,7 +254,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Replaces the recovery codes of the member
+         * Replace the recovery codes of the member
          * @description The member's other sessions end. `result` is `success`; or `incorrect pw`, `incorrect otp`. The recovery codes are not shown again.
          *
          *     For members.
@@ -274,7 +274,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the member's information
+         * Get the member's information
          * @description `result` is `success`; or `not found` when the token fails.
          *
          *     For members.
@@ -296,7 +296,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the member's lists
+         * Get the member's lists
          * @description `type_num` is 0 for all lists, 1 for liked posts, 2 for viewed posts, 3 for searches, 4 for opened newsfeeds.
          *     `result` is `success`; or `bad request` for any other value, or when the token fails.
          *
@@ -319,7 +319,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns everything that is stored about the member
+         * Get everything that is stored about the member
          * @description The response is a download of any length, sent as it is read: lists may change meanwhile. At most 16 downloads of
          *     members run at the same time, two of one member, each for at most ten minutes; the client reads at least 64 KiB in 20
          *     seconds. The hash of the password and other secrets are left out.
@@ -345,7 +345,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Changes the member's nickname
+         * Change the member's nickname
          * @description `result` is `success`; or `No member` when the token fails, `rewrite_nickname` when the nickname is not valid.
          *
          *     For members.
@@ -365,7 +365,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Sets whether the app signs the member in automatically
+         * Set whether the app signs the member in automatically
          * @description For members.
          */
         readonly get: operations["update_auto_login"];
@@ -385,7 +385,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Resets the measurement of the member's interests
+         * Reset the measurement of the member's interests
          * @description Removes the lists of viewed posts, searches and opened newsfeeds, and shows hidden posts again. Likes stay, but no
          *     longer count. `result` is `success`; or `Not found` when the token fails.
          *
@@ -408,7 +408,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Removes the member's own account with its lists and interests
+         * Remove the member's own account with its lists and interests
          * @description `result` is `success`; or `Not found` when the token fails.
          *
          *     For members.
@@ -430,7 +430,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Checks whether the caller is an administrator
+         * Check whether the caller is an administrator
          * @description `result` is `success`; or `Not admin`.
          *
          *     For administrators.
@@ -452,7 +452,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Lists the administrators by the date of the grant
+         * List the administrators by the date of the grant
          * @description For administrators.
          */
         readonly get: operations["get_admins"];
@@ -472,7 +472,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Makes a member an administrator; idempotent
+         * Make a member an administrator; idempotent
          * @description Only a person does this: an API key cannot.
          *
          *     For administrators.
@@ -494,7 +494,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Revokes a member's administrator rights; idempotent
+         * Revoke a member's administrator rights; idempotent
          * @description Only a person does this: an API key cannot.
          *
          *     For administrators.
@@ -516,7 +516,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Lists the members by id
+         * List the members by id
          * @description For administrators.
          */
         readonly get: operations["get_members"];
@@ -536,7 +536,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns a member's information
+         * Get a member's information
          * @description For administrators.
          */
         readonly get: operations["get_member"];
@@ -556,7 +556,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the lists of a member
+         * Get the lists of a member
          * @description `type_num` is 0 for all lists, 1 for liked posts, 2 for viewed posts, 3 for searches, 4 for opened newsfeeds.
          *
          *     For administrators.
@@ -578,7 +578,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns everything that is stored about a member
+         * Get everything that is stored about a member
          * @description The response is a download as that of `/get_my_data`, and recorded in the audit trail. Only a person reads it: an API key
          *     cannot.
          *
@@ -603,7 +603,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Changes a member's nickname
+         * Change a member's nickname
          * @description `result` is `success`, or `rewrite_nickname` when the nickname is not valid.
          *
          *     For administrators.
@@ -623,7 +623,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Sets whether the app signs a member in automatically
+         * Set whether the app signs a member in automatically
          * @description For administrators.
          */
         readonly get: operations["update_member_auto_login"];
@@ -643,7 +643,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Resets the measurement of a member's interests
+         * Reset the measurement of a member's interests
          * @description Removes the lists of viewed posts, searches and opened newsfeeds, and shows hidden posts again. Likes stay, but no
          *     longer count.
          *
@@ -668,7 +668,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Sets a member's password and signs the member out everywhere
+         * Set a member's password and sign the member out everywhere
          * @description `result` is `success`, or `wrong user info` when the password is not valid. Only a person sets passwords: an API key
          *     cannot.
          *
@@ -689,7 +689,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Disables the second factor of a member who has lost it
+         * Disable the second factor of a member who has lost it
          * @description Only a person does this: an API key cannot.
          *
          *     For administrators.
@@ -711,7 +711,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Issues a code with which a member sets up a second factor where administrators need one
+         * Issue a code with which a member sets up a second factor where administrators need one
          * @description The code works once and for an hour, and replaces an earlier one. Administrators cannot issue one to themselves. Only a
          *     person does this: an API key cannot.
          *
@@ -734,7 +734,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Lists the roster, the members of the university, by id
+         * List the roster, the members of the university, by id
          * @description For administrators.
          */
         readonly get: operations["get_roster"];
@@ -756,7 +756,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Imports members of another system with their password hashes
+         * Import members of another system with their password hashes
          * @description The body, up to 64 MiB, has one JSON object on each line, or is one array of such objects. Existing members are skipped
          *     and do not change. An invalid line is reported and does not stop the import. If the database fails during the import, the
          *     response is `internal error` with the numbers of members `inserted` and `skipped` so far; the same import can then be
@@ -781,7 +781,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Imports views, likes, searches and opened newsfeeds of members in another system
+         * Import views, likes, searches and opened newsfeeds of members in another system
          * @description The body, up to 64 MiB, has one JSON object on each line, or is one array of such objects. Each act counts once: an act
          *     that was imported before is skipped. An invalid line is reported and does not stop the import. If the database fails
          *     during the import, the response is `internal error` as that of `/import_members`.
@@ -805,7 +805,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Imports the roster, the members of the university with their passwords
+         * Import the roster, the members of the university with their passwords
          * @description The body, up to 64 MiB, is CSV whose first line names the columns `id`, `name`, `major` and `password`. A line replaces
          *     the entry with its id. An API key does not change the entries of existing administrators. An invalid line is reported and
          *     does not stop the import. Each new password takes approximately 20 ms on one core. If the database fails during the
@@ -828,7 +828,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Removes a member
+         * Remove a member
          * @description `result` is `success`; or `Not admin`, `Not found`.
          *
          *     For administrators.
@@ -850,7 +850,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Lists the members who may not sign in
+         * List the members who may not sign in
          * @description For administrators.
          */
         readonly get: operations["get_blacklist"];
@@ -870,7 +870,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Adds a member to the blacklist: the member cannot sign in, and all their tokens are revoked
+         * Add a member to the blacklist: the member cannot sign in, and all their tokens are revoked
          * @description `result` is `success`, or `Not found` for an unknown member.
          *
          *     For administrators.
@@ -892,7 +892,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Removes a member from the blacklist: the member can sign in again
+         * Remove a member from the blacklist: the member can sign in again
          * @description `result` is `success`, or `Not found` for an unknown member.
          *
          *     For administrators.
@@ -914,7 +914,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Lists where a member is signed in
+         * List where a member is signed in
          * @description For administrators.
          */
         readonly get: operations["get_member_sessions"];
@@ -934,7 +934,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Signs a member out everywhere
+         * Sign a member out everywhere
          * @description For administrators.
          */
         readonly get: operations["sign_out_member"];
@@ -954,7 +954,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Signs a member out of one session
+         * Sign a member out of one session
          * @description For administrators.
          */
         readonly get: operations["sign_out_member_session"];
@@ -974,7 +974,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Lists the API keys, without their secrets
+         * List the API keys, without their secrets
          * @description For administrators.
          */
         readonly get: operations["get_keys"];
@@ -996,7 +996,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Makes an API key, which a program sends in place of a token
+         * Make an API key, which a program sends in place of a token
          * @description The key is not shown again. Only a person makes keys: an API key cannot.
          *
          *     For administrators.
@@ -1016,7 +1016,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Revokes an API key: its next request fails
+         * Revoke an API key: its next request fails
          * @description For administrators.
          */
         readonly get: operations["remove_key"];
@@ -1036,7 +1036,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Lists the webhooks, without their secrets
+         * List the webhooks, without their secrets
          * @description For administrators.
          */
         readonly get: operations["get_webhooks"];
@@ -1058,7 +1058,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Adds a webhook: another system that is told about what happens from now on
+         * Add a webhook: another system that is told about what happens from now on
          * @description The secret, with which the receiver verifies signatures, is not shown again.
          *
          *     For administrators.
@@ -1078,7 +1078,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Removes a webhook and what it has not been told yet
+         * Remove a webhook and what it has not been told yet
          * @description For administrators.
          */
         readonly get: operations["remove_webhook"];
@@ -1098,7 +1098,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Gives a webhook a new secret; the one before also signs for 24 hours
+         * Give a webhook a new secret; the one before also signs for 24 hours
          * @description For administrators.
          */
         readonly get: operations["rotate_webhook"];
@@ -1118,7 +1118,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Queues a delivery of the event `ping` to a webhook
+         * Queue a delivery of the event `ping` to a webhook
          * @description For administrators.
          */
         readonly get: operations["test_webhook"];
@@ -1138,7 +1138,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Lists the deliveries of webhooks that wait or were given up, latest first
+         * List the deliveries of webhooks that wait or were given up, latest first
          * @description For administrators.
          */
         readonly get: operations["get_webhook_deliveries"];
@@ -1158,7 +1158,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Sends a delivery of a webhook again that waits or was given up
+         * Send a delivery of a webhook again that waits or was given up
          * @description For administrators.
          */
         readonly get: operations["retry_webhook_delivery"];
@@ -1178,7 +1178,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Lists what administrators, operators and API keys have done, latest first
+         * List what administrators, operators and API keys have done, latest first
          * @description For administrators.
          */
         readonly get: operations["get_audit"];
@@ -1198,7 +1198,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Verifies the audit trail: that no record was changed, inserted or removed
+         * Verify the audit trail: that no record was changed, inserted or removed
          * @description For administrators.
          */
         readonly get: operations["verify_audit"];
@@ -1218,7 +1218,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the whole audit trail, earliest first
+         * Get the whole audit trail, earliest first
          * @description The response is a download of any length with one JSON object on each line: what a record of `/get_audit` has, and in
          *     `stored` the fields that its hash covers. At most 16 downloads run at the same time, four of one caller, each for at most
          *     ten minutes; the client reads at least 64 KiB in 20 seconds.
@@ -1242,7 +1242,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Lists all notices, newest first
+         * List all notices, newest first
          * @description These are the notices of the general page that the caller sees now; `get_notices` also lists those of a topic.
          *     Administrators see every notice.
          *
@@ -1265,7 +1265,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Lists the notices of the general page or of a topic, with all fields
+         * List the notices of the general page or of a topic, with all fields
          * @description The notices that the caller sees now, pinned ones first, then the newest first. Administrators see every notice, without a
          *     `topic` also those of all topics. With `html=1` each notice has its text as HTML: a safe subset of Markdown, without
          *     scripts, images and raw HTML.
@@ -1289,7 +1289,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns a notice and counts a view
+         * Get a notice and count a view
          * @description With `html=1` the notice has its text as HTML: a safe subset of Markdown, without scripts, images and raw HTML.
          *
          *     Anyone may call it; a token that fails is as none.
@@ -1313,7 +1313,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Publishes a notice
+         * Publish a notice
          * @description `title` and `post` are required. `result` is `success`; or `Not admin`.
          *
          *     For administrators.
@@ -1335,7 +1335,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Changes the given fields of a notice
+         * Change the given fields of a notice
          * @description `result` is `success`; or `Not admin`.
          *
          *     For administrators.
@@ -1355,7 +1355,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Removes a notice
+         * Remove a notice
          * @description `result` is `success`; or `Not admin`, `Not found`.
          *
          *     For administrators.
@@ -1363,7 +1363,7 @@ export interface paths {
         readonly get: operations["remove_notice"];
         readonly put?: never;
         /**
-         * Sends feedback on a notice
+         * Send feedback on a notice
          * @description `result` is `success`; or `bad request` when the token fails, `fail` when the notice does not exist or the text or
          *     type is not valid.
          *
@@ -1384,7 +1384,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Lists the saved drafts of all administrators, the one that was saved last first
+         * List the saved drafts of all administrators, the one that was saved last first
          * @description For administrators.
          */
         readonly get: operations["get_notice_drafts"];
@@ -1406,7 +1406,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Saves a draft of a notice
+         * Save a draft of a notice
          * @description At least one field of the notice is required. There are at most 200 drafts.
          *
          *     For administrators.
@@ -1426,7 +1426,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Publishes a draft and removes it
+         * Publish a draft and remove it
          * @description Inserts the notice, or changes the notice that the draft names, and returns the `_id` of the notice.
          *
          *     For administrators.
@@ -1448,7 +1448,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Removes a draft
+         * Remove a draft
          * @description For administrators.
          */
         readonly get: operations["remove_notice_draft"];
@@ -1468,7 +1468,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns how often a notice was read on each of the last days
+         * Get the number of reads of a notice on each of the last days
          * @description One entry for each calendar day, oldest first; the last one is today.
          *
          *     For administrators.
@@ -1490,7 +1490,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the two lines of an app's front page
+         * Get the two lines of an app's front page
          * @description Anyone may call it.
          */
         readonly get: operations["get_main_info"];
@@ -1512,7 +1512,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Changes one or both of the two lines
+         * Change one or both of the two lines
          * @description For administrators.
          */
         readonly post: operations["update_main_info"];
@@ -1532,7 +1532,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Sends feedback that concerns no notice
+         * Send feedback that concerns no notice
          * @description `result` is `success`; or `bad request` when the token fails, `fail` when the text or type is not valid.
          *
          *     For members.
@@ -1552,7 +1552,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Lists all feedback, newest first
+         * List all feedback, newest first
          * @description For administrators.
          */
         readonly get: operations["get_all_feedback"];
@@ -1572,7 +1572,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Lists open or all feedback, newest first, in pages
+         * List open or all feedback, newest first, in pages
          * @description For administrators.
          */
         readonly get: operations["get_feedback"];
@@ -1592,7 +1592,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Marks feedback as done or open
+         * Mark feedback as done or open
          * @description For administrators.
          */
         readonly get: operations["update_feedback"];
@@ -1612,7 +1612,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns a post with its whole text
+         * Get a post with its whole text
          * @description Anyone may call it.
          */
         readonly get: operations["get_post"];
@@ -1632,7 +1632,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Lists the categories that have posts, largest first
+         * List the categories that have posts, largest first
          * @description Anyone may call it.
          */
         readonly get: operations["get_categories"];
@@ -1652,7 +1652,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Lists all posts, newest first, also those past their end date
+         * List all posts, newest first, also those past their end date
          * @description Anyone may call it.
          */
         readonly get: operations["get_posts"];
@@ -1672,7 +1672,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns all posts in the format that `/import_posts` reads
+         * Get all posts in the format that `/import_posts` reads
          * @description The response is a download of any length with one JSON object on each line, in the order of the insertions, sent as it is
          *     read: posts may change meanwhile. At most 16 downloads run at the same time, four of one caller, each for at most
          *     ten minutes; the client reads at least 64 KiB in 20 seconds.
@@ -1696,7 +1696,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Counts a view and records it in a member's list
+         * Count a view and record it in a member's list
          * @description For the popularity of the post, each viewer counts once an hour, and the guests of one network together at most 30
          *     times.
          *
@@ -1719,7 +1719,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Likes a post; idempotent
+         * Like a post; idempotent
          * @description For members.
          */
         readonly get: operations["post_like"];
@@ -1739,7 +1739,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Removes a like; idempotent
+         * Remove a like; idempotent
          * @description For members.
          */
         readonly get: operations["post_unlike"];
@@ -1759,7 +1759,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Hides a post from the member's recommended feed; idempotent
+         * Hide a post from the member's recommended feed; idempotent
          * @description Other feeds and searches still show it. The newest 300 hidden posts of a member stay hidden. Resetting the
          *     measurement of interest shows them again.
          *
@@ -1782,7 +1782,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Shows a hidden post in the recommended feed again; idempotent
+         * Show a hidden post in the recommended feed again; idempotent
          * @description For members.
          */
         readonly get: operations["post_unhide"];
@@ -1804,7 +1804,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Publishes a post
+         * Publish a post
          * @description `title` and `url` are required.
          *
          *     For administrators.
@@ -1826,7 +1826,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Changes the given fields of a post
+         * Change the given fields of a post
          * @description For administrators.
          */
         readonly post: operations["update_post"];
@@ -1844,7 +1844,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Removes a post
+         * Remove a post
          * @description For administrators.
          */
         readonly get: operations["remove_post"];
@@ -1866,7 +1866,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Imports posts
+         * Import posts
          * @description The body, up to 64 MiB, has one JSON object with the fields of a post on each line, or is one array of such objects.
          *     It can also be CSV, after a line with the names of the fields, or an RSS, Atom or JSON feed. The `url` identifies a post: a
          *     new post is inserted, and an existing post gets the given fields. An invalid line is
@@ -1891,7 +1891,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Finds the posts, the notices or the feedback whose ids begin with a prefix
+         * Find the posts, the notices or the feedback whose ids begin with a prefix
          * @description At most 20, in the order of their ids. Posts are for everyone, notices for callers who see them, and feedback for
          *     administrators.
          *
@@ -1916,7 +1916,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Records a search; a member's search is also added to the member's list
+         * Record a search; a member's search is also added to the member's list
          * @description Anyone may call it; a token that fails is as none.
          */
         readonly post: operations["search_logging"];
@@ -1936,7 +1936,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Returns the posts that match best
+         * Get the posts that match best
          * @description Anyone may call it.
          */
         readonly post: operations["priority_search"];
@@ -1956,7 +1956,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Returns the posts of a category that match best
+         * Get the posts of a category that match best
          * @description Anyone may call it.
          */
         readonly post: operations["category_search"];
@@ -1976,7 +1976,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Returns the web sites of matching posts, the site with the most matches first
+         * Get the web sites of matching posts, the site with the most matches first
          * @description Anyone may call it.
          */
         readonly post: operations["domain_search"];
@@ -1994,7 +1994,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the member's most recent searches
+         * Get the member's most recent searches
          * @description For members.
          */
         readonly get: operations["get_user_lately_search"];
@@ -2016,7 +2016,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Returns similar words from posts for each token of a search
+         * Get similar words from posts for each token of a search
          * @description `[{"token": [{"word": 0.83}, …]}, …]` in the order of the tokens: for each token at most 10 words
          *     with their similarity, from 0.5 to 1, most similar first; the settings can change both bounds. For a
          *     token that no post contains, such as a misspelled or inflected word, the words with a similar spelling are used;
@@ -2039,7 +2039,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns posts recommended to the member
+         * Get posts recommended to the member
          * @description Based on the posts that the member liked and viewed, their searches and the newsfeeds that they opened; posts that
          *     the member has seen are left out. Guests, and members with little activity, get fresh and popular posts across
          *     topics.
@@ -2063,7 +2063,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns popular posts
+         * Get popular posts
          * @description Ranked by views and likes; recent ones count more.
          *
          *     Anyone may call it; a token that fails is as none.
@@ -2085,7 +2085,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the posts of a topic, newest first
+         * Get the posts of a topic, newest first
          * @description The posts whose topics or tags contain the name. Opening the first page is recorded in the member's list.
          *
          *     Anyone may call it; a token that fails is as none.
@@ -2107,7 +2107,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the posts of a topic (version 1)
+         * Get the posts of a topic (version 1)
          * @deprecated
          * @description Superseded by `/get_newsfeed_of_topic/{category_name}`, which gives the same answer.
          *
@@ -2130,7 +2130,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the weights of the signals of the recommended feed
+         * Get the weights of the signals of the recommended feed
          * @description For administrators.
          */
         readonly get: operations["get_feed_weights"];
@@ -2150,7 +2150,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Learns the weights from the acts of the members now, which may take minutes
+         * Learn the weights from the acts of the members now, which may take minutes
          * @description `overloaded` means that imports run, or that others are learning: try again later.
          *
          *     For administrators.
@@ -2174,7 +2174,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Pins the weights in use, with some changes
+         * Pin the weights in use, with some changes
          * @description For administrators.
          */
         readonly post: operations["pin_feed_weights"];
@@ -2192,7 +2192,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Unpins the weights, so that those learned or those of the settings are used
+         * Unpin the weights, so that those learned or those of the settings are used
          * @description For administrators.
          */
         readonly get: operations["unpin_feed_weights"];
@@ -2212,7 +2212,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the most frequent searches
+         * Get the most frequent searches
          * @description At most ten terms of the last 24 hours with their counts, most frequent first; of equally frequent terms, the most
          *     recent first. For each term, a visitor counts once in a clock hour and at most five times, and the guests of one
          *     network at most 100 times. Spellings that differ in the blanks between Hangul or in an English plural count
@@ -2237,7 +2237,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the terms searched more than usual
+         * Get the terms searched more than usual
          * @description At most ten terms that visitors searched in the current clock hour (UTC) and the two before far more than in the
          *     other hours of the last 24, compared with all other terms. A burst has at least three visitors, twice the usual
          *     level, and a score of 2; the highest score is first. `count` counts each visitor once an hour; `usual` is the number
@@ -2263,7 +2263,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the access log of a period
+         * Get the access log of a period
          * @description Newest first. Exactly one of `months`, `days` and `hours` is above 0. For administrators, unless the settings make
          *     the log public.
          *
@@ -2286,7 +2286,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the access log of a member
+         * Get the access log of a member
          * @description Newest first. `guest` gives the lines of all guests, `removed` those of removed members. For administrators and
          *     the member, unless the settings make the log public.
          *
@@ -2309,7 +2309,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the access log of a member in a period
+         * Get the access log of a member in a period
          * @description Combines `/get_log_user/{user_id}/{limit}` and `/get_log_date/{months}/{days}/{hours}/{limit}`.
          *
          *     For administrators, and for members about themselves.
@@ -2331,7 +2331,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns a page of the access log
+         * Get a page of the access log
          * @description Newest first. A page reads a bounded part of the log, so it can be empty although `next` names another page. For
          *     administrators and for the member whose lines it asks for, unless the settings make the log public.
          *
@@ -2354,7 +2354,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the figures of a period of at most 366 days: by day, hour, student number and device
+         * Get the figures of a period of at most 366 days: by day, hour, student number and device
          * @description For administrators.
          */
         readonly get: operations["get_analysis_of_days"];
@@ -2374,7 +2374,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the state of the service: the figures of today, and of the program and its database
+         * Get the state of the service: the figures of today, and of the program and its database
          * @description For administrators.
          */
         readonly get: operations["get_status"];
@@ -2394,7 +2394,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the totals of all days
+         * Get the totals of all days
          * @description Anyone may call it.
          */
         readonly get: operations["get_analysis"];
@@ -2414,7 +2414,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the figures of each day from a number of days ago until today, oldest first
+         * Get the figures of each day from a number of days ago until today, oldest first
          * @description Anyone may call it; a token that fails is as none.
          */
         readonly get: operations["get_everyday_analysis_days_ago"];
@@ -2434,7 +2434,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the figures of one day
+         * Get the figures of one day
          * @description Anyone may call it; a token that fails is as none.
          */
         readonly get: operations["specific_days"];
@@ -2454,7 +2454,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Counts a device
+         * Count a device
          * @description Anyone may call it.
          */
         readonly get: operations["insert_device"];
@@ -2474,7 +2474,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the number of counted devices of each type
+         * Get the number of counted devices of each type
          * @description Anyone may call it.
          */
         readonly get: operations["get_device"];
@@ -2494,7 +2494,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns the report of a period of at most 366 days
+         * Get the report of a period of at most 366 days
          * @description Figures by day, visitors by weekday and hour, devices, and the topics and posts that were published in the period. Search
          *     terms are those of the last 24 hours, and are missing if the period ends before today. Nothing in a report is about a
          *     single visitor.
@@ -2518,7 +2518,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Shows the report of a period as a page
+         * Show the report of a period as a page
          * @description The figures of `/get_report` with charts, for browsers. The page has no script and loads nothing.
          *
          *     Anyone may call it.
@@ -2540,7 +2540,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns a table of the report of a period as CSV
+         * Get a table of the report of a period as CSV
          * @description UTF-8 with the names of the columns in the first line. A text that a spreadsheet would take for a formula has an
          *     apostrophe before it.
          *
@@ -2563,7 +2563,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Sends live events as they happen
+         * Receive live events as they happen
          * @description Server-sent events, which browsers read with `EventSource`. The `data` of each event is a JSON object: the schema
          *     `LiveEvents` has one for each name. `notice`: a notice
          *     was published, changed, or hidden, which has only its id. `post`: a post was inserted. `counts`: the counts of today,
@@ -2594,7 +2594,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Liveness
+         * Check liveness
          * @description Answers `success` whenever the server runs.
          *
          *     Anyone may call it.
@@ -2616,7 +2616,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Readiness
+         * Check readiness
          * @description Answers `success` when the server can take requests. Answers 503 `overloaded` when the database does not respond,
          *     when writes fail, as on a full disk, and before and while the server shuts down.
          *
@@ -2639,7 +2639,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Says what runs here
+         * See what runs here
          * @description A page for browsers; JSON if the client prefers it.
          *
          *     Anyone may call it.
@@ -2661,7 +2661,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Returns this document
+         * Get this document
          * @description Anyone may call it.
          */
         readonly get: operations["openapi_json"];
@@ -2681,7 +2681,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Shows a page for reading this document and trying the operations
+         * Show a page for reading this document and trying the operations
          * @description Anyone may call it.
          */
         readonly get: operations["docs"];

@@ -14,627 +14,627 @@ export abstract class Operations {
     /** Listens to live events. */
     protected abstract listen(input: Input<"events"> | undefined, options: CallOptions | undefined): LiveEvents;
 
-    /** Registers a member and signs them in. Anyone may call it. `POST /sign_up` */
+    /** Register a member and sign them in. Anyone may call it. `POST /sign_up` */
     signUp(input: Input<"signUp">, options?: CallOptions): Answer<"signUp"> {
         return this.call("signUp", input, options);
     }
 
-    /** Signs a member in. Anyone may call it. `POST /sign_in` */
+    /** Sign a member in. Anyone may call it. `POST /sign_in` */
     signIn(input: Input<"signIn">, options?: CallOptions): Answer<"signIn"> {
         return this.call("signIn", input, options);
     }
 
-    /** Signs a university member in, and registers a new member at the first sign-in. Anyone may call it. `POST /sign_in_up` */
+    /** Sign a university member in, and register a new member at the first sign-in. Anyone may call it. `POST /sign_in_up` */
     signInUp(input: Input<"signInUp">, options?: CallOptions): Answer<"signInUp"> {
         return this.call("signInUp", input, options);
     }
 
-    /** Changes the member's password and revokes all older tokens. For members. `POST /change_pw` */
+    /** Change the member's password and revoke all older tokens. For members. `POST /change_pw` */
     changePw(input: Input<"changePw">, options?: CallOptions): Answer<"changePw"> {
         return this.call("changePw", input, options);
     }
 
-    /** Revokes all tokens of the member, including the one of this request. For members. `GET /sign_out_all` */
+    /** Revoke all tokens of the member, including the one of this request. For members. `GET /sign_out_all` */
     signOutAll(options?: CallOptions): Answer<"signOutAll"> {
         return this.call("signOutAll", undefined, options);
     }
 
-    /** Lists where the member is signed in. For members. `GET /get_sessions` */
+    /** List where the member is signed in. For members. `GET /get_sessions` */
     getSessions(options?: CallOptions): Answer<"getSessions"> {
         return this.call("getSessions", undefined, options);
     }
 
-    /** Signs the member out of one session, which may be that of this request. For members. `GET /sign_out_session/{session_obi}` */
+    /** Sign the member out of one session, which may be that of this request. For members. `GET /sign_out_session/{session_obi}` */
     signOutSession(input: Input<"signOutSession">, options?: CallOptions): Answer<"signOutSession"> {
         return this.call("signOutSession", input, options);
     }
 
-    /** Tells whether the member has enabled the second factor. For members. `GET /get_otp` */
+    /** See whether the member has enabled the second factor. For members. `GET /get_otp` */
     getOtp(options?: CallOptions): Answer<"getOtp"> {
         return this.call("getOtp", undefined, options);
     }
 
-    /** Makes a secret for the member's authenticator, such as an app on their phone. For members. `POST /begin_otp` */
+    /** Make a secret for the member's authenticator, such as an app on their phone. For members. `POST /begin_otp` */
     beginOtp(input: Input<"beginOtp">, options?: CallOptions): Answer<"beginOtp"> {
         return this.call("beginOtp", input, options);
     }
 
-    /** Enables the second factor: from then on, a sign-in needs a code of the authenticator. For members. `POST /enable_otp` */
+    /** Enable the second factor: from then on, a sign-in needs a code of the authenticator. For members. `POST /enable_otp` */
     enableOtp(input: Input<"enableOtp">, options?: CallOptions): Answer<"enableOtp"> {
         return this.call("enableOtp", input, options);
     }
 
-    /** Disables the second factor. For members. `POST /disable_otp` */
+    /** Disable the second factor. For members. `POST /disable_otp` */
     disableOtp(input: Input<"disableOtp">, options?: CallOptions): Answer<"disableOtp"> {
         return this.call("disableOtp", input, options);
     }
 
-    /** Replaces the recovery codes of the member. For members. `POST /renew_recovery_codes` */
+    /** Replace the recovery codes of the member. For members. `POST /renew_recovery_codes` */
     renewRecoveryCodes(input: Input<"renewRecoveryCodes">, options?: CallOptions): Answer<"renewRecoveryCodes"> {
         return this.call("renewRecoveryCodes", input, options);
     }
 
-    /** Returns the member's information. For members. `GET /get_userinfo` */
+    /** Get the member's information. For members. `GET /get_userinfo` */
     getUserinfo(options?: CallOptions): Answer<"getUserinfo"> {
         return this.call("getUserinfo", undefined, options);
     }
 
-    /** Returns the member's lists. For members. `GET /get_specific_userinfo/{type_num}` */
+    /** Get the member's lists. For members. `GET /get_specific_userinfo/{type_num}` */
     getSpecificUserinfo(input: Input<"getSpecificUserinfo">, options?: CallOptions): Answer<"getSpecificUserinfo"> {
         return this.call("getSpecificUserinfo", input, options);
     }
 
-    /** Returns everything that is stored about the member. For members. `GET /get_my_data` */
+    /** Get everything that is stored about the member. For members. `GET /get_my_data` */
     getMyData(options?: CallOptions): Answer<"getMyData"> {
         return this.call("getMyData", undefined, options);
     }
 
-    /** Changes the member's nickname. For members. `POST /change_nickname` */
+    /** Change the member's nickname. For members. `POST /change_nickname` */
     changeNickname(input: Input<"changeNickname">, options?: CallOptions): Answer<"changeNickname"> {
         return this.call("changeNickname", input, options);
     }
 
-    /** Sets whether the app signs the member in automatically. For members. `GET /update_auto_login/{auto_login}` */
+    /** Set whether the app signs the member in automatically. For members. `GET /update_auto_login/{auto_login}` */
     updateAutoLogin(input: Input<"updateAutoLogin">, options?: CallOptions): Answer<"updateAutoLogin"> {
         return this.call("updateAutoLogin", input, options);
     }
 
-    /** Resets the measurement of the member's interests. For members. `GET /reset_user_measurement` */
+    /** Reset the measurement of the member's interests. For members. `GET /reset_user_measurement` */
     resetUserMeasurement(options?: CallOptions): Answer<"resetUserMeasurement"> {
         return this.call("resetUserMeasurement", undefined, options);
     }
 
-    /** Removes the member's own account with its lists and interests. For members. `GET /remove_mine` */
+    /** Remove the member's own account with its lists and interests. For members. `GET /remove_mine` */
     removeMine(options?: CallOptions): Answer<"removeMine"> {
         return this.call("removeMine", undefined, options);
     }
 
-    /** Checks whether the caller is an administrator. For administrators. `GET /check_admin` */
+    /** Check whether the caller is an administrator. For administrators. `GET /check_admin` */
     checkAdmin(options?: CallOptions): Answer<"checkAdmin"> {
         return this.call("checkAdmin", undefined, options);
     }
 
-    /** Lists the administrators by the date of the grant. For administrators. `GET /get_admins` */
+    /** List the administrators by the date of the grant. For administrators. `GET /get_admins` */
     getAdmins(options?: CallOptions): Answer<"getAdmins"> {
         return this.call("getAdmins", undefined, options);
     }
 
-    /** Makes a member an administrator; idempotent. For administrators. `GET /grant_admin/{user_id}` */
+    /** Make a member an administrator; idempotent. For administrators. `GET /grant_admin/{user_id}` */
     grantAdmin(input: Input<"grantAdmin">, options?: CallOptions): Answer<"grantAdmin"> {
         return this.call("grantAdmin", input, options);
     }
 
-    /** Revokes a member's administrator rights; idempotent. For administrators. `GET /revoke_admin/{user_id}` */
+    /** Revoke a member's administrator rights; idempotent. For administrators. `GET /revoke_admin/{user_id}` */
     revokeAdmin(input: Input<"revokeAdmin">, options?: CallOptions): Answer<"revokeAdmin"> {
         return this.call("revokeAdmin", input, options);
     }
 
-    /** Lists the members by id. For administrators. `GET /get_members` */
+    /** List the members by id. For administrators. `GET /get_members` */
     getMembers(input?: Input<"getMembers">, options?: CallOptions): Answer<"getMembers"> {
         return this.call("getMembers", input, options);
     }
 
-    /** Returns a member's information. For administrators. `GET /get_member/{user_id}` */
+    /** Get a member's information. For administrators. `GET /get_member/{user_id}` */
     getMember(input: Input<"getMember">, options?: CallOptions): Answer<"getMember"> {
         return this.call("getMember", input, options);
     }
 
-    /** Returns the lists of a member. For administrators. `GET /get_member_lists/{user_id}/{type_num}` */
+    /** Get the lists of a member. For administrators. `GET /get_member_lists/{user_id}/{type_num}` */
     getMemberLists(input: Input<"getMemberLists">, options?: CallOptions): Answer<"getMemberLists"> {
         return this.call("getMemberLists", input, options);
     }
 
-    /** Returns everything that is stored about a member. For administrators. `GET /get_member_data/{user_id}` */
+    /** Get everything that is stored about a member. For administrators. `GET /get_member_data/{user_id}` */
     getMemberData(input: Input<"getMemberData">, options?: CallOptions): Answer<"getMemberData"> {
         return this.call("getMemberData", input, options);
     }
 
-    /** Changes a member's nickname. For administrators. `POST /change_member_nickname/{user_id}` */
+    /** Change a member's nickname. For administrators. `POST /change_member_nickname/{user_id}` */
     changeMemberNickname(input: Input<"changeMemberNickname">, options?: CallOptions): Answer<"changeMemberNickname"> {
         return this.call("changeMemberNickname", input, options);
     }
 
-    /** Sets whether the app signs a member in automatically. For administrators. `GET /update_member_auto_login/{user_id}/{auto_login}` */
+    /** Set whether the app signs a member in automatically. For administrators. `GET /update_member_auto_login/{user_id}/{auto_login}` */
     updateMemberAutoLogin(input: Input<"updateMemberAutoLogin">, options?: CallOptions): Answer<"updateMemberAutoLogin"> {
         return this.call("updateMemberAutoLogin", input, options);
     }
 
-    /** Resets the measurement of a member's interests. For administrators. `GET /reset_member_measurement/{user_id}` */
+    /** Reset the measurement of a member's interests. For administrators. `GET /reset_member_measurement/{user_id}` */
     resetMemberMeasurement(input: Input<"resetMemberMeasurement">, options?: CallOptions): Answer<"resetMemberMeasurement"> {
         return this.call("resetMemberMeasurement", input, options);
     }
 
-    /** Sets a member's password and signs the member out everywhere. For administrators. `POST /set_member_password/{user_id}` */
+    /** Set a member's password and sign the member out everywhere. For administrators. `POST /set_member_password/{user_id}` */
     setMemberPassword(input: Input<"setMemberPassword">, options?: CallOptions): Answer<"setMemberPassword"> {
         return this.call("setMemberPassword", input, options);
     }
 
-    /** Disables the second factor of a member who has lost it. For administrators. `GET /reset_member_otp/{user_id}` */
+    /** Disable the second factor of a member who has lost it. For administrators. `GET /reset_member_otp/{user_id}` */
     resetMemberOtp(input: Input<"resetMemberOtp">, options?: CallOptions): Answer<"resetMemberOtp"> {
         return this.call("resetMemberOtp", input, options);
     }
 
-    /** Issues a code with which a member sets up a second factor where administrators need one. For administrators. `GET /issue_member_otp/{user_id}` */
+    /** Issue a code with which a member sets up a second factor where administrators need one. For administrators. `GET /issue_member_otp/{user_id}` */
     issueMemberOtp(input: Input<"issueMemberOtp">, options?: CallOptions): Answer<"issueMemberOtp"> {
         return this.call("issueMemberOtp", input, options);
     }
 
-    /** Lists the roster, the members of the university, by id. For administrators. `GET /get_roster` */
+    /** List the roster, the members of the university, by id. For administrators. `GET /get_roster` */
     getRoster(input?: Input<"getRoster">, options?: CallOptions): Answer<"getRoster"> {
         return this.call("getRoster", input, options);
     }
 
-    /** Imports members of another system with their password hashes. For administrators. `POST /import_members` */
+    /** Import members of another system with their password hashes. For administrators. `POST /import_members` */
     importMembers(input: Input<"importMembers">, options?: CallOptions): Answer<"importMembers"> {
         return this.call("importMembers", input, options);
     }
 
-    /** Imports views, likes, searches and opened newsfeeds of members in another system. For administrators. `POST /import_acts` */
+    /** Import views, likes, searches and opened newsfeeds of members in another system. For administrators. `POST /import_acts` */
     importActs(input: Input<"importActs">, options?: CallOptions): Answer<"importActs"> {
         return this.call("importActs", input, options);
     }
 
-    /** Imports the roster, the members of the university with their passwords. For administrators. `POST /import_roster` */
+    /** Import the roster, the members of the university with their passwords. For administrators. `POST /import_roster` */
     importRoster(input: Input<"importRoster">, options?: CallOptions): Answer<"importRoster"> {
         return this.call("importRoster", input, options);
     }
 
-    /** Removes a member. For administrators. `GET /admin_remove_user/{user_id}` */
+    /** Remove a member. For administrators. `GET /admin_remove_user/{user_id}` */
     adminRemoveUser(input: Input<"adminRemoveUser">, options?: CallOptions): Answer<"adminRemoveUser"> {
         return this.call("adminRemoveUser", input, options);
     }
 
-    /** Lists the members who may not sign in. For administrators. `GET /get_blacklist` */
+    /** List the members who may not sign in. For administrators. `GET /get_blacklist` */
     getBlacklist(options?: CallOptions): Answer<"getBlacklist"> {
         return this.call("getBlacklist", undefined, options);
     }
 
-    /** Adds a member to the blacklist: the member cannot sign in, and all their tokens are revoked. For administrators. `GET /push_blacklist/{user_id}` */
+    /** Add a member to the blacklist: the member cannot sign in, and all their tokens are revoked. For administrators. `GET /push_blacklist/{user_id}` */
     pushBlacklist(input: Input<"pushBlacklist">, options?: CallOptions): Answer<"pushBlacklist"> {
         return this.call("pushBlacklist", input, options);
     }
 
-    /** Removes a member from the blacklist: the member can sign in again. For administrators. `GET /pop_blacklist/{user_id}` */
+    /** Remove a member from the blacklist: the member can sign in again. For administrators. `GET /pop_blacklist/{user_id}` */
     popBlacklist(input: Input<"popBlacklist">, options?: CallOptions): Answer<"popBlacklist"> {
         return this.call("popBlacklist", input, options);
     }
 
-    /** Lists where a member is signed in. For administrators. `GET /get_member_sessions/{user_id}` */
+    /** List where a member is signed in. For administrators. `GET /get_member_sessions/{user_id}` */
     getMemberSessions(input: Input<"getMemberSessions">, options?: CallOptions): Answer<"getMemberSessions"> {
         return this.call("getMemberSessions", input, options);
     }
 
-    /** Signs a member out everywhere. For administrators. `GET /sign_out_member/{user_id}` */
+    /** Sign a member out everywhere. For administrators. `GET /sign_out_member/{user_id}` */
     signOutMember(input: Input<"signOutMember">, options?: CallOptions): Answer<"signOutMember"> {
         return this.call("signOutMember", input, options);
     }
 
-    /** Signs a member out of one session. For administrators. `GET /sign_out_member_session/{user_id}/{session_obi}` */
+    /** Sign a member out of one session. For administrators. `GET /sign_out_member_session/{user_id}/{session_obi}` */
     signOutMemberSession(input: Input<"signOutMemberSession">, options?: CallOptions): Answer<"signOutMemberSession"> {
         return this.call("signOutMemberSession", input, options);
     }
 
-    /** Lists the API keys, without their secrets. For administrators. `GET /get_keys` */
+    /** List the API keys, without their secrets. For administrators. `GET /get_keys` */
     getKeys(options?: CallOptions): Answer<"getKeys"> {
         return this.call("getKeys", undefined, options);
     }
 
-    /** Makes an API key, which a program sends in place of a token. For administrators. `POST /add_key` */
+    /** Make an API key, which a program sends in place of a token. For administrators. `POST /add_key` */
     addKey(input: Input<"addKey">, options?: CallOptions): Answer<"addKey"> {
         return this.call("addKey", input, options);
     }
 
-    /** Revokes an API key: its next request fails. For administrators. `GET /remove_key/{key_obi}` */
+    /** Revoke an API key: its next request fails. For administrators. `GET /remove_key/{key_obi}` */
     removeKey(input: Input<"removeKey">, options?: CallOptions): Answer<"removeKey"> {
         return this.call("removeKey", input, options);
     }
 
-    /** Lists the webhooks, without their secrets. For administrators. `GET /get_webhooks` */
+    /** List the webhooks, without their secrets. For administrators. `GET /get_webhooks` */
     getWebhooks(options?: CallOptions): Answer<"getWebhooks"> {
         return this.call("getWebhooks", undefined, options);
     }
 
-    /** Adds a webhook: another system that is told about what happens from now on. For administrators. `POST /add_webhook` */
+    /** Add a webhook: another system that is told about what happens from now on. For administrators. `POST /add_webhook` */
     addWebhook(input: Input<"addWebhook">, options?: CallOptions): Answer<"addWebhook"> {
         return this.call("addWebhook", input, options);
     }
 
-    /** Removes a webhook and what it has not been told yet. For administrators. `GET /remove_webhook/{webhook_obi}` */
+    /** Remove a webhook and what it has not been told yet. For administrators. `GET /remove_webhook/{webhook_obi}` */
     removeWebhook(input: Input<"removeWebhook">, options?: CallOptions): Answer<"removeWebhook"> {
         return this.call("removeWebhook", input, options);
     }
 
-    /** Gives a webhook a new secret; the one before also signs for 24 hours. For administrators. `GET /rotate_webhook/{webhook_obi}` */
+    /** Give a webhook a new secret; the one before also signs for 24 hours. For administrators. `GET /rotate_webhook/{webhook_obi}` */
     rotateWebhook(input: Input<"rotateWebhook">, options?: CallOptions): Answer<"rotateWebhook"> {
         return this.call("rotateWebhook", input, options);
     }
 
-    /** Queues a delivery of the event `ping` to a webhook. For administrators. `GET /test_webhook/{webhook_obi}` */
+    /** Queue a delivery of the event `ping` to a webhook. For administrators. `GET /test_webhook/{webhook_obi}` */
     testWebhook(input: Input<"testWebhook">, options?: CallOptions): Answer<"testWebhook"> {
         return this.call("testWebhook", input, options);
     }
 
-    /** Lists the deliveries of webhooks that wait or were given up, latest first. For administrators. `GET /get_webhook_deliveries` */
+    /** List the deliveries of webhooks that wait or were given up, latest first. For administrators. `GET /get_webhook_deliveries` */
     getWebhookDeliveries(options?: CallOptions): Answer<"getWebhookDeliveries"> {
         return this.call("getWebhookDeliveries", undefined, options);
     }
 
-    /** Sends a delivery of a webhook again that waits or was given up. For administrators. `GET /retry_webhook_delivery/{delivery_obi}` */
+    /** Send a delivery of a webhook again that waits or was given up. For administrators. `GET /retry_webhook_delivery/{delivery_obi}` */
     retryWebhookDelivery(input: Input<"retryWebhookDelivery">, options?: CallOptions): Answer<"retryWebhookDelivery"> {
         return this.call("retryWebhookDelivery", input, options);
     }
 
-    /** Lists what administrators, operators and API keys have done, latest first. For administrators. `GET /get_audit` */
+    /** List what administrators, operators and API keys have done, latest first. For administrators. `GET /get_audit` */
     getAudit(input?: Input<"getAudit">, options?: CallOptions): Answer<"getAudit"> {
         return this.call("getAudit", input, options);
     }
 
-    /** Verifies the audit trail: that no record was changed, inserted or removed. For administrators. `GET /verify_audit` */
+    /** Verify the audit trail: that no record was changed, inserted or removed. For administrators. `GET /verify_audit` */
     verifyAudit(input?: Input<"verifyAudit">, options?: CallOptions): Answer<"verifyAudit"> {
         return this.call("verifyAudit", input, options);
     }
 
-    /** Returns the whole audit trail, earliest first. For administrators. `GET /export_audit` */
+    /** Get the whole audit trail, earliest first. For administrators. `GET /export_audit` */
     exportAudit(options?: CallOptions): Answer<"exportAudit"> {
         return this.call("exportAudit", undefined, options);
     }
 
-    /** Lists all notices, newest first. Anyone may call it; a token that fails is as none. `GET /get_all_notice` */
+    /** List all notices, newest first. Anyone may call it; a token that fails is as none. `GET /get_all_notice` */
     getAllNotice(input?: Input<"getAllNotice">, options?: CallOptions): Answer<"getAllNotice"> {
         return this.call("getAllNotice", input, options);
     }
 
-    /** Lists the notices of the general page or of a topic, with all fields. Anyone may call it; a token that fails is as none. `GET /get_notices` */
+    /** List the notices of the general page or of a topic, with all fields. Anyone may call it; a token that fails is as none. `GET /get_notices` */
     getNotices(input?: Input<"getNotices">, options?: CallOptions): Answer<"getNotices"> {
         return this.call("getNotices", input, options);
     }
 
-    /** Returns a notice and counts a view. Anyone may call it; a token that fails is as none. `GET /get_notice/{notice_obi}` */
+    /** Get a notice and count a view. Anyone may call it; a token that fails is as none. `GET /get_notice/{notice_obi}` */
     getNotice(input: Input<"getNotice">, options?: CallOptions): Answer<"getNotice"> {
         return this.call("getNotice", input, options);
     }
 
-    /** Publishes a notice. For administrators. `POST /insert_notice` */
+    /** Publish a notice. For administrators. `POST /insert_notice` */
     insertNotice(input: Input<"insertNotice">, options?: CallOptions): Answer<"insertNotice"> {
         return this.call("insertNotice", input, options);
     }
 
-    /** Changes the given fields of a notice. For administrators. `POST /update_notice/{notice_obi}` */
+    /** Change the given fields of a notice. For administrators. `POST /update_notice/{notice_obi}` */
     updateNotice(input: Input<"updateNotice">, options?: CallOptions): Answer<"updateNotice"> {
         return this.call("updateNotice", input, options);
     }
 
-    /** Removes a notice. For administrators. `GET /remove_notice/{notice_obi}` */
+    /** Remove a notice. For administrators. `GET /remove_notice/{notice_obi}` */
     removeNotice(input: Input<"removeNotice">, options?: CallOptions): Answer<"removeNotice"> {
         return this.call("removeNotice", input, options);
     }
 
-    /** Sends feedback on a notice. For members. `POST /remove_notice/{notice_obi}` */
+    /** Send feedback on a notice. For members. `POST /remove_notice/{notice_obi}` */
     noticeFeedback(input: Input<"noticeFeedback">, options?: CallOptions): Answer<"noticeFeedback"> {
         return this.call("noticeFeedback", input, options);
     }
 
-    /** Lists the saved drafts of all administrators, the one that was saved last first. For administrators. `GET /get_notice_drafts` */
+    /** List the saved drafts of all administrators, the one that was saved last first. For administrators. `GET /get_notice_drafts` */
     getNoticeDrafts(options?: CallOptions): Answer<"getNoticeDrafts"> {
         return this.call("getNoticeDrafts", undefined, options);
     }
 
-    /** Saves a draft of a notice. For administrators. `POST /save_notice_draft` */
+    /** Save a draft of a notice. For administrators. `POST /save_notice_draft` */
     saveNoticeDraft(input: Input<"saveNoticeDraft">, options?: CallOptions): Answer<"saveNoticeDraft"> {
         return this.call("saveNoticeDraft", input, options);
     }
 
-    /** Publishes a draft and removes it. For administrators. `GET /publish_notice_draft/{draft_obi}` */
+    /** Publish a draft and remove it. For administrators. `GET /publish_notice_draft/{draft_obi}` */
     publishNoticeDraft(input: Input<"publishNoticeDraft">, options?: CallOptions): Answer<"publishNoticeDraft"> {
         return this.call("publishNoticeDraft", input, options);
     }
 
-    /** Removes a draft. For administrators. `GET /remove_notice_draft/{draft_obi}` */
+    /** Remove a draft. For administrators. `GET /remove_notice_draft/{draft_obi}` */
     removeNoticeDraft(input: Input<"removeNoticeDraft">, options?: CallOptions): Answer<"removeNoticeDraft"> {
         return this.call("removeNoticeDraft", input, options);
     }
 
-    /** Returns how often a notice was read on each of the last days. For administrators. `GET /get_notice_reads/{notice_obi}` */
+    /** Get the number of reads of a notice on each of the last days. For administrators. `GET /get_notice_reads/{notice_obi}` */
     getNoticeReads(input: Input<"getNoticeReads">, options?: CallOptions): Answer<"getNoticeReads"> {
         return this.call("getNoticeReads", input, options);
     }
 
-    /** Returns the two lines of an app's front page. Anyone may call it. `GET /get_main_info` */
+    /** Get the two lines of an app's front page. Anyone may call it. `GET /get_main_info` */
     getMainInfo(options?: CallOptions): Answer<"getMainInfo"> {
         return this.call("getMainInfo", undefined, options);
     }
 
-    /** Changes one or both of the two lines. For administrators. `POST /update_main_info` */
+    /** Change one or both of the two lines. For administrators. `POST /update_main_info` */
     updateMainInfo(input: Input<"updateMainInfo">, options?: CallOptions): Answer<"updateMainInfo"> {
         return this.call("updateMainInfo", input, options);
     }
 
-    /** Sends feedback that concerns no notice. For members. `POST /send_feedback` */
+    /** Send feedback that concerns no notice. For members. `POST /send_feedback` */
     sendFeedback(input: Input<"sendFeedback">, options?: CallOptions): Answer<"sendFeedback"> {
         return this.call("sendFeedback", input, options);
     }
 
-    /** Lists all feedback, newest first. For administrators. `GET /get_all_feedback` */
+    /** List all feedback, newest first. For administrators. `GET /get_all_feedback` */
     getAllFeedback(options?: CallOptions): Answer<"getAllFeedback"> {
         return this.call("getAllFeedback", undefined, options);
     }
 
-    /** Lists open or all feedback, newest first, in pages. For administrators. `GET /get_feedback` */
+    /** List open or all feedback, newest first, in pages. For administrators. `GET /get_feedback` */
     getFeedback(input?: Input<"getFeedback">, options?: CallOptions): Answer<"getFeedback"> {
         return this.call("getFeedback", input, options);
     }
 
-    /** Marks feedback as done or open. For administrators. `GET /update_feedback/{feedback_obi}/{activation}` */
+    /** Mark feedback as done or open. For administrators. `GET /update_feedback/{feedback_obi}/{activation}` */
     updateFeedback(input: Input<"updateFeedback">, options?: CallOptions): Answer<"updateFeedback"> {
         return this.call("updateFeedback", input, options);
     }
 
-    /** Returns a post with its whole text. Anyone may call it. `GET /get_post/{post_obi}` */
+    /** Get a post with its whole text. Anyone may call it. `GET /get_post/{post_obi}` */
     getPost(input: Input<"getPost">, options?: CallOptions): Answer<"getPost"> {
         return this.call("getPost", input, options);
     }
 
-    /** Lists the categories that have posts, largest first. Anyone may call it. `GET /get_categories` */
+    /** List the categories that have posts, largest first. Anyone may call it. `GET /get_categories` */
     getCategories(options?: CallOptions): Answer<"getCategories"> {
         return this.call("getCategories", undefined, options);
     }
 
-    /** Lists all posts, newest first, also those past their end date. Anyone may call it. `GET /get_posts` */
+    /** List all posts, newest first, also those past their end date. Anyone may call it. `GET /get_posts` */
     getPosts(input?: Input<"getPosts">, options?: CallOptions): Answer<"getPosts"> {
         return this.call("getPosts", input, options);
     }
 
-    /** Returns all posts in the format that `/import_posts` reads. For administrators. `GET /export_posts` */
+    /** Get all posts in the format that `/import_posts` reads. For administrators. `GET /export_posts` */
     exportPosts(options?: CallOptions): Answer<"exportPosts"> {
         return this.call("exportPosts", undefined, options);
     }
 
-    /** Counts a view and records it in a member's list. Anyone may call it; a token that fails is as none. `GET /post_view/{post_obi}` */
+    /** Count a view and record it in a member's list. Anyone may call it; a token that fails is as none. `GET /post_view/{post_obi}` */
     postView(input: Input<"postView">, options?: CallOptions): Answer<"postView"> {
         return this.call("postView", input, options);
     }
 
-    /** Likes a post; idempotent. For members. `GET /post_like/{post_obi}` */
+    /** Like a post; idempotent. For members. `GET /post_like/{post_obi}` */
     postLike(input: Input<"postLike">, options?: CallOptions): Answer<"postLike"> {
         return this.call("postLike", input, options);
     }
 
-    /** Removes a like; idempotent. For members. `GET /post_unlike/{post_obi}` */
+    /** Remove a like; idempotent. For members. `GET /post_unlike/{post_obi}` */
     postUnlike(input: Input<"postUnlike">, options?: CallOptions): Answer<"postUnlike"> {
         return this.call("postUnlike", input, options);
     }
 
-    /** Hides a post from the member's recommended feed; idempotent. For members. `GET /post_hide/{post_obi}` */
+    /** Hide a post from the member's recommended feed; idempotent. For members. `GET /post_hide/{post_obi}` */
     postHide(input: Input<"postHide">, options?: CallOptions): Answer<"postHide"> {
         return this.call("postHide", input, options);
     }
 
-    /** Shows a hidden post in the recommended feed again; idempotent. For members. `GET /post_unhide/{post_obi}` */
+    /** Show a hidden post in the recommended feed again; idempotent. For members. `GET /post_unhide/{post_obi}` */
     postUnhide(input: Input<"postUnhide">, options?: CallOptions): Answer<"postUnhide"> {
         return this.call("postUnhide", input, options);
     }
 
-    /** Publishes a post. For administrators. `POST /insert_post` */
+    /** Publish a post. For administrators. `POST /insert_post` */
     insertPost(input: Input<"insertPost">, options?: CallOptions): Answer<"insertPost"> {
         return this.call("insertPost", input, options);
     }
 
-    /** Changes the given fields of a post. For administrators. `POST /update_post/{post_obi}` */
+    /** Change the given fields of a post. For administrators. `POST /update_post/{post_obi}` */
     updatePost(input: Input<"updatePost">, options?: CallOptions): Answer<"updatePost"> {
         return this.call("updatePost", input, options);
     }
 
-    /** Removes a post. For administrators. `GET /remove_post/{post_obi}` */
+    /** Remove a post. For administrators. `GET /remove_post/{post_obi}` */
     removePost(input: Input<"removePost">, options?: CallOptions): Answer<"removePost"> {
         return this.call("removePost", input, options);
     }
 
-    /** Imports posts. For administrators. `POST /import_posts` */
+    /** Import posts. For administrators. `POST /import_posts` */
     importPosts(input: Input<"importPosts">, options?: CallOptions): Answer<"importPosts"> {
         return this.call("importPosts", input, options);
     }
 
-    /** Finds the posts, the notices or the feedback whose ids begin with a prefix. Anyone may call it for posts and notices. `GET /find_ids/{kind}/{prefix}` */
+    /** Find the posts, the notices or the feedback whose ids begin with a prefix. Anyone may call it for posts and notices. `GET /find_ids/{kind}/{prefix}` */
     findIds(input: Input<"findIds">, options?: CallOptions): Answer<"findIds"> {
         return this.call("findIds", input, options);
     }
 
-    /** Records a search; a member's search is also added to the member's list. Anyone may call it; a token that fails is as none. `POST /search_logging` */
+    /** Record a search; a member's search is also added to the member's list. Anyone may call it; a token that fails is as none. `POST /search_logging` */
     searchLogging(input: Input<"searchLogging">, options?: CallOptions): Answer<"searchLogging"> {
         return this.call("searchLogging", input, options);
     }
 
-    /** Returns the posts that match best. Anyone may call it. `POST /priority_search/{num}` */
+    /** Get the posts that match best. Anyone may call it. `POST /priority_search/{num}` */
     prioritySearch(input: Input<"prioritySearch">, options?: CallOptions): Answer<"prioritySearch"> {
         return this.call("prioritySearch", input, options);
     }
 
-    /** Returns the posts of a category that match best. Anyone may call it. `POST /category_search/{category_name}/{num}` */
+    /** Get the posts of a category that match best. Anyone may call it. `POST /category_search/{category_name}/{num}` */
     categorySearch(input: Input<"categorySearch">, options?: CallOptions): Answer<"categorySearch"> {
         return this.call("categorySearch", input, options);
     }
 
-    /** Returns the web sites of matching posts, the site with the most matches first. Anyone may call it. `POST /domain_search` */
+    /** Get the web sites of matching posts, the site with the most matches first. Anyone may call it. `POST /domain_search` */
     domainSearch(input: Input<"domainSearch">, options?: CallOptions): Answer<"domainSearch"> {
         return this.call("domainSearch", input, options);
     }
 
-    /** Returns the member's most recent searches. For members. `GET /get_user_lately_search/{num}` */
+    /** Get the member's most recent searches. For members. `GET /get_user_lately_search/{num}` */
     getUserLatelySearch(input: Input<"getUserLatelySearch">, options?: CallOptions): Answer<"getUserLatelySearch"> {
         return this.call("getUserLatelySearch", input, options);
     }
 
-    /** Returns similar words from posts for each token of a search. Anyone may call it. `POST /get_similarity_words` */
+    /** Get similar words from posts for each token of a search. Anyone may call it. `POST /get_similarity_words` */
     getSimilarityWords(input: Input<"getSimilarityWords">, options?: CallOptions): Answer<"getSimilarityWords"> {
         return this.call("getSimilarityWords", input, options);
     }
 
-    /** Returns posts recommended to the member. Anyone may call it; a token that fails is as none. `GET /get_recommendation_newsfeed` */
+    /** Get posts recommended to the member. Anyone may call it; a token that fails is as none. `GET /get_recommendation_newsfeed` */
     getRecommendationNewsfeed(input?: Input<"getRecommendationNewsfeed">, options?: CallOptions): Answer<"getRecommendationNewsfeed"> {
         return this.call("getRecommendationNewsfeed", input, options);
     }
 
-    /** Returns popular posts. Anyone may call it; a token that fails is as none. `GET /get_popularity_newsfeed` */
+    /** Get popular posts. Anyone may call it; a token that fails is as none. `GET /get_popularity_newsfeed` */
     getPopularityNewsfeed(input?: Input<"getPopularityNewsfeed">, options?: CallOptions): Answer<"getPopularityNewsfeed"> {
         return this.call("getPopularityNewsfeed", input, options);
     }
 
-    /** Returns the posts of a topic, newest first. Anyone may call it; a token that fails is as none. `GET /get_newsfeed_of_topic/{category_name}` */
+    /** Get the posts of a topic, newest first. Anyone may call it; a token that fails is as none. `GET /get_newsfeed_of_topic/{category_name}` */
     getNewsfeedOfTopic(input: Input<"getNewsfeedOfTopic">, options?: CallOptions): Answer<"getNewsfeedOfTopic"> {
         return this.call("getNewsfeedOfTopic", input, options);
     }
 
-    /** Returns the posts of a topic (version 1). Anyone may call it; a token that fails is as none. `GET /get_topic_newsfeed/{newsfeed_name}` @deprecated */
+    /** Get the posts of a topic (version 1). Anyone may call it; a token that fails is as none. `GET /get_topic_newsfeed/{newsfeed_name}` @deprecated */
     getTopicNewsfeed(input: Input<"getTopicNewsfeed">, options?: CallOptions): Answer<"getTopicNewsfeed"> {
         return this.call("getTopicNewsfeed", input, options);
     }
 
-    /** Returns the weights of the signals of the recommended feed. For administrators. `GET /get_feed_weights` */
+    /** Get the weights of the signals of the recommended feed. For administrators. `GET /get_feed_weights` */
     getFeedWeights(options?: CallOptions): Answer<"getFeedWeights"> {
         return this.call("getFeedWeights", undefined, options);
     }
 
-    /** Learns the weights from the acts of the members now, which may take minutes. For administrators. `GET /learn_feed_weights` */
+    /** Learn the weights from the acts of the members now, which may take minutes. For administrators. `GET /learn_feed_weights` */
     learnFeedWeights(options?: CallOptions): Answer<"learnFeedWeights"> {
         return this.call("learnFeedWeights", undefined, options);
     }
 
-    /** Pins the weights in use, with some changes. For administrators. `POST /pin_feed_weights` */
+    /** Pin the weights in use, with some changes. For administrators. `POST /pin_feed_weights` */
     pinFeedWeights(input: Input<"pinFeedWeights">, options?: CallOptions): Answer<"pinFeedWeights"> {
         return this.call("pinFeedWeights", input, options);
     }
 
-    /** Unpins the weights, so that those learned or those of the settings are used. For administrators. `GET /unpin_feed_weights` */
+    /** Unpin the weights, so that those learned or those of the settings are used. For administrators. `GET /unpin_feed_weights` */
     unpinFeedWeights(options?: CallOptions): Answer<"unpinFeedWeights"> {
         return this.call("unpinFeedWeights", undefined, options);
     }
 
-    /** Returns the most frequent searches. Anyone may call it. `GET /get_search_realtime` */
+    /** Get the most frequent searches. Anyone may call it. `GET /get_search_realtime` */
     getSearchRealtime(options?: CallOptions): Answer<"getSearchRealtime"> {
         return this.call("getSearchRealtime", undefined, options);
     }
 
-    /** Returns the terms searched more than usual. Anyone may call it. `GET /get_search_bursts` */
+    /** Get the terms searched more than usual. Anyone may call it. `GET /get_search_bursts` */
     getSearchBursts(options?: CallOptions): Answer<"getSearchBursts"> {
         return this.call("getSearchBursts", undefined, options);
     }
 
-    /** Returns the access log of a period. For administrators. `GET /get_log_date/{months}/{days}/{hours}/{limit}` */
+    /** Get the access log of a period. For administrators. `GET /get_log_date/{months}/{days}/{hours}/{limit}` */
     getLogDate(input: Input<"getLogDate">, options?: CallOptions): Answer<"getLogDate"> {
         return this.call("getLogDate", input, options);
     }
 
-    /** Returns the access log of a member. For administrators, and for members about themselves. `GET /get_log_user/{user_id}/{limit}` */
+    /** Get the access log of a member. For administrators, and for members about themselves. `GET /get_log_user/{user_id}/{limit}` */
     getLogUser(input: Input<"getLogUser">, options?: CallOptions): Answer<"getLogUser"> {
         return this.call("getLogUser", input, options);
     }
 
-    /** Returns the access log of a member in a period. For administrators, and for members about themselves. `GET /get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}` */
+    /** Get the access log of a member in a period. For administrators, and for members about themselves. `GET /get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}` */
     getLogUserDate(input: Input<"getLogUserDate">, options?: CallOptions): Answer<"getLogUserDate"> {
         return this.call("getLogUserDate", input, options);
     }
 
-    /** Returns a page of the access log. For administrators. `GET /get_log` */
+    /** Get a page of the access log. For administrators. `GET /get_log` */
     getLog(input?: Input<"getLog">, options?: CallOptions): Answer<"getLog"> {
         return this.call("getLog", input, options);
     }
 
-    /** Returns the figures of a period of at most 366 days: by day, hour, student number and device. For administrators. `GET /get_analysis_of_days/{first}/{last}` */
+    /** Get the figures of a period of at most 366 days: by day, hour, student number and device. For administrators. `GET /get_analysis_of_days/{first}/{last}` */
     getAnalysisOfDays(input: Input<"getAnalysisOfDays">, options?: CallOptions): Answer<"getAnalysisOfDays"> {
         return this.call("getAnalysisOfDays", input, options);
     }
 
-    /** Returns the state of the service: the figures of today, and of the program and its database. For administrators. `GET /get_status` */
+    /** Get the state of the service: the figures of today, and of the program and its database. For administrators. `GET /get_status` */
     getStatus(options?: CallOptions): Answer<"getStatus"> {
         return this.call("getStatus", undefined, options);
     }
 
-    /** Returns the totals of all days. Anyone may call it. `GET /get_analysis` */
+    /** Get the totals of all days. Anyone may call it. `GET /get_analysis` */
     getAnalysis(options?: CallOptions): Answer<"getAnalysis"> {
         return this.call("getAnalysis", undefined, options);
     }
 
-    /** Returns the figures of each day from a number of days ago until today, oldest first. Anyone may call it; a token that fails is as none. `GET /get_everyday_analysis_days_ago/{days}` */
+    /** Get the figures of each day from a number of days ago until today, oldest first. Anyone may call it; a token that fails is as none. `GET /get_everyday_analysis_days_ago/{days}` */
     getEverydayAnalysisDaysAgo(input: Input<"getEverydayAnalysisDaysAgo">, options?: CallOptions): Answer<"getEverydayAnalysisDaysAgo"> {
         return this.call("getEverydayAnalysisDaysAgo", input, options);
     }
 
-    /** Returns the figures of one day. Anyone may call it; a token that fails is as none. `GET /get_everyday_analysis_specific_days/{year}/{month}/{day}` */
+    /** Get the figures of one day. Anyone may call it; a token that fails is as none. `GET /get_everyday_analysis_specific_days/{year}/{month}/{day}` */
     specificDays(input: Input<"specificDays">, options?: CallOptions): Answer<"specificDays"> {
         return this.call("specificDays", input, options);
     }
 
-    /** Counts a device. Anyone may call it. `GET /insert_device/{device}` */
+    /** Count a device. Anyone may call it. `GET /insert_device/{device}` */
     insertDevice(input: Input<"insertDevice">, options?: CallOptions): Answer<"insertDevice"> {
         return this.call("insertDevice", input, options);
     }
 
-    /** Returns the number of counted devices of each type. Anyone may call it. `GET /get_device` */
+    /** Get the number of counted devices of each type. Anyone may call it. `GET /get_device` */
     getDevice(options?: CallOptions): Answer<"getDevice"> {
         return this.call("getDevice", undefined, options);
     }
 
-    /** Returns the report of a period of at most 366 days. Anyone may call it. `GET /get_report` */
+    /** Get the report of a period of at most 366 days. Anyone may call it. `GET /get_report` */
     getReport(input?: Input<"getReport">, options?: CallOptions): Answer<"getReport"> {
         return this.call("getReport", input, options);
     }
 
-    /** Shows the report of a period as a page. Anyone may call it. `GET /reports` */
+    /** Show the report of a period as a page. Anyone may call it. `GET /reports` */
     reports(input?: Input<"reports">, options?: CallOptions): Answer<"reports"> {
         return this.call("reports", input, options);
     }
 
-    /** Returns a table of the report of a period as CSV. Anyone may call it. `GET /reports/{file}` */
+    /** Get a table of the report of a period as CSV. Anyone may call it. `GET /reports/{file}` */
     reportsFile(input: Input<"reportsFile">, options?: CallOptions): Answer<"reportsFile"> {
         return this.call("reportsFile", input, options);
     }
 
-    /** Sends live events as they happen. Anyone may call it; a token that fails is as none. `GET /events` */
+    /** Receive live events as they happen. Anyone may call it; a token that fails is as none. `GET /events` */
     events(input?: Input<"events">, options?: CallOptions): LiveEvents {
         return this.listen(input, options);
     }
 
-    /** Liveness. Anyone may call it. `GET /healthz` */
+    /** Check liveness. Anyone may call it. `GET /healthz` */
     healthz(options?: CallOptions): Answer<"healthz"> {
         return this.call("healthz", undefined, options);
     }
 
-    /** Readiness. Anyone may call it. `GET /readyz` */
+    /** Check readiness. Anyone may call it. `GET /readyz` */
     readyz(options?: CallOptions): Answer<"readyz"> {
         return this.call("readyz", undefined, options);
     }
 
-    /** Says what runs here. Anyone may call it. `GET /` */
+    /** See what runs here. Anyone may call it. `GET /` */
     home(options?: CallOptions): Answer<"home"> {
         return this.call("home", undefined, options);
     }
 
-    /** Returns this document. Anyone may call it. `GET /openapi.json` */
+    /** Get this document. Anyone may call it. `GET /openapi.json` */
     openapiJson(options?: CallOptions): Answer<"openapiJson"> {
         return this.call("openapiJson", undefined, options);
     }
 
-    /** Shows a page for reading this document and trying the operations. Anyone may call it. `GET /docs` */
+    /** Show a page for reading this document and trying the operations. Anyone may call it. `GET /docs` */
     docs(options?: CallOptions): Answer<"docs"> {
         return this.call("docs", undefined, options);
     }

@@ -124,7 +124,7 @@ pub struct MemberEntry {
     pub date: Timestamp,
 }
 
-/// Lists the members by id
+/// List the members by id
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {
     /// A text that the id, the nickname or the verified name contains; case, width and accents do not matter.
@@ -167,7 +167,7 @@ impl Operation for List {
     }
 }
 
-/// Sets a member's password and signs the member out everywhere
+/// Set a member's password and sign the member out everywhere
 ///
 /// `result` is `success`, or `wrong user info` when the password is not valid. Only a person sets passwords: an API key
 /// cannot.

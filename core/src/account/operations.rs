@@ -14,7 +14,7 @@ use crate::store::Isolation;
 
 const GROUP: &str = "account";
 
-/// Registers a member and signs them in
+/// Register a member and sign them in
 ///
 /// `result` is `success`; or `sign_up fail` with the code `sign_up_closed` when the server is set up so that nobody signs up
 /// here, `wrong user info` when the id, password or nickname is not valid, `check pw` when the passwords differ,
@@ -58,7 +58,7 @@ impl Operation for SignUp {
     }
 }
 
-/// Signs a member in
+/// Sign a member in
 ///
 /// `result` is `success`; or `No member`, `incorrect pw`, `blacklist user`; the first that applies is returned. Only for a
 /// member who has enabled the second factor, it is `otp required` without a code and `incorrect otp` with a wrong one.
@@ -91,7 +91,7 @@ impl Operation for SignIn {
     }
 }
 
-/// Signs a university member in, and registers a new member at the first sign-in
+/// Sign a university member in, and register a new member at the first sign-in
 ///
 /// `result` is `success`; or `not school` when the university does not know the id, and with the code `sign_up_closed` when
 /// it does but nobody becomes a member here; `pw incorrect` when the password is wrong, `api error` when the university's system does not respond, `blacklist user`. Only for a member who has enabled
@@ -121,7 +121,7 @@ impl Operation for SignInUp {
     }
 }
 
-/// Changes the member's password and revokes all older tokens
+/// Change the member's password and revoke all older tokens
 ///
 /// `result` is `success`; or `incorrect pw`, `wrong user info` when the new password is not valid, `check pw` when
 /// its two copies differ.
@@ -157,7 +157,7 @@ impl Operation for ChangePassword {
     }
 }
 
-/// Revokes all tokens of the member, including the one of this request
+/// Revoke all tokens of the member, including the one of this request
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct SignOutAll {}
 

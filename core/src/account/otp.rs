@@ -169,7 +169,7 @@ impl ForClient for RenewRecoveryCodes {
     }
 }
 
-/// Disables the second factor of a member who has lost it
+/// Disable the second factor of a member who has lost it
 ///
 /// Only a person does this: an API key cannot.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -58,7 +58,7 @@ pub struct Session {
     pub current: u8,
 }
 
-/// Lists where the member is signed in
+/// List where the member is signed in
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListSessions {}
 
@@ -75,7 +75,7 @@ impl Operation for ListSessions {
     }
 }
 
-/// Signs the member out of one session, which may be that of this request
+/// Sign the member out of one session, which may be that of this request
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SignOutSession {
     /// The id of the session

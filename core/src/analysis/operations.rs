@@ -14,7 +14,7 @@ const GROUP: &str = "analysis";
 const ADMINS: Access = Access::Admins(Scope::AnalyticsRead);
 const OWN: Access = Access::Own(Scope::AnalyticsRead);
 
-/// Returns the access log of a period
+/// Get the access log of a period
 ///
 /// Newest first. Exactly one of `months`, `days` and `hours` is above 0. For administrators, unless the settings make
 /// the log public.
@@ -41,7 +41,7 @@ impl Operation for GetLogDate {
     }
 }
 
-/// Returns the access log of a member
+/// Get the access log of a member
 ///
 /// Newest first. `guest` gives the lines of all guests, `removed` those of removed members. For administrators and
 /// the member, unless the settings make the log public.
@@ -64,7 +64,7 @@ impl Operation for GetLogUser {
     }
 }
 
-/// Returns the access log of a member in a period
+/// Get the access log of a member in a period
 ///
 /// Combines `/get_log_user/{user_id}/{limit}` and `/get_log_date/{months}/{days}/{hours}/{limit}`.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -94,7 +94,7 @@ impl Operation for GetLogUserDate {
     }
 }
 
-/// Counts a device
+/// Count a device
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct InsertDevice {
     /// `pc`, `tablet` or `mobile`, also with the prefix `device_`

@@ -32,7 +32,7 @@ pub(super) use types::{read_students, sort};
 
 const DATE_RULE: Problem = Problem::new(Code::InvalidValue, "there is no such date");
 
-/// Returns the totals of all days
+/// Get the totals of all days
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetSummary {}
 
@@ -49,7 +49,7 @@ impl Operation for GetSummary {
     }
 }
 
-/// Returns the figures of each day from a number of days ago until today, oldest first
+/// Get the figures of each day from a number of days ago until today, oldest first
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetDaysAgo {
     /// The number of days, {days-ago}
@@ -85,7 +85,7 @@ impl Operation for GetDaysAgo {
     }
 }
 
-/// Returns the figures of one day
+/// Get the figures of one day
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GetDay {
     /// The year
@@ -118,7 +118,7 @@ impl Operation for GetDay {
     }
 }
 
-/// Returns the number of counted devices of each type
+/// Get the number of counted devices of each type
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetDevices {}
 
@@ -143,7 +143,7 @@ pub fn crawled(tidings: &Tidings) -> Result<i64> {
     Ok(compute(tidings, |tx, _, _| Ok(Counts::in_total(tx)?.of(Counter::Crawler)))?.0)
 }
 
-/// Returns the most frequent searches
+/// Get the most frequent searches
 ///
 /// At most ten terms of the last 24 hours with their counts, most frequent first; of equally frequent terms, the most
 /// recent first. For each term, a visitor counts once in a clock hour and at most five times, and the guests of one
@@ -168,7 +168,7 @@ impl Operation for GetRealtime {
     }
 }
 
-/// Returns the terms searched more than usual
+/// Get the terms searched more than usual
 ///
 /// At most ten terms that visitors searched in the current clock hour (UTC) and the two before far more than in the
 /// other hours of the last 24, compared with all other terms. A burst has at least three visitors, twice the usual

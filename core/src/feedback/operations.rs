@@ -37,7 +37,7 @@ pub struct Message {
     pub feedback: Option<String>,
 }
 
-/// Sends feedback on a notice
+/// Send feedback on a notice
 ///
 /// `result` is `success`; or `bad request` when the token fails, `fail` when the notice does not exist or the text or
 /// type is not valid.
@@ -71,7 +71,7 @@ impl Operation for SendOnNotice {
     }
 }
 
-/// Sends feedback that concerns no notice
+/// Send feedback that concerns no notice
 ///
 /// `result` is `success`; or `bad request` when the token fails, `fail` when the text or type is not valid.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -121,7 +121,7 @@ fn send(tidings: &Tidings, caller: &Caller, notice: Option<String>, message: &Me
     written.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest).if_failed("fail"))
 }
 
-/// Lists all feedback, newest first
+/// List all feedback, newest first
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListAll {}
 
@@ -138,7 +138,7 @@ impl Operation for ListAll {
     }
 }
 
-/// Lists open or all feedback, newest first, in pages
+/// List open or all feedback, newest first, in pages
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {
     /// 0 for open feedback only, which is the default; 1 for all.
@@ -181,7 +181,7 @@ impl Operation for List {
     }
 }
 
-/// Marks feedback as done or open
+/// Mark feedback as done or open
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Mark {
     /// The `_id` of the feedback

@@ -93,7 +93,7 @@ fn of_guest(
     Ok(answer)
 }
 
-/// Returns posts recommended to the member
+/// Get posts recommended to the member
 ///
 /// Based on the posts that the member liked and viewed, their searches and the newsfeeds that they opened; posts that
 /// the member has seen are left out. Guests, and members with little activity, get fresh and popular posts across
@@ -122,7 +122,7 @@ impl Operation for ListRecommended {
     }
 }
 
-/// Returns popular posts
+/// Get popular posts
 ///
 /// Ranked by views and likes; recent ones count more.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -156,7 +156,7 @@ impl Operation for ListPopular {
     }
 }
 
-/// Returns the posts of a topic, newest first
+/// Get the posts of a topic, newest first
 ///
 /// The posts whose topics or tags contain the name. Opening the first page is recorded in the member's list.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -194,7 +194,7 @@ impl Operation for ListTopic {
     }
 }
 
-/// Returns the posts of a topic (version 1)
+/// Get the posts of a topic (version 1)
 ///
 /// Superseded by `/get_newsfeed_of_topic/{category_name}`, which gives the same answer.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -57,7 +57,7 @@ pub struct FeedWeights {
     pub pinned: Option<Weights>,
 }
 
-/// Returns the weights of the signals of the recommended feed
+/// Get the weights of the signals of the recommended feed
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct GetWeights {}
 
@@ -81,7 +81,7 @@ impl Operation for GetWeights {
     }
 }
 
-/// Pins the weights in use, with some changes
+/// Pin the weights in use, with some changes
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = WeightFields)]
 pub struct PinWeights {
@@ -122,7 +122,7 @@ const SIGNAL_RULE: Problem = Problem::invalid(
 );
 const WEIGHT_RULE: Problem = Problem::invalid("weights", "a weight is a number from 0 to 1000");
 
-/// Unpins the weights, so that those learned or those of the settings are used
+/// Unpin the weights, so that those learned or those of the settings are used
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct UnpinWeights {}
 
@@ -144,7 +144,7 @@ impl Operation for UnpinWeights {
     }
 }
 
-/// Learns the weights from the acts of the members now, which may take minutes
+/// Learn the weights from the acts of the members now, which may take minutes
 ///
 /// `overloaded` means that imports run, or that others are learning: try again later.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]

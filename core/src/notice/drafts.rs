@@ -46,7 +46,7 @@ pub struct DraftList {
     pub drafts: Vec<SavedDraft>,
 }
 
-/// Saves a draft of a notice
+/// Save a draft of a notice
 ///
 /// At least one field of the notice is required. There are at most 200 drafts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -109,7 +109,7 @@ fn record(tx: &mut dyn Tx, admin: &Admin<'_>, action: Action, id: ObjectId) -> R
     admin.record(tx, Entry::new(action).on(&id.to_string()))
 }
 
-/// Lists the saved drafts of all administrators, the one that was saved last first
+/// List the saved drafts of all administrators, the one that was saved last first
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListDrafts {}
 
@@ -126,7 +126,7 @@ impl Operation for ListDrafts {
     }
 }
 
-/// Removes a draft
+/// Remove a draft
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct RemoveDraft {
     /// The `_id` of the draft
@@ -154,7 +154,7 @@ impl Operation for RemoveDraft {
     }
 }
 
-/// Publishes a draft and removes it
+/// Publish a draft and remove it
 ///
 /// Inserts the notice, or changes the notice that the draft names, and returns the `_id` of the notice.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -25,7 +25,7 @@ use crate::{Caller, Tidings};
 const GROUP: &str = "notice";
 const ADMINS: Access = Access::Admins(Scope::Notices);
 
-/// Lists all notices, newest first
+/// List all notices, newest first
 ///
 /// These are the notices of the general page that the caller sees now; `get_notices` also lists those of a topic.
 /// Administrators see every notice.
@@ -59,7 +59,7 @@ impl Operation for List {
     }
 }
 
-/// Lists the notices of the general page or of a topic, with all fields
+/// List the notices of the general page or of a topic, with all fields
 ///
 /// The notices that the caller sees now, pinned ones first, then the newest first. Administrators see every notice, without a
 /// `topic` also those of all topics. With `html=1` each notice has its text as HTML: a safe subset of Markdown, without
@@ -108,7 +108,7 @@ impl Operation for ListFull {
     }
 }
 
-/// Returns a notice and counts a view
+/// Get a notice and count a view
 ///
 /// With `html=1` the notice has its text as HTML: a safe subset of Markdown, without scripts, images and raw HTML.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -163,7 +163,7 @@ fn not_admin(_: &Config) -> Vec<Error> {
     Outcome::not_admin(Scope::Notices).into()
 }
 
-/// Publishes a notice
+/// Publish a notice
 ///
 /// `title` and `post` are required. `result` is `success`; or `Not admin`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -195,7 +195,7 @@ impl Operation for Insert {
     }
 }
 
-/// Changes the given fields of a notice
+/// Change the given fields of a notice
 ///
 /// `result` is `success`; or `Not admin`.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -229,7 +229,7 @@ impl Operation for Update {
     }
 }
 
-/// Removes a notice
+/// Remove a notice
 ///
 /// `result` is `success`; or `Not admin`, `Not found`.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

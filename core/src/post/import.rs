@@ -30,7 +30,7 @@ mod line;
 pub use feed::FEED_MAX;
 use line::Line;
 
-/// Imports posts
+/// Import posts
 ///
 /// The body, up to {import}, has one JSON object with the fields of a post on each line, or is one array of such objects.
 /// It can also be CSV, after a line with the names of the fields, or an RSS, Atom or JSON feed. The `url` identifies a post: a

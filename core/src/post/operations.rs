@@ -21,7 +21,7 @@ use crate::{Caller, Tidings};
 const GROUP: &str = "post";
 const ADMINS: Access = Access::Admins(Scope::Posts);
 
-/// Returns a post with its whole text
+/// Get a post with its whole text
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Get {
     /// The `_id` of the post
@@ -42,7 +42,7 @@ impl Operation for Get {
     }
 }
 
-/// Lists the categories that have posts, largest first
+/// List the categories that have posts, largest first
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListCategories {}
 
@@ -55,7 +55,7 @@ impl Operation for ListCategories {
     }
 }
 
-/// Counts a view and records it in a member's list
+/// Count a view and record it in a member's list
 ///
 /// For the popularity of the post, each viewer counts once an hour, and the guests of one network together at most 30
 /// times.
@@ -99,20 +99,20 @@ macro_rules! acts {
 }
 
 acts! {
-    /// Likes a post; idempotent
+    /// Like a post; idempotent
     Like, "/post_like/{post_obi}", super::like;
-    /// Removes a like; idempotent
+    /// Remove a like; idempotent
     Unlike, "/post_unlike/{post_obi}", super::unlike;
-    /// Hides a post from the member's recommended feed; idempotent
+    /// Hide a post from the member's recommended feed; idempotent
     ///
     /// Other feeds and searches still show it. The newest 300 hidden posts of a member stay hidden. Resetting the
     /// measurement of interest shows them again.
     Hide, "/post_hide/{post_obi}", super::hide;
-    /// Shows a hidden post in the recommended feed again; idempotent
+    /// Show a hidden post in the recommended feed again; idempotent
     Unhide, "/post_unhide/{post_obi}", super::unhide;
 }
 
-/// Publishes a post
+/// Publish a post
 ///
 /// `title` and `url` are required.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -150,7 +150,7 @@ impl Operation for Insert {
     }
 }
 
-/// Changes the given fields of a post
+/// Change the given fields of a post
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = PostFields)]
 pub struct Update {
@@ -191,7 +191,7 @@ impl Operation for Update {
     }
 }
 
-/// Removes a post
+/// Remove a post
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Remove {
     /// The `_id` of the post

@@ -18,7 +18,7 @@ const GROUP: &str = "admin";
 const READERS: Access = Access::Admins(Scope::MembersRead);
 const ADMINS: Access = Access::Admins(Scope::Members);
 
-/// Returns a member's information
+/// Get a member's information
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Get {
     /// The id of the member
@@ -42,7 +42,7 @@ impl Operation for Get {
     }
 }
 
-/// Returns the lists of a member
+/// Get the lists of a member
 ///
 /// `type_num` is 0 for all lists, 1 for liked posts, 2 for viewed posts, 3 for searches, 4 for opened newsfeeds.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -71,7 +71,7 @@ impl Operation for GetLists {
     }
 }
 
-/// Changes a member's nickname
+/// Change a member's nickname
 ///
 /// `result` is `success`, or `rewrite_nickname` when the nickname is not valid.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -102,7 +102,7 @@ impl Operation for ChangeNickname {
     }
 }
 
-/// Sets whether the app signs a member in automatically
+/// Set whether the app signs a member in automatically
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct UpdateAutoLogin {
     /// The id of the member
@@ -127,7 +127,7 @@ impl Operation for UpdateAutoLogin {
     }
 }
 
-/// Resets the measurement of a member's interests
+/// Reset the measurement of a member's interests
 ///
 /// Removes the lists of viewed posts, searches and opened newsfeeds, and shows hidden posts again. Likes stay, but no
 /// longer count.

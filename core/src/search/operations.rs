@@ -24,7 +24,7 @@ const fn searches(path: &'static str) -> Spec {
     Spec::post(GROUP, path, Access::Open).reads().works(Work::Query).limited(Rate::Search)
 }
 
-/// Records a search; a member's search is also added to the member's list
+/// Record a search; a member's search is also added to the member's list
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = SearchFields)]
 pub struct Log {
@@ -120,7 +120,7 @@ fn paging(paged: Option<i64>, next: Option<&str>) -> Result<Paging<'_>> {
     }
 }
 
-/// Returns the posts that match best
+/// Get the posts that match best
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = SearchFields)]
 pub struct Find {
@@ -144,7 +144,7 @@ impl Operation for Find {
     }
 }
 
-/// Returns the posts of a category that match best
+/// Get the posts of a category that match best
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = SearchFields)]
 pub struct FindInCategory {
@@ -171,7 +171,7 @@ impl Operation for FindInCategory {
     }
 }
 
-/// Returns the web sites of matching posts, the site with the most matches first
+/// Get the web sites of matching posts, the site with the most matches first
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = SearchFields)]
 pub struct FindSites {
@@ -220,7 +220,7 @@ impl Operation for FindSites {
     }
 }
 
-/// Returns the member's most recent searches
+/// Get the member's most recent searches
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ListRecent {
     /// The maximum number, {num}

@@ -22,7 +22,7 @@ use crate::{Caller, Tidings, text};
 const GROUP: &str = "admin";
 const ADMINS: Access = Access::Admins(Scope::Webhooks);
 
-/// Lists the webhooks, without their secrets
+/// List the webhooks, without their secrets
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
@@ -39,7 +39,7 @@ impl Operation for List {
     }
 }
 
-/// Adds a webhook: another system that is told about what happens from now on
+/// Add a webhook: another system that is told about what happens from now on
 ///
 /// The secret, with which the receiver verifies signatures, is not shown again.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -97,7 +97,7 @@ impl Operation for Add {
     }
 }
 
-/// Removes a webhook and what it has not been told yet
+/// Remove a webhook and what it has not been told yet
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Remove {
     /// The id of the webhook, or its name
@@ -122,7 +122,7 @@ impl Operation for Remove {
     }
 }
 
-/// Gives a webhook a new secret; the one before also signs for 24 hours
+/// Give a webhook a new secret; the one before also signs for 24 hours
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Rotate {
     /// The id of the webhook, or its name
@@ -150,7 +150,7 @@ impl Operation for Rotate {
     }
 }
 
-/// Queues a delivery of the event `ping` to a webhook
+/// Queue a delivery of the event `ping` to a webhook
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Test {
     /// The id of the webhook, or its name
@@ -181,7 +181,7 @@ impl Operation for Test {
     }
 }
 
-/// Lists the deliveries of webhooks that wait or were given up, latest first
+/// List the deliveries of webhooks that wait or were given up, latest first
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListDeliveries {}
 
@@ -198,7 +198,7 @@ impl Operation for ListDeliveries {
     }
 }
 
-/// Sends a delivery of a webhook again that waits or was given up
+/// Send a delivery of a webhook again that waits or was given up
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Retry {
     /// The id of the delivery

@@ -18,7 +18,7 @@ use crate::{Caller, Tidings, text};
 
 const GROUP: &str = "admin";
 
-/// Lists the API keys, without their secrets
+/// List the API keys, without their secrets
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct List {}
 
@@ -35,7 +35,7 @@ impl Operation for List {
     }
 }
 
-/// Makes an API key, which a program sends in place of a token
+/// Make an API key, which a program sends in place of a token
 ///
 /// The key is not shown again. Only a person makes keys: an API key cannot.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -93,7 +93,7 @@ impl Operation for Add {
     }
 }
 
-/// Revokes an API key: its next request fails
+/// Revoke an API key: its next request fails
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Revoke {
     /// The id of the key, or its name

@@ -46,7 +46,7 @@ pub struct EnrolmentCode {
     pub expires: Timestamp,
 }
 
-/// Issues a code with which a member sets up a second factor where administrators need one
+/// Issue a code with which a member sets up a second factor where administrators need one
 ///
 /// The code works once and for an hour, and replaces an earlier one. Administrators cannot issue one to themselves. Only a
 /// person does this: an API key cannot.
