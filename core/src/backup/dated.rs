@@ -90,8 +90,20 @@ fn verify(file: &Path, report: &Report) -> Result<()> {
     Err(BackupError::Damaged { path: file.to_owned(), fault })
 }
 
-/// Locks a directory until the returned file is closed.
-fn lock(directory: &Path) -> Result<File> {
+/// The lock of a directory, which is held until it is dropped.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a program that another thread starts at this moment still has it open. If it fails, that
+        // program ends the lock.
+        let _ = self.0.unlock();
+    }
+}
+
+/// Locks a directory.
+fn lock(directory: &Path) -> Result<Lock> {
     let path = directory.join(LOCK);
     let failed = |error: io::Error| {
         // The directory is what the user has named.
@@ -102,7 +114,7 @@ fn lock(directory: &Path) -> Result<File> {
         .open(&path)
         .map_err(failed)?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(Lock(file)),
         Err(TryLockError::WouldBlock) => Err(BackupError::Busy(directory.to_owned())),
         Err(TryLockError::Error(error)) => Err(failed(error)),
     }
@@ -233,7 +245,10 @@ mod tests {
         let held = lock(directory.path()).unwrap();
         let busy = make(&location, &directory, &clock, "1d");
         assert!(matches!(busy, Err(BackupError::Busy(_))), "{busy:?}");
+        // As a program has it that another thread starts at this moment.
+        let _inherited = held.0.try_clone().unwrap();
         drop(held);
+        drop(lock(directory.path()).unwrap());
         let stop = CancelFlag::default();
         stop.set();
         let to = (directory.path(), &"1d".parse().unwrap());
