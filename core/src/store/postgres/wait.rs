@@ -21,8 +21,13 @@ use super::super::StoreError;
 pub(super) struct Driver(Option<Runtime>);
 
 impl Driver {
+    /// Starts a runtime.
+    ///
+    /// # Errors
+    /// When the process has no more files: the connection can be tried again.
     pub(super) fn start() -> Result<Self, StoreError> {
-        Ok(Self(Some(Builder::new_current_thread().enable_all().build().map_err(StoreError::other)?)))
+        let runtime = Builder::new_current_thread().enable_all().build();
+        Ok(Self(Some(runtime.map_err(|error| StoreError::Disconnected(error.to_string()))?)))
     }
 
     /// Blocks the thread until `future` is ready; returns `None` after `limit`.
