@@ -15,7 +15,7 @@ mod scope;
 pub use request::Operation;
 pub(crate) use request::RequestKeys;
 pub(crate) use request::prune as prune_requests;
-pub(super) use request::{LoggedAnswer, LoggedPath};
+pub(super) use request::{LoggedAnswer, LoggedPath, named_id};
 pub(super) use scope::{LogAccess, LogScope, READING, record_reading};
 pub(crate) use sql::disown;
 

@@ -7,7 +7,7 @@ use crate::account::key::{self, KeyHash};
 use crate::account::{ResolvedCaller, sessions};
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
-use crate::analysis::log::{self, Entry, LogMember, LoggedPath, RequestKeys};
+use crate::analysis::log::{self, Entry, LogMember, LoggedPath, RequestKeys, named_id};
 use crate::analysis::visitor::Visits;
 use crate::id::MemberKey;
 use crate::keyed::OwnMap;
@@ -59,7 +59,7 @@ pub(in crate::analysis) fn write(
         let time = calendar.local_hour(*at);
         let member = members.key(tx, seen)?;
         let request = requests.key(tx, *operation, *answer)?;
-        let path = LoggedPath::of(tx, *operation, path.as_deref())?;
+        let path = LoggedPath::of(*operation, path.as_deref(), |id| members.named.get(id).copied());
         lines.push(Entry { at: *at, member: member.shown, request, path });
         if !operation.is_counted() {
             continue;
@@ -91,6 +91,8 @@ struct MemberCache {
     keys: HashMap<KeyHash, Option<i64>>,
     /// By id, which members choose themselves: key and generation.
     ids: HashMap<Box<str>, Option<(MemberKey, i64)>>,
+    /// Those whom paths name, by their ids.
+    named: HashMap<String, MemberKey>,
 }
 
 /// The identity of a record's caller.
@@ -102,7 +104,7 @@ struct LogIdentity {
 }
 
 impl MemberCache {
-    /// Looks up the members of the records that are known by their keys, which are nearly all.
+    /// Looks up the members of the records that are known by their keys, which are nearly all, and those whom paths name.
     fn look_up(&mut self, tx: &mut dyn Tx, records: &[Record]) -> Result<(), StoreError> {
         let keys = records.iter().filter_map(|record| match record.seen {
             ResolvedCaller::Member(key) if !self.members.contains_key(&key) => Some(key),
@@ -111,6 +113,11 @@ impl MemberCache {
         let keys: Vec<MemberKey> = keys.collect::<BTreeSet<_>>().into_iter().collect();
         let exist = sql::are_members(tx, &keys)?;
         self.members.extend(keys.into_iter().zip(exist));
+        let named = records.iter().filter_map(|record| named_id(record.operation, record.path.as_deref()?));
+        let named: Vec<String> = named.collect::<BTreeSet<_>>().into_iter().collect();
+        let found = sql::by_ids(tx, &named)?;
+        let found = named.into_iter().zip(found).filter_map(|(id, key)| Some((id, key?)));
+        self.named.extend(found);
         Ok(())
     }
 
@@ -159,6 +166,13 @@ mod sql {
         let keys: Vec<_> = keys.iter().map(|key| [(*key).into()]).collect();
         let rows = row_each(tx, "SELECT 1 FROM member WHERE key = $1", &keys)?;
         Ok(rows.iter().map(Option::is_some).collect())
+    }
+
+    /// Returns the keys of the members with these folded ids.
+    pub(super) fn by_ids(tx: &mut dyn Tx, folded: &[String]) -> Result<Vec<Option<MemberKey>>, StoreError> {
+        let folded: Vec<_> = folded.iter().map(|id| [id.into()]).collect();
+        let rows = row_each(tx, "SELECT key FROM member WHERE folded = $1", &folded)?;
+        rows.into_iter().map(|row| row.map(|mut row| row.take(0)).transpose()).collect()
     }
 
     /// Returns the key and generation of a member, unless blacklisted.

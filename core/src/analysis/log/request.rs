@@ -70,26 +70,28 @@ const NAMED_SEGMENT: usize = 2;
 const MEMBER_PLACEHOLDER: &str = " ";
 
 impl<'p> LoggedPath<'p> {
-    /// Returns what a line has of the path of a request to an operation. Instead of an id of no member it has `removed`.
+    /// Returns what a line has of the path of a request to an operation, and `find` finds the member whom it names. Instead of an
+    /// id of no member it has `removed`.
     pub(in crate::analysis) fn of(
-        tx: &mut dyn Tx,
         operation: Operation,
         path: Option<&'p str>,
-    ) -> Result<Self, StoreError> {
-        let Some(path) = path else { return Ok(Self::default()) };
-        let whole = Self { text: Some(path.into()), member: None };
-        if !operation.names {
-            return Ok(whole);
-        }
-        let id = path.split('/').nth(NAMED_SEGMENT).unwrap_or_default();
-        let folded = fold(&percent_decode_str(id).decode_utf8_lossy());
-        if RESERVED_IDS.contains(&folded.as_str()) {
-            return Ok(whole);
-        }
-        let member = account::find(tx, &folded)?.map(|member| member.key);
+        find: impl FnOnce(&str) -> Option<MemberKey>,
+    ) -> Self {
+        let Some(path) = path else { return Self::default() };
+        let Some(id) = named_id(operation, path) else {
+            return Self { text: Some(path.into()), member: None };
+        };
+        let member = find(&id);
         let name = if member.is_some() { MEMBER_PLACEHOLDER } else { account::REMOVED };
-        Ok(Self { text: Some(replace_id(path, name).into()), member })
+        Self { text: Some(replace_id(path, name).into()), member }
     }
+}
+
+/// Returns the folded id of the member whom a path names; `None` if it names nobody who can be a member.
+pub(in crate::analysis) fn named_id(operation: Operation, path: &str) -> Option<String> {
+    let id = operation.names.then(|| path.split('/').nth(NAMED_SEGMENT)).flatten()?;
+    let folded = fold(&percent_decode_str(id).decode_utf8_lossy());
+    (!RESERVED_IDS.contains(&folded.as_str())).then_some(folded)
 }
 
 /// Returns the path with the member's id replaced by `name`.
