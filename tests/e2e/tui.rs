@@ -316,7 +316,7 @@ fn the_screens_can_be_suspended_and_resumed() {
 
 #[test]
 fn the_screens_follow_the_size_of_the_window() {
-    let Screens { terminal, .. } = Screens::open();
+    let Screens { terminal, server: _server } = Screens::open();
     terminal.resize(38, 10);
     terminal.waits_for("This window has 38 columns and 10");
     terminal.resize(40, 12);

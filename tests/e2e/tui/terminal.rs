@@ -22,7 +22,7 @@ fn no_part_of_a_cluster_stays_on_the_screen() {
     for title in titles {
         let _ = admin.post("/insert_notice", sample::notice(title)).succeeded();
     }
-    let Screens { terminal, .. } = Screens::open_with(server, "");
+    let Screens { terminal, server: _server } = Screens::open_with(server, "");
     terminal.press(&["2"]);
     terminal.waits_for("Korea trip");
     for (key, text) in [("7", "/insert_notice"), ("2", "Korea trip"), ("4", "★ admin")] {
