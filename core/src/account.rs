@@ -11,12 +11,12 @@ use unicode_normalization::UnicodeNormalization as _;
 use zeroize::Zeroizing;
 
 use crate::Tidings;
-use crate::clock::Timestamp;
-use crate::config::Config;
-use crate::error::{Error, Outcome, Problem, Result};
-use crate::id::MemberKey;
+use crate::base::clock::Timestamp;
+use crate::base::config::Config;
+use crate::base::text::{self, shown};
+use crate::record::error::{Error, Outcome, Problem, Result};
+use crate::record::id::MemberKey;
 use crate::store::{Arg, StoreError, Tx, send_each};
-use crate::text::{self, shown};
 use key::{KeyHash, KeyRecord};
 use token::Claims;
 
@@ -37,7 +37,7 @@ pub(crate) mod throttle;
 pub(crate) mod token;
 pub(crate) mod verify;
 
-pub use crate::client::Client;
+pub use crate::base::client::Client;
 pub use attempt::ForClient;
 pub use authority::Operator;
 pub(crate) use authority::{Admin, AdminReader, Claim, Identity, Member, MemberRecord, find};
@@ -294,7 +294,7 @@ pub(crate) fn cut_nickname(config: &Config, name: &str, id: &str) -> String {
 /// Returns a random generation, which no earlier token has. It is below 2^53, so that every JSON reader keeps it
 /// exactly.
 pub(crate) fn new_generation() -> i64 {
-    i64::from_le_bytes(crate::random::random()) & ((1 << 53) - 1)
+    i64::from_le_bytes(crate::base::random::random()) & ((1 << 53) - 1)
 }
 
 /// Revokes every token of a member.

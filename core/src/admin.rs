@@ -9,14 +9,14 @@ use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{self, Admin, Caller, MemberRecord, SignUp};
-use crate::clock::Timestamp;
-use crate::config::Config;
-use crate::error::{Error, Outcome, Result};
-use crate::id::MemberKey;
-use crate::operation::{Access, Failure, Operation, Spec, Work};
-use crate::scope::Scope;
+use crate::audit::trail::{Action, Entry};
+use crate::base::clock::Timestamp;
+use crate::base::config::Config;
+use crate::record::error::{Error, Outcome, Result};
+use crate::record::id::MemberKey;
+use crate::record::operation::{Access, Failure, Operation, Spec, Work};
+use crate::record::scope::Scope;
 use crate::store::{Isolation, Tx};
-use crate::trail::{Action, Entry};
 
 const GROUP: &str = "admin";
 const READERS: Access = Access::Admins(Scope::MembersRead);
@@ -275,7 +275,7 @@ fn blacklist_since(
 
 mod sql {
     use super::{Admin, Administrator, Blacklisted, Timestamp};
-    use crate::id::MemberKey;
+    use crate::record::id::MemberKey;
     use crate::store::{StoreError, Topic, Tx};
 
     pub(super) fn grant(

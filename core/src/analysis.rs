@@ -4,7 +4,7 @@
 //! Views, likes, searches and devices are counted in the transaction of the act itself. Reports read a few counters,
 //! however long the history is; reports that many callers request stay cached until something is counted.
 //!
-//! Days and hours are those of one time zone, which the database stores ([`crate::config::Analysis::timezone`]).
+//! Days and hours are those of one time zone, which the database stores ([`crate::base::config::Analysis::timezone`]).
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{Caller, Client, ResolvedCaller, fold};
-use crate::answer::SUCCESS;
-use crate::clock::{Clock, DAY_MS, SECOND_MS, Timestamp};
-use crate::config;
-use crate::error::{Code, Error, Pending, Problem, Result};
-use crate::keyed;
-use crate::schema::RequestMethod;
+use crate::base::clock::{Clock, DAY_MS, SECOND_MS, Timestamp};
+use crate::base::config;
+use crate::base::keyed;
+use crate::base::zone::Zone;
+use crate::record::answer::SUCCESS;
+use crate::record::error::{Code, Error, Pending, Problem, Result};
+use crate::record::schema::RequestMethod;
 use crate::store::{Isolation, Moment, Store, StoreError, Topic, Tx};
-use crate::zone::Zone;
 
 #[cfg(feature = "demo")]
 pub(crate) mod backfill;

@@ -12,20 +12,21 @@ use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{Caller, Identity, Member, REMOVED, find, fold};
-use crate::answer;
-use crate::clock::Timestamp;
-use crate::error::{Error, Problem, Result};
-use crate::export::{self, Export, ExportLines, Part};
-use crate::operation::{Access, NDJSON, Operation, Spec, Stream, Work};
-use crate::schema::ActorKind;
-use crate::scope::Scope;
+use crate::audit::trail::{Action, Entry, Record, Surface};
+use crate::base::clock::Timestamp;
+use crate::record::answer;
+use crate::record::error::{Error, Problem, Result};
+use crate::record::export::{self, Export, ExportLines, Part};
+use crate::record::operation::{Access, NDJSON, Operation, Spec, Stream, Work};
+use crate::record::schema::ActorKind;
+use crate::record::scope::Scope;
 use crate::store::{Isolation, StoreError, Tx};
-use crate::trail::{self, Action, Entry, Record, Surface};
 
 mod chain;
 mod sql;
 #[cfg(test)]
 mod tests;
+pub(crate) mod trail;
 
 pub use chain::{Fault, Head, InvalidHead, Verification};
 pub(crate) use chain::{prune, verify as verify_chain};

@@ -5,14 +5,14 @@ use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{Admin, Caller, Member, REMOVED};
-use crate::activation::activation;
-use crate::clock::Timestamp;
-use crate::config::Bounds;
-use crate::error::{Code, Problem, Result};
-use crate::id::ObjectId;
-use crate::prefix::{self, FoundId, IdRange};
-use crate::schema::Switch;
-use crate::scope::Scope;
+use crate::base::clock::Timestamp;
+use crate::base::config::Bounds;
+use crate::lookup::prefix::{self, FoundId, IdRange};
+use crate::record::activation::activation;
+use crate::record::error::{Code, Problem, Result};
+use crate::record::id::ObjectId;
+use crate::record::schema::Switch;
+use crate::record::scope::Scope;
 
 pub(crate) use limit::prune;
 pub use operations::{List, ListAll, Mark, Message, SendGeneral, SendOnNotice};

@@ -11,13 +11,13 @@ use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{Admin, Caller};
-use crate::answer::LineError;
-pub use crate::error::Done;
-use crate::error::{Error, Result};
-use crate::operation::{JSON, NDJSON, Stream};
-use crate::scope::Scope;
+use crate::audit::trail::Action;
+use crate::record::answer::LineError;
+pub use crate::record::error::Done;
+use crate::record::error::{Error, Result};
+use crate::record::operation::{JSON, NDJSON, Stream};
+use crate::record::scope::Scope;
 use crate::store::Tx;
-use crate::trail::Action;
 
 mod batches;
 pub(crate) mod csv;

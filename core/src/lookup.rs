@@ -5,13 +5,15 @@ use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::Caller;
-use crate::error::{Error, Problem, Result};
-use crate::operation::{Access, Operation, Spec};
-use crate::prefix::IdRange;
-use crate::schema::{one_of, schemas};
+use crate::lookup::prefix::IdRange;
+use crate::record::error::{Error, Problem, Result};
+use crate::record::operation::{Access, Operation, Spec};
+use crate::record::schema::{one_of, schemas};
 use crate::{feedback, notice, post};
 
-pub use crate::prefix::{FOUND_MAX, FoundId, PREFIX_MIN};
+pub use prefix::{FOUND_MAX, FoundId, PREFIX_MIN};
+
+pub(crate) mod prefix;
 
 const KIND_RULE: Problem = Problem::invalid("kind", "kind is post, notice or feedback");
 const PREFIX_RULE: Problem = Problem::invalid("prefix", "prefix is 4 to 24 hex digits");

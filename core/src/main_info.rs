@@ -5,14 +5,14 @@ use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::Caller;
-use crate::config::Bounds;
-use crate::error::{BrokenRule, Code, Problem, Result};
-use crate::operation::{Access, Operation, Spec};
-use crate::schema::InfoLine;
-use crate::scope::Scope;
+use crate::audit::trail::{Action, Entry};
+use crate::base::config::Bounds;
+use crate::base::text;
+use crate::record::error::{BrokenRule, Code, Problem, Result};
+use crate::record::operation::{Access, Operation, Spec};
+use crate::record::schema::InfoLine;
+use crate::record::scope::Scope;
 use crate::store::Isolation;
-use crate::text;
-use crate::trail::{Action, Entry};
 
 const GROUP: &str = "notice";
 
@@ -115,7 +115,7 @@ mod sql {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
+    use crate::record::error::Error;
     use crate::testing::service;
 
     fn draft(first: Option<&str>, second: Option<&str>) -> Draft {

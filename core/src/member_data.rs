@@ -38,16 +38,16 @@ use crate::account::sessions::Session;
 use crate::account::{Caller, Identity, Member, find};
 use crate::analysis::LogEntry;
 use crate::audit::AuditRecord;
-use crate::clock::Timestamp;
-use crate::error::{Error, Result};
-use crate::export::{Export, Part, encode};
+use crate::audit::trail::{Action, Entry};
+use crate::base::clock::Timestamp;
 use crate::feedback::Feedback;
-use crate::id::MemberKey;
-use crate::operation::{Access, Failure, Spec, Stream};
 use crate::profile::{NewsfeedAccess, SearchRecord};
-use crate::schema::{ActKind, Date, Hour, Switch};
+use crate::record::error::{Error, Result};
+use crate::record::export::{Export, Part, encode};
+use crate::record::id::MemberKey;
+use crate::record::operation::{Access, Failure, Spec, Stream};
+use crate::record::schema::{ActKind, Date, Hour, Switch};
 use crate::store::{Isolation, StoreError, Tx};
-use crate::trail::{Action, Entry};
 
 /// Get everything that is stored about the member
 ///

@@ -11,11 +11,11 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use crate::Tidings;
 use crate::account::Caller;
-use crate::clock::Timestamp;
-use crate::error::{Code, Error, Problem, Result};
-use crate::id::PostKey;
-use crate::keyed::OwnSet;
+use crate::base::clock::Timestamp;
+use crate::base::keyed::OwnSet;
 use crate::profile::history;
+use crate::record::error::{Code, Error, Problem, Result};
+use crate::record::id::PostKey;
 use crate::store::Isolation;
 
 mod answer;

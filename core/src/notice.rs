@@ -14,16 +14,16 @@ use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{Admin, Caller, Member};
-use crate::activation::activation;
-use crate::answer::{self, Encoded};
-use crate::clock::Timestamp;
-use crate::config::Bounds;
-use crate::error::{Error, Result};
-use crate::id::ObjectId;
-use crate::prefix::{FoundId, IdRange};
-use crate::schema::Switch;
+use crate::audit::trail::{Action, Entry};
+use crate::base::clock::Timestamp;
+use crate::base::config::Bounds;
+use crate::lookup::prefix::{FoundId, IdRange};
+use crate::record::activation::activation;
+use crate::record::answer::{self, Encoded};
+use crate::record::error::{Error, Result};
+use crate::record::id::ObjectId;
+use crate::record::schema::Switch;
 use crate::store::{Topic, Tx};
-use crate::trail::{Action, Entry};
 
 mod announce;
 mod cache;

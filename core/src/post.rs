@@ -12,12 +12,12 @@ use utoipa::ToSchema;
 use crate::Tidings;
 use crate::account::{Caller, Identity};
 use crate::analysis::Guest;
-use crate::clock::Timestamp;
-use crate::error::{Error, Pending, Result};
-use crate::id::ObjectId;
-use crate::prefix::{self, FoundId, IdRange};
+use crate::base::clock::Timestamp;
+use crate::lookup::prefix::{self, FoundId, IdRange};
 use crate::profile::JsonList;
-use crate::schema::Word;
+use crate::record::error::{Error, Pending, Result};
+use crate::record::id::ObjectId;
+use crate::record::schema::Word;
 use crate::store::{Row, StoreError, Tx};
 
 pub(crate) mod acts;

@@ -8,12 +8,12 @@ use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{self, Caller, Identity, Member};
-use crate::clock::Timestamp;
-use crate::config::Config;
-use crate::error::{Error, Outcome, Pending, Problem, Result};
-use crate::operation::{Access, Failure, Operation, Spec, Work};
+use crate::base::clock::Timestamp;
+use crate::base::config::Config;
+use crate::record::error::{Error, Outcome, Pending, Problem, Result};
+use crate::record::operation::{Access, Failure, Operation, Spec, Work};
+use crate::record::schema::Switch;
 use crate::removal;
-use crate::schema::Switch;
 use crate::store::{GatheredReads, Isolation, Store, StoreError, Topic, Tx};
 
 pub(crate) mod history;
@@ -332,7 +332,7 @@ impl Operation for Remove {
 
 mod sql {
     use super::{Member, StoreError, Topic, Tx, UserInfo};
-    use crate::clock::Timestamp;
+    use crate::base::clock::Timestamp;
     use crate::store::{Row, Value, row_each};
 
     /// Returns the data of members without their likes, and whether they have any.

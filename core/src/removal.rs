@@ -9,8 +9,8 @@
 
 use crate::account::{Member, require_another_administrator};
 use crate::analysis::log;
-use crate::error::Result;
-use crate::id::MemberKey;
+use crate::record::error::Result;
+use crate::record::id::MemberKey;
 use crate::store::inspect::Inspected;
 use crate::store::{StoreError, Topic, Tx};
 

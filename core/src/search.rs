@@ -8,9 +8,9 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::error::{Error, Problem, Result};
+use crate::base::text;
 use crate::post::Post;
-use crate::text;
+use crate::record::error::{Error, Problem, Result};
 pub use crate::words::SEARCH;
 use crate::words::SEARCH_RULE;
 

@@ -68,7 +68,7 @@
 
 use std::sync::Arc;
 
-use crate::location::Location;
+use crate::base::location::Location;
 use engine::{Committer, Engine};
 #[cfg(feature = "postgres")]
 use postgres::PgEngine;
@@ -156,7 +156,7 @@ impl Store {
     /// Opens the database like [`Store::open_with`] with the default number of connections.
     #[cfg(test)]
     pub(crate) fn open(location: &Location) -> Result<Self, StoreError> {
-        Self::open_with(location, crate::config::Config::default().postgres_read_connections)
+        Self::open_with(location, crate::base::config::Config::default().postgres_read_connections)
     }
 
     /// Opens the database like [`Store::open_with`]. `is_replaying` is whether every write runs, is rolled back and runs again.

@@ -7,15 +7,15 @@ use crate::account::{
     AccessToken, Caller, ForClient as _, Operator, SignIn, SignInClient, SignInUp, SignUp, key,
 };
 use crate::admin;
-use crate::clock::{Clock, Timestamp};
-use crate::config::{Config, Secret, Zone};
-use crate::error::Result;
-use crate::id::PostKey;
+use crate::base::clock::{Clock, Timestamp};
+use crate::base::config::{Config, Secret, Zone};
 use crate::import::{Import as _, Report, to_the_end};
-use crate::roster_import::ImportRoster;
-use crate::scope::Scope;
+use crate::record::error::Result;
+use crate::record::id::PostKey;
+use crate::record::scope::Scope;
 use crate::search::{Find, FindInCategory, PostPage, SearchResult};
 use crate::store::{Dialect, Isolation, StoreError};
+use crate::transfer::roster_import::ImportRoster;
 
 /// The time in tests: 2026-11-20T08:36:00Z.
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_795_163_760_000);

@@ -8,15 +8,16 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use crate::clock::{DAY_MS, Timestamp};
-use crate::config::Bounds;
-use crate::error::{Code, Problem, Result};
-use crate::id::ObjectId;
-pub use crate::outbox::{Event, UnknownEvent};
-use crate::schema::{one_of, schemas};
+use crate::base::clock::{DAY_MS, Timestamp};
+use crate::base::config::Bounds;
+use crate::record::error::{Code, Problem, Result};
+use crate::record::id::ObjectId;
+use crate::record::schema::{one_of, schemas};
+pub use crate::webhook::outbox::{Event, UnknownEvent};
 
 mod address;
 mod operations;
+pub(crate) mod outbox;
 mod send;
 mod sender;
 mod sign;

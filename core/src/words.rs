@@ -22,13 +22,13 @@ use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{Caller, Operator};
-use crate::config::{self, Bounds};
-use crate::error::{Code, Error, Problem, Result};
-use crate::operation::{Access, Operation, Rate, Spec, Work};
-use crate::schema::WordAndSimilar;
+use crate::audit::trail::{Action, Entry};
+use crate::base::config::{self, Bounds};
+use crate::base::text;
+use crate::record::error::{Code, Error, Problem, Result};
+use crate::record::operation::{Access, Operation, Rate, Spec, Work};
+use crate::record::schema::WordAndSimilar;
 use crate::store::{Isolation, StoreError};
-use crate::text;
-use crate::trail::{Action, Entry};
 
 mod keeper;
 mod spelling;

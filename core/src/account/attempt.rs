@@ -2,10 +2,10 @@
 
 use super::throttle::Attempt;
 use super::{SignInClient, places};
-use crate::client::Client;
-use crate::error::{Error, Result};
-use crate::id::MemberKey;
-use crate::operation::Operation;
+use crate::base::client::Client;
+use crate::record::error::{Error, Result};
+use crate::record::id::MemberKey;
+use crate::record::operation::Operation;
 use crate::{Caller, Tidings};
 
 /// An operation that checks or hashes a password or checks a code, so that it matters which client calls it.

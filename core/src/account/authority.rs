@@ -14,11 +14,11 @@ use std::ops::Deref;
 use super::key::{self, KeyHash, KeyRecord, Scope};
 use super::{Caller, Token, fold};
 use crate::Tidings;
-use crate::clock::{HOUR_MS, Timestamp};
-use crate::error::{Error, Result};
-use crate::id::MemberKey;
+use crate::audit::trail::{self, Action, Actor, Entry, Origin};
+use crate::base::clock::{HOUR_MS, Timestamp};
+use crate::record::error::{Error, Result};
+use crate::record::id::MemberKey;
 use crate::store::{Asked, Isolation, Row, StoreError, Tx, ask_row_each};
-use crate::trail::{self, Action, Actor, Entry, Origin};
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::client::Client;
+use crate::base::client::Client;
 
 /// The client of a sign-in.
 #[derive(Clone, Debug, Default)]

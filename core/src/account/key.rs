@@ -16,13 +16,13 @@ use zeroize::Zeroizing;
 use super::{Caller, Token};
 
 use crate::Tidings;
-use crate::clock::{SECOND_MS, Timestamp};
-use crate::config::Bounds;
-use crate::error::{Code, Problem, Result};
-use crate::id::ObjectId;
-use crate::random::random;
+use crate::audit::trail::hex;
+use crate::base::clock::{SECOND_MS, Timestamp};
+use crate::base::config::Bounds;
+use crate::base::random::random;
+use crate::record::error::{Code, Problem, Result};
+use crate::record::id::ObjectId;
 use crate::store::{Isolation, StoreError};
-use crate::trail::hex;
 
 mod operations;
 mod sql;
@@ -30,7 +30,7 @@ mod sql;
 #[cfg(test)]
 mod tests;
 
-pub use crate::scope::{Scope, UnknownScope};
+pub use crate::record::scope::{Scope, UnknownScope};
 pub use operations::{Add, List, Revoke};
 pub(crate) use sql::find;
 pub(crate) use sql::{logged, logged_name};

@@ -7,15 +7,15 @@ use super::password::{Purpose, Turn};
 use super::{Caller, check_new_password, find, fold, revoke_tokens};
 
 use crate::Tidings;
-use crate::answer;
-use crate::clock::Timestamp;
-use crate::config::Config;
-use crate::error::{Error, Outcome, Problem, Result};
-use crate::operation::{Access, Failure, Operation, Spec, Work};
-use crate::schema::{Switch, one_of, schemas};
-use crate::scope::Scope;
+use crate::audit::trail::{Action, Entry};
+use crate::base::clock::Timestamp;
+use crate::base::config::Config;
+use crate::record::answer;
+use crate::record::error::{Error, Outcome, Problem, Result};
+use crate::record::operation::{Access, Failure, Operation, Spec, Work};
+use crate::record::schema::{Switch, one_of, schemas};
+use crate::record::scope::Scope;
 use crate::store::Isolation;
-use crate::trail::{Action, Entry};
 
 #[cfg(test)]
 mod tests;
@@ -216,7 +216,7 @@ impl Operation for SetPassword {
 mod sql {
     use super::{MemberEntry, MemberFilter, fold};
     use crate::account::Admin;
-    use crate::id::MemberKey;
+    use crate::record::id::MemberKey;
     use crate::store::{Row, StoreError, Tx};
 
     /// The number of members that a search reads at once.

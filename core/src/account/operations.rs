@@ -7,9 +7,9 @@ use super::attempt::ForClient as _;
 use super::{AccessToken, Caller, SignInClient, sign_out};
 
 use crate::Tidings;
-use crate::config::Config;
-use crate::error::{Error, Outcome, Problem, Result, SIGN_UP_CLOSED};
-use crate::operation::{Access, Failure, Operation, Rate, Spec, Work};
+use crate::base::config::Config;
+use crate::record::error::{Error, Outcome, Problem, Result, SIGN_UP_CLOSED};
+use crate::record::operation::{Access, Failure, Operation, Rate, Spec, Work};
 use crate::store::Isolation;
 
 const GROUP: &str = "account";

@@ -17,14 +17,14 @@ use super::throttle::Attempt;
 use super::{Caller, Identity, Member, SignInClient, find, sessions};
 
 use crate::Tidings;
-use crate::clock::Timestamp;
-use crate::error::{Code, Error, Outcome, Problem, Result};
-use crate::id::MemberKey;
-use crate::operation::{Access, Failure, Operation, Spec};
-use crate::random::random;
-use crate::schema::{RecoveryCode, Switch};
+use crate::audit::trail::{Action, Entry, hex};
+use crate::base::clock::Timestamp;
+use crate::base::random::random;
+use crate::record::error::{Code, Error, Outcome, Problem, Result};
+use crate::record::id::MemberKey;
+use crate::record::operation::{Access, Failure, Operation, Spec};
+use crate::record::schema::{RecoveryCode, Switch};
 use crate::store::{Isolation, StoreError, Tx};
-use crate::trail::{Action, Entry, hex};
 
 mod code;
 mod enrolment;

@@ -1,7 +1,7 @@
 //! Password hashing with Argon2id, at most one hash per core at a time. It also checks hashes of other systems
 //! (`stored`).
 //!
-//! Callers that wait for a core take turns by purpose and by network ([`crate::fair`]): a flood of sign-ups delays a
+//! Callers that wait for a core take turns by purpose and by network ([`crate::base::fair`]): a flood of sign-ups delays a
 //! sign-in by one hash.
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -12,9 +12,9 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use unicode_normalization::UnicodeNormalization as _;
 use zeroize::Zeroizing;
 
-use crate::client::Client;
-use crate::error::{Error, Result};
-use crate::fair::{FairQueue, Pushed};
+use crate::base::client::Client;
+use crate::base::fair::{FairQueue, Pushed};
+use crate::record::error::{Error, Result};
 
 mod common;
 pub(crate) mod stored;

@@ -12,12 +12,12 @@ use sha2::Sha256;
 
 use super::fold;
 use crate::Tidings;
-use crate::client::Client;
-use crate::clock::{DAY_MS, Timestamp};
-use crate::error::Result;
-use crate::id::MemberKey;
+use crate::audit::trail::hex;
+use crate::base::client::Client;
+use crate::base::clock::{DAY_MS, Timestamp};
+use crate::record::error::Result;
+use crate::record::id::MemberKey;
 use crate::store::{StoreError, Tx};
-use crate::trail::hex;
 
 #[cfg(test)]
 mod tests;

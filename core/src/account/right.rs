@@ -3,7 +3,7 @@
 use super::key::{KeyHash, Scope};
 use super::{Caller, Claim};
 use crate::Tidings;
-use crate::error::Result;
+use crate::record::error::Result;
 
 /// The account of a caller: a member, or an API key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -42,7 +42,7 @@ pub fn check_right(tidings: &Tidings, caller: &Caller, scope: Scope) -> Result<(
 mod tests {
     use super::*;
     use crate::account::key;
-    use crate::error::Error;
+    use crate::record::error::Error;
     use crate::testing::service;
 
     #[test]

@@ -7,11 +7,11 @@ use super::members::READING;
 use super::{Caller, fold};
 
 use crate::Tidings;
-use crate::answer;
-use crate::error::{Error, Problem, Result};
-use crate::operation::{Access, Operation, Spec, Work};
-use crate::scope::Scope;
-use crate::trail::Action;
+use crate::audit::trail::Action;
+use crate::record::answer;
+use crate::record::error::{Error, Problem, Result};
+use crate::record::operation::{Access, Operation, Spec, Work};
+use crate::record::scope::Scope;
 
 pub(crate) mod table;
 

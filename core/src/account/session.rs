@@ -17,9 +17,9 @@ use super::verify::{Verdict, university_id, university_name};
 use super::{Caller, check_new_password, cut_nickname, fold, is_too_long, revoke_tokens};
 
 use crate::Tidings;
-use crate::config;
-use crate::error::{Error, Outcome, Result, SIGN_UP_CLOSED};
-use crate::id::{MemberKey, ObjectId};
+use crate::base::config;
+use crate::record::error::{Error, Outcome, Result, SIGN_UP_CLOSED};
+use crate::record::id::{MemberKey, ObjectId};
 use crate::store::{Isolation, StoreError, Tx};
 
 mod sign_up;

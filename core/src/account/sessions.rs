@@ -15,11 +15,11 @@ use super::device::Device;
 use super::places::Places;
 
 use crate::Tidings;
-use crate::clock::{SECOND_MS, Timestamp};
-use crate::error::{Error, Result};
-use crate::id::{MemberKey, ObjectId};
-use crate::operation::{Access, Failure, Operation, Spec};
-use crate::schema::Switch;
+use crate::base::clock::{SECOND_MS, Timestamp};
+use crate::record::error::{Error, Result};
+use crate::record::id::{MemberKey, ObjectId};
+use crate::record::operation::{Access, Failure, Operation, Spec};
+use crate::record::schema::Switch;
 use crate::store::{Isolation, StoreError, Tx};
 
 #[cfg(test)]

@@ -16,10 +16,10 @@ use shared::Shared;
 use siphasher::sip::SipHasher24;
 use table::{Moment, State, Worth};
 
-use crate::client::Client;
-use crate::clock::{Clock, SECOND_MS};
-use crate::error::{Error, Result};
-use crate::id::MemberKey;
+use crate::base::client::Client;
+use crate::base::clock::{Clock, SECOND_MS};
+use crate::record::error::{Error, Result};
+use crate::record::id::MemberKey;
 use crate::store::Store;
 
 mod memory;

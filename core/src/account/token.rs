@@ -9,11 +9,11 @@ use arc_swap::ArcSwap;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 
-use crate::clock::{Clock, Timestamp};
-use crate::config::{Config, Secret};
-use crate::error::{Error, Result};
-use crate::files::{key_file, previous_key_file};
-use crate::random::random;
+use crate::base::clock::{Clock, Timestamp};
+use crate::base::config::{Config, Secret};
+use crate::base::files::{key_file, previous_key_file};
+use crate::base::random::random;
+use crate::record::error::{Error, Result};
 use crate::store::{Isolation, Store, StoreError};
 use file::Stamp;
 use shared::fingerprint;

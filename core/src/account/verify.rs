@@ -10,12 +10,13 @@ use ureq::unversioned::resolver::DefaultResolver;
 use super::password::{Check, Purpose, Turn};
 use super::roster::table;
 use super::{RESERVED_IDS, fold};
-use crate::client::Client;
-use crate::config::{Bounds, Config, HttpVerifier};
-use crate::error::{Error, Result};
-use crate::text::shown;
-use crate::tls::{self, Authorities};
-use crate::{Tidings, config};
+use crate::Tidings;
+use crate::base::client::Client;
+use crate::base::config;
+use crate::base::config::{Bounds, Config, HttpVerifier};
+use crate::base::text::shown;
+use crate::base::tls::{self, Authorities};
+use crate::record::error::{Error, Result};
 
 /// The maximum length of a university's id, in characters.
 pub(super) const ID_MAX: usize = 128;
@@ -231,7 +232,7 @@ impl Verifier for Http {
 impl From<VerifyError> for Error {
     fn from(error: VerifyError) -> Self {
         tracing::warn!(%error, "answered `api error`");
-        crate::error::Outcome::ApiError.into()
+        crate::record::error::Outcome::ApiError.into()
     }
 }
 

@@ -5,10 +5,10 @@ use super::journal::{self, Record};
 use super::log::{LoggedAnswer, Operation, RequestKeys};
 use super::visitor::{Guest, Network, VisitorNumber};
 use crate::account::{Admin, ResolvedCaller};
-use crate::answer::SUCCESS;
-use crate::clock::Timestamp;
-use crate::error::Result;
-use crate::id::MemberKey;
+use crate::base::clock::Timestamp;
+use crate::record::answer::SUCCESS;
+use crate::record::error::Result;
+use crate::record::id::MemberKey;
 use crate::store::{TimeSlice, Tx};
 
 /// A request with a past date.

@@ -10,8 +10,8 @@ use super::LogEntry;
 use super::log::{self, LogAccess, first_key};
 use crate::Tidings;
 use crate::account::{Caller, fold};
-use crate::clock::Timestamp;
-use crate::error::Result;
+use crate::base::clock::Timestamp;
+use crate::record::error::Result;
 use crate::store::Tx;
 
 /// The maximum number of lines that a page with a filter by path, result or status reads.

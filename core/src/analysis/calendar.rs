@@ -13,14 +13,14 @@ use super::counters::{Counter, hourly};
 use super::local_time::{LocalHour, LocalTime, day_start};
 use crate::Tidings;
 use crate::account::Caller;
-use crate::clock::{Clock, Monotonic, Timestamp};
-use crate::error::{Error, Result};
+use crate::audit::trail::{Action, Entry};
+use crate::base::clock::{Clock, Monotonic, Timestamp};
+use crate::base::zone::Zone;
+use crate::record::error::{Error, Result};
 use crate::store::{Isolation, Store, StoreError, Topic, Tx, Versions, version_in};
-use crate::trail::{Action, Entry};
-use crate::zone::Zone;
 
 /// The least time between a change of the zone and the midnight from which it counts, so that all servers learn of it before.
-const NOTICE_MS: i64 = 60 * crate::clock::SECOND_MS;
+const NOTICE_MS: i64 = 60 * crate::base::clock::SECOND_MS;
 
 /// Counts events by the days and hours of the database's zone.
 pub(crate) struct Calendar {
@@ -155,7 +155,10 @@ impl Calendar {
                 self.version.store(version, Ordering::Release);
             }
             Err(error) => {
-                crate::background::log_failure(&error, "the time zone of the database could not be read yet");
+                crate::record::background::log_failure(
+                    &error,
+                    "the time zone of the database could not be read yet",
+                );
             }
         }
     }

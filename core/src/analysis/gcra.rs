@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use crate::clock::{SECOND_MS, Timestamp};
+use crate::base::clock::{SECOND_MS, Timestamp};
 
 const MICROS_OF_MS: i64 = 1_000;
 /// The tolerance beyond a full burst, in microseconds, from which the limiter assumes that the clock was set back.

@@ -15,7 +15,7 @@ use super::calendar::Calendar;
 use super::log::{LoggedAnswer, Operation, RequestKeys};
 use super::visitor::Guest;
 use crate::account::ResolvedCaller;
-use crate::clock::{Monotonic, Timestamp};
+use crate::base::clock::{Monotonic, Timestamp};
 use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Tx};
 
 mod client_limit;

@@ -12,9 +12,9 @@ use super::report::Devices;
 
 use crate::Tidings;
 use crate::account::{AdminReader, Caller};
-use crate::error::Result;
-use crate::schema::Date;
-use crate::scope::Scope;
+use crate::record::error::Result;
+use crate::record::schema::Date;
+use crate::record::scope::Scope;
 use crate::store::Tx;
 
 /// The number of days in [`Live::month`], including today.

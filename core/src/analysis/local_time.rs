@@ -7,8 +7,8 @@ use jiff::Span;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use crate::clock::{DAY_MS, SECOND_MS, Timestamp};
-use crate::zone::Zone;
+use crate::base::clock::{DAY_MS, SECOND_MS, Timestamp};
+use crate::base::zone::Zone;
 
 pub(crate) const HOUR_MS: i64 = 60 * 60 * SECOND_MS;
 /// The number of hours that counters distinguish on a day. An hour that occurs twice on a day counts as one; a skipped

@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 
 use super::LogEntry;
 use crate::account::{self, Member};
-use crate::clock::{DAY_MS, Timestamp};
-use crate::id::MemberKey;
+use crate::base::clock::{DAY_MS, Timestamp};
+use crate::record::id::MemberKey;
 use crate::store::{Arg, Expiry, FromValue, Row, StoreError, Tx, Value, send_each};
 
 mod request;

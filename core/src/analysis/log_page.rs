@@ -12,10 +12,10 @@ use super::{LOG_MAX, LogEntry};
 
 use crate::Tidings;
 use crate::account::Caller;
-use crate::clock::Timestamp;
-use crate::error::{Error, Problem, Result};
-use crate::operation::{Access, Failure, Operation, Spec, Work};
-use crate::scope::Scope;
+use crate::base::clock::Timestamp;
+use crate::record::error::{Error, Problem, Result};
+use crate::record::operation::{Access, Failure, Operation, Spec, Work};
+use crate::record::scope::Scope;
 
 /// The number of lines of a page by default.
 const LINES: i64 = 100;

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{Log, Window, read_log};
-use crate::error::Result;
-use crate::operation::{Access, Failure, Operation, Spec, Work};
-use crate::schema::ReportedDevice;
-use crate::scope::Scope;
+use crate::record::error::Result;
+use crate::record::operation::{Access, Failure, Operation, Spec, Work};
+use crate::record::schema::ReportedDevice;
+use crate::record::scope::Scope;
 use crate::{Caller, Tidings};
 
 const GROUP: &str = "analysis";

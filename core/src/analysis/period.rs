@@ -11,10 +11,10 @@ use super::report::{Devices, StudentVisits, read_students, sort};
 
 use crate::Tidings;
 use crate::account::{AdminReader, Caller};
-use crate::error::{Code, Error, Problem, Result};
-use crate::operation::{Access, Operation, Spec, Work};
-use crate::schema::Date;
-use crate::scope::Scope;
+use crate::record::error::{Code, Error, Problem, Result};
+use crate::record::operation::{Access, Operation, Spec, Work};
+use crate::record::schema::Date;
+use crate::record::scope::Scope;
 use crate::store::Tx;
 
 /// The maximum number of days of a period.

@@ -12,13 +12,13 @@ use super::local_time::{HOURS, date_text};
 use super::period::{DayFigures, PERIOD_MAX, day_number};
 use super::report::Devices;
 use crate::account::Caller;
-use crate::id::ObjectId;
-use crate::schema::{Date, one_of, schemas};
+use crate::record::id::ObjectId;
+use crate::record::schema::{Date, one_of, schemas};
 
 use crate::Tidings;
-use crate::clock::Timestamp;
-use crate::error::{Code, Error, Problem, Result};
-use crate::operation::{Access, Operation, Spec, Work};
+use crate::base::clock::Timestamp;
+use crate::record::error::{Code, Error, Problem, Result};
+use crate::record::operation::{Access, Operation, Spec, Work};
 use crate::store::Tx;
 
 mod sql;

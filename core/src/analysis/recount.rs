@@ -5,7 +5,7 @@
 //! fewer visitors than it has rows of visitors.
 
 use super::counters::Counter;
-use crate::error::Result;
+use crate::record::error::Result;
 use crate::store::inspect::Inspected;
 use crate::store::{Row, StoreError, Topic, Tx};
 

@@ -10,12 +10,12 @@ use super::local_time::day_of;
 use super::trends::Current;
 use crate::Tidings;
 use crate::account::Caller;
-use crate::answer::{self, Encoded};
-use crate::clock::Timestamp;
-use crate::config::StudentNumbers;
-use crate::error::{Code, Error, Problem, Result};
-use crate::operation::{Access, Operation, Spec, Work};
-use crate::scope::Scope;
+use crate::base::clock::Timestamp;
+use crate::base::config::StudentNumbers;
+use crate::record::answer::{self, Encoded};
+use crate::record::error::{Code, Error, Problem, Result};
+use crate::record::operation::{Access, Operation, Spec, Work};
+use crate::record::scope::Scope;
 use crate::store::{Topic, Tx, version_in};
 
 mod cache;

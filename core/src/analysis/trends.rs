@@ -14,9 +14,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::visitor::VisitorNumber;
-use crate::clock::{DAY_MS, SECOND_MS, Timestamp};
-use crate::config;
-use crate::error::Result;
+use crate::base::clock::{DAY_MS, SECOND_MS, Timestamp};
+use crate::base::config;
+use crate::record::error::Result;
 use crate::store::{Store, StoreError, Topic, Tx, version_in};
 use tidings_text::terms::fold;
 use tidings_text::tokens;

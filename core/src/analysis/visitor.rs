@@ -11,7 +11,7 @@
 //!
 //! Source of the hash: Aumasson and Bernstein, *`SipHash`: a fast short-input PRF*, INDOCRYPT 2012.
 
-use crate::id::MemberKey;
+use crate::record::id::MemberKey;
 use crate::store::{Arg, FromValue, Value};
 
 pub(crate) mod day_keys;

@@ -9,9 +9,9 @@ use utoipa::ToSchema;
 
 use super::{PAGE, Read, sql};
 
-use crate::clock::Timestamp;
+use crate::audit::trail::{self, Action, Actor, Chain, Entry, HASH, Named, Origin, Record, SERVICE, Surface};
+use crate::base::clock::Timestamp;
 use crate::store::{StoreError, Tx};
-use crate::trail::{self, Action, Actor, Chain, Entry, HASH, Named, Origin, Record, SERVICE, Surface};
 
 /// The number of a record, and its hash.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use super::{Filter, Party, Read};
 use crate::account::{Admin, Member};
-use crate::clock::Timestamp;
+use crate::audit::trail::sql::{COLUMNS, record};
+use crate::base::clock::Timestamp;
 use crate::store::{Arg, Row, StoreError, Tx};
-use crate::trail::sql::{COLUMNS, record};
 
 /// Returns the statement that reads records with their members; `conditions` selects and orders them.
 fn select(conditions: &str) -> String {

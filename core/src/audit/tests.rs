@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::account::key::{self, Scope};
-use crate::clock::DAY_MS;
+use crate::base::clock::DAY_MS;
 use crate::testing::{NOW, Service, service};
 use crate::{Surface, admin, feedback, main_info, member, notice, post, profile};
 

@@ -1,9 +1,9 @@
 //! How much feedback a member may send, how much may be open, and how long what is done is kept.
 
 use super::Member;
-use crate::clock::{HOUR_MS, SECOND_MS, Timestamp};
-use crate::config;
-use crate::error::{Error, Result};
+use crate::base::clock::{HOUR_MS, SECOND_MS, Timestamp};
+use crate::base::config;
+use crate::record::error::{Error, Result};
 use crate::store::{StoreError, Topic, Tx};
 
 /// The part of all open feedback that may be of one member.

@@ -7,17 +7,18 @@ use super::{
     FeedbackList, FeedbackPage, FeedbackState, GENERAL, KIND, KIND_RULE, LIST, LIST_MAX, NO_NOTICE, POST,
     POST_RULE, limit, sql,
 };
-use crate::answer;
-use crate::config::Config;
-use crate::error::{Error, Outcome, Problem, Result};
-use crate::id::ObjectId;
-use crate::operation::{Access, Failure, Operation, Rate, Spec, Work};
-use crate::outbox::{self, Event};
-use crate::schema::Switch;
-use crate::scope::Scope;
+use crate::audit::trail::{Action, Entry};
+use crate::base::config::Config;
+use crate::base::text;
+use crate::record::answer;
+use crate::record::error::{Error, Outcome, Problem, Result};
+use crate::record::id::ObjectId;
+use crate::record::operation::{Access, Failure, Operation, Rate, Spec, Work};
+use crate::record::schema::Switch;
+use crate::record::scope::Scope;
 use crate::store::Isolation;
-use crate::trail::{Action, Entry};
-use crate::{Caller, Tidings, notice, text};
+use crate::webhook::outbox::{self, Event};
+use crate::{Caller, Tidings, notice};
 
 const GROUP: &str = "feedback";
 const ADMINS: Access = Access::Admins(Scope::Feedback);
@@ -204,7 +205,7 @@ impl Operation for Mark {
         tidings.store().write(Isolation::Alone, move |tx| {
             let admin = identity.admin(tx, Scope::Feedback)?;
             let state = FeedbackState::from_activation(self.activation);
-            let state = state.ok_or(Error::BadRequest(crate::activation::RULE))?;
+            let state = state.ok_or(Error::BadRequest(crate::record::activation::RULE))?;
             let id = id.ok_or(Error::NotFound)?;
             if !sql::set_state(tx, &admin, id, state, now)? {
                 return Err(Error::NotFound);

@@ -1,9 +1,9 @@
 use tidings_cluster::only_on_sqlite;
 
 use super::*;
-use crate::error::Error;
-use crate::error::Outcome;
 use crate::notice;
+use crate::record::error::Error;
+use crate::record::error::Outcome;
 use crate::store::{Isolation, StoreError, Tx};
 use crate::testing::{NOW, Service, service};
 
@@ -269,9 +269,9 @@ fn a_page_of_open_feedback_reads_only_open_feedback() {
 
 #[test]
 fn a_member_sends_so_much_in_an_hour_and_so_much_may_be_open() {
-    let config = crate::Config {
-        feedback: crate::config::Feedback { hourly: 2, open: 150, days: 1 },
-        ..crate::Config::default()
+    let config = crate::base::config::Config {
+        feedback: crate::base::config::Feedback { hourly: 2, open: 150, days: 1 },
+        ..crate::base::config::Config::default()
     };
     let service = crate::testing::service_with(config);
     let (ann, ben) = (service.member("ann"), service.member("ben"));
@@ -306,9 +306,9 @@ fn a_member_sends_so_much_in_an_hour_and_so_much_may_be_open() {
 
 #[test]
 fn feedback_is_removed_some_days_after_it_was_done() {
-    let config = crate::Config {
-        feedback: crate::config::Feedback { days: 10, ..Default::default() },
-        ..crate::Config::default()
+    let config = crate::base::config::Config {
+        feedback: crate::base::config::Feedback { days: 10, ..Default::default() },
+        ..crate::base::config::Config::default()
     };
     let service = crate::testing::service_with(config);
     let ann = service.member("ann");
@@ -320,18 +320,18 @@ fn feedback_is_removed_some_days_after_it_was_done() {
         let found = all(&service).into_iter().find(|feedback| feedback.post == text).unwrap();
         service.call(&Caller::Operator, Mark { feedback_obi: found.id.clone(), activation }).unwrap();
     };
-    service.clock().advance(100 * crate::clock::DAY_MS);
+    service.clock().advance(100 * crate::base::clock::DAY_MS);
     mark("done", 0);
     mark("reopened", 0);
     mark("reopened", 1);
     // As an earlier version has marked it.
     let earlier = |tx: &mut dyn Tx| tx.run("UPDATE feedback SET activation = 0 WHERE post = 'earlier'", &[]);
     service.store().write::<_, StoreError>(Isolation::Alone, earlier).unwrap();
-    crate::retention::delete_expired(&service);
+    crate::service::retention::delete_expired(&service);
     assert_eq!(texts(), ["open", "done", "reopened", "earlier"]);
-    service.clock().advance(5 * crate::clock::DAY_MS);
+    service.clock().advance(5 * crate::base::clock::DAY_MS);
     mark("done", 0);
-    service.clock().advance(5 * crate::clock::DAY_MS + 1);
-    crate::retention::delete_expired(&service);
+    service.clock().advance(5 * crate::base::clock::DAY_MS + 1);
+    crate::service::retention::delete_expired(&service);
     assert_eq!(texts(), ["open", "reopened"], "marking again does not keep it longer");
 }

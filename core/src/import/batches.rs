@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::{BatchTime, ERRORS_MAX, Item, Kind, Progress, Report, Written};
 use crate::Tidings;
 use crate::account::{Caller, Identity};
-use crate::answer::LineError;
-use crate::error::{Done, Error, Pending, Result};
+use crate::audit::trail::Entry;
+use crate::record::answer::LineError;
+use crate::record::error::{Done, Error, Pending, Result};
 use crate::store::{Isolation, StoreError};
-use crate::trail::Entry;
 
 /// Maximum size of a batch in bytes of text, which bounds the memory of an import.
 const BATCH_BYTES: usize = 1 << 20;

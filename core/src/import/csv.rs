@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Read};
 use csv::{ByteRecord, ReaderBuilder, StringRecord, Terminator};
 
 use super::{Item, LINE_MAX};
-use crate::error::{Error, Result};
+use crate::record::error::{Error, Result};
 
 /// Buffer size of the CSV reader, in bytes.
 const CHUNK: usize = 64 << 10;

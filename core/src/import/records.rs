@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Chain, Cursor, ErrorKind, Read};
 
 use super::LINE_MAX;
-use crate::text_file;
+use crate::base::text_file;
 
 const TOO_LONG: &str = "it is longer than 1 MiB: shorten its texts";
 const MISSING: &str = "there is nothing where an element should be: remove a comma";

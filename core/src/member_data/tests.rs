@@ -7,7 +7,7 @@ use tidings_cluster::only_on_sqlite;
 use super::*;
 use crate::account::key;
 use crate::audit;
-use crate::export::Take;
+use crate::record::export::Take;
 use crate::testing::{NOW, Service, service, sign_in};
 use crate::{admin, post, profile};
 

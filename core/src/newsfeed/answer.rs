@@ -8,9 +8,9 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::answer::{self, Encoded};
 use crate::post::Post;
-use crate::schema::Switch;
+use crate::record::answer::{self, Encoded};
+use crate::record::schema::Switch;
 
 /// A post of a newsfeed.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

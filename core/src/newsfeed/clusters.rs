@@ -1,7 +1,7 @@
 //! Means of figures of which a member may have several.
 
-use crate::id::MemberKey;
-use crate::keyed::OwnMap;
+use crate::base::keyed::OwnMap;
+use crate::record::id::MemberKey;
 
 /// Figures by member. The figures of a member are one cluster, because they depend on each other.
 #[derive(Default)]

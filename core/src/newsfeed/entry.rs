@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::page::FeedPage;
 use crate::Tidings;
-use crate::error::Result;
 use crate::post::{Post, texts};
+use crate::record::error::Result;
 
 /// A post of a feed for feed readers.
 #[derive(Clone, Debug)]

@@ -28,11 +28,11 @@ use super::recent::PastAct;
 use super::signals::Scoring;
 use crate::Tidings;
 use crate::account::Caller;
-use crate::clock::{DAY_MS, Timestamp};
-use crate::error::{Code, Error, Problem, Result};
-use crate::id::{MemberKey, PostKey};
-use crate::keyed::OwnSet;
+use crate::base::clock::{DAY_MS, Timestamp};
+use crate::base::keyed::OwnSet;
 use crate::post::feed_rows;
+use crate::record::error::{Code, Error, Problem, Result};
+use crate::record::id::{MemberKey, PostKey};
 
 mod baselines;
 mod history;

@@ -6,8 +6,8 @@
 use std::hash::{Hash as _, Hasher as _};
 use std::ops::Range;
 
-use crate::config::Interest;
-use crate::keyed::{NumberMap, Unkeyed};
+use crate::base::config::Interest;
+use crate::base::keyed::{NumberMap, Unkeyed};
 
 /// A kind in the lowest bits, and the hash of a name.
 pub(super) type Feature = u32;

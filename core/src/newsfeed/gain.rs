@@ -1,7 +1,7 @@
 //! The gain of a ranking: how early it has the posts that a member chose.
 
-use crate::id::PostKey;
-use crate::keyed::OwnSet;
+use crate::base::keyed::OwnSet;
+use crate::record::id::PostKey;
 
 /// The number of posts of a ranking that the gain considers.
 pub(super) const FIRST: usize = 10;

@@ -2,8 +2,8 @@
 
 use super::index::FeedIndex;
 use super::recent::PastAct;
-use crate::clock::DAY_MS;
-use crate::config::Feed;
+use crate::base::clock::DAY_MS;
+use crate::base::config::Feed;
 use crate::post::heat::{DEFAULT_HALF_LIFE_DAYS, NO_DECAY_DAYS};
 
 /// The minimum number of acts on posts of the index.
@@ -50,8 +50,8 @@ fn median_days(times: &mut [i64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::{MemberKey, PostKey};
     use crate::newsfeed::index::tests::row;
+    use crate::record::id::{MemberKey, PostKey};
     use crate::testing::NOW;
 
     /// A post a day for 400 days, the newest with the key 0.

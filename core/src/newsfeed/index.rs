@@ -13,11 +13,11 @@ use super::page::FeedPage;
 use super::ranking;
 use super::rhythm::Rhythms;
 use super::snapshot::{Similarity, Snapshot, Words};
-use crate::clock::Timestamp;
-use crate::config::{Feed, Interest};
-use crate::id::PostKey;
-use crate::keyed::OwnSet;
+use crate::base::clock::Timestamp;
+use crate::base::config::{Feed, Interest};
+use crate::base::keyed::OwnSet;
 use crate::post::feed_rows::FeedRow;
+use crate::record::id::PostKey;
 
 #[cfg(test)]
 pub(super) mod tests;

@@ -7,9 +7,9 @@ use super::signals::{Signal, Weights};
 use super::top::top;
 use tidings_words::Direction;
 
-use crate::clock::{DAY_MS, Timestamp};
-use crate::config;
-use crate::keyed::NumberMap;
+use crate::base::clock::{DAY_MS, Timestamp};
+use crate::base::config;
+use crate::base::keyed::NumberMap;
 use crate::profile::history::Acts;
 
 /// The maximum number of features of a kind: it allows for many interests, and scoring every post stays fast.
@@ -220,10 +220,10 @@ fn strongest(sum: &[f32], features: &FeatureIndex, config: &config::Interest) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Feed;
-    use crate::id::PostKey;
+    use crate::base::config::Feed;
     use crate::newsfeed::index::tests::row;
     use crate::post::feed_rows::FeedRow;
+    use crate::record::id::PostKey;
     use crate::testing::NOW;
 
     /// Creates an index of posts with the keys 1 to 4, the first the newest.

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::features::{Feature, Features, Kind, feature};
-use crate::clock::Timestamp;
-use crate::id::PostKey;
-use crate::keyed::Unkeyed;
+use crate::base::clock::Timestamp;
+use crate::base::keyed::Unkeyed;
 use crate::post::Post;
 use crate::post::feed_rows::FeedRow;
+use crate::record::id::PostKey;
 
 /// A post of the feed index.
 #[derive(Debug)]

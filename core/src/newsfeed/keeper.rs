@@ -22,13 +22,13 @@ use super::published::PublishedOrders;
 use super::signals::Scoring;
 use super::snapshot::Words;
 use super::together::Neighbours;
-use crate::background::{Background, Stop, log_failure};
-use crate::clock::{Clock, SECOND_MS, Timestamp};
-use crate::config::Feed;
-use crate::error::{Error, Result};
-use crate::id::PostKey;
+use crate::base::clock::{Clock, SECOND_MS, Timestamp};
+use crate::base::config::Feed;
 use crate::post::feed_rows::{self, FeedRow};
 use crate::post::heat;
+use crate::record::background::{Background, Stop, log_failure};
+use crate::record::error::{Error, Result};
+use crate::record::id::PostKey;
 use crate::store::{Store, Topic, version_in};
 use crate::words::ModelKeeper;
 

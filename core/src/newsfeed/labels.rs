@@ -1,7 +1,7 @@
 //! The labels of posts, as numbers: topics and sites.
 
 use super::features::{Feature, Number};
-use crate::keyed::NumberMap;
+use crate::base::keyed::NumberMap;
 
 /// The labels of the posts of an index, by position.
 #[derive(Debug, Default)]

@@ -15,12 +15,12 @@ use super::recent::{self, PastAct};
 use super::together::{Neighbours, Together};
 use super::weights;
 use crate::Tidings;
-use crate::background::log_failure;
-use crate::clock::{DAY_MS, Timestamp};
-use crate::config::Feed;
-use crate::error::Result;
-use crate::lease::Lease;
+use crate::base::clock::{DAY_MS, Timestamp};
+use crate::base::config::Feed;
 use crate::post::heat;
+use crate::record::background::log_failure;
+use crate::record::error::Result;
+use crate::record::lease::Lease;
 use crate::store::{Store, Topic};
 
 /// The minimum time between two readings, and how often longer than a reading it is.
@@ -167,7 +167,7 @@ fn is_due(before: Option<Timestamp>, acts: &[PastAct], now: Timestamp) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::{MemberKey, PostKey};
+    use crate::record::id::{MemberKey, PostKey};
     use crate::testing::NOW;
 
     #[test]

@@ -7,7 +7,7 @@
 //!
 //! A feed that learns from what it has shown confirms itself. So acts from all feeds and from searches count alike, the
 //! posts that could have been chosen are those of all feeds, whether they were shown or not, and a recommended feed with
-//! learned weights has at least a little of the noise of [`exploration`](crate::config::Feed::exploration).
+//! learned weights has at least a little of the noise of [`exploration`](crate::base::config::Feed::exploration).
 
 mod logit;
 mod visits;
@@ -20,11 +20,11 @@ use super::index::FeedIndex;
 use super::recent::PastAct;
 use super::signals::{SIGNALS, Scoring, Signal, SignalWeights, Weights};
 
-use crate::clock::Timestamp;
-use crate::config::Feed;
-use crate::error::Result;
-use crate::id::MemberKey;
-use crate::keyed::OwnSet;
+use crate::base::clock::Timestamp;
+use crate::base::config::Feed;
+use crate::base::keyed::OwnSet;
+use crate::record::error::Result;
+use crate::record::id::MemberKey;
 use crate::store::Store;
 use logit::{Choices, Prior, Vector};
 use visits::{Walk, visits};

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::thread;
 
 use super::item::{Item, Names};
-use crate::clock::Timestamp;
-use crate::config::Feed;
-use crate::error::Result;
-use crate::id::PostKey;
+use crate::base::clock::Timestamp;
+use crate::base::config::Feed;
 use crate::post::change::{self, Ahead};
 use crate::post::{feed_rows, heat};
+use crate::record::error::Result;
+use crate::record::id::PostKey;
 use crate::store::{Store, Topic, Tx, complete_version_in, version_in};
 
 /// The minimum number of posts of a thread. Fewer posts take less time than a thread and its connection. In tests, so

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tidings_words::{Direction, ONE, SHORT, ShortVectors, Vectors};
 
 use super::features::{Feature, FeatureIndex, Features, Kind, feature};
-use crate::keyed::NumberMap;
+use crate::base::keyed::NumberMap;
 use crate::words::Current;
 
 /// The number of components of a word's vector that are used. The model sorts components by their importance: 32 and 64 recommend

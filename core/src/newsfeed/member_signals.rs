@@ -7,9 +7,9 @@ use super::moment::Moment;
 use super::near::Own;
 use super::ranking;
 use super::signals::{SIGNALS, Signal, Values};
-use crate::clock::Timestamp;
-use crate::config::Feed;
-use crate::keyed::OwnMap;
+use crate::base::clock::Timestamp;
+use crate::base::config::Feed;
+use crate::base::keyed::OwnMap;
 use crate::profile::history::Acts;
 
 /// The signals of posts for a member at a moment.
@@ -71,9 +71,9 @@ mod tests {
     use super::super::signals::{Scoring, Weights};
     use super::super::{interest, together};
     use super::*;
-    use crate::config;
-    use crate::id::MemberKey;
+    use crate::base::config;
     use crate::post::feed_rows::FeedRow;
+    use crate::record::id::MemberKey;
     use crate::testing::{NOW, posts};
 
     #[test]

@@ -10,10 +10,10 @@ use super::ranking;
 use super::signals::{Scoring, Signal, Weights};
 use super::together::{self, Others};
 use super::top::top;
-use crate::clock::{DAY_MS, Timestamp};
-use crate::config::Feed;
-use crate::id::{MemberKey, PostKey};
+use crate::base::clock::{DAY_MS, Timestamp};
+use crate::base::config::Feed;
 use crate::profile::history::Acts;
+use crate::record::id::{MemberKey, PostKey};
 
 /// The number of posts that are ranked for a member; the guests' order follows them.
 pub(super) const RANKED: usize = 600;
@@ -187,7 +187,7 @@ fn narrow(weight: f64) -> f32 {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::config;
+    use crate::base::config;
     use crate::newsfeed::index::tests::row;
     use crate::newsfeed::together::Together;
     use crate::testing::{NOW, posts};

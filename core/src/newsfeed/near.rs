@@ -5,7 +5,7 @@
 
 use super::features::{Kind, Number};
 use super::index::FeedIndex;
-use crate::keyed::OwnMap;
+use crate::base::keyed::OwnMap;
 
 /// The number of the member's latest posts that others are compared with. This bounds the time.
 pub(super) const OWN_MAX: usize = 16;
@@ -85,7 +85,7 @@ impl<'i> Own<'i> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Feed, Interest};
+    use crate::base::config::{Feed, Interest};
     use crate::newsfeed::index::tests::row;
     use crate::post::feed_rows::FeedRow;
     use crate::testing::NOW;

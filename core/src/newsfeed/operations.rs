@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{FeedPage, Newsfeed, Page};
-use crate::answer::Encoded;
-use crate::error::{Error, Problem, Result};
-use crate::operation::{Access, Operation, Spec, Work};
-use crate::schema::{FeedFormat, Switch};
+use crate::record::answer::Encoded;
+use crate::record::error::{Error, Problem, Result};
+use crate::record::operation::{Access, Operation, Spec, Work};
+use crate::record::schema::{FeedFormat, Switch};
 use crate::{Caller, Tidings};
 
 const GROUP: &str = "newsfeed";

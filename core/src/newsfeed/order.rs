@@ -4,10 +4,10 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use crate::clock::{Monotonic, SECOND_MS, Timestamp};
-use crate::id::{MemberKey, PostKey};
-use crate::keyed::Unkeyed;
-use crate::random::random;
+use crate::base::clock::{Monotonic, SECOND_MS, Timestamp};
+use crate::base::keyed::Unkeyed;
+use crate::base::random::random;
+use crate::record::id::{MemberKey, PostKey};
 
 /// The number of posts of a page unless the caller asks for a different number.
 pub const LIMIT: usize = 150;

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::next::Next;
 use super::order::{FeedKind, Order};
-use crate::clock::{Monotonic, SECOND_MS};
-use crate::id::MemberKey;
-use crate::keyed::OwnMap;
+use crate::base::clock::{Monotonic, SECOND_MS};
+use crate::base::keyed::OwnMap;
+use crate::record::id::MemberKey;
 
 /// The time for which an order can be continued after its last first page.
 pub(super) const LIFETIME_MS: i64 = 10 * 60 * SECOND_MS;
@@ -116,7 +116,7 @@ impl OrderCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Timestamp;
+    use crate::base::clock::Timestamp;
     use crate::testing::posts;
 
     const ANN: MemberKey = MemberKey::new(7);

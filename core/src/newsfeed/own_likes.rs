@@ -13,9 +13,9 @@ use lru::LruCache;
 use super::page::FeedPage;
 use crate::Tidings;
 use crate::account::Caller;
-use crate::clock::{Monotonic, SECOND_MS};
-use crate::error::{Error, Result};
+use crate::base::clock::{Monotonic, SECOND_MS};
 use crate::post::feed_rows;
+use crate::record::error::{Error, Result};
 
 /// How long a like is noted. The index shows it earlier, unless the machine is overloaded.
 const NOTED_MS: i64 = 10 * SECOND_MS;
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_latest_likes_of_a_member_are_known_for_ten_seconds() {
-        let clock = crate::clock::Clock::fixed(crate::testing::NOW);
+        let clock = crate::base::clock::Clock::fixed(crate::testing::NOW);
         let likes = OwnLikes::default();
         let ids: Vec<_> = (0..100).map(|id: usize| id.to_string()).collect();
         let of = |member, now| likes.among(member, ids.iter().map(String::as_str).zip(0_usize..), now);

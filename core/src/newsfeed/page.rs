@@ -6,8 +6,8 @@ use super::answer::Why;
 use super::item::Item;
 use super::next::Next;
 use super::order::FeedKind;
-use crate::answer::Encoded;
 use crate::post::Post;
+use crate::record::answer::Encoded;
 
 const LIKED: &[u8] = br#","liked":1}"#;
 const NOT_LIKED: &[u8] = br#","liked":0}"#;

@@ -7,8 +7,8 @@ use super::moment::Moment;
 use super::ranking;
 use super::recent::PastAct;
 use super::together::{Others, Together};
-use crate::clock::Timestamp;
-use crate::config::Feed;
+use crate::base::clock::Timestamp;
+use crate::base::config::Feed;
 use crate::post::heat::{Decay, VIEW_WEIGHT};
 
 /// What an index shows while its acts are replayed.

@@ -10,12 +10,12 @@ use super::order::{LIMIT, Order};
 use super::page::FeedPage;
 use super::signals::Scoring;
 use crate::account::{Identity, Member};
-use crate::clock::DAY_MS;
-use crate::config::Feed;
-use crate::error::{Error, Result};
-use crate::id::{MemberKey, PostKey};
-use crate::keyed::OwnSet;
+use crate::base::clock::DAY_MS;
+use crate::base::config::Feed;
+use crate::base::keyed::OwnSet;
 use crate::profile::history;
+use crate::record::error::{Error, Result};
+use crate::record::id::{MemberKey, PostKey};
 use crate::store::{GatheredReads, Store, Tx};
 
 /// The number of members whose feeds are cached, with approximately 60 kB each.

@@ -22,9 +22,9 @@ use std::time::{Duration, Instant};
 use super::next::Next;
 use super::order::{FeedKind, Order, PUBLISH_AGAIN_MS, Tail};
 use super::order_cache::LIFETIME_MS;
-use crate::clock::{Clock, SECOND_MS, Timestamp};
-use crate::error::{Error, Result};
-use crate::id::PostKey;
+use crate::base::clock::{Clock, SECOND_MS, Timestamp};
+use crate::record::error::{Error, Result};
+use crate::record::id::PostKey;
 use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Topic, Tx, last_change_in};
 
 mod sql;

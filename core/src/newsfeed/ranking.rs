@@ -19,10 +19,10 @@
 
 use std::collections::VecDeque;
 
-use crate::clock::{DAY_MS, Timestamp};
-use crate::config::Feed;
-use crate::id::{MemberKey, PostKey};
-use crate::keyed::Unkeyed;
+use crate::base::clock::{DAY_MS, Timestamp};
+use crate::base::config::Feed;
+use crate::base::keyed::Unkeyed;
+use crate::record::id::{MemberKey, PostKey};
 
 /// The number of consecutive posts that diversity considers.
 pub(super) const WINDOW: usize = 10;

@@ -1,10 +1,10 @@
 //! The acts on posts of the members who acted last, which are read in the background.
 
-use crate::clock::Timestamp;
-use crate::error::{Error, Result};
-use crate::id::{MemberKey, PostKey};
-use crate::keyed::{OwnMap, OwnSet};
+use crate::base::clock::Timestamp;
+use crate::base::keyed::{OwnMap, OwnSet};
 use crate::post::feed_rows;
+use crate::record::error::{Error, Result};
+use crate::record::id::{MemberKey, PostKey};
 use crate::store::{Store, StoreError, Tx};
 
 /// The latest acts of a member that count, which bound the time: it grows with the square of an active member's acts.

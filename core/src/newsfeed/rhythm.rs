@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::item::Item;
 use super::ranking;
-use crate::config::Feed;
+use crate::base::config::Feed;
 
 /// The places of posts among those of their topics, by position.
 pub(super) struct Rhythms {

@@ -6,7 +6,7 @@ use std::ops::Index;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::config::Feed;
+use crate::base::config::Feed;
 use crate::profile::history::Acts;
 
 /// The minimum noise of a recommended feed with learned weights: about the difference of neighbours in the order.
@@ -214,7 +214,7 @@ impl Scoring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::PostKey;
+    use crate::record::id::PostKey;
     use crate::testing::NOW;
 
     #[test]

@@ -10,10 +10,10 @@ use super::meaning::{Lexicon, Meanings};
 use super::order::{FeedKind, Order};
 use super::ranking;
 use super::rhythm::Rhythms;
-use crate::clock::Timestamp;
-use crate::config::{Feed, Interest};
-use crate::id::PostKey;
-use crate::keyed::OwnMap;
+use crate::base::clock::Timestamp;
+use crate::base::config::{Feed, Interest};
+use crate::base::keyed::OwnMap;
+use crate::record::id::PostKey;
 use crate::words::ModelKeeper;
 
 /// Everything that is computed once when posts are added, changed or removed, and shared until the next such change.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::*;
-use crate::clock::DAY_MS;
+use crate::base::clock::DAY_MS;
 use crate::post;
 use crate::testing::{NOW, Service, service};
 use crate::{profile, search};
@@ -164,7 +164,7 @@ fn a_next_is_valid_for_ten_minutes_after_the_order_changed() {
     service.clock().advance(10 * 60_000);
     // A change of the date neither expires a page nor extends its life.
     for days in [0, 3, -6] {
-        service.clock().set_by(days * crate::clock::DAY_MS);
+        service.clock().set_by(days * crate::base::clock::DAY_MS);
         assert_eq!(ids(&json(again())).len(), 50, "{days} days");
     }
     service.clock().advance(1);
@@ -282,7 +282,7 @@ fn new_posts_precede_posts_that_the_member_ignored() {
             title: Some(name.into()),
             url: Some(format!("https://a.example/{name}")),
             topic: Some(vec!["cats".into()]),
-            date: Some((service.clock().now() - days * crate::clock::DAY_MS).to_string()),
+            date: Some((service.clock().now() - days * crate::base::clock::DAY_MS).to_string()),
             ..post::Draft::default()
         };
         service.call(&Caller::Operator, post::Insert { draft }).unwrap().id.to_string()
@@ -290,10 +290,10 @@ fn new_posts_precede_posts_that_the_member_ignored() {
     let liked: Vec<String> = (0..9).map(|n| insert(&format!("liked{n}"), 30)).collect();
     insert("passed", 20);
     for id in &liked {
-        service.clock().advance(crate::clock::DAY_MS);
+        service.clock().advance(crate::base::clock::DAY_MS);
         post::like(&service, &reader, id).wait().unwrap();
     }
-    service.clock().advance(crate::clock::DAY_MS);
+    service.clock().advance(crate::base::clock::DAY_MS);
     insert("unseen", 0);
     followed(&service);
     assert_eq!(titles(&json(recommended(&service, &reader, &Page::default()))), ["unseen", "passed"]);
@@ -401,7 +401,7 @@ fn changes_of_other_processes_are_shown() {
 fn interest_counts_the_newest_likes_and_all_liked_posts_are_seen() {
     let service = service();
     let identity = service.member("reader").identify(&service);
-    let act = |n: i64| (crate::id::PostKey::new(n), NOW + n % 7);
+    let act = |n: i64| (crate::record::id::PostKey::new(n), NOW + n % 7);
     let (acts, seen) = service
         .store()
         .write(Isolation::Alone, move |tx| {

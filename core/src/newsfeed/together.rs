@@ -18,8 +18,8 @@ use std::borrow::Cow;
 
 use super::recent::{ACTS_MAX, PastAct};
 use super::top::top;
-use crate::id::{MemberKey, PostKey};
-use crate::keyed::OwnMap;
+use crate::base::keyed::OwnMap;
+use crate::record::id::{MemberKey, PostKey};
 
 /// The minimum number of people with acts on a post, so that it is like others.
 const PEOPLE_MIN: usize = 3;

@@ -30,13 +30,13 @@ use super::{FeedIndex, Reader};
 
 use crate::Tidings;
 use crate::account::Caller;
-use crate::clock::{DAY_MS, Timestamp};
-use crate::config::Feed;
-use crate::error::{Error, Result};
-use crate::id::{MemberKey, PostKey};
+use crate::base::clock::{DAY_MS, Timestamp};
+use crate::base::config::Feed;
+use crate::base::text::shortened;
 use crate::post::heat::{self, Decay};
 use crate::profile::history;
-use crate::text::shortened;
+use crate::record::error::{Error, Result};
+use crate::record::id::{MemberKey, PostKey};
 
 mod own;
 #[cfg(test)]

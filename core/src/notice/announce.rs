@@ -5,10 +5,10 @@
 //! begins later is announced by the thread of the webhooks, or by the next change of a notice after that.
 
 use super::{FullNotice, sql};
-use crate::clock::Timestamp;
-use crate::error::Result;
-use crate::outbox::{self, Event};
+use crate::base::clock::Timestamp;
+use crate::record::error::Result;
 use crate::store::{StoreError, Topic, Tx};
+use crate::webhook::outbox::{self, Event};
 
 /// Selects the notices that guests see at the time $1, or will see from `visible_from` on.
 const UNANNOUNCED: &str =

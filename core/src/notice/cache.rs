@@ -16,11 +16,11 @@ use super::placement::Audience;
 use super::reader::Reader;
 use super::views::{FlushState, NoticeViews, ViewCounter};
 use super::{Notice, NoticeList, Pin, Placement, Visibility, markdown, sql};
-use crate::clock::Timestamp;
-use crate::error::{Error, Result};
-use crate::id::ObjectId;
-use crate::keyed::OwnMap;
-use crate::prefix::{FOUND_MAX, FoundId, IdRange};
+use crate::base::clock::Timestamp;
+use crate::base::keyed::OwnMap;
+use crate::lookup::prefix::{FOUND_MAX, FoundId, IdRange};
+use crate::record::error::{Error, Result};
+use crate::record::id::ObjectId;
 use crate::store::{Store, Topic, versions_in};
 
 /// All notices as of one revision, and their views. Reading takes no lock.

@@ -7,11 +7,11 @@ use utoipa::ToSchema;
 
 use super::{Audience, POST, Pin, Placement, TITLE, Visibility};
 
-use crate::clock::Timestamp;
-use crate::error::{BrokenRule, Code, Problem, Result};
+use crate::base::clock::Timestamp;
+use crate::base::text;
 use crate::post::NAME;
-use crate::schema::Switch;
-use crate::text;
+use crate::record::error::{BrokenRule, Code, Problem, Result};
+use crate::record::schema::Switch;
 
 const TITLE_RULE: Problem = Problem::invalid("title", "title is one line of 1 to 200 characters");
 const POST_RULE: Problem = Problem::invalid(
@@ -121,7 +121,7 @@ impl Change {
             activation: checked(
                 draft.activation.as_ref(),
                 |n| Visibility::from_activation(*n),
-                crate::activation::RULE,
+                crate::record::activation::RULE,
             )?,
             title: checked(draft.title.as_ref(), |t| text::line(t, TITLE), TITLE_RULE)?,
             post: checked(draft.post.as_ref(), |t| text::block(t, POST), POST_RULE)?,

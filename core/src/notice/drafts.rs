@@ -7,14 +7,14 @@ use super::{Change, Draft, change_in, insert_in, sql as notices};
 
 use crate::Tidings;
 use crate::account::{Admin, Caller};
-use crate::answer::Inserted;
-use crate::clock::Timestamp;
-use crate::error::{Code, Error, Problem, Result};
-use crate::id::ObjectId;
-use crate::operation::{Access, Failure, Operation, Spec};
-use crate::scope::Scope;
+use crate::audit::trail::{Action, Entry};
+use crate::base::clock::Timestamp;
+use crate::record::answer::Inserted;
+use crate::record::error::{Code, Error, Problem, Result};
+use crate::record::id::ObjectId;
+use crate::record::operation::{Access, Failure, Operation, Spec};
+use crate::record::scope::Scope;
 use crate::store::{Isolation, StoreError, Tx};
-use crate::trail::{Action, Entry};
 
 /// The maximum number of saved drafts.
 pub const DRAFTS_MAX: usize = 200;

@@ -11,9 +11,9 @@ use super::cache::{CachedNotice, Snapshot};
 use super::{Audience, Notice};
 
 use crate::Tidings;
-use crate::clock::Timestamp;
-use crate::error::Result;
-use crate::id::ObjectId;
+use crate::base::clock::Timestamp;
+use crate::record::error::Result;
+use crate::record::id::ObjectId;
 use crate::store::Topic;
 
 /// A change of a notice, as guests see it: they see the general page, without notices for members only.

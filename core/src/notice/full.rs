@@ -8,9 +8,9 @@ use utoipa::ToSchema;
 
 use super::{Notice, Placement, State};
 
-use crate::answer::{self, Encoded};
-use crate::clock::Timestamp;
-use crate::error::Result;
+use crate::base::clock::Timestamp;
+use crate::record::answer::{self, Encoded};
+use crate::record::error::Result;
 
 /// A notice with all fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::cache::NoticeCache;
 use super::sql;
 use super::views::ViewCounter;
-use crate::background::{Background, Stop};
-use crate::error::Result;
+use crate::record::background::{Background, Stop};
+use crate::record::error::Result;
 use crate::store::{Store, StoreError, Topic, version_in};
 
 /// The minimum time between two reads. With the time until this process learns of a change, it is less than a second.

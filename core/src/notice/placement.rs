@@ -7,9 +7,9 @@ use utoipa::ToSchema;
 
 use super::Visibility;
 
-use crate::activation::activation;
-use crate::clock::Timestamp;
-use crate::schema::Switch;
+use crate::base::clock::Timestamp;
+use crate::record::activation::activation;
+use crate::record::schema::Switch;
 
 activation! {
     /// Whether a notice is listed before the others.

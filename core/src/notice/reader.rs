@@ -3,8 +3,8 @@
 use super::placement::Audience;
 use crate::Tidings;
 use crate::account::{Admin, Caller, Member};
-use crate::error::{Error, Result};
-use crate::scope::Scope;
+use crate::record::error::{Error, Result};
+use crate::record::scope::Scope;
 
 /// A caller who reads notices.
 pub(super) enum Reader<'tx> {

@@ -8,12 +8,12 @@ use utoipa::ToSchema;
 use crate::Tidings;
 use crate::account::Caller;
 use crate::analysis::local_time::date_text;
-use crate::config::Bounds;
-use crate::error::{Error, Problem, Result};
-use crate::id::ObjectId;
-use crate::operation::{Access, Failure, Operation, Spec, Work};
-use crate::schema::Date;
-use crate::scope::Scope;
+use crate::base::config::Bounds;
+use crate::record::error::{Error, Problem, Result};
+use crate::record::id::ObjectId;
+use crate::record::operation::{Access, Failure, Operation, Spec, Work};
+use crate::record::schema::Date;
+use crate::record::scope::Scope;
 
 /// The number of days that [`GetReads`] reports.
 pub const DAYS: Bounds = Bounds { min: 1, max: 366 };

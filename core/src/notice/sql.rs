@@ -3,9 +3,9 @@
 use super::draft::Content;
 use super::{Notice, Placement};
 use crate::account::Admin;
-use crate::clock::Timestamp;
-use crate::error::{Error, Result};
-use crate::id::ObjectId;
+use crate::base::clock::Timestamp;
+use crate::record::error::{Error, Result};
+use crate::record::id::ObjectId;
 use crate::store::{Arg, Row, StoreError, Tx};
 
 /// Returns the arguments `$1` to `$9`: the id and the content of a notice.

@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::*;
-use crate::error::Outcome;
+use crate::record::error::Outcome;
 use crate::testing::{NOW, Service, service};
 
 mod drafts;

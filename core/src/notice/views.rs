@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::sql;
-use crate::id::ObjectId;
+use crate::record::id::ObjectId;
 use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Topic, Tx};
 
 /// The minimum number of notices that a flush writes, even if its time is over.

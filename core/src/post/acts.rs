@@ -10,10 +10,10 @@ use crate::account::{Identity, Member};
 use crate::analysis::Guest;
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
-use crate::clock::Timestamp;
-use crate::error::{Error, Pending, Result};
-use crate::id::PostKey;
+use crate::base::clock::Timestamp;
 use crate::profile::history;
+use crate::record::error::{Error, Pending, Result};
+use crate::record::id::PostKey;
 use crate::store::{Asked, Gathered, Isolation, Store, StoreError, Tx};
 
 /// The acts that wait.

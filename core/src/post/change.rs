@@ -6,8 +6,8 @@
 //! A cache that has seen every change up to a horizon reads the changes with greater revisions. Some of them may have
 //! been visible before, and some of them may become visible later than others with greater revisions.
 
-use crate::error::Result;
-use crate::id::PostKey;
+use crate::record::error::Result;
+use crate::record::id::PostKey;
 use crate::store::{StoreError, Tx, run_each, send_each};
 
 /// The number of changes that stay.

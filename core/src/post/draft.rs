@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 use utoipa::ToSchema;
 
-use crate::clock::Timestamp;
-use crate::config::Bounds;
-use crate::error::{BrokenRule, Code, Problem, Result};
-use crate::text;
+use crate::base::clock::Timestamp;
+use crate::base::config::Bounds;
+use crate::base::text;
+use crate::record::error::{BrokenRule, Code, Problem, Result};
 
 /// The length of a title in characters.
 pub const TITLE: Bounds = Bounds { min: 1, max: 300 };

@@ -5,13 +5,13 @@ use utoipa::ToSchema;
 
 use crate::Tidings;
 use crate::account::{AdminReader, Caller, Identity};
-use crate::clock::Timestamp;
-use crate::error::Result;
-use crate::export::{self, Export, ExportLines, Part};
-use crate::id::PostKey;
-use crate::operation::{Access, NDJSON, Spec, Stream};
+use crate::base::clock::Timestamp;
 use crate::profile::JsonList;
-use crate::scope::Scope;
+use crate::record::error::Result;
+use crate::record::export::{self, Export, ExportLines, Part};
+use crate::record::id::PostKey;
+use crate::record::operation::{Access, NDJSON, Spec, Stream};
+use crate::record::scope::Scope;
 use crate::store::{Moment, Row, StoreError, Tx};
 
 /// Get all posts in the format that `/import_posts` reads

@@ -2,9 +2,9 @@
 
 use super::heat::{self, Decay};
 use super::{Tx, change, texts_in};
-use crate::clock::Timestamp;
-use crate::error::Result;
-use crate::id::PostKey;
+use crate::base::clock::Timestamp;
+use crate::record::error::Result;
+use crate::record::id::PostKey;
 use crate::store::{Row, StoreError, row_each};
 
 /// The data of a post that newsfeeds need.

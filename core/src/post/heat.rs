@@ -17,8 +17,8 @@ mod rebuild;
 pub(crate) use rebuild::rebuild;
 
 use super::change;
-use crate::clock::{DAY_MS, Timestamp};
-use crate::error::Result;
+use crate::base::clock::{DAY_MS, Timestamp};
+use crate::record::error::Result;
 use crate::store::{Isolation, Store, StoreError, Topic, Tx};
 
 /// The weight of a view.

@@ -13,15 +13,15 @@ use super::token_fields::TokenFields;
 
 use crate::Tidings;
 use crate::account::{Admin, Caller};
-use crate::answer::LineError;
-use crate::clock::Clock;
-use crate::error::Result;
-use crate::id::ObjectId;
+use crate::audit::trail::Action;
+use crate::base::clock::Clock;
 use crate::import::{self, BatchTime, Import, Kind, Progress, Report, Written};
-use crate::operation::{Access, CSV, Failure, Form, JSON, Media, NDJSON, Spec, Stream, Work};
-use crate::scope::Scope;
+use crate::record::answer::LineError;
+use crate::record::error::Result;
+use crate::record::id::ObjectId;
+use crate::record::operation::{Access, CSV, Failure, Form, JSON, Media, NDJSON, Spec, Stream, Work};
+use crate::record::scope::Scope;
 use crate::store::Tx;
-use crate::trail::Action;
 
 mod columns;
 mod feed;
@@ -213,7 +213,7 @@ impl Import for ImportPosts {
 /// Reads the posts of an input, and asserts that each, written like an export, is the same when it is read again.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn read_lines(format: Format, input: &[u8]) -> import::Read {
-    let now = crate::clock::Timestamp::default();
+    let now = crate::base::clock::Timestamp::default();
     let again = |line: Line| {
         let Line { change, id, view, fav, .. } = line;
         let Ok(content) = change.of_new(now) else { return };

@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 use super::Post;
 use super::token_fields::TokenFields;
-use crate::clock::Timestamp;
-use crate::id::PostKey;
+use crate::base::clock::Timestamp;
+use crate::record::id::PostKey;
 use crate::store::{Access, Arg, Dialect, Row, StoreError, Tx, Value};
 
 pub(crate) use merger::Merger;

@@ -6,11 +6,11 @@ use utoipa::ToSchema;
 
 use super::Post;
 
-use crate::answer;
-use crate::clock::Timestamp;
-use crate::error::{Error, Problem, Result};
-use crate::id::ObjectId;
-use crate::operation::{Access, Operation, Spec, Work};
+use crate::base::clock::Timestamp;
+use crate::record::answer;
+use crate::record::error::{Error, Problem, Result};
+use crate::record::id::ObjectId;
+use crate::record::operation::{Access, Operation, Spec, Work};
 use crate::store::{Arg, StoreError, Tx};
 use crate::{Caller, Tidings};
 

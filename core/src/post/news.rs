@@ -5,9 +5,9 @@ use utoipa::ToSchema;
 
 use super::{Post, texts_in};
 
-use crate::error::Result;
-use crate::id::PostKey;
-use crate::schema::Word;
+use crate::record::error::Result;
+use crate::record::id::PostKey;
+use crate::record::schema::Word;
 use crate::store::{Row, Tx};
 
 /// A post that was inserted.

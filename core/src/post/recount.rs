@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use super::heat::{self, VIEW_WEIGHT};
 use super::{PostStats, change, rows, texts_in};
 use crate::analysis::counters::Counter;
-use crate::clock::{SECOND_MS, Timestamp};
-use crate::error::Result;
-use crate::id::PostKey;
+use crate::base::clock::{SECOND_MS, Timestamp};
+use crate::record::error::Result;
+use crate::record::id::PostKey;
 use crate::store::inspect::Inspected;
 use crate::store::{Row, StoreError, Topic, Tx};
 

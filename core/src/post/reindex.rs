@@ -8,8 +8,8 @@ use super::change;
 use super::index;
 use super::texts::{self, Text};
 use super::token_fields::TokenFields;
-use crate::error::Result;
-use crate::id::PostKey;
+use crate::record::error::Result;
+use crate::record::id::PostKey;
 use crate::store::inspect::Inspected;
 use crate::store::{Isolation, Row, Store, StoreError, Topic, Tx, run_each};
 

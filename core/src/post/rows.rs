@@ -9,9 +9,9 @@ use super::token_fields::TokenFields;
 use super::{change, index, texts_in};
 use crate::account::Admin;
 use crate::analysis::counters::Counter;
-use crate::error::Result;
-use crate::id::PostKey;
 use crate::profile::history::json_list;
+use crate::record::error::Result;
+use crate::record::id::PostKey;
 use crate::store::{Arg, Row, StoreError, Topic, Tx, row_each, run_each};
 
 /// An existing post.

@@ -2,8 +2,8 @@
 
 use super::change;
 use super::heat::{Decay, VIEW_WEIGHT, weight_of};
-use crate::clock::Timestamp;
-use crate::id::PostKey;
+use crate::base::clock::Timestamp;
+use crate::record::id::PostKey;
 use crate::store::{Asked, StoreError, Topic, Tx};
 
 /// The stats of a post. The methods change them in memory; [`PostStats::update`] writes them.

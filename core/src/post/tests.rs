@@ -5,7 +5,7 @@ use serde_json::json;
 use super::feed_rows::{FeedRow, changed, removed, until};
 use super::heat::Decay;
 use super::*;
-use crate::clock::DAY_MS;
+use crate::base::clock::DAY_MS;
 use crate::store::{Isolation, Topic, version_in};
 use crate::testing::{self, NOW, Service};
 
@@ -73,7 +73,8 @@ fn a_post_is_returned_as_inserted() {
         .unwrap()
         .id
         .to_string();
-    let got = crate::answer::success(&service.call(&Caller::Guest, Get { post_obi: id.clone() }).unwrap());
+    let got =
+        crate::record::answer::success(&service.call(&Caller::Guest, Get { post_obi: id.clone() }).unwrap());
     let expected = format!(
         r#"{{"result":"success","post":{{"_id":"{id}","title":"b","date":"2026-11-20T08:36:00.000Z","img":"","fav_cnt":0,"view":0,"url":"https://example.com/2","end_date":null,"post":"","topic":[],"tag":[]}}}}"#
     );

@@ -1,10 +1,10 @@
 //! The texts and tokens of posts, from which the word model and the evaluation of feeds learn.
 
 use crate::analysis::counters::{Counter, Counts};
-use crate::error::Result;
-use crate::id::PostKey;
+use crate::base::text;
+use crate::record::error::Result;
+use crate::record::id::PostKey;
 use crate::store::{Arg, Row, StoreError, Tx, row_each};
-use crate::text;
 
 /// The number of posts of a page. A page of the longest texts has about 10 million characters.
 const PAGE: i64 = 100;

@@ -14,10 +14,10 @@ use std::sync::{Mutex, PoisonError};
 use siphasher::sip::SipHasher24;
 
 use crate::analysis::Guest;
-use crate::clock::{SECOND_MS, Timestamp};
-use crate::id::{MemberKey, PostKey};
-use crate::keyed::OwnMap;
-use crate::random::random;
+use crate::base::clock::{SECOND_MS, Timestamp};
+use crate::base::keyed::OwnMap;
+use crate::base::random::random;
+use crate::record::id::{MemberKey, PostKey};
 
 /// The period of both limits, in seconds.
 const PERIOD_S: u32 = 60 * 60;

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use super::records::{JsonList, NewsfeedAccess, PostRecord, SearchRecord, TokenList};
 use super::{LIST_MAX, likes};
 use crate::account::Member;
-use crate::clock::Timestamp;
-use crate::id::{MemberKey, PostKey};
+use crate::base::clock::Timestamp;
+use crate::record::id::{MemberKey, PostKey};
 use crate::store::{Asked, Row, StoreError, Tx, row_each, send_each};
 
 /// About every 32nd act prunes the member's list. Pruning only saves space, because reading skips old entries.

@@ -8,8 +8,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::clock::Timestamp;
-use crate::id::{MemberKey, PostKey};
+use crate::base::clock::Timestamp;
+use crate::record::id::{MemberKey, PostKey};
 use crate::store::{
     Asked, Deferred, Isolation, Store, StoreError, TimeSlice, Tx, ask_row_each, ask_run_each, row_each,
     run_each,
@@ -191,7 +191,7 @@ mod tests {
 
     use super::*;
     use crate::account::Caller;
-    use crate::clock::Clock;
+    use crate::base::clock::Clock;
     use crate::testing::{NOW, Service, service};
     use crate::{Tidings, post, profile};
 

@@ -5,9 +5,9 @@ use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::clock::Timestamp;
-use crate::id::ObjectId;
-use crate::schema::{Switch, Word};
+use crate::base::clock::Timestamp;
+use crate::record::id::ObjectId;
+use crate::record::schema::{Switch, Word};
 
 /// A post that a member liked or viewed: an element of `fav_list` and `view_list`.
 #[derive(Debug, serde::Serialize, serde::Deserialize, ToSchema)]

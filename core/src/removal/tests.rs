@@ -3,10 +3,10 @@ use tidings_cluster::only_on_sqlite;
 
 use super::*;
 use crate::account::Caller;
-use crate::check::{self, CancelFlag, Context};
 use crate::profile;
 use crate::store::Isolation;
 use crate::testing::{Service, operator, service};
+use crate::transfer::check::{self, CancelFlag, Context};
 
 /// The number of rows that a member has in each table, in the order of [`OWNED`], and of feedback.
 type Rows = [u64; 6];

@@ -8,12 +8,12 @@ use super::{
     Domain, Domains, LatelySearches, PostHit, SITES, SearchResult, checked, checked_num, similarity, snippet,
     terms,
 };
-use crate::error::{Error, Problem, Result};
-use crate::operation::{Access, Operation, Rate, Spec, Work};
 use crate::post::index::{self, Query, Terms};
 use crate::post::texts;
 use crate::profile::history;
-use crate::schema::Switch;
+use crate::record::error::{Error, Problem, Result};
+use crate::record::operation::{Access, Operation, Rate, Spec, Work};
+use crate::record::schema::Switch;
 use crate::store::StoreError;
 use crate::{Caller, Tidings};
 

@@ -2,8 +2,8 @@
 
 use std::hash::{Hash as _, Hasher as _};
 
-use crate::error::{Error, Problem, Result};
-use crate::keyed::Unkeyed;
+use crate::base::keyed::Unkeyed;
+use crate::record::error::{Error, Problem, Result};
 
 /// The number of best results that pages show. A page costs as much as all pages before it.
 pub const RESULTS_MAX: i64 = 3_000;

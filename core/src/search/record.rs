@@ -14,9 +14,9 @@ use crate::account::{Caller, Member};
 use crate::analysis::Guest;
 use crate::analysis::counters::Counter;
 use crate::analysis::visitor::VisitorNumber;
-use crate::clock::Timestamp;
-use crate::error::{Pending, Result};
+use crate::base::clock::Timestamp;
 use crate::profile::{SearchRecord, history};
+use crate::record::error::{Pending, Result};
 use crate::store::{Isolation, StoreError, Topic, Tx};
 
 /// The answer to listing a member's searches.

@@ -8,8 +8,8 @@
 use tidings_text::{hangul, tokens};
 
 use crate::Tidings;
-use crate::error::Result;
 use crate::post::index::{self, Terms};
+use crate::record::error::Result;
 use crate::words;
 
 /// The maximum number of similar words that are searched for each token, and in total.

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::Tidings;
 use crate::account::Caller;
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::post::{self, Draft};
 use crate::testing::{self, NOW, Service};
 use crate::words;

@@ -1,4 +1,4 @@
-//! Compares the schema of a database with the one that this program creates, for [`crate::check`].
+//! Compares the schema of a database with the one that this program creates, for [`crate::transfer::check`].
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};

@@ -355,7 +355,7 @@ fn the_write_ahead_log_begins_again_while_writes_go_on() {
     let path = database.path();
     assert!(std::fs::metadata(&path).unwrap().len() > 20 << 20, "the database file has most pages");
     drop(store);
-    assert!(!crate::files::beside(&path, "-wal").exists(), "a clean stop removes the log");
+    assert!(!crate::base::files::beside(&path, "-wal").exists(), "a clean stop removes the log");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The arguments of statements, and the values of the rows that they return.
 
 use super::StoreError;
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 
 /// Maximum number of arguments of a statement.
 pub(super) const ARGS_MAX: usize = 25;

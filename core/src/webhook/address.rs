@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 use url::{Host, Url};
 
-use crate::error::Problem;
+use crate::record::error::Problem;
 
 /// The maximum length of a URL in bytes.
 const URL_MAX: usize = 1_000;

@@ -9,15 +9,16 @@ use super::{
     Deliveries, EVENT_RULE, Event, LIST_MAX, NAME, NAME_RULE, NAME_TAKEN, NO_EVENT, Queued, ROTATION_MS,
     TOO_MANY, WEBHOOKS_MAX, WebhookSecret, Webhooks, address, sign, sql,
 };
-use crate::error::{Error, Problem, Result};
-use crate::id::ObjectId;
+use crate::audit::trail::{Action, Entry};
+use crate::base::text;
 use crate::notice;
-use crate::operation::{Access, Failure, Operation, Spec};
-use crate::outbox::{self, PING};
-use crate::scope::Scope;
+use crate::record::error::{Error, Problem, Result};
+use crate::record::id::ObjectId;
+use crate::record::operation::{Access, Failure, Operation, Spec};
+use crate::record::scope::Scope;
 use crate::store::{Isolation, StoreError, Topic};
-use crate::trail::{Action, Entry};
-use crate::{Caller, Tidings, text};
+use crate::webhook::outbox::{self, PING};
+use crate::{Caller, Tidings};
 
 const GROUP: &str = "admin";
 const ADMINS: Access = Access::Admins(Scope::Webhooks);

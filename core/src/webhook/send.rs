@@ -12,9 +12,9 @@ use zeroize::Zeroizing;
 
 use super::address::{self, Refused};
 use super::sign;
-use crate::clock::Timestamp;
-use crate::error::Result;
-use crate::tls::{self, Authorities};
+use crate::base::clock::Timestamp;
+use crate::base::tls::{self, Authorities};
+use crate::record::error::Result;
 
 /// The time limit of connecting, and of each step after that.
 const STEP: Duration = Duration::from_secs(5);

@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 
 use super::send::Http;
 use super::worker::{Counters, Worker};
-use crate::background::{Background, Stop};
-use crate::clock::Clock;
-use crate::config::Config;
-use crate::error::Result;
+use crate::base::clock::Clock;
+use crate::base::config::Config;
+use crate::record::background::{Background, Stop};
+use crate::record::error::Result;
 use crate::store::Store;
 
 /// The numbers of deliveries, for monitoring.

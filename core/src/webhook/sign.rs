@@ -7,8 +7,8 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-use crate::clock::{SECOND_MS, Timestamp};
-use crate::random::random;
+use crate::base::clock::{SECOND_MS, Timestamp};
+use crate::base::random::random;
 
 /// The beginning of every secret.
 const PREFIX: &str = "whsec_";

@@ -4,7 +4,7 @@ use zeroize::Zeroizing;
 
 use super::{Delivery, DeliveryState, Event, Webhook};
 use crate::account::Admin;
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::store::{Row, StoreError, Tx};
 
 pub(super) fn count(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<usize, StoreError> {

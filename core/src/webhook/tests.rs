@@ -10,17 +10,17 @@ use super::*;
 use crate::Tidings;
 use crate::account::Caller;
 use crate::audit;
-use crate::clock::SECOND_MS;
-use crate::config::Config;
-use crate::error::Error;
+use crate::base::clock::SECOND_MS;
+use crate::base::config::Config;
 use crate::feedback;
 use crate::notice;
-use crate::outbox;
-use crate::outbox::PING;
-use crate::scope::Scope;
+use crate::record::error::Error;
+use crate::record::scope::Scope;
 use crate::store::Isolation;
 use crate::store::StoreError;
 use crate::testing::{NOW, Service, service, service_with};
+use crate::webhook::outbox;
+use crate::webhook::outbox::PING;
 
 /// What a receiver got: the id, the URL, the body and the number of secrets.
 type Received = (String, String, Value, usize);

@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 use super::send::{Outgoing, Transport};
 use super::sql::{self, Due};
 use super::turns::Turns;
-use crate::background::{Stop, log_failure};
-use crate::clock::{Clock, SECOND_MS, Timestamp};
-use crate::error::{Error, Result};
-use crate::lease::Lease;
-use crate::random::random;
+use crate::base::clock::{Clock, SECOND_MS, Timestamp};
+use crate::base::random::random;
+use crate::record::background::{Stop, log_failure};
+use crate::record::error::{Error, Result};
+use crate::record::lease::Lease;
 use crate::store::{Isolation, Store, StoreError, Topic};
-use crate::{feedback, notice, outbox};
+use crate::webhook::outbox;
+use crate::{feedback, notice};
 
 /// The times from one failed attempt to the next, in seconds. After the last one the delivery is given up.
 pub(super) const DELAYS: [i64; 7] = [10, 60, 5 * 60, 30 * 60, 2 * 60 * 60, 6 * 60 * 60, 24 * 60 * 60];

@@ -13,14 +13,14 @@ use lru::LruCache;
 
 use super::recipe;
 use crate::account::Operator;
-use crate::background::{Background, Stop};
-use crate::clock::{Clock, Timestamp};
-use crate::config;
-use crate::error::{Error, Result};
-use crate::files::{beside, directory, private, sync_directory, word_model};
-use crate::id::PostKey;
-use crate::lease::Lease;
+use crate::base::clock::{Clock, Timestamp};
+use crate::base::config;
+use crate::base::files::{beside, directory, private, sync_directory, word_model};
 use crate::post::texts;
+use crate::record::background::{Background, Stop};
+use crate::record::error::{Error, Result};
+use crate::record::id::PostKey;
+use crate::record::lease::Lease;
 use crate::store::{self, Store, StoreError};
 use tidings_words::{Cancelled, Corpus, Model, Moment, Progress, Recipe, Vectors, file, part};
 

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tidings_words::spelling;
 
 use crate::Tidings;
-use crate::error::Result;
-use crate::id::PostKey;
 use crate::post::{index, texts};
+use crate::record::error::Result;
+use crate::record::id::PostKey;
 use crate::store::{Store, StoreError, Topic, version_in};
 
 /// The number of latest posts whose words are read at first. Later posts are added.

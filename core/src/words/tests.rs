@@ -7,7 +7,7 @@ use tidings_words::Random;
 
 use super::*;
 use crate::account::Caller;
-use crate::config::Config;
+use crate::base::config::Config;
 use crate::post::{self, Draft};
 use crate::testing::{self, Service};
 

@@ -1,13 +1,14 @@
 use super::*;
 use crate::account::SignUp;
 use crate::audit;
-use crate::config::Config;
-use crate::export::Export as _;
+use crate::base::config::Config;
 use crate::import::{Import as _, to_the_end};
 #[cfg(feature = "evaluation")]
 use crate::newsfeed::evaluation;
+use crate::record::export::Export as _;
 use crate::testing::{Service, service, service_with, sign_in, sign_in_up};
-use crate::{admin, member, member_data, member_import, newsfeed, roster_import, words};
+use crate::transfer::{member_import, roster_import};
+use crate::{admin, member, member_data, newsfeed, words};
 
 /// Calls an operation, and returns whether it was refused.
 type Operation = (&'static str, fn(&Service, &Caller) -> Result<()>);

@@ -9,12 +9,13 @@ use super::{
     EXPIRED, KEYS_MAX, KeyHash, Keys, NAME, NAME_RULE, NAME_TAKEN, NO_SCOPE, NewKey, SCOPE_RULE, Scope,
     TOO_MANY, generate, sql,
 };
-use crate::error::{Error, Problem, Result};
-use crate::id::ObjectId;
-use crate::operation::{Access, Failure, Operation, Spec};
+use crate::audit::trail::{Action, Entry};
+use crate::base::text;
+use crate::record::error::{Error, Problem, Result};
+use crate::record::id::ObjectId;
+use crate::record::operation::{Access, Failure, Operation, Spec};
 use crate::store::{Isolation, StoreError};
-use crate::trail::{Action, Entry};
-use crate::{Caller, Tidings, text};
+use crate::{Caller, Tidings};
 
 const GROUP: &str = "admin";
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Key, KeyHash, KeyRecord, Scope};
 use crate::account::Admin;
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::store::{StoreError, Tx};
 
 /// Returns the names of scopes as they are stored.

@@ -1,8 +1,8 @@
 //! Tests of API keys.
 
 use super::*;
-use crate::clock::DAY_MS;
-use crate::error::Error;
+use crate::base::clock::DAY_MS;
+use crate::record::error::Error;
 use crate::testing::{NOW, Service, service};
 use crate::{admin, feedback, main_info, notice, post, profile};
 

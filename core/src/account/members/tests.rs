@@ -1,7 +1,7 @@
 //! Tests of the administrators' operations on members.
 
 use super::*;
-use crate::config::Config;
+use crate::base::config::Config;
 use crate::testing::{NOW, Service, service, service_with, sign_in};
 use crate::{account, admin, profile};
 

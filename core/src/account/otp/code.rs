@@ -4,7 +4,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha1::Sha1;
 use subtle::ConstantTimeEq as _;
 
-use crate::clock::{SECOND_MS, Timestamp};
+use crate::base::clock::{SECOND_MS, Timestamp};
 
 /// The number of bytes of a secret, which RFC 4226 recommends.
 pub(super) const SECRET: usize = 20;

@@ -11,11 +11,11 @@ use super::{ENABLED, hash, random_code};
 
 use crate::Tidings;
 use crate::account::{Caller, find};
-use crate::clock::{SECOND_MS, Timestamp};
-use crate::error::{Code, Error, Problem, Result};
-use crate::operation::{Access, Failure, Operation, Spec};
+use crate::audit::trail::{Action, Entry};
+use crate::base::clock::{SECOND_MS, Timestamp};
+use crate::record::error::{Code, Error, Problem, Result};
+use crate::record::operation::{Access, Failure, Operation, Spec};
 use crate::store::Isolation;
-use crate::trail::{Action, Entry};
 
 /// The time for which a code can be used, and then the secret that was made with it can be enabled, in milliseconds.
 const LASTS_MS: i64 = 60 * 60 * SECOND_MS;
@@ -88,8 +88,8 @@ pub(super) fn is_admitted(factor: &Stored, now: Timestamp) -> bool {
 }
 
 pub(in crate::account) mod sql {
-    use crate::clock::Timestamp;
-    use crate::id::MemberKey;
+    use crate::base::clock::Timestamp;
+    use crate::record::id::MemberKey;
     use crate::store::{StoreError, Tx};
 
     /// Stores the code of a member, in place of an earlier one.

@@ -8,10 +8,10 @@ use super::{OtpSecret, OtpStatus, RecoveryCodes, sql};
 use crate::Tidings;
 use crate::account::attempt::ForClient as _;
 use crate::account::{Caller, SignInClient};
-use crate::config::Config;
-use crate::error::Outcome::{IncorrectOtp, IncorrectPw, OtpRequired};
-use crate::error::{Error, Result};
-use crate::operation::{Access, Operation, Rate, Spec, Work};
+use crate::base::config::Config;
+use crate::record::error::Outcome::{IncorrectOtp, IncorrectPw, OtpRequired};
+use crate::record::error::{Error, Result};
+use crate::record::operation::{Access, Operation, Rate, Spec, Work};
 
 const GROUP: &str = "account";
 

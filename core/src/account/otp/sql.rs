@@ -4,8 +4,8 @@ use data_encoding::BASE32_NOPAD;
 use zeroize::Zeroizing;
 
 use crate::account::Member;
-use crate::clock::Timestamp;
-use crate::id::MemberKey;
+use crate::base::clock::Timestamp;
+use crate::record::id::MemberKey;
 use crate::store::{StoreError, Tx};
 
 /// A member's second factor.

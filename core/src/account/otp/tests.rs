@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use super::*;
 use crate::account::SignIn;
 use crate::admin;
-use crate::client::Client;
-use crate::clock::{DAY_MS, SECOND_MS};
-use crate::config::Config;
-use crate::scope::Scope;
+use crate::base::client::Client;
+use crate::base::clock::{DAY_MS, SECOND_MS};
+use crate::base::config::Config;
+use crate::record::scope::Scope;
 use crate::testing::{Service, service, service_with, sign_in};
 
 mod guessing;

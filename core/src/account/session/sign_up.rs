@@ -8,9 +8,9 @@ use crate::account::attempt::ForClient;
 use crate::account::device::SignInClient;
 use crate::account::password::{Purpose, Turn};
 use crate::account::{Caller, SignUp, check_new_password, find, is_id, new_generation, nickname};
-use crate::config;
-use crate::error::{Code, Error, Outcome, Problem, Result};
-use crate::id::MemberKey;
+use crate::base::config;
+use crate::record::error::{Code, Error, Outcome, Problem, Result};
+use crate::record::id::MemberKey;
 use crate::store::{Isolation, StoreError, Tx};
 
 const ROSTER_ONLY: Problem = Problem::new(
@@ -120,7 +120,7 @@ fn taken(error: Error) -> Error {
 mod sql {
     use super::{MemberKey, New, StoreError, Tx};
     use crate::account::fold;
-    use crate::clock::Timestamp;
+    use crate::base::clock::Timestamp;
     use crate::store::{Arg, Topic};
 
     pub(super) fn insert(

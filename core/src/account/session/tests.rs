@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use super::*;
 use crate::account::SignUp;
-use crate::client::Client;
+use crate::base::client::Client;
+use crate::base::config;
 use crate::testing::{Service, import_roster, service, service_with, sign_in, sign_in_up};
-use crate::{config, profile, store};
+use crate::{profile, store};
 
 const PW: &str = "correct horse";
 
@@ -116,7 +117,7 @@ fn a_token_ends_with_its_member_and_stays_invalid_when_the_id_is_registered_agai
     assert_eq!(text(service.call(&token, profile::Remove {})), "Not found");
     let again = sign_up(&service, "ann");
     assert_eq!(text(id_of(&service, &token)), "not found");
-    service.clock().advance(30 * crate::clock::DAY_MS);
+    service.clock().advance(30 * crate::base::clock::DAY_MS);
     assert_eq!(text(id_of(&service, &again)), "not found");
 }
 
@@ -147,7 +148,7 @@ fn an_impossible_id_is_answered_as_unknown_and_counts_for_its_client() {
         assert_eq!(text(sign_in_up(&service, &long, PW, Some(client()))), "not school");
     }
     assert_eq!(text(sign_in(&service, &long, PW, Some(client()))), "too many requests");
-    service.clock().set_by(-3 * crate::clock::DAY_MS);
+    service.clock().set_by(-3 * crate::base::clock::DAY_MS);
     let refused = sign_in(&service, "ann", PW, Some(client())).err();
     assert!(matches!(refused, Some(Error::TooManyRequests { retry_after_s: 900 })), "{refused:?}");
     assert_eq!(text(sign_in(&service, &long, PW, None)), "No member");

@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use super::*;
 use crate::account::{ChangePassword, ForClient as _, SignInClient, find};
 use crate::audit::List;
-use crate::clock::DAY_MS;
-use crate::error::Outcome;
+use crate::base::clock::DAY_MS;
+use crate::record::error::Outcome;
 use crate::testing::{NOW, Service, service, sign_in};
 use crate::{admin, member, profile};
 

@@ -6,10 +6,10 @@ use super::table::{Moment, Table};
 use super::{
     CLIENT_BUCKETS, Codes, Failed, Failures, OfCodes, OfPair, Outcome, Pair, Rule, admit, admit_client,
 };
-use crate::clock::Clock;
-use crate::error::Result;
-use crate::keyed::OwnMap;
-use crate::random::random;
+use crate::base::clock::Clock;
+use crate::base::keyed::OwnMap;
+use crate::base::random::random;
+use crate::record::error::Result;
 
 /// The failures of pairs, in about 3.5 MB.
 type Pairs = Table<Pair, { OfPair::BUCKETS }>;

@@ -15,8 +15,8 @@ use super::{
     CLIENT_BUCKETS, CLIENT_FAILURES, CLIENT_WINDOW_MS, FORGET_MS, Failed, Failures, OfCodes, OfPair, Outcome,
     Rule, admit, admit_client, low_half,
 };
-use crate::clock::{Clock, SECOND_MS};
-use crate::error::{Error, Result};
+use crate::base::clock::{Clock, SECOND_MS};
+use crate::record::error::{Error, Result};
 use crate::store::{Isolation, Store, StoreError, Tx};
 
 /// The time after which the reservation of an attempt expires, in milliseconds: longer than any attempt takes.

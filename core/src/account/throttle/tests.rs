@@ -144,7 +144,7 @@ fn setting_the_date_does_not_change_a_wait() {
         fail(&throttle, "ann", "203.0.113.8");
     }
     for days in [-3, 30, -300] {
-        clock.set_by(days * crate::clock::DAY_MS);
+        clock.set_by(days * crate::base::clock::DAY_MS);
         assert_eq!(wait_s(&throttle, "someone", HERE), Some(900), "{days} days");
         assert_eq!(wait_s(&throttle, "ann", "203.0.113.8"), Some(1), "{days} days");
     }

@@ -7,10 +7,10 @@ use std::time::SystemTime;
 
 use zeroize::Zeroizing;
 
-use crate::config::Secret;
-use crate::error::{Explained, Result};
-use crate::files::{self, private};
-use crate::random::random;
+use crate::base::config::Secret;
+use crate::base::files::{self, private};
+use crate::base::random::random;
+use crate::record::error::{Explained, Result};
 use crate::store::StoreError;
 
 /// The maximum number of bytes that are read from a key file.

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::config::Secret;
+use crate::base::config::Secret;
 use crate::store::{StoreError, Tx};
 
 /// Returns the fingerprint of a key: a hash from which neither the key nor a signature follows. Stored: it may not change.

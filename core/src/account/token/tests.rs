@@ -5,7 +5,7 @@ use std::fs;
 use proptest::prelude::*;
 
 use super::*;
-use crate::location::Location;
+use crate::base::location::Location;
 use crate::store::{Isolation, Tx};
 use crate::testing::NOW;
 

@@ -6,7 +6,7 @@ use arc_swap::ArcSwapOption;
 use zeroize::Zeroizing;
 
 use super::Claims;
-use crate::keyed;
+use crate::base::keyed;
 
 /// The maximum number of cached tokens. A token has one slot, and replaces the token in it.
 const SLOTS: usize = 4_096;

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use crate::analysis::gcra::{Gcra, GcraState};
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 
 /// The number of counters in each of the two rows.
 const COUNTERS: usize = 2_048;

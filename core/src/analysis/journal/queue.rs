@@ -13,7 +13,7 @@ use super::client_limit::ClientLimits;
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
 use crate::analysis::log::Operation;
-use crate::clock::{SECOND_MS, Timestamp};
+use crate::base::clock::{SECOND_MS, Timestamp};
 use crate::store::{StoreError, Tx};
 
 /// The capacity of the queue; further communications get no line.

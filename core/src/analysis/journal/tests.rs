@@ -8,7 +8,7 @@ use super::*;
 use crate::account::Caller;
 use crate::analysis::tests::log_date;
 use crate::analysis::{Communication, GetSummary, LogEntry, Window, record};
-use crate::answer::SUCCESS;
+use crate::record::answer::SUCCESS;
 use crate::testing::{Service, service};
 
 /// Returns a service whose journal defers no writes by itself.

@@ -9,8 +9,8 @@ use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
 use crate::analysis::log::{self, Entry, LogMember, LoggedPath, RequestKeys, named_id};
 use crate::analysis::visitor::Visits;
-use crate::id::MemberKey;
-use crate::keyed::OwnMap;
+use crate::base::keyed::OwnMap;
+use crate::record::id::MemberKey;
 use crate::store::{StoreError, TimeSlice, Tx};
 
 /// The number of records that a commit writes even if the time slice is over. A report that waits for the queue

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use percent_encoding::percent_decode_str;
 
 use crate::account::{self, RESERVED_IDS, fold};
-use crate::id::MemberKey;
-use crate::keyed::OwnMap;
+use crate::base::keyed::OwnMap;
+use crate::record::id::MemberKey;
 use crate::store::{StoreError, Tx};
 
 mod operation;

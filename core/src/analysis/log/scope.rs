@@ -3,10 +3,10 @@
 use super::{KEY_PREFIX, LogMember};
 use crate::Tidings;
 use crate::account::{self, Identity, fold, key};
-use crate::error::{Error, Result};
-use crate::scope::Scope;
+use crate::audit::trail::Action;
+use crate::record::error::{Error, Result};
+use crate::record::scope::Scope;
 use crate::store::Tx;
-use crate::trail::Action;
 
 /// The permission to read the log: all of it, or the lines of one id.
 pub(in crate::analysis) struct LogAccess<'a>(Option<&'a str>);

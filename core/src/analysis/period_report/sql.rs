@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{POSTS_READ, PostFigures, RANKED_MAX, TopicFigures};
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 use crate::store::{Row, StoreError, Tx};
 
 /// The keys of the newest posts of a period. The index of dates has all columns, so no post is read.

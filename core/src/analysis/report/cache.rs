@@ -16,10 +16,10 @@ use lru::LruCache;
 
 use super::types::{DAYS_MAX, Day, Days, OneDay, Question, read_day};
 use crate::analysis::State;
-use crate::answer::Encoded;
-use crate::clock::Timestamp;
-use crate::config::StudentNumbers;
-use crate::error::{Error, Problem, Result};
+use crate::base::clock::Timestamp;
+use crate::base::config::StudentNumbers;
+use crate::record::answer::Encoded;
+use crate::record::error::{Error, Problem, Result};
 use crate::store::{StoreError, Topic, Tx, complete_version_in};
 
 /// The maximum number of cached answers …
@@ -275,7 +275,7 @@ mod tests {
     use crate::account::Caller;
     use crate::analysis::counters::Counter;
     use crate::analysis::{GetDaysAgo, answer};
-    use crate::clock::DAY_MS;
+    use crate::base::clock::DAY_MS;
     use crate::store::Isolation;
     use crate::testing::{NOW, service};
 

@@ -11,9 +11,9 @@ use crate::analysis::counters::{self, Counter, Counts};
 use crate::analysis::local_time;
 use crate::analysis::trends::SearchBurst;
 use crate::analysis::visitor;
-use crate::config::StudentNumbers;
-use crate::error::Result;
-use crate::schema::{Date, TermAndCount};
+use crate::base::config::StudentNumbers;
+use crate::record::error::Result;
+use crate::record::schema::{Date, TermAndCount};
 use crate::store::{StoreError, Tx};
 
 /// The maximum number of days that a report reaches back.

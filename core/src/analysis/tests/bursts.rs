@@ -1,7 +1,7 @@
 //! Tests of bursts: the terms searched more than usual.
 
 use super::*;
-use crate::config::Config;
+use crate::base::config::Config;
 use crate::search;
 use crate::testing::{service, service_with};
 

@@ -4,12 +4,13 @@ use tidings_cluster::only_on_sqlite;
 
 use super::zones::in_zone;
 use super::*;
-use crate::config::Config;
+use crate::base::config::Config;
 use crate::post::{self, Draft};
-use crate::scope::Scope;
+use crate::record::scope::Scope;
+use crate::service::retention;
 use crate::store::{Isolation, StoreError};
 use crate::testing::{NOW, service, service_at, service_with};
-use crate::{profile, retention, search};
+use crate::{profile, search};
 
 fn post(service: &Service, url: &str) -> String {
     let draft = Draft {
@@ -63,7 +64,7 @@ fn a_declared_crawler_counts_as_communication_but_not_as_visitor() {
     let figures = service.figures();
     assert_eq!((figures.communication_avg, figures.total_visitor), (2, 1));
     assert_eq!(students(&service.today()), [("ann", 1)]);
-    assert_eq!((crawled(&service).unwrap(), crate::stats::Stats::of(&service).crawled), (1, 1));
+    assert_eq!((crawled(&service).unwrap(), crate::service::stats::Stats::of(&service).crawled), (1, 1));
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use tidings_cluster::only_on_sqlite;
 
 use super::*;
+use crate::profile;
+use crate::service::retention;
 use crate::testing::{NOW, service, service_with};
-use crate::{profile, retention};
 
 const DAY: Window = Window { months: 0, days: 1, hours: 0 };
 
@@ -384,7 +385,7 @@ fn a_failed_commit_neither_loses_nor_mixes_up_lines() {
     let expected = ["a", "b", "d", "c", "b", "b", "a", "a"];
     assert_eq!(all(&service), expected.map(|name| format!("guest GET /get_newsfeed_of_topic/{name} 200")));
     assert_eq!(service.figures().communication_avg, 8);
-    assert_eq!(crate::stats::Stats::of(&service).records_waiting, 0);
+    assert_eq!(crate::service::stats::Stats::of(&service).records_waiting, 0);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use tidings_cluster::{Scratch, only_on_sqlite};
 
 use super::*;
-use crate::retention;
+use crate::service::retention;
 use crate::testing::{NOW, service};
 
 const TOPIC: &str = "/get_newsfeed_of_topic/{category_name}";

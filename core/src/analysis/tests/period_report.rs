@@ -1,8 +1,8 @@
 //! Tests of the report of a period.
 
 use super::*;
-use crate::clock::Timestamp;
-use crate::config::Config;
+use crate::base::clock::Timestamp;
+use crate::base::config::Config;
 use crate::post::{self, Draft};
 use crate::testing::{service, service_at};
 

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::analysis::counters::Counts;
 use crate::analysis::local_time::{HOURS, day_of, tests::ZONES};
-use crate::config::Config;
+use crate::base::config::Config;
 use crate::testing::service_at;
 use crate::{post, search};
 

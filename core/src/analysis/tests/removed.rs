@@ -2,12 +2,13 @@
 
 use super::*;
 use crate::account::REMOVED;
-use crate::backup::{CancelFlag, backup_compact};
-use crate::clock::DAY_MS;
-use crate::location::Location;
+use crate::base::clock::DAY_MS;
+use crate::base::location::Location;
+use crate::service::retention;
 use crate::store::{Isolation, Tx};
 use crate::testing::{Service, operator, service, sign_in};
-use crate::{admin, feedback, notice, post, profile, retention, search, words};
+use crate::transfer::backup::{CancelFlag, backup_compact};
+use crate::{admin, feedback, notice, post, profile, search, words};
 
 /// The id, which other texts contain only if they name the member.
 const ID: &str = "Wigglesworth77";

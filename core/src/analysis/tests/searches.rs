@@ -6,10 +6,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::analysis::visitor::{Network, VisitorNumber};
-use crate::config::Config;
-use crate::id::MemberKey;
-use crate::retention;
+use crate::base::config::Config;
+use crate::record::id::MemberKey;
 use crate::search;
+use crate::service::retention;
 use crate::testing::{service, service_with};
 
 const HOUR: i64 = DAY_MS / 24;

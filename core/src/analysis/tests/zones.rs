@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::config::Config;
+use crate::base::config::Config;
+use crate::search;
+use crate::service::retention;
 use crate::store::StoreError;
 use crate::testing::{NOW, service, service_with};
-use crate::{retention, search};
 
 pub(super) fn in_zone(name: &str) -> Config {
     let mut config = Config::default();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::{SPELLING_BYTES, SearchKey};
 use crate::analysis::visitor::{Network, VisitorNumber};
-use crate::clock::{SECOND_MS, Timestamp};
-use crate::keyed::OwnMap;
+use crate::base::clock::{SECOND_MS, Timestamp};
+use crate::base::keyed::OwnMap;
 
 const HOUR_MS: i64 = 60 * 60 * SECOND_MS;
 /// The maximum number of searches of a term that count per visitor.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use zeroize::Zeroizing;
 
-use crate::error::Result;
-use crate::random::random;
+use crate::base::random::random;
+use crate::record::error::Result;
 use crate::store::{Isolation, Store, StoreError, Tx};
 
 /// The key of a hash.

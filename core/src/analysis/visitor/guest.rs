@@ -9,7 +9,7 @@ use super::VisitorNumber;
 use super::day_keys::Secret;
 use crate::Tidings;
 use crate::analysis::{State, crawler};
-use crate::clock::Timestamp;
+use crate::base::clock::Timestamp;
 
 /// The identity of a client that is not signed in: a number for the client and one for its network. Both are valid for
 /// one day only.

@@ -5,9 +5,9 @@ use crate::account::Member;
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::{Counter, hour};
 use crate::analysis::local_time::{HOURS, LocalHour};
-use crate::clock::{SECOND_MS, Timestamp};
-use crate::error::Result;
-use crate::keyed::OwnMap;
+use crate::base::clock::{SECOND_MS, Timestamp};
+use crate::base::keyed::OwnMap;
+use crate::record::error::Result;
 use crate::store::{StoreError, Topic, Tx};
 
 /// The shortest gap between two requests that ends a visit.

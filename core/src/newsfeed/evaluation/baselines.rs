@@ -1,9 +1,9 @@
 //! The rankings that the recommended feed is compared with, and what a moment can show.
 
 use super::super::moment::Moment;
-use crate::config::Feed;
-use crate::id::PostKey;
+use crate::base::config::Feed;
 use crate::profile::history::Acts;
+use crate::record::id::PostKey;
 
 impl Moment<'_> {
     /// Returns the keys of the posts that exist, newest first.

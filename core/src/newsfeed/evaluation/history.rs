@@ -2,10 +2,10 @@
 
 use super::super::recent::PastAct;
 use crate::account::Operator;
-use crate::clock::Timestamp;
-use crate::error::Result;
-use crate::id::{MemberKey, PostKey};
+use crate::base::clock::Timestamp;
 use crate::profile::history::{self, Acts};
+use crate::record::error::Result;
+use crate::record::id::{MemberKey, PostKey};
 use crate::store::{Row, Store, StoreError};
 
 /// The number of acts per page, so that no transaction delays the checkpoint of the log for long.

@@ -4,8 +4,8 @@ use super::super::clusters::Clusters;
 use super::super::gain::{FIRST, ndcg};
 use super::super::index::FeedIndex;
 use super::Quality;
-use crate::id::{MemberKey, PostKey};
-use crate::keyed::OwnSet;
+use crate::base::keyed::OwnSet;
+use crate::record::id::{MemberKey, PostKey};
 
 /// The number of posts of a ranking that recall considers.
 pub(super) const TOP: usize = 30;
@@ -89,8 +89,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::clock::Timestamp;
-    use crate::config::Feed;
+    use crate::base::clock::Timestamp;
+    use crate::base::config::Feed;
     use crate::newsfeed::index::tests::row;
     use crate::testing::{NOW, posts};
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::account::Caller;
-use crate::clock::{DAY_MS, Timestamp};
+use crate::base::clock::{DAY_MS, Timestamp};
 use crate::post;
 use crate::testing::{NOW, Service, service};
 

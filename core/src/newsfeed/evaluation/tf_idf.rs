@@ -4,11 +4,11 @@
 use super::super::features::{Feature, Kind, feature};
 use super::super::index::FeedIndex;
 use super::super::order::LIMIT;
-use crate::error::Result;
-use crate::id::PostKey;
-use crate::keyed::{NumberMap, OwnMap, OwnSet};
+use crate::base::keyed::{NumberMap, OwnMap, OwnSet};
 use crate::post::texts;
 use crate::profile::history::Acts;
+use crate::record::error::Result;
+use crate::record::id::PostKey;
 use crate::store::Store;
 
 /// The number of posts per page.

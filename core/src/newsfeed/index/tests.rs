@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::clock::DAY_MS;
+use crate::base::clock::DAY_MS;
 use crate::testing::{NOW, posts};
 
 /// Creates a post without views and likes.

@@ -83,9 +83,9 @@ fn an_index_is_not_replaced_while_the_horizon_is_held_back_and_nothing_changes()
 
 #[test]
 fn a_removal_that_is_seen_twice_does_not_load_a_full_index_twice() {
-    let service = service_with(crate::config::Config {
+    let service = service_with(crate::base::config::Config {
         feed: Feed { posts: 2, ..Feed::default() },
-        ..crate::config::Config::default()
+        ..crate::base::config::Config::default()
     });
     let ids = ["one", "two", "three", "four"].map(|name| insert(&service, name));
     updated(&service);

@@ -6,12 +6,13 @@ use super::super::weights::{GetWeights, LearnWeights, PinWeights, UnpinWeights};
 use super::super::{Page, recommended};
 use super::*;
 use crate::account::Caller;
-use crate::clock::DAY_MS;
-use crate::config::Config;
-use crate::error::Error;
+use crate::base::clock::DAY_MS;
+use crate::base::config::Config;
 use crate::import::{Import as _, to_the_end};
+use crate::post;
+use crate::record::error::Error;
 use crate::testing::{NOW, Service, service, service_with};
-use crate::{act, post};
+use crate::transfer::act;
 
 const MEMBERS: i64 = 12;
 const DAYS: i64 = 40;

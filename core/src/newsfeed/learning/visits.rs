@@ -14,12 +14,12 @@ use super::super::recent::PastAct;
 use super::super::signals::Scoring;
 use super::super::together::Neighbours;
 use super::logit::{Choices, Vector};
-use crate::clock::{DAY_MS, Timestamp};
-use crate::config::Feed;
-use crate::error::Result;
-use crate::id::{MemberKey, PostKey};
-use crate::keyed::{OwnSet, Unkeyed};
+use crate::base::clock::{DAY_MS, Timestamp};
+use crate::base::config::Feed;
+use crate::base::keyed::{OwnSet, Unkeyed};
 use crate::profile::history::{self, Acts};
+use crate::record::error::Result;
+use crate::record::id::{MemberKey, PostKey};
 use crate::store::Store;
 
 /// The maximum number of visits, the latest ones.

@@ -9,11 +9,11 @@ use super::super::moment::Moment;
 use super::super::near;
 use super::super::signals::Signal;
 use super::named;
-use crate::clock::Timestamp;
-use crate::config::Interest;
-use crate::id::PostKey;
+use crate::base::clock::Timestamp;
+use crate::base::config::Interest;
 use crate::profile::SearchRecord;
 use crate::profile::history::Acts;
+use crate::record::id::PostKey;
 
 /// The acts of a member, as sentences name them.
 pub(super) struct OwnActs<'m> {

@@ -4,12 +4,13 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::*;
+use crate::base::config::Config;
 use crate::newsfeed::order::Order;
 use crate::newsfeed::tests::followed;
 use crate::newsfeed::{self, Page};
 use crate::post::{self, Draft};
 use crate::testing::{NOW, Service, posts, service, service_with};
-use crate::{Config, newsfeed::index, search};
+use crate::{newsfeed::index, search};
 
 /// What the settings of a test change.
 type Change = fn(&mut Feed);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::feedback;
-use crate::operation::Operation as _;
+use crate::record::operation::Operation as _;
 
 fn at(ms: i64) -> String {
     (NOW + ms).to_string()

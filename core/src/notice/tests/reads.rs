@@ -1,8 +1,8 @@
 //! Tests of the reads by day.
 
 use super::*;
-use crate::clock::DAY_MS;
-use crate::config::Config;
+use crate::base::clock::DAY_MS;
+use crate::base::config::Config;
 use crate::testing::service_with;
 
 /// Returns the reads of a notice on the last `days` days.

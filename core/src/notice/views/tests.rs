@@ -5,9 +5,9 @@ use std::time::Instant;
 use super::*;
 use crate::Tidings;
 use crate::account::Caller;
-use crate::error::Error;
 use crate::notice::reader::Reader;
 use crate::notice::{self, Draft};
+use crate::record::error::Error;
 use crate::store::{Isolation, once};
 use crate::testing::{Service, service};
 

@@ -1,11 +1,11 @@
 //! Computes all heats again with another half-life.
 
 use super::{Decay, VIEW_WEIGHT, at_least_a_minute, half_life_days, store_half_life};
-use crate::clock::Timestamp;
-use crate::error::Result;
-use crate::id::PostKey;
-use crate::keyed::OwnMap;
+use crate::base::clock::Timestamp;
+use crate::base::keyed::OwnMap;
 use crate::post::change;
+use crate::record::error::Result;
+use crate::record::id::PostKey;
 use crate::store::{Isolation, Store, StoreError, Topic};
 
 /// A rest of less than this share of a heat is the rounding error of what was subtracted.
@@ -75,7 +75,7 @@ fn minus(heat: f64, of: Option<f64>) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::account::Caller;
-    use crate::clock::DAY_MS;
+    use crate::base::clock::DAY_MS;
     use crate::post;
     use crate::testing::{self, NOW};
 

@@ -7,10 +7,10 @@ use feed_rs::parser::{self, Builder};
 use nanohtml2text::html2text;
 
 use super::line::{Fields, Line, Names};
-use crate::clock::Timestamp;
-use crate::error::{Code, Error, Problem, Result};
+use crate::base::clock::Timestamp;
 use crate::import::Item;
 use crate::post::draft::{NAME, NAMES_MAX, POST, TITLE};
+use crate::record::error::{Code, Error, Problem, Result};
 
 mod date;
 mod json;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 
-use crate::error::{Error, Problem, Result};
-use crate::id::ObjectId;
 use crate::import;
 use crate::post::draft::{Change, Draft};
 use crate::post::token_fields::TokenFields;
+use crate::record::error::{Error, Problem, Result};
+use crate::record::id::ObjectId;
 
 /// The maximum number of views or likes of a line: every JSON reader represents it exactly.
 const COUNT_MAX: i64 = 1 << 53;

@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::error::Error;
 use crate::import::{About, LINE_MAX, to_the_end};
 use crate::post::{Draft, Get, Insert, ListCategories, feed_rows};
+use crate::record::error::Error;
 use crate::store::Topic;
 use crate::testing::{self, NOW, Service};
 
@@ -41,7 +41,7 @@ fn post(n: u64) -> Value {
 }
 
 fn all(service: &Service) -> Vec<feed_rows::FeedRow> {
-    service.store().read(|tx| feed_rows::until(tx, crate::clock::Timestamp::MAX, 10_000)).unwrap()
+    service.store().read(|tx| feed_rows::until(tx, crate::base::clock::Timestamp::MAX, 10_000)).unwrap()
 }
 
 /// Returns the complete post with the url `https://example.com/{n}`.

@@ -7,11 +7,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::background::{Background, Stop, log_failure};
-use crate::clock::Clock;
-use crate::error::Result;
-use crate::lease::Lease;
+use crate::base::clock::Clock;
 use crate::post::reindex;
+use crate::record::background::{Background, Stop, log_failure};
+use crate::record::error::Result;
+use crate::record::lease::Lease;
 use crate::store::{Store, StoreError, Topic};
 
 /// The minimum time between two looks whether a merge is due.

@@ -37,8 +37,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Change;
-use crate::id::PostKey;
 use crate::post::token_fields::TokenFields;
+use crate::record::id::PostKey;
 use crate::store::{Arg, StoreError, Tx, row_each, run_each};
 
 mod block;

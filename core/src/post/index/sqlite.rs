@@ -3,8 +3,8 @@
 //! The index receives tokens separated by blanks, and its tokenizer treats every other character as a letter.
 
 use super::{Change, Matches, Query, TITLE_WEIGHT};
-use crate::id::PostKey;
 use crate::post::token_fields::TokenFields;
+use crate::record::id::PostKey;
 use crate::store::{StoreError, Tx, Value};
 
 /// The column with the key of the post.

@@ -116,7 +116,8 @@ fn the_newest_300_hidden_posts_stay_hidden() {
     let identity = service.member("ann").identify(&service);
     let written = service.store().write(Isolation::Alone, move |tx| {
         let member = identity.member(tx)?;
-        let hides: Vec<_> = (0..310).map(|n| (&member, crate::id::PostKey::new(n + 1), NOW + n)).collect();
+        let hides: Vec<_> =
+            (0..310).map(|n| (&member, crate::record::id::PostKey::new(n + 1), NOW + n)).collect();
         history::hide(tx, &hides)?;
         history::trim_lists(tx, &member)?;
         Ok::<_, Error>(history::acts_and_seen(tx, &member)?)

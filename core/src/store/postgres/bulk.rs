@@ -12,8 +12,8 @@ use super::InspectedServer;
 use super::connect::{Connector, Purpose};
 use super::migrate::{self, INCOMPLETE, OF_EXTENSION, Schema};
 use super::server::Server;
-use crate::cancel::CancelFlag;
-use crate::location::PostgresUrl;
+use crate::base::cancel::CancelFlag;
+use crate::base::location::PostgresUrl;
 
 mod binary;
 mod link;

@@ -22,7 +22,7 @@ use super::error::{cause, is_end};
 use super::tls;
 use super::url::{Environment, Host, Target};
 use super::wait::Driving;
-use crate::location::PostgresUrl;
+use crate::base::location::PostgresUrl;
 use crate::store::error::{ServerError, StoreError};
 
 mod config;

@@ -21,8 +21,8 @@ use super::standby::Standbys;
 use super::tx::{ReadTx, lease};
 use super::watch::ServerWatch;
 use super::write_connection::ANSWER_MAX;
-use crate::cancel::CancelFlag;
-use crate::location::PostgresUrl;
+use crate::base::cancel::CancelFlag;
+use crate::base::location::PostgresUrl;
 
 /// How reads wait for a connection: about as long as a client waits for an answer. The queue holds as many reads as a server
 /// answers in that time.

@@ -1,4 +1,4 @@
-//! Access to a whole database on a server, for [`crate::check`].
+//! Access to a whole database on a server, for [`crate::transfer::check`].
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use super::schema::compare_schema;
 use super::server::{Interrupts, Server};
 use super::session::Session;
 use super::tx::ReadTx;
-use crate::cancel::CancelFlag;
-use crate::location::PostgresUrl;
+use crate::base::cancel::CancelFlag;
+use crate::base::location::PostgresUrl;
 
 /// Connections for checking and repairing a whole database on a server.
 pub(crate) struct InspectedServer {

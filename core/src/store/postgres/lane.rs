@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::super::StoreError;
 use super::super::value::Arg;
 use super::session::Session;
-use crate::random::random;
+use crate::base::random::random;
 
 /// The time after its last transaction for which a lane is reserved for its server. In milliseconds.
 ///

@@ -27,7 +27,7 @@ pub(super) fn password(
     let text = fs::read_to_string(path).map_err(|error| {
         format!("the password file {shown} is ignored, because it cannot be read: {error}")
     })?;
-    Ok(find(crate::text_file::without_mark(&text), host, database, user))
+    Ok(find(crate::base::text_file::without_mark(&text), host, database, user))
 }
 
 /// Returns whether this is a file that only its owner may access.

@@ -15,7 +15,7 @@ use super::positions::Positions;
 use super::session::Session;
 use super::time::PrimaryTime;
 use super::wait::{ANSWER_MAX, Driver, Lifetime};
-use crate::cancel::CancelFlag;
+use crate::base::cancel::CancelFlag;
 
 /// Maximum time for a connection to any of the hosts.
 const CONNECT_MAX: Duration = Duration::from_secs(15);

@@ -13,7 +13,7 @@ use super::server::Server;
 use super::tx::ReadTx;
 use super::watch::ServerWatch;
 use super::write_connection::ANSWER_MAX;
-use crate::location::Location;
+use crate::base::location::Location;
 use crate::store::watch::{Versions, Watch as _};
 use crate::store::{Access as _, Isolation, ServerError, Store, StoreError, Topic, Tx, Value, once};
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::super::{ServerError, StoreError};
 use super::session::Session;
-use crate::clock::{Clock, SECOND_MS, Timestamp};
+use crate::base::clock::{Clock, SECOND_MS, Timestamp};
 
 /// The most by which the clocks of a server and of the primary may differ, in milliseconds. What differs by more is not
 /// synchronised, and a look at the wrong moment would move the days.

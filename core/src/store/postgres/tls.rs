@@ -6,8 +6,8 @@ use rustls::client::danger::ServerCertVerifier;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::url::{Roots, Tls};
+use crate::base::tls::{AnyCertificate, Authorities, client_config};
 use crate::store::error::ServerError;
-use crate::tls::{AnyCertificate, Authorities, client_config};
 
 /// Returns what makes TLS connections with this mode.
 ///

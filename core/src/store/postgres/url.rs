@@ -10,7 +10,7 @@ use std::time::Duration;
 use percent_encoding::percent_decode_str;
 use tokio_postgres::config::ChannelBinding;
 
-use crate::location::PostgresUrl;
+use crate::base::location::PostgresUrl;
 use crate::store::error::ServerError;
 
 /// The port of a server, unless the URL names another one.

@@ -8,7 +8,7 @@ use rusqlite::{Connection, Statement};
 use super::inspect::{InspectedFile, integrity, stops};
 use super::open::open_unchanged;
 use super::{APPLICATION_ID, SCHEMA_VERSION, StoreError, open_and_migrate};
-use crate::cancel::CancelFlag;
+use crate::base::cancel::CancelFlag;
 use crate::store::Arg;
 use crate::store::bulk::{
     COLUMNS_MAX, Column, Kind, LastKey, OnRow, Snapshot, Table, Target, add_column, quoted,

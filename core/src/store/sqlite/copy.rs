@@ -12,9 +12,9 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::open::{migrate, open_unchanged};
 use super::{APPLICATION_ID, StoreError, Tx};
-use crate::cancel::CancelFlag;
-use crate::files;
-use crate::step::Step;
+use crate::base::cancel::CancelFlag;
+use crate::base::files;
+use crate::base::step::Step;
 
 /// Pages in the first step of a copy: 1 MiB. The size of later steps is adjusted to [`STEP_TIME`], within [`STEPS`].
 const STEP: i32 = 256;

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::SystemTime;
 
 use super::{Connection, is_head_of_ours, revision_of_file};
-use crate::files::{self, beside};
+use crate::base::files::{self, beside};
 use crate::store::StoreError;
 
 /// A device number and the inode of a file.

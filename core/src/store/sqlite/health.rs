@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::guard::FileGuard;
-use crate::files;
+use crate::base::files;
 use crate::store::StoreError;
 
 /// The state of the database's files and the outcome of its commits.

@@ -1,4 +1,4 @@
-//! SQLite's own checks of a database, for [`crate::check`].
+//! SQLite's own checks of a database, for [`crate::transfer::check`].
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::guard::DatabaseFile;
 use super::open::open_unchanged;
 use super::schema::compare_schema;
 use super::{APPLICATION_ID, SCHEMA_VERSION, SqliteTx, StoreError, Tx};
-use crate::cancel::CancelFlag;
+use crate::base::cancel::CancelFlag;
 use crate::store::engine::WriteTx as _;
 use crate::store::inspect::{Comparison, Inspected};
 

@@ -13,7 +13,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::guard::DatabaseFile;
 use super::{APPLICATION_ID, StoreError};
-use crate::files::{self, beside, key_file, private, word_model};
+use crate::base::files::{self, beside, key_file, private, word_model};
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
 const MIGRATIONS: [&str; 21] = [

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::health::Health;
 use super::running::Reads;
 use super::{SqliteTx, abandon, checkpoint, open, open_to_read};
-use crate::files::{self, beside};
+use crate::base::files::{self, beside};
 use crate::store::engine::WriteTx as _;
 use crate::store::pool::{Lease, Pool, WaitLimits};
 use crate::store::{StoreError, Tx};

@@ -7,11 +7,11 @@ use tidings_cluster::{Scratch, only_on_sqlite};
 
 use crate::account::Caller;
 use crate::analysis::{GetRealtime, LogFilter, browse};
-use crate::check::{CancelFlag, Context, check};
-use crate::clock::Clock;
+use crate::base::clock::Clock;
 use crate::newsfeed::{self, FeedPage, Page};
 use crate::store::SCHEMA_VERSION;
 use crate::testing::{self, NOW, Service};
+use crate::transfer::check::{CancelFlag, Context, check};
 use crate::{Tidings, notice, post, profile, search};
 
 /// For each earlier version, the schema step that led to it, and rows that the program wrote then.

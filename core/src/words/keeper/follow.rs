@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use tidings_words::{Cancelled, Model, Origin, Progress, Source, part};
 
 use super::{Ended, READING, Shared};
-use crate::background::log_failure;
-use crate::error::Result;
 use crate::post::texts;
+use crate::record::background::log_failure;
+use crate::record::error::Result;
 use crate::store::{StoreError, Topic, version_in};
 
 /// The interval between two checks of the file and the posts.
@@ -176,7 +176,7 @@ impl Shared {
 mod tests {
     use super::*;
     use crate::account::Caller;
-    use crate::config::{self, Config};
+    use crate::base::config::{self, Config};
     use crate::post;
     use crate::testing;
 

@@ -5,8 +5,8 @@ use std::io;
 use tidings_words::{Model, file};
 
 use super::Shared;
-use crate::error::{Error, Result};
-use crate::random::random;
+use crate::base::random::random;
+use crate::record::error::{Error, Result};
 use crate::store::{Isolation, StoreError, Tx};
 
 /// The bytes of a part: so few that a part delays other writes by little.

@@ -5,8 +5,8 @@ use std::thread;
 
 use super::*;
 use crate::Tidings;
-use crate::client::Client;
-use crate::id::MemberKey;
+use crate::base::client::Client;
+use crate::record::id::MemberKey;
 use crate::testing::{self, Service};
 
 const HERE: Client = Client::v4(Ipv4Addr::new(203, 0, 113, 7));

@@ -9,7 +9,7 @@ use std::process::Command;
 use tidings_cluster::{Cluster, Database, Programs, is_installed};
 
 use super::*;
-use crate::location::Location;
+use crate::base::location::Location;
 
 /// A value of a table whose changes are logged, which must be found where keys must not.
 const CONTROL: &str = "c0117201c0117201c0117201c0117201";

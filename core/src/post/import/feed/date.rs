@@ -4,7 +4,7 @@ use jiff::civil::DateTime;
 use jiff::fmt::rfc2822;
 use jiff::tz::TimeZone;
 
-use crate::clock::{DAY_MS, Timestamp, at_end_of_day};
+use crate::base::clock::{DAY_MS, Timestamp, at_end_of_day};
 
 /// Names of time zones that RFC 5322 does not know, and which have one meaning.
 const ZONES: [(&str, &str); 4] = [("KST", "+0900"), ("JST", "+0900"), ("CET", "+0100"), ("CEST", "+0200")];

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::admin;
-use crate::export::{Export as _, ExportLines as _, Take};
 use crate::post::ExportPosts;
+use crate::record::export::{Export as _, ExportLines as _, Take};
 
 fn import_as(service: &Service, format: Format, input: &[u8]) -> Result<Report> {
     ImportPosts { format }.import(service, &Caller::Operator, input, &mut to_the_end)

@@ -1,7 +1,7 @@
 //! The rows that describe segments.
 
 use super::block::{self, Block};
-use crate::random::random;
+use crate::base::random::random;
 use crate::store::{Row, StoreError, Tx};
 
 /// The states of a segment.

@@ -13,7 +13,7 @@ use tokio_postgres::{Client, CopyInSink, SimpleQueryMessage};
 
 use super::super::connect::{Connected, Connector, OnNotice, Purpose};
 use super::super::wait::Driver;
-use crate::cancel::CancelFlag;
+use crate::base::cancel::CancelFlag;
 use crate::store::StoreError;
 
 /// The time between two looks for a requested stop.

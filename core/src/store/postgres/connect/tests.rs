@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Instant;
 
 use super::*;
-use crate::location::Location;
+use crate::base::location::Location;
 
 /// Starts a server that sends `answer` after the first message of each connection, and then answers each query with an
 /// error.

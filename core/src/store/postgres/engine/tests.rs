@@ -4,7 +4,7 @@ use std::thread;
 
 use tidings_cluster::{Cluster, is_installed};
 
-use crate::location::Location;
+use crate::base::location::Location;
 use crate::store::Store;
 
 #[test]

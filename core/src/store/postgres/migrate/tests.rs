@@ -8,8 +8,8 @@ use super::super::connect::Connector;
 use super::super::inspect::InspectedServer;
 use super::super::server::Server;
 use super::*;
-use crate::cancel::CancelFlag;
-use crate::location::Location;
+use crate::base::cancel::CancelFlag;
+use crate::base::location::Location;
 use crate::store::inspect::{Comparison, Inspected as _};
 use crate::store::{Isolation, Store};
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tidings_cluster::{Cluster, Database, is_installed};
 
 use super::*;
-use crate::location::Location;
+use crate::base::location::Location;
 use crate::store::{Isolation, Store};
 
 const UNIT: i64 = 10;

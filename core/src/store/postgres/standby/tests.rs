@@ -6,7 +6,7 @@ use std::time::Instant;
 use tidings_cluster::{Cluster, Database, is_installed};
 
 use super::*;
-use crate::location::Location;
+use crate::base::location::Location;
 use crate::store::{Isolation, Store};
 
 /// Longer than anything takes on a busy machine.

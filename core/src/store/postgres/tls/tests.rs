@@ -9,7 +9,7 @@ use tidings_cluster::{Cluster, is_installed};
 
 use super::super::connect::Connector;
 use super::super::server::Server;
-use crate::location::Location;
+use crate::base::location::Location;
 use crate::store::StoreError;
 
 /// Runs `openssl` in a folder, once for each line.

@@ -1,7 +1,7 @@
 //! Tests of parsing URLs.
 
 use super::*;
-use crate::location::Location;
+use crate::base::location::Location;
 
 fn environment() -> Environment {
     Environment { user: Some("osuser".to_owned()), ..Environment::default() }

@@ -1,0 +1,474 @@
+//! The audit trail: what administrators, operators and API keys have done, in a chain of hashes.
+//!
+//! Operations append to it in the transaction of the change that they record ([`append`]), so that a change and its record
+//! are on disk together. A record is never changed. Its hash covers the hash of the record before, so that an edited, a
+//! missing or an inserted record breaks the chain.
+//!
+//! A member in a record is their key and a salted hash of their id. The salt is stored with the member, so that it
+//! disappears with them: then nobody can tell whose id it was, and the chain is still intact.
+
+use std::sync::Arc;
+
+use data_encoding::HEXLOWER;
+use sha2::{Digest as _, Sha256};
+
+use crate::base::clock::Timestamp;
+use crate::base::random::random;
+use crate::base::text::shortened;
+use crate::record::id::MemberKey;
+use crate::record::schema::{one_of, schemas};
+use crate::store::{Row, StoreError, Tx};
+
+/// The number of hexadecimal digits of a hash.
+pub(crate) const HASH: usize = 64;
+/// The greatest number of characters of a text before and after a change.
+const CHANGE_MAX: usize = 200;
+/// The name of the service itself as one who acted.
+pub(crate) const SERVICE: &str = "service";
+/// The text with which each hash begins, so that it is no hash of anything else.
+const DOMAIN: &[u8] = b"tidings audit record 1\0";
+
+/// The way in which an operation was called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Surface {
+    /// A program that embeds the library.
+    #[default]
+    Library,
+    /// The HTTP API.
+    Http,
+    /// The command line.
+    Cli,
+    /// The terminal UI.
+    Tui,
+}
+
+schemas! {
+    Surface = one_of([Surface::Library, Surface::Http, Surface::Cli, Surface::Tui].map(Surface::name));
+}
+
+impl Surface {
+    /// Returns its name in the audit trail.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Library => "library",
+            Self::Http => "http",
+            Self::Cli => "cli",
+            Self::Tui => "tui",
+        }
+    }
+}
+
+/// The time and the surface of a call, and the name of the operator of the program.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) at: Timestamp,
+    pub(crate) surface: Surface,
+    /// The name of the operator's account on this machine, if the program knows it.
+    pub(crate) operator: Option<Arc<str>>,
+}
+
+/// The party that a record names as the one who acted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Actor {
+    /// The operator.
+    Operator,
+    /// A member with a token: an administrator, or a member who changed their own second factor.
+    Member(MemberKey),
+    /// The operator in the name of an administrator.
+    OperatorAs(MemberKey),
+    /// The API key with this name.
+    Key(Arc<str>),
+    /// The service itself.
+    Service,
+}
+
+impl Actor {
+    /// Returns how a record names the actor: the kind, the name, and the member.
+    fn stored<'a>(&'a self, origin: &'a Origin) -> (&'static str, Option<&'a str>, Option<MemberKey>) {
+        match self {
+            Self::Operator => ("operator", origin.operator.as_deref(), None),
+            Self::OperatorAs(member) => ("operator", origin.operator.as_deref(), Some(*member)),
+            Self::Member(member) => ("member", None, Some(*member)),
+            Self::Key(name) => ("key", Some(&**name), None),
+            Self::Service => (SERVICE, None, None),
+        }
+    }
+}
+
+/// What an operation appends to the trail.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry<'a> {
+    action: Action,
+    subject: Option<&'a str>,
+    member: Option<MemberKey>,
+    before: Option<&'a str>,
+    after: Option<&'a str>,
+}
+
+impl<'a> Entry<'a> {
+    pub(crate) const fn new(action: Action) -> Self {
+        Self { action, subject: None, member: None, before: None, after: None }
+    }
+
+    /// Names the record that changed. It must not name a member.
+    pub(crate) const fn on(self, subject: &'a str) -> Self {
+        Self { subject: Some(subject), ..self }
+    }
+
+    /// Names the member who was acted on.
+    pub(crate) const fn on_member(self, member: MemberKey) -> Self {
+        Self { member: Some(member), ..self }
+    }
+
+    /// Tells what was there before and what is there now. It must not name a member.
+    pub(crate) const fn change(self, before: Option<&'a str>, after: Option<&'a str>) -> Self {
+        Self { before, after, ..self }
+    }
+
+    /// Tells what is there now. It must not name a member.
+    pub(crate) const fn after(self, text: &'a str) -> Self {
+        Self { after: Some(text), ..self }
+    }
+}
+
+macro_rules! actions {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
+        /// What was done. The texts are stored, so they must not change.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Action {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl Action {
+            /// The texts of all actions.
+            pub(crate) const NAMES: &[&str] = &[$($text),+];
+
+            pub(crate) const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)+
+                }
+            }
+        }
+    };
+}
+
+actions! {
+    /// A member became an administrator.
+    AdminGrant = "admin.grant",
+    /// An administrator lost the right.
+    AdminRevoke = "admin.revoke",
+    /// Acts of members were imported.
+    ActImport = "act.import",
+    /// The trail was exported.
+    AuditExport = "audit.export",
+    /// Expired records of the trail were removed.
+    AuditRetention = "audit.retention",
+    /// Feedback was marked as done or open.
+    FeedbackUpdate = "feedback.update",
+    /// The weights of the recommended feed were learned at the request of an administrator.
+    FeedLearn = "feed.learn",
+    /// The weights of the recommended feed were pinned.
+    FeedPin = "feed.pin",
+    /// The pinned weights were removed.
+    FeedUnpin = "feed.unpin",
+    /// The lines of the front page changed.
+    FrontUpdate = "front.update",
+    /// An API key was made.
+    KeyAdd = "key.add",
+    /// An API key was revoked.
+    KeyRevoke = "key.revoke",
+    /// Many lines of the access log were read.
+    LogRead = "log.read",
+    /// A member was blacklisted.
+    MemberBlacklist = "member.blacklist",
+    /// The automatic sign-in of a member was set by an administrator.
+    MemberAutoLogin = "member.auto_login",
+    /// What is stored about a member was exported by an administrator.
+    MemberExport = "member.export",
+    /// Members were imported.
+    MemberImport = "member.import",
+    /// Many members were listed.
+    MemberList = "member.list",
+    /// A member got another nickname from an administrator.
+    MemberNickname = "member.nickname",
+    /// A code was issued with which a member may set up a second factor.
+    MemberOtpCode = "member.otp_code",
+    /// A member disabled their second factor.
+    MemberOtpDisable = "member.otp_disable",
+    /// A member enabled their second factor.
+    MemberOtpEnable = "member.otp_enable",
+    /// A member replaced their recovery codes.
+    MemberOtpRenew = "member.otp_renew",
+    /// The second factor of a member was disabled, who had lost it.
+    MemberOtpReset = "member.otp_reset",
+    /// A member got another password from an administrator.
+    MemberPassword = "member.password",
+    /// A member was removed.
+    MemberRemove = "member.remove",
+    /// The measurement of a member's interest was restarted by an administrator.
+    MemberReset = "member.reset",
+    /// A member was signed out.
+    MemberSignOut = "member.sign_out",
+    /// A member is no longer blacklisted.
+    MemberUnblacklist = "member.unblacklist",
+    /// A draft of a notice was removed.
+    NoticeDraftRemove = "notice.draft_remove",
+    /// A draft of a notice was saved.
+    NoticeDraftSave = "notice.draft_save",
+    /// A notice was inserted.
+    NoticeInsert = "notice.insert",
+    /// A notice was removed.
+    NoticeRemove = "notice.remove",
+    /// A notice changed.
+    NoticeUpdate = "notice.update",
+    /// Posts were imported.
+    PostImport = "post.import",
+    /// A post was inserted.
+    PostInsert = "post.insert",
+    /// A post was removed.
+    PostRemove = "post.remove",
+    /// A post changed.
+    PostUpdate = "post.update",
+    /// University members were imported.
+    RosterImport = "roster.import",
+    /// Many entries of the roster were listed.
+    RosterList = "roster.list",
+    /// A backup became the database.
+    StoreRestore = "store.restore",
+    /// The time zone of the counted days was changed.
+    StoreTimezone = "store.timezone",
+    /// A webhook was added.
+    WebhookAdd = "webhook.add",
+    /// A webhook was removed.
+    WebhookRemove = "webhook.remove",
+    /// A delivery to a webhook is sent again.
+    WebhookRetry = "webhook.retry",
+    /// A webhook got a new secret.
+    WebhookRotate = "webhook.rotate",
+    /// A test was sent to a webhook.
+    WebhookTest = "webhook.test",
+    /// Word vectors were loaded.
+    WordsLoad = "words.load",
+    /// The word model was learned at an operator's request.
+    WordsTrain = "words.train",
+}
+
+/// A record of the trail as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) seq: i64,
+    pub(crate) date: Timestamp,
+    pub(crate) surface: String,
+    /// `operator`, `member`, `key` or `service`.
+    pub(crate) actor: String,
+    /// The name of the key, or of the operator's account.
+    pub(crate) actor_name: Option<String>,
+    pub(crate) actor_member: Named,
+    pub(crate) action: String,
+    pub(crate) subject: Option<String>,
+    pub(crate) subject_member: Named,
+    pub(crate) before: Option<String>,
+    pub(crate) after: Option<String>,
+    /// In hexadecimal digits.
+    pub(crate) hash: String,
+}
+
+/// A member in a record: their key, and the salted hash of their id.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) key: Option<i64>,
+    pub(crate) proof: Option<String>,
+}
+
+impl Record {
+    /// Returns the hash of the record after one with the hash `previous`.
+    ///
+    /// It covers a fixed text, the digits of the previous hash, the number and the date in milliseconds since 1970, and then
+    /// the other fields in their order. The first two numbers and lengths have eight bytes. Numbers are big-endian. Each other field is one byte, 0 if it is absent and otherwise 1, its length in eight bytes and
+    /// its bytes, so that no two records have the same bytes.
+    pub(crate) fn digest(&self, previous: &str) -> String {
+        let mut hash = Sha256::new_with_prefix(DOMAIN).chain_update(previous);
+        hash.update(self.seq.to_be_bytes());
+        hash.update(self.date.as_millis().to_be_bytes());
+        let mut field = |bytes: Option<&[u8]>| {
+            let Some(bytes) = bytes else { return hash.update([0]) };
+            hash.update([1]);
+            hash.update((bytes.len() as u64).to_be_bytes());
+            hash.update(bytes);
+        };
+        let acting = self.actor_member.key.map(i64::to_be_bytes);
+        let acted_on = self.subject_member.key.map(i64::to_be_bytes);
+        field(Some(self.surface.as_bytes()));
+        field(Some(self.actor.as_bytes()));
+        field(self.actor_name.as_deref().map(str::as_bytes));
+        field(acting.as_ref().map(<[u8; 8]>::as_slice));
+        field(self.actor_member.proof.as_deref().map(str::as_bytes));
+        field(Some(self.action.as_bytes()));
+        field(self.subject.as_deref().map(str::as_bytes));
+        field(acted_on.as_ref().map(<[u8; 8]>::as_slice));
+        field(self.subject_member.proof.as_deref().map(str::as_bytes));
+        field(self.before.as_deref().map(str::as_bytes));
+        field(self.after.as_deref().map(str::as_bytes));
+        hex(&hash.finalize())
+    }
+}
+
+/// Returns the salted hash of a member's id.
+pub(crate) fn proof(salt: &str, id: &str) -> String {
+    hex(&Sha256::new().chain_update(salt).chain_update(id).finalize())
+}
+
+/// Returns bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    HEXLOWER.encode(bytes)
+}
+
+/// The ends of the trail.
+pub(crate) struct Chain {
+    /// The number and the hash of the last record that retention has removed; 0 and zeros if it has removed none.
+    pub(crate) removed: (i64, String),
+    /// The number and the hash of the latest record.
+    pub(crate) head: (i64, String),
+}
+
+/// Appends a record. The transaction must run alone, because each record has the hash of the one before.
+pub(crate) fn append(
+    tx: &mut dyn Tx,
+    actor: &Actor,
+    origin: &Origin,
+    entry: Entry<'_>,
+) -> Result<(), StoreError> {
+    let Chain { head, .. } = sql::chain(tx)?;
+    let (kind, name, acting) = actor.stored(origin);
+    let short = |text: &str| shortened(text.to_owned(), CHANGE_MAX);
+    let mut record = Record {
+        seq: head.0 + 1,
+        date: origin.at,
+        surface: origin.surface.name().to_owned(),
+        actor: kind.to_owned(),
+        actor_name: name.map(str::to_owned),
+        actor_member: named(tx, acting)?,
+        action: entry.action.name().to_owned(),
+        subject: entry.subject.map(short),
+        subject_member: named(tx, entry.member)?,
+        before: entry.before.map(short),
+        after: entry.after.map(short),
+        hash: String::new(),
+    };
+    record.hash = record.digest(&head.1);
+    sql::insert(tx, &record)
+}
+
+/// Returns whether the trail tells, since a time, that the actor did this.
+pub(crate) fn is_recorded(
+    tx: &mut dyn Tx,
+    actor: &Actor,
+    origin: &Origin,
+    action: Action,
+    since: Timestamp,
+) -> Result<bool, StoreError> {
+    let (kind, name, acting) = actor.stored(origin);
+    let sql = "SELECT 1 FROM audit WHERE date > $1 AND action = $2 AND actor = $3
+               AND coalesce(actor_name, '') = $4 AND coalesce(actor_member, 0) = $5 LIMIT 1";
+    let (name, member) = (name.unwrap_or_default(), acting.map_or(0, MemberKey::as_i64));
+    let found =
+        tx.row(sql, &[since.into(), action.name().into(), kind.into(), name.into(), member.into()])?;
+    Ok(found.is_some())
+}
+
+/// Returns how a record names this member, and makes the member's salt if they have none.
+fn named(tx: &mut dyn Tx, member: Option<MemberKey>) -> Result<Named, StoreError> {
+    let Some(member) = member else { return Ok(Named::default()) };
+    let (id, salt) = sql::identity(tx, member)?;
+    let salt = match salt {
+        Some(salt) => salt,
+        None => sql::insert_salt(tx, member, hex(&random::<16>()))?,
+    };
+    Ok(Named { key: Some(member.as_i64()), proof: Some(proof(&salt, &id)) })
+}
+
+pub(crate) mod sql {
+    use super::{Chain, MemberKey, Named, Record, Row, StoreError, Tx};
+    use crate::store::Topic;
+
+    /// The columns of [`record`].
+    pub(crate) const COLUMNS: &str =
+        "seq, date, surface, actor, actor_name, actor_member, actor_proof, action,
+        subject, subject_member, subject_proof, old_value, new_value, hash";
+
+    /// Returns the record of a row with [`COLUMNS`].
+    pub(crate) fn record(row: &mut Row) -> Result<Record, StoreError> {
+        Ok(Record {
+            seq: row.take(0)?,
+            date: row.take(1)?,
+            surface: row.take(2)?,
+            actor: row.take(3)?,
+            actor_name: row.take(4)?,
+            actor_member: Named { key: row.take(5)?, proof: row.take(6)? },
+            action: row.take(7)?,
+            subject: row.take(8)?,
+            subject_member: Named { key: row.take(9)?, proof: row.take(10)? },
+            before: row.take(11)?,
+            after: row.take(12)?,
+            hash: row.take(13)?,
+        })
+    }
+
+    pub(crate) fn chain(tx: &mut dyn Tx) -> Result<Chain, StoreError> {
+        let mut row =
+            tx.one("SELECT removed_seq, removed_hash, head_seq, head_hash FROM audit_chain", &[])?;
+        Ok(Chain { removed: (row.take(0)?, row.take(1)?), head: (row.take(2)?, row.take(3)?) })
+    }
+
+    /// Inserts the record as the latest one.
+    pub(super) fn insert(tx: &mut dyn Tx, record: &Record) -> Result<(), StoreError> {
+        let sql = format!(
+            "INSERT INTO audit ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+        );
+        let Record { seq, date, surface, actor, actor_name, actor_member, action, subject, .. } = record;
+        let Record { subject_member, before, after, hash, .. } = record;
+        tx.run(
+            &sql,
+            &[
+                (*seq).into(),
+                (*date).into(),
+                surface.into(),
+                actor.into(),
+                actor_name.as_ref().into(),
+                actor_member.key.into(),
+                actor_member.proof.as_ref().into(),
+                action.into(),
+                subject.as_ref().into(),
+                subject_member.key.into(),
+                subject_member.proof.as_ref().into(),
+                before.as_ref().into(),
+                after.as_ref().into(),
+                hash.into(),
+            ],
+        )?;
+        tx.run("UPDATE audit_chain SET head_seq = $1, head_hash = $2", &[(*seq).into(), hash.into()])?;
+        tx.touch(Topic::Audit);
+        Ok(())
+    }
+
+    /// Returns the id of a member and their salt, if they have one.
+    pub(super) fn identity(
+        tx: &mut dyn Tx,
+        member: MemberKey,
+    ) -> Result<(String, Option<String>), StoreError> {
+        let sql = "SELECT m.id, i.salt FROM member m LEFT JOIN audit_identity i ON i.member = m.key
+                   WHERE m.key = $1";
+        let mut row = tx.one(sql, &[member.into()])?;
+        Ok((row.take(0)?, row.take(1)?))
+    }
+
+    pub(super) fn insert_salt(
+        tx: &mut dyn Tx,
+        member: MemberKey,
+        salt: String,
+    ) -> Result<String, StoreError> {
+        let sql = "INSERT INTO audit_identity (member, salt) VALUES ($1, $2)";
+        tx.run(sql, &[member.into(), (&salt).into()])?;
+        Ok(salt)
+    }
+}

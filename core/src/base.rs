@@ -1,0 +1,17 @@
+//! What the store itself is built on: the clock, settings, files, text and other small tools.
+
+pub(crate) mod cancel;
+pub(crate) mod client;
+pub mod clock;
+pub mod config;
+pub mod draft_file;
+pub mod fair;
+pub(crate) mod files;
+pub(crate) mod keyed;
+pub mod location;
+pub(crate) mod random;
+pub(crate) mod step;
+pub(crate) mod text;
+pub mod text_file;
+pub mod tls;
+pub(crate) mod zone;

@@ -1,0 +1,489 @@
+//! The settings of the service, each with its default.
+//!
+//! `table` has the name, the help and the bounds of each. The HTTP server has further settings.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use zeroize::Zeroizing;
+
+pub mod setting;
+mod table;
+#[cfg(test)]
+mod tests;
+mod verifier;
+
+pub use crate::base::zone::{UnknownZone, Zone};
+pub use setting::Invalid;
+use setting::{FieldType, Value, parse};
+pub use table::SETTINGS;
+pub(crate) use verifier::allows_proxy;
+pub use verifier::{HttpVerifier, IdPattern, Verifier};
+
+/// The settings of the service.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
+pub struct Config {
+    /// Characters of an id.
+    pub id_length: Bounds,
+    /// Characters of a password.
+    pub password_length: Bounds,
+    /// Characters of a nickname.
+    pub nickname_length: Bounds,
+    /// Days that an access token lasts.
+    pub token_days: u32,
+    /// The key that signs tokens, at least [`Secret::BYTES_MIN`] bytes; `None` means the key in `token_key_file`.
+    pub token_key: Option<Secret>,
+    /// The file with that key; `None` means the file next to the database.
+    pub token_key_file: Option<PathBuf>,
+    /// A second key, which does not sign tokens but whose tokens are accepted: the previous or the next signing key.
+    /// `None` means the key in `token_key_previous_file`.
+    pub token_key_previous: Option<Secret>,
+    /// The file with that key; `None` means the signing key's file name with `.previous` appended, if that file exists.
+    pub token_key_previous_file: Option<PathBuf>,
+    /// Whether the most common passwords are refused for all members. They are always refused for administrators.
+    pub refuse_common_passwords: bool,
+    /// Whether administrators with a token need a second factor to act as administrators.
+    pub require_otp: bool,
+    /// Maximum number of callers that wait for a password hash. Each core computes one hash at a time.
+    pub hash_queue: usize,
+    /// Time limit of a search or another long query, which then fails with `overloaded`.
+    pub query_timeout: Duration,
+    /// Connections to a `PostgreSQL` server for reads, of which at most half are for long ones. Further reads wait.
+    pub postgres_read_connections: usize,
+    /// Whether failed sign-ins delay later sign-ins.
+    pub sign_in_slowing: bool,
+    /// Who becomes a member without an administrator.
+    pub sign_up: Registration,
+    /// The source that decides which ids belong to university members.
+    pub verifier: Verifier,
+    /// The address that [`Verifier::Http`] asks.
+    pub http_verifier: HttpVerifier,
+    /// Whether webhooks may be at private addresses, and at addresses that begin with `http://`.
+    pub webhook_private: bool,
+    /// A PEM file with further certificates that webhooks trust.
+    pub webhook_ca: Option<PathBuf>,
+    /// The bounds of feedback.
+    pub feedback: Feedback,
+    /// The ranking of the feeds.
+    pub feed: Feed,
+    /// The settings of analytics.
+    pub analysis: Analysis,
+    /// The settings of the word model.
+    pub words: WordModel,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            id_length: Bounds { min: 3, max: 30 },
+            password_length: Bounds { min: 8, max: 128 },
+            nickname_length: Bounds { min: 1, max: 30 },
+            token_days: 30,
+            token_key: None,
+            token_key_file: None,
+            token_key_previous: None,
+            token_key_previous_file: None,
+            refuse_common_passwords: false,
+            require_otp: false,
+            hash_queue: 64,
+            query_timeout: Duration::from_secs(2),
+            postgres_read_connections: 16,
+            sign_in_slowing: true,
+            sign_up: Registration::Open,
+            verifier: Verifier::Roster,
+            http_verifier: HttpVerifier::default(),
+            webhook_private: false,
+            webhook_ca: None,
+            feedback: Feedback::default(),
+            feed: Feed::default(),
+            analysis: Analysis::default(),
+            words: WordModel::default(),
+        }
+    }
+}
+
+impl Config {
+    /// Checks that every setting is within its bounds and that the settings agree with each other.
+    ///
+    /// # Errors
+    /// The first setting that breaks a rule.
+    pub fn check(&self) -> Result<(), Invalid> {
+        setting::check(SETTINGS, self)?;
+        for (bounds, names) in [
+            (self.id_length, ["id-min", "id-max"]),
+            (self.password_length, ["pw-min", "pw-max"]),
+            (self.nickname_length, ["nickname-min", "nickname-max"]),
+        ] {
+            if bounds.min > bounds.max {
+                return Err(Invalid::new(
+                    &names,
+                    format!("must be at most {}, which is {}", names[1], bounds.max),
+                ));
+            }
+        }
+        if self.verifier == Verifier::Http { self.http_verifier.check() } else { Ok(()) }
+    }
+
+    /// Returns the settings that were changed and have no effect together with the others.
+    pub fn without_effect(&self) -> Vec<WithoutEffect> {
+        let (sign_up, verifier) = (self.sign_up, self.verifier);
+        let of_http = &self.http_verifier;
+        let because = |setting, because| WithoutEffect { setting, because };
+        [
+            (sign_up == Registration::Roster && verifier == Verifier::None).then(|| {
+                because("sign-up", "it is roster, and the verifier is none: nobody can become a member")
+            }),
+            (sign_up != Registration::Open && verifier == Verifier::Http && of_http.school_ids.is_some())
+                .then(|| because("school-ids", "nobody may choose an id, because sign-up is not open")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// A setting that has no effect because of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WithoutEffect {
+    /// The name of the setting.
+    pub setting: &'static str,
+    /// The reason, a clause such as `the verifier is none`.
+    pub because: &'static str,
+}
+
+/// Who becomes a member without an administrator. The operator, administrators and imports always make members.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Registration {
+    /// Everyone, by `sign_up`, and members of the university, by `sign_in_up`.
+    #[default]
+    Open,
+    /// Only members of the university, by `sign_in_up`.
+    Roster,
+    /// Nobody.
+    Closed,
+}
+
+impl Registration {
+    const NAMES: &[&str] = &["open", "roster", "closed"];
+}
+
+impl FieldType for Registration {
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Text(Self::NAMES[*self as usize].to_owned()))
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        let all = [Self::Open, Self::Roster, Self::Closed];
+        let found = all.into_iter().find(|sign_up| sign_up.to_value().as_ref() == Some(value));
+        found.ok_or_else(|| format!("must be one of {}", Self::NAMES.join(", ")))
+    }
+}
+
+/// The minimum and maximum length of a text in characters, both inclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// The minimum.
+    pub min: usize,
+    /// The maximum.
+    pub max: usize,
+}
+
+impl Bounds {
+    /// Returns whether the length of `text`, in Unicode characters, is within the bounds.
+    pub fn hold(self, text: &str) -> bool {
+        (self.min..=self.max).contains(&text.chars().count())
+    }
+}
+
+/// Secret bytes, which `Debug` does not show and which are wiped after use.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub Zeroizing<Vec<u8>>);
+
+impl Secret {
+    /// Minimum length of a key that signs tokens, in bytes: the length of an HS256 hash.
+    ///
+    /// Source: RFC 7518 section 3.2.
+    pub const BYTES_MIN: usize = 32;
+
+    /// Checks that tokens can be signed with the secret.
+    ///
+    /// # Errors
+    /// The rule that it breaks.
+    pub fn check(&self) -> Result<(), String> {
+        let enough = self.0.len() >= Self::BYTES_MIN;
+        enough.then_some(()).ok_or_else(|| format!("the key has fewer than {} bytes", Self::BYTES_MIN))
+    }
+}
+
+impl FieldType for Secret {
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Secret(self.clone()))
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        if let Value::Secret(secret) = value { Ok(secret.clone()) } else { setting::another_form() }
+    }
+}
+
+impl FieldType for Zone {
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Text(self.name().to_owned()))
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        parse(value)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[secret]")
+    }
+}
+
+/// The bounds of feedback.
+#[derive(Clone, Copy, Debug)]
+pub struct Feedback {
+    /// Feedback that a member may send in an hour; 0 means any number.
+    pub hourly: u32,
+    /// Feedback that may be open; 0 means any number. That of one member may be a fiftieth of it.
+    pub open: u32,
+    /// Days until feedback that is done is removed.
+    pub days: u32,
+}
+
+impl Default for Feedback {
+    fn default() -> Self {
+        Self { hourly: 60, open: 10_000, days: 365 }
+    }
+}
+
+/// What callers other than administrators see of the ids of members in reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum StudentNumbers {
+    /// The first four characters of an id of digits, such as an entrance year; `member` for all other ids.
+    #[default]
+    Entrance,
+    /// This number of leading characters of every id; with 0, `member`.
+    First(usize),
+    /// Whole ids.
+    Full,
+}
+
+impl StudentNumbers {
+    pub(crate) const FULL: &str = "full";
+}
+
+impl FieldType for StudentNumbers {
+    fn to_value(&self) -> Option<Value> {
+        match self {
+            Self::Entrance => None,
+            Self::First(chars) => chars.to_value(),
+            Self::Full => Some(Value::Text(Self::FULL.to_owned())),
+        }
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::Text(word) if word == Self::FULL => Ok(Self::Full),
+            value => usize::from_value(value).map(Self::First),
+        }
+    }
+}
+
+/// The settings of analytics.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// The time zone of the counted days and hours; `None` means the database's zone, which in a new database is that of this
+    /// machine. A database that has counted days in a different zone is refused; [`crate::analysis::set_timezone`] changes it.
+    pub timezone: Option<Zone>,
+    /// Days until a line of the access log is removed.
+    pub log_days: u32,
+    /// Days until a record of the audit trail is removed.
+    pub audit_days: u32,
+    /// Access log lines per second and client, after a burst of 24,576; `None` means any number. Further requests are
+    /// counted without a line. A client is an IPv4 address or the first 64 bits of an IPv6 address.
+    pub log_lines_per_client: Option<NonZeroU32>,
+    /// Whether all callers may read the access log.
+    pub public_logs: bool,
+    /// What callers see of member ids in reports unless they may see all of them.
+    pub student_num_chars: StudentNumbers,
+    /// Terms that never appear among the most searched.
+    pub trend_blocklist: Vec<String>,
+    /// Minimum number of visitors that must have searched a term before it appears there. The guests of one network (IPv4
+    /// /24, IPv6 /48) count as at most three per day. The last 24 hours span two days, so with at least 7 no single client
+    /// can make a trend.
+    pub trend_min_visitors: usize,
+}
+
+impl Default for Analysis {
+    fn default() -> Self {
+        Self {
+            timezone: None,
+            log_days: 180,
+            audit_days: 730,
+            log_lines_per_client: NonZeroU32::new(2_000),
+            public_logs: false,
+            student_num_chars: StudentNumbers::default(),
+            trend_blocklist: Vec::new(),
+            trend_min_visitors: 1,
+        }
+    }
+}
+
+/// The ranking of the feeds. `newsfeed::ranking` documents the formulas.
+#[derive(Clone, Debug)]
+pub struct Feed {
+    /// Number of the newest posts in the feeds. This bounds the memory of the feeds.
+    pub posts: usize,
+    /// Days after which the weight of an act in the popular feed has halved; `None` for the median age of a post when a member
+    /// acts on it, or 3 days before there are enough acts.
+    pub popular_half_life_days: Option<f64>,
+    /// The weight of a like in the popular feed, in views.
+    pub like_weight: f64,
+    /// The measurement of interest.
+    pub interest: Interest,
+    /// Share of measured interest in the score of a post recommended to a member …
+    pub interest_weight: f64,
+    /// … of how new it is to them …
+    pub novel_weight: f64,
+    /// … of how recent it is among the posts of its topics …
+    pub recent_weight: f64,
+    /// … of its similarity to the three nearest of the member's own posts …
+    pub near_weight: f64,
+    /// … of what people did who liked or viewed the same posts …
+    pub together_weight: f64,
+    /// … and of its popularity. The score for a guest has only this share and that of `fresh_weight`.
+    pub popular_weight: f64,
+    /// Share of freshness in the score of a post recommended to a guest.
+    pub fresh_weight: f64,
+    /// Acts of a member since the publication of a post after which it is half as new to them.
+    pub novel_half_life_acts: f64,
+    /// Later posts of its topic after which a post is half as recent, for a member who has acted since every other one …
+    pub recent_half_life_posts: f64,
+    /// … and how many more posts it takes for each post of the topic since the member's last act; less after fewer than 50.
+    pub recent_half_life_growth: f64,
+    /// Days before the newest post at which freshness has halved.
+    pub fresh_half_life_days: f64,
+    /// Maximum number of ten consecutive recommended posts that share a topic or a site, 1 to 10, as long as there are
+    /// other posts. For a member with a larger share of acts on that topic or site, the limit is higher, up to 10.
+    pub diverse_max: usize,
+    /// Random noise in the score of a recommended post, 0 (none) to 1, which makes the feed explore. It changes every day. A
+    /// feed with learned weights has at least 0.01.
+    pub exploration: f64,
+    /// Whether a service learns the weights of the recommended feed from the acts of its members. The weights above are then
+    /// those that are expected before the acts show others; one that is 0 stays 0.
+    pub learn: bool,
+}
+
+/// The measurement of a member's interest from their acts.
+#[derive(Clone, Debug)]
+pub struct Interest {
+    /// Minimum number of acts for a member's own recommendations; with fewer, they see the recommendations for guests.
+    pub min_acts: usize,
+    /// Days after which the weight of an act has halved.
+    pub half_life_days: f64,
+    /// Weight of a like …
+    pub like_weight: f64,
+    /// … of a view …
+    pub view_weight: f64,
+    /// … of a search …
+    pub search_weight: f64,
+    /// … and of an opened topic feed.
+    pub open_weight: f64,
+    /// Share of the topics in the similarity of two posts …
+    pub topic_share: f64,
+    /// … of the tags …
+    pub tag_share: f64,
+    /// … of the words …
+    pub word_share: f64,
+    /// … and of the meaning of the words, by the word model.
+    pub meaning_share: f64,
+}
+
+pub use tidings_words::NEIGHBOURS_MAX as SIMILAR_MAX;
+
+/// The settings of the word model. The module `words` documents the model.
+#[derive(Clone, Debug)]
+pub struct WordModel {
+    /// Maximum number of similar words in an answer, up to [`SIMILAR_MAX`].
+    pub similar: usize,
+    /// Minimum similarity of a word in an answer, 0 to 1.
+    pub similarity: f64,
+    /// The share of posts that must have changed before the model is trained again; 0 means never automatically.
+    pub retrain_after: f64,
+    /// Dimensions of the vectors; fewer if there are few words.
+    pub dimensions: usize,
+    /// The number of words on each side of a word that are its context.
+    pub window: usize,
+    /// Minimum number of posts that contain a word of the model; fewer if there are few posts.
+    pub min_posts: u32,
+    /// Maximum number of words in the model, which are the most frequent ones.
+    pub vocabulary: usize,
+    /// Maximum number of words of text for training, taken from the newest posts. This and `vocabulary` bound the memory of
+    /// training.
+    pub corpus: usize,
+    /// The seed of the training: the same posts and the same seed give the same vectors.
+    pub seed: u64,
+}
+
+impl Default for WordModel {
+    fn default() -> Self {
+        Self {
+            similar: 10,
+            similarity: 0.5,
+            retrain_after: 0.1,
+            dimensions: 200,
+            window: 20,
+            min_posts: 5,
+            vocabulary: 100_000,
+            corpus: 10_000_000,
+            seed: 1,
+        }
+    }
+}
+
+impl Default for Feed {
+    fn default() -> Self {
+        Self {
+            posts: 50_000,
+            popular_half_life_days: None,
+            like_weight: 3.0,
+            interest: Interest::default(),
+            interest_weight: 1.0,
+            novel_weight: 0.2,
+            recent_weight: 0.45,
+            near_weight: 0.1,
+            together_weight: 40.0,
+            popular_weight: 0.06,
+            fresh_weight: 0.1,
+            novel_half_life_acts: 3.0,
+            recent_half_life_posts: 2.0,
+            recent_half_life_growth: 2.0,
+            fresh_half_life_days: 60.0,
+            diverse_max: 5,
+            exploration: 0.0,
+            learn: true,
+        }
+    }
+}
+
+impl Default for Interest {
+    fn default() -> Self {
+        Self {
+            min_acts: 1,
+            half_life_days: 60.0,
+            like_weight: 3.0,
+            view_weight: 1.0,
+            search_weight: 2.0,
+            open_weight: 1.0,
+            topic_share: 0.4,
+            tag_share: 0.2,
+            word_share: 0.2,
+            meaning_share: 0.2,
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! A bounded queue that serves operations, networks and clients in turn.
+//!
+//! [`FairQueue`] holds work that waits for a thread. Each turn goes to the next operation, within it to the next
+//! network, and within that to the next client, whose oldest entry is served. So an operation, a network or a client
+//! with a thousand entries is served no faster than one with a single entry, and delays the other by one turn only.
+//!
+//! A network is the first 24 bits of an IPv4 address and the first 48 bits of an IPv6 address, the longest prefixes
+//! that are routed on the internet: a customer can rarely choose addresses in several networks. A client is an IPv4
+//! address or the first 64 bits of an IPv6 address ([`Client`]).
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::base::client::Client;
+
+#[cfg(test)]
+mod tests;
+
+/// The number of leading bits of an address that identify its network.
+const NETWORK_BITS_V4: u32 = 24;
+const NETWORK_BITS_V6: u32 = 48;
+
+/// A network, by its first address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Network(IpAddr);
+
+impl Network {
+    fn of(client: Client) -> Self {
+        Self(match client.address() {
+            IpAddr::V4(v4) => {
+                let mask = u32::MAX << (u32::BITS - NETWORK_BITS_V4);
+                IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & mask))
+            }
+            IpAddr::V6(v6) => {
+                let mask = u128::MAX << (u128::BITS - NETWORK_BITS_V6);
+                IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & mask))
+            }
+        })
+    }
+}
+
+/// A bounded queue whose operations (`O`), networks and clients take turns.
+///
+/// Its methods take at most linear time in the number of entries and never block.
+///
+/// ```
+/// use std::net::IpAddr;
+///
+/// use tidings_core::account::Client;
+/// use tidings_core::fair::FairQueue;
+///
+/// let client = |address: &str| Client::from(address.parse::<IpAddr>().unwrap());
+/// let mut queue = FairQueue::new(100);
+/// for n in 0..3 {
+///     queue.push("search", client("192.0.2.1"), format!("flood {n}"));
+/// }
+/// queue.push("search", client("198.51.100.1"), "one".to_owned());
+/// let served: Vec<String> = std::iter::from_fn(|| queue.pop()).collect();
+/// assert_eq!(served, ["flood 0", "one", "flood 1", "flood 2"]);
+/// ```
+#[derive(Debug)]
+pub struct FairQueue<O, T> {
+    operations: Ring<O, Ring<Network, Clients<T>>>,
+    capacity: usize,
+    len: usize,
+    /// The number of the next entry.
+    next: u64,
+}
+
+/// The outcome of adding an entry.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Pushed<O, T> {
+    /// The entry is in the queue.
+    Waiting(Ticket<O>),
+    /// The entry is in the queue and has displaced the returned one.
+    Displaced(Ticket<O>, T),
+    /// The queue is full and returns the entry.
+    Refused(T),
+}
+
+/// Identifies an entry in the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket<O> {
+    operation: O,
+    client: Client,
+    number: u64,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    number: u64,
+    item: T,
+}
+
+/// The clients of a network, each with its entries, the oldest first.
+type Clients<T> = Ring<Client, VecDeque<Entry<T>>>;
+
+/// Lines that take turns, each with its key; the next to be served is first. No line is empty.
+#[derive(Debug)]
+struct Ring<K, Q>(VecDeque<(K, Q)>);
+
+/// Entries in the order in which they are served.
+trait Line: Default {
+    type Item;
+
+    fn len(&self) -> usize;
+
+    fn is_empty(&self) -> bool;
+
+    fn pop(&mut self) -> Option<Self::Item>;
+}
+
+impl<T> Line for VecDeque<Entry<T>> {
+    type Item = T;
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        self.pop_front().map(|entry| entry.item)
+    }
+}
+
+impl<K, Q> Default for Ring<K, Q> {
+    fn default() -> Self {
+        Self(VecDeque::new())
+    }
+}
+
+impl<K: Copy + Eq, Q: Line> Line for Ring<K, Q> {
+    type Item = Q::Item;
+
+    fn len(&self) -> usize {
+        self.0.iter().map(|(_, line)| line.len()).sum()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn pop(&mut self) -> Option<Q::Item> {
+        let (key, mut line) = self.0.pop_front()?;
+        let item = line.pop();
+        if !line.is_empty() {
+            self.0.push_back((key, line));
+        }
+        item
+    }
+}
+
+impl<K: Copy + Eq, Q: Line> Ring<K, Q> {
+    fn place(&self, key: K) -> Option<usize> {
+        self.0.iter().position(|(other, _)| *other == key)
+    }
+
+    /// Returns the line of a key. A new line is served last.
+    fn line(&mut self, key: K) -> &mut Q {
+        let place = self.place(key).unwrap_or_else(|| {
+            self.0.push_back((key, Q::default()));
+            self.0.len() - 1
+        });
+        &mut self.0[place].1
+    }
+
+    /// Takes an entry out of the line at `place`, and removes the line if it is then empty.
+    fn take<T>(&mut self, place: usize, take: impl FnOnce(&mut Q) -> Option<T>) -> Option<T> {
+        let line = &mut self.0.get_mut(place)?.1;
+        let taken = take(line);
+        if line.is_empty() {
+            self.0.remove(place);
+        }
+        taken
+    }
+}
+
+impl<O: Copy + Eq, T> FairQueue<O, T> {
+    /// Returns an empty queue for at most `capacity` entries.
+    pub fn new(capacity: usize) -> Self {
+        Self { operations: Ring::default(), capacity, len: 0, next: 0 }
+    }
+
+    /// Changes the capacity. Entries in the queue stay.
+    pub fn set_capacity(&mut self, capacity: usize) {
+        self.capacity = capacity;
+    }
+
+    /// Returns the number of entries.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Returns whether the queue is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Adds an entry.
+    ///
+    /// If the queue is full, it displaces an entry: it selects the network that has the most entries of one operation,
+    /// in it the client with the most entries, and displaces the newest entry of that client. Of several networks with
+    /// equally many entries, it selects one of the operation with the most entries. The new entry is refused only if it
+    /// would itself be displaced, because its client, network and operation fill the queue.
+    pub fn push(&mut self, operation: O, client: Client, item: T) -> Pushed<O, T> {
+        if self.capacity == 0 {
+            return Pushed::Refused(item);
+        }
+        let number = self.next;
+        self.next += 1;
+        let line = self.operations.line(operation).line(Network::of(client)).line(client);
+        line.push_back(Entry { number, item });
+        self.len += 1;
+        let ticket = Ticket { operation, client, number };
+        if self.len <= self.capacity {
+            return Pushed::Waiting(ticket);
+        }
+        match self.displace(&ticket) {
+            Some(entry) if entry.number == number => Pushed::Refused(entry.item),
+            Some(entry) => Pushed::Displaced(ticket, entry.item),
+            None => Pushed::Waiting(ticket),
+        }
+    }
+
+    /// Removes and returns the entry whose turn it is.
+    pub fn pop(&mut self) -> Option<T> {
+        let item = self.operations.pop()?;
+        self.len -= 1;
+        Some(item)
+    }
+
+    /// Removes and returns an entry; returns `None` if it has already left the queue.
+    pub fn remove(&mut self, ticket: &Ticket<O>) -> Option<T> {
+        let Ticket { operation, client, number } = *ticket;
+        let network = Network::of(client);
+        let entry = self.operations.take(self.operations.place(operation)?, |networks| {
+            networks.take(networks.place(network)?, |clients| {
+                clients.take(clients.place(client)?, |entries| {
+                    let place = entries.iter().position(|entry| entry.number == number)?;
+                    entries.remove(place)
+                })
+            })
+        })?;
+        self.len -= 1;
+        Some(entry.item)
+    }
+
+    /// Removes and returns the entry that the entry of `ticket` displaces.
+    fn displace(&mut self, ticket: &Ticket<O>) -> Option<Entry<T>> {
+        let (mut most, mut gives_way) = ((0, 0, false), None);
+        for (operation, (name, networks)) in self.operations.0.iter().enumerate() {
+            let of_operation = networks.len();
+            for (network, (address, clients)) in networks.0.iter().enumerate() {
+                let is_own = (*name, *address) == (ticket.operation, Network::of(ticket.client));
+                let order = (clients.len(), of_operation, is_own);
+                if order > most {
+                    (most, gives_way) = (order, Some((operation, network)));
+                }
+            }
+        }
+        let (operation, network) = gives_way?;
+        let entry = self.operations.take(operation, |networks| {
+            networks.take(network, |clients| {
+                // Of several clients with equally many entries, selects the one with the newest entry.
+                let newest = |entries: &VecDeque<Entry<T>>| entries.back().map(|entry| entry.number);
+                let lengths = clients.0.iter().map(|(_, entries)| (entries.len(), newest(entries)));
+                let (place, _) = lengths.enumerate().max_by_key(|(_, order)| *order)?;
+                clients.take(place, VecDeque::pop_back)
+            })
+        });
+        self.len -= 1;
+        entry
+    }
+}

@@ -1,0 +1,12 @@
+//! What the records of all domains share: ids, states, schemas, operations, answers, errors and leases.
+
+pub(crate) mod activation;
+pub mod answer;
+pub(crate) mod background;
+pub mod error;
+pub mod export;
+pub mod id;
+pub(crate) mod lease;
+pub mod operation;
+pub mod schema;
+pub(crate) mod scope;

@@ -1,0 +1,14 @@
+//! The handle, and what runs and observes the service as a whole.
+
+pub mod api;
+pub(crate) mod builder;
+pub mod changes;
+pub mod events;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
+pub(crate) mod handle;
+pub mod operations;
+pub(crate) mod retention;
+pub mod stats;
+pub mod status;

@@ -1,0 +1,177 @@
+//! What was revoked after a backup was made stays revoked when the backup is restored.
+//!
+//! The database that a restore replaces tells what was revoked since. If it continues the backup, what it lacks was revoked.
+//! Otherwise, as after an earlier restore, only what its audit trail says counts: it may lack what was added later.
+
+use serde::Serialize;
+
+use crate::account::{Operator, fold};
+use crate::audit::trail::{self, Action, Entry, Origin};
+use crate::base::clock::Timestamp;
+use crate::store::inspect::{Inspected, InspectedFile};
+use crate::store::{StoreError, Topic, Tx};
+
+/// What a backup contained and was revoked since, so that a restore has revoked it again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RevokedAgain {
+    /// The names of API keys.
+    pub keys: Vec<String>,
+    /// The ids of members who were administrators.
+    pub administrators: Vec<String>,
+    /// The ids of members who are blacklisted.
+    pub blacklisted: Vec<String>,
+    /// The names of webhooks, which are removed with their deliveries.
+    pub webhooks: Vec<String>,
+}
+
+impl RevokedAgain {
+    /// Returns whether nothing was revoked.
+    pub fn is_empty(&self) -> bool {
+        let Self { keys, administrators, blacklisted, webhooks } = self;
+        [keys, administrators, blacklisted, webhooks].iter().all(|names| names.is_empty())
+    }
+}
+
+/// Revokes in a restored database, in `tx`, what was revoked in the `old` one.
+///
+/// # Errors
+/// When a database cannot be read or written.
+pub(super) fn revoke_again(
+    tx: &mut dyn Tx,
+    old: &InspectedFile,
+    operator: Operator,
+    origin: &Origin,
+) -> Result<RevokedAgain, StoreError> {
+    let old: &dyn Inspected = old;
+    let head = trail::sql::chain(tx)?.head;
+    let continues = old.read(|old| sql::has_record(old, &head))?;
+    let mut again = RevokedAgain::default();
+    for (table, action) in [("api_key", Action::KeyRevoke), ("webhook", Action::WebhookRemove)] {
+        for (id, name, date) in sql::named(tx, table)? {
+            let is_revoked = old.read(|old| {
+                let is_missing = !sql::has(old, table, &id)?;
+                Ok::<_, StoreError>(is_missing && (continues || sql::tells(old, action, &name, date)?))
+            })?;
+            if is_revoked {
+                sql::remove(tx, table, &id)?;
+                operator.record(tx, origin, Entry::new(action).on(&name))?;
+                if table == "webhook" { &mut again.webhooks } else { &mut again.keys }.push(name);
+            }
+        }
+    }
+    for (key, id, salt) in sql::administrators(tx)? {
+        let proof = salt.map(|salt| trail::proof(&salt, &id));
+        let is_revoked = old.read(|old| {
+            let is_administrator = sql::is_administrator(old, &fold(&id))?;
+            Ok::<_, StoreError>(
+                !is_administrator && (continues || sql::tells_of_member(old, proof.as_deref())?),
+            )
+        })?;
+        if is_revoked {
+            tx.run("UPDATE member SET admin = NULL WHERE key = $1", &[key.into()])?;
+            operator.record(tx, origin, Entry::new(Action::AdminRevoke).on_member(key))?;
+            again.administrators.push(id);
+        }
+    }
+    for (folded, date) in old.read(sql::blacklisted)? {
+        if let Some((key, id)) = sql::not_blacklisted(tx, &folded)? {
+            let sql = "UPDATE member SET blacklisted = $2 WHERE key = $1";
+            tx.run(sql, &[key.into(), date.into()])?;
+            operator.record(tx, origin, Entry::new(Action::MemberBlacklist).on_member(key))?;
+            again.blacklisted.push(id);
+        }
+    }
+    if !again.is_empty() {
+        tx.touch(Topic::Members);
+        tx.touch(Topic::Webhooks);
+    }
+    Ok(again)
+}
+
+mod sql {
+    use super::{Action, StoreError, Timestamp, Tx, trail};
+    use crate::record::id::MemberKey;
+
+    /// Returns whether the database has this record of the audit trail, or has had it.
+    pub(super) fn has_record(tx: &mut dyn Tx, (seq, hash): &(i64, String)) -> Result<bool, StoreError> {
+        let trail::Chain { removed, head } = trail::sql::chain(tx)?;
+        if *seq <= removed.0 {
+            return Ok(*seq < head.0 || *hash == head.1);
+        }
+        let sql = "SELECT 1 FROM audit WHERE seq = $1 AND hash = $2";
+        Ok(tx.row(sql, &[(*seq).into(), hash.into()])?.is_some())
+    }
+
+    /// Returns the ids, names and dates of API keys or webhooks.
+    pub(super) fn named(
+        tx: &mut dyn Tx,
+        table: &str,
+    ) -> Result<Vec<(String, String, Timestamp)>, StoreError> {
+        let rows = tx.rows(&format!("SELECT id, name, date FROM {table} ORDER BY name"), &[])?.into_iter();
+        rows.map(|mut row| Ok((row.take(0)?, row.take(1)?, row.take(2)?))).collect()
+    }
+
+    pub(super) fn has(tx: &mut dyn Tx, table: &str, id: &str) -> Result<bool, StoreError> {
+        Ok(tx.row(&format!("SELECT 1 FROM {table} WHERE id = $1"), &[id.into()])?.is_some())
+    }
+
+    /// Removes an API key, or a webhook and its deliveries.
+    pub(super) fn remove(tx: &mut dyn Tx, table: &str, id: &str) -> Result<(), StoreError> {
+        if table == "webhook" {
+            tx.run("DELETE FROM webhook_delivery WHERE webhook = $1", &[id.into()])?;
+        }
+        tx.run(&format!("DELETE FROM {table} WHERE id = $1"), &[id.into()]).map(drop)
+    }
+
+    /// Returns whether the audit trail tells of an action on a record since a time.
+    pub(super) fn tells(
+        tx: &mut dyn Tx,
+        action: Action,
+        subject: &str,
+        since: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM audit WHERE action = $1 AND subject = $2 AND date >= $3 LIMIT 1";
+        Ok(tx.row(sql, &[action.name().into(), subject.into(), since.into()])?.is_some())
+    }
+
+    /// Returns the administrators: their keys, ids and salts.
+    pub(super) fn administrators(
+        tx: &mut dyn Tx,
+    ) -> Result<Vec<(MemberKey, String, Option<String>)>, StoreError> {
+        let sql = "SELECT m.key, m.id, i.salt FROM member m LEFT JOIN audit_identity i ON i.member = m.key
+                   WHERE m.admin IS NOT NULL ORDER BY m.folded";
+        let rows = tx.rows(sql, &[])?.into_iter();
+        rows.map(|mut row| Ok((row.take(0)?, row.take(1)?, row.take(2)?))).collect()
+    }
+
+    pub(super) fn is_administrator(tx: &mut dyn Tx, folded: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM member WHERE folded = $1 AND admin IS NOT NULL";
+        Ok(tx.row(sql, &[folded.into()])?.is_some())
+    }
+
+    /// Returns whether the audit trail tells that this member lost the right, or was removed.
+    pub(super) fn tells_of_member(tx: &mut dyn Tx, proof: Option<&str>) -> Result<bool, StoreError> {
+        let Some(proof) = proof else { return Ok(false) };
+        let sql = "SELECT 1 FROM audit WHERE subject_proof = $1 AND action IN ($2, $3) LIMIT 1";
+        let actions = [Action::AdminRevoke, Action::MemberRemove].map(|action| action.name().into());
+        let [revoke, remove] = actions;
+        Ok(tx.row(sql, &[proof.into(), revoke, remove])?.is_some())
+    }
+
+    /// Returns the blacklisted members, by their folded ids, and since when they are.
+    pub(super) fn blacklisted(tx: &mut dyn Tx) -> Result<Vec<(String, Timestamp)>, StoreError> {
+        let sql = "SELECT folded, blacklisted FROM member WHERE blacklisted IS NOT NULL ORDER BY folded";
+        let rows = tx.rows(sql, &[])?.into_iter();
+        rows.map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
+    }
+
+    /// Returns the key and the id of a member who is not blacklisted.
+    pub(super) fn not_blacklisted(
+        tx: &mut dyn Tx,
+        folded: &str,
+    ) -> Result<Option<(MemberKey, String)>, StoreError> {
+        let sql = "SELECT key, id FROM member WHERE folded = $1 AND blacklisted IS NULL";
+        let row = tx.row(sql, &[folded.into()])?;
+        row.map(|mut row| Ok((row.take(0)?, row.take(1)?))).transpose()
+    }
+}

@@ -1,0 +1,432 @@
+use std::fs;
+use std::ops::ControlFlow;
+#[cfg(unix)]
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use tidings_cluster::{Scratch, only_on_sqlite};
+
+use super::*;
+use crate::account::Caller;
+use crate::account::key::{self, Scope};
+use crate::base::files::{key_file, previous_key_file};
+use crate::notice::{self, Draft};
+use crate::post;
+use crate::record::export::{Export as _, ExportLines as _};
+use crate::testing::{NOW, Service, operator, service, sign_in};
+use crate::{Surface, Tidings};
+use crate::{admin, webhook};
+
+fn nothing(_: Step) {}
+
+fn copy(database: &Path, to: &Path) -> Result<Report> {
+    backup(operator(), &database.into(), to, &mut nothing, &CancelFlag::default())
+}
+
+fn put(database: &Path, from: &Path) -> Result<Restored> {
+    restore(
+        operator(),
+        &database.into(),
+        from,
+        By { clock: &Clock::fixed(NOW), surface: Surface::Library, account: Some("root") },
+        &mut nothing,
+        &CancelFlag::default(),
+    )
+}
+
+fn notice(tidings: &Tidings, title: &str) {
+    let draft = Draft { title: Some(title.into()), post: Some("p".into()), ..Draft::default() };
+    tidings.call(&Caller::Operator, notice::Insert { draft }).unwrap();
+}
+
+fn titles(database: &Path) -> Vec<String> {
+    let tidings = Tidings::open(database).unwrap();
+    let list = tidings.call(&Caller::Operator, notice::List::default()).unwrap();
+    list.notices().iter().map(|notice| notice.title.to_string()).collect()
+}
+
+/// Returns the file names in a directory.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Returns the directory of a closed service, its database with one notice, and a backup of it.
+fn closed() -> (Scratch, PathBuf, PathBuf) {
+    let Service { tidings, database: dir } = service();
+    notice(&tidings, "one");
+    drop(tidings);
+    let (database, file) = (dir.path(), dir.folder().join("copy.db"));
+    copy(&database, &file).unwrap();
+    (dir, database, file)
+}
+
+#[test]
+fn a_backup_is_one_snapshot_of_a_database_that_is_written_meanwhile() {
+    only_on_sqlite!("backups are copies of the file");
+    let service = service();
+    let text = "x".repeat(20_000);
+    let draft = |n: u64| Draft { title: Some(n.to_string()), post: Some(text.clone()), ..Draft::default() };
+    for n in 0..300 {
+        service.call(&Caller::Operator, notice::Insert { draft: draft(n) }).unwrap();
+    }
+    let (over, written) = (AtomicBool::new(false), AtomicU64::new(300));
+    let mut steps = Vec::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                let n = written.load(Ordering::Relaxed);
+                service.call(&Caller::Operator, notice::Insert { draft: draft(n) }).unwrap();
+                written.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        for round in 0..3 {
+            let file = service.database.folder().join(format!("copy-{round}.db"));
+            let before = written.load(Ordering::Relaxed);
+            let report = backup(
+                operator(),
+                &service.path().into(),
+                &file,
+                &mut |step| steps.push(step),
+                &CancelFlag::default(),
+            )
+            .unwrap();
+            let after = written.load(Ordering::Relaxed) + 1;
+            assert_eq!(report.bytes, fs::metadata(&file).unwrap().len());
+            let copy = Tidings::open(&file).unwrap();
+            let list = copy.call(&Caller::Operator, notice::List::default()).unwrap();
+            let count = list.notices().len() as u64;
+            assert!((before..=after).contains(&count), "{before} {count} {after}");
+            let numbers: Vec<u64> = list.notices().iter().map(|n| n.title.parse().unwrap()).collect();
+            assert!(numbers.iter().rev().copied().eq(0..count), "all notices up to the snapshot");
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    assert!(steps.contains(&Step::Checking));
+    assert!(steps.len() > 10, "in steps");
+}
+
+#[test]
+fn a_backup_is_one_private_file_and_replaces_only_an_older_backup() {
+    only_on_sqlite!("backups are copies of the file");
+    let (dir, database, file) = closed();
+    let before = names(dir.folder());
+    assert_eq!(before, ["copy.db", "test.db", "test.db.key"], "neither a log nor a draft remains");
+    let tidings = Tidings::open(&database).unwrap();
+    notice(&tidings, "two");
+    let report = copy(&database, &file).unwrap();
+    drop(tidings);
+    assert!(report.rows > 0 && report.bytes > 0);
+    assert_eq!(titles(&file), ["two", "one"]);
+    #[cfg(unix)]
+    {
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let letter = dir.folder().join("letter.txt");
+    fs::write(&letter, "Dear Ann, ".repeat(100)).unwrap();
+    assert!(matches!(copy(&database, &letter), Err(BackupError::Occupied(_))));
+    assert!(fs::read_to_string(&letter).unwrap().starts_with("Dear Ann"));
+    let empty = dir.folder().join("empty.db");
+    fs::write(&empty, "").unwrap();
+    copy(&database, &empty).unwrap();
+    for itself in ["test.db", "test.db.key", "test.db-wal", "test.db.words", "./test.db"] {
+        let refused = copy(&database, &dir.folder().join(itself));
+        assert!(matches!(refused, Err(BackupError::Itself(_))), "{itself}: {refused:?}");
+    }
+    assert!(matches!(copy(&database, dir.folder()), Err(BackupError::File { .. })));
+    let used = dir.folder().join("used.db");
+    let other = Tidings::open(&used).unwrap();
+    assert!(matches!(copy(&database, &used), Err(BackupError::InUse(_))));
+    drop(other);
+}
+
+#[cfg(unix)]
+#[test]
+fn symbolic_links_are_followed() {
+    only_on_sqlite!("backups are copies of the file");
+    let (dir, database, file) = closed();
+    let (link, there) = (dir.folder().join("link.db"), dir.folder().join("there.db"));
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    copy(&database, &link).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink(), "the link stays");
+    std::os::unix::fs::symlink(&database, &there).unwrap();
+    assert!(matches!(copy(&database, &there), Err(BackupError::Itself(_))));
+    put(&there, &file).unwrap();
+    assert!(fs::symlink_metadata(&there).unwrap().is_symlink());
+    assert_eq!(titles(&database), ["one"]);
+}
+
+#[test]
+fn a_failed_backup_leaves_the_older_one_and_no_other_file() {
+    only_on_sqlite!("backups are copies of the file");
+    let (dir, database, file) = closed();
+    let before = fs::read(&file).unwrap();
+    let stop = CancelFlag::default();
+    let stopped = backup(operator(), &database.clone().into(), &file, &mut |_| stop.set(), &stop);
+    assert!(matches!(stopped, Err(BackupError::Interrupted)), "{stopped:?}");
+    let none = copy(&dir.folder().join("none.db"), &file);
+    assert!(matches!(none, Err(BackupError::Missing(_))), "{none:?}");
+    fs::write(dir.folder().join("letter.txt"), "Dear Ann, ".repeat(1_000)).unwrap();
+    assert!(copy(&dir.folder().join("letter.txt"), &file).is_err());
+    assert_eq!(fs::read(&file).unwrap(), before);
+    assert_eq!(names(dir.folder()), ["copy.db", "letter.txt", "test.db", "test.db.key"]);
+}
+
+#[test]
+fn a_later_backup_removes_the_files_of_a_killed_one() {
+    only_on_sqlite!("backups are copies of the file");
+    let (dir, database, file) = closed();
+    let (old, new) = (dir.folder().join(".copy.db.abcdef.part"), dir.folder().join(".copy.db.ghijkl.part"));
+    for draft in [&old, &new] {
+        fs::write(draft, "half").unwrap();
+    }
+    let yesterdays = dir.folder().join(".copy-1.db.abcdef.part");
+    let foreign = dir.folder().join(".film.abcdef.part");
+    fs::copy(&database, &yesterdays).unwrap();
+    fs::write(&foreign, "half a film").unwrap();
+    #[expect(clippy::disallowed_methods, reason = "files have the system's time")]
+    let long_ago = SystemTime::now() - Duration::from_secs(2 * 60 * 60);
+    File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
+    let writer = File::open(&new).unwrap();
+    rustix::fs::flock(&writer, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    copy(&database, &file).unwrap();
+    assert!(!old.exists(), "no process writes it anymore");
+    assert!(new.exists(), "a process is writing it");
+    drop(writer);
+    copy(&database, &file).unwrap();
+    assert!(!new.exists(), "its writer has ended");
+    assert!(!yesterdays.exists() && foreign.exists());
+}
+
+#[test]
+fn a_restore_keeps_the_old_database_and_ends_every_token() {
+    only_on_sqlite!("backups are copies of the file");
+    let service = service();
+    let ann = service.member("ann");
+    notice(&service, "one");
+    let (database, file) = (service.path(), service.database.folder().join("copy.db"));
+    copy(&database, &file).unwrap();
+    notice(&service, "two");
+    let Service { tidings, database: dir } = service;
+    drop(tidings);
+    fs::write(files::word_model(&database), "words").unwrap();
+    let key = fs::read(key_file(&database)).unwrap();
+    fs::write(previous_key_file(&key_file(&database)), &key).unwrap();
+    let restored = put(&database, &file).unwrap();
+    let kept = dir.folder().join("test.db.20261120T083600Z");
+    assert_eq!(restored.previous.as_ref(), Some(&kept));
+    assert_eq!(
+        names(dir.folder()),
+        ["copy.db", "test.db", "test.db.20261120T083600Z", "test.db.20261120T083600Z.words"],
+        "no key, no earlier one, no words"
+    );
+    assert_eq!(titles(&database), ["one"]);
+    assert_ne!(fs::read(key_file(&database)).unwrap(), key);
+    // The token is invalid even with the old key, which may come from a setting.
+    fs::write(key_file(&database), &key).unwrap();
+    let tidings = Tidings::open(&database).unwrap();
+    let asked = tidings.call(&ann, crate::profile::Get {});
+    assert_eq!(asked.err().unwrap().to_string(), "not found");
+    sign_in(&tidings, "ann", "password of ann", None).unwrap();
+    drop(tidings);
+    assert_eq!(titles(&kept), ["two", "one"]);
+    // Restores again in the same second, from the kept database.
+    let again = put(&database, &kept).unwrap();
+    assert_eq!(again.previous, Some(dir.folder().join("test.db.20261120T083600Z-2")));
+    assert_eq!(titles(&database), ["two", "one"]);
+}
+
+#[test]
+fn an_open_database_is_not_replaced() {
+    only_on_sqlite!("backups are copies of the file");
+    let (_dir, database, file) = closed();
+    let open = Tidings::open(&database).unwrap();
+    let refused = put(&database, &file);
+    assert!(matches!(refused, Err(BackupError::InUse(_))), "{refused:?}");
+    // The failed attempt has not released its locks.
+    assert!(matches!(put(&database, &file), Err(BackupError::InUse(_))));
+    notice(&open, "two");
+    drop(open);
+    put(&database, &file).unwrap();
+    assert_eq!(titles(&database), ["one"]);
+}
+
+#[test]
+fn what_was_revoked_since_the_backup_stays_revoked() {
+    only_on_sqlite!("backups are copies of the file");
+    let service = service();
+    let operator = &Caller::Operator;
+    for id in ["ann", "ben", "cid", "dan"] {
+        service.admin(id);
+    }
+    service.member("eve");
+    let add = |name: &str| {
+        let scopes = vec![Scope::Posts.name().into()];
+        service.call(operator, key::Add { name: name.into(), scopes, expires: None }).unwrap().key
+    };
+    let (kept, lost) = (add("kept"), add("lost"));
+    let hook = |name: &str| {
+        let events = vec![webhook::Event::NoticePublished.name().to_owned()];
+        let draft = webhook::Add { name: name.into(), url: "https://a.example/".into(), events };
+        service.call(operator, draft).unwrap();
+    };
+    hook("kept hook");
+    hook("lost hook");
+    let database = service.path();
+    let [file, second] = ["copy.db", "second.db"].map(|name| service.database.folder().join(name));
+    copy(&database, &file).unwrap();
+    let between = add("between");
+    copy(&database, &second).unwrap();
+    service.call(operator, key::Revoke { key_obi: "lost".into() }).unwrap();
+    service.call(operator, webhook::Remove { webhook_obi: "lost hook".into() }).unwrap();
+    service.call(operator, admin::Revoke { user_id: "ben".into() }).unwrap();
+    service.call(operator, crate::member::Remove { user_id: "cid".into() }).unwrap();
+    service.call(operator, admin::PushBlacklist { user_id: "eve".into() }).unwrap();
+    let Service { tidings, database: _dir } = service;
+    drop(tidings);
+    let expected = RevokedAgain {
+        keys: vec!["lost".into()],
+        administrators: vec!["ben".into(), "cid".into()],
+        blacklisted: vec!["eve".into()],
+        webhooks: vec!["lost hook".into()],
+    };
+    let first = put(&database, &file).unwrap();
+    assert_eq!(first.revoked.as_ref(), Some(&expected));
+    let works = |key: &str| {
+        let tidings = Tidings::open(&database).unwrap();
+        let export = post::ExportPosts {}.export(&tidings, &Caller::token(key));
+        export.pass_to(&tidings, &mut |_, _| ControlFlow::Continue(())).is_ok()
+    };
+    assert_eq!([&kept, &lost, &between].map(|key| works(key)), [true, false, false]);
+    let tidings = Tidings::open(&database).unwrap();
+    let admins = tidings.call(operator, admin::List {}).unwrap().admins;
+    assert_eq!(admins.into_iter().map(|admin| admin.user_id).collect::<Vec<_>>(), ["ann", "dan"]);
+    assert!(tidings.call(operator, crate::audit::Verify { head: None }).unwrap().intact);
+    drop(tidings);
+    // That the replaced database lacks a key does not mean that it was revoked: the later backup was made before.
+    assert_eq!(put(&database, &second).unwrap().revoked, Some(expected));
+    assert_eq!([&kept, &lost, &between].map(|key| works(key)), [true, false, true]);
+    let back = put(&database, first.previous.as_ref().unwrap()).unwrap();
+    assert_eq!(back.revoked, Some(RevokedAgain::default()));
+    // A database that cannot be read tells nothing.
+    let bytes = fs::read(&database).unwrap();
+    fs::write(&database, &bytes[..5_000]).unwrap();
+    assert_eq!(put(&database, &file).unwrap().revoked, None);
+    assert!(works(&lost));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_restored_database_belongs_to_the_owner_of_the_one_before() {
+    only_on_sqlite!("backups are copies of the file");
+    let (_dir, database, file) = closed();
+    let about = |path: &Path| {
+        let about = fs::metadata(path).unwrap();
+        (about.uid(), about.gid(), about.mode() & 0o777)
+    };
+    fs::set_permissions(&database, fs::Permissions::from_mode(0o660)).unwrap();
+    // Only root gives a file to somebody else.
+    let is_root = chown(&database, Some(4_242), Some(4_343)).is_ok();
+    let before = about(&database);
+    assert_eq!(is_root, before == (4_242, 4_343, 0o660));
+    put(&database, &file).unwrap();
+    assert_eq!(about(&database), before);
+}
+
+#[test]
+fn a_backup_does_not_replace_another_database() {
+    only_on_sqlite!("backups are copies of the file");
+    let (_dir, database, file) = closed();
+    copy(&database, &file).unwrap();
+    let other = file.with_file_name("other.db");
+    notice(&Tidings::open(&other).unwrap(), "precious");
+    let refused = copy(&database, &other);
+    assert!(matches!(refused, Err(BackupError::Occupied(_))), "{refused:?}");
+    assert_eq!(titles(&other), ["precious"]);
+}
+
+#[test]
+fn an_incomplete_or_foreign_file_is_not_restored() {
+    only_on_sqlite!("backups are copies of the file");
+    let (dir, database, file) = closed();
+    let path = |name: &str| dir.folder().join(name);
+    let before = fs::read(&database).unwrap();
+    let whole = fs::read(&file).unwrap();
+    let mut damaged = whole.clone();
+    damaged[4_096..8 * 4_096].fill(0x5a);
+    let newer = {
+        let mut newer = whole.clone();
+        newer[60..64].copy_from_slice(&7_777_u32.to_be_bytes());
+        newer
+    };
+    for (name, content) in [
+        ("damaged.db", &damaged[..]),
+        ("cut.db", &whole[..whole.len() / 2]),
+        ("newer.db", &newer),
+        ("letter.txt", "Dear Ann, ".repeat(1_000).as_bytes()),
+        ("empty.db", b""),
+    ] {
+        fs::write(path(name), content).unwrap();
+        let refused = put(&database, &path(name));
+        assert!(refused.is_err(), "{name}");
+        assert_eq!(fs::read(path(name)).unwrap(), content, "it is unchanged");
+    }
+    assert!(matches!(put(&database, &path("newer.db")), Err(BackupError::Newer { found: 7_777, .. })));
+    assert!(matches!(put(&database, &path("none.db")), Err(BackupError::Missing(_))));
+    assert!(matches!(put(&database, &database), Err(BackupError::Itself(_))));
+    assert!(matches!(put(&database, dir.folder()), Err(BackupError::File { .. })));
+    assert!(matches!(put(&path("letter.txt"), &file), Err(BackupError::Foreign(_))));
+    assert_eq!(fs::read(&database).unwrap(), before);
+}
+
+#[test]
+fn a_damaged_database_is_replaced_and_kept_unchanged() {
+    only_on_sqlite!("backups are copies of the file");
+    let (dir, database, file) = closed();
+    let mut damaged = fs::read(&database).unwrap();
+    damaged[100..4_096].fill(0x5a);
+    fs::write(&database, &damaged).unwrap();
+    fs::write(beside(&database, "-wal"), "what is left of a log").unwrap();
+    put(&database, &file).unwrap();
+    assert!(!beside(&database, "-wal").exists());
+    assert_eq!(titles(&database), ["one"]);
+    assert_eq!(fs::read(dir.folder().join("test.db.20261120T083600Z")).unwrap(), damaged);
+}
+
+#[test]
+fn a_backup_is_restored_where_there_was_no_database() {
+    only_on_sqlite!("backups are copies of the file");
+    let (dir, _, file) = closed();
+    let elsewhere = dir.folder().join("elsewhere.db");
+    assert_eq!(put(&elsewhere, &file).unwrap().previous, None);
+    assert_eq!(titles(&elsewhere), ["one"]);
+    let restored = Tidings::open(&elsewhere).unwrap();
+    let trail = restored.call(&Caller::Operator, crate::audit::List::default()).unwrap();
+    assert_eq!((&*trail.audit[0].action, &*trail.audit[0].actor), ("store.restore", "root"));
+    assert!(put(&dir.folder().join("no").join("where.db"), &file).is_err());
+}
+
+#[test]
+fn a_restored_database_can_be_searched() {
+    only_on_sqlite!("backups are copies of the file");
+    let (dir, database, _) = closed();
+    let tidings = Tidings::open(&database).unwrap();
+    let draft = post::Draft {
+        title: Some("A borrowed checker".into()),
+        url: Some("https://a.example/".into()),
+        ..post::Draft::default()
+    };
+    tidings.call(&Caller::Operator, post::Insert { draft }).unwrap();
+    let file = dir.folder().join("posts.db");
+    copy(&database, &file).unwrap();
+    drop(tidings);
+    put(&database, &file).unwrap();
+    let tidings = Tidings::open(&database).unwrap();
+    let found = crate::testing::search(&tidings, "checker", 10).unwrap();
+    assert_eq!(found.search_result.len(), 1);
+}

@@ -1,0 +1,424 @@
+//! Checks a database and its environment, and repairs derived rows.
+//!
+//! [`check`] changes nothing. Each of its steps reads one snapshot, so other processes may write at the same time. It
+//! needs no running service, so it can also report why a database no longer opens. [`repair`] recomputes the rows that
+//! follow from other rows: counters, labels and the search index, and creates missing parts of the schema that have no data of
+//! their own: indexes, views, triggers. A damaged file needs a backup.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::account::Operator;
+use crate::analysis::recount as figures;
+use crate::audit::{self, Fault};
+pub use crate::base::cancel::CancelFlag;
+use crate::base::clock::Clock;
+use crate::base::config;
+use crate::base::location::Location;
+use crate::post::{recount as posts, reindex};
+use crate::record::error::{Error, Result};
+use crate::removal;
+#[cfg(not(feature = "postgres"))]
+use crate::store::ServerError;
+use crate::store::StoreError;
+#[cfg(feature = "postgres")]
+use crate::store::inspect::InspectedServer;
+use crate::store::inspect::{Inspected, InspectedFile};
+
+mod file;
+mod orphans;
+mod place;
+mod schema;
+#[cfg(feature = "postgres")]
+mod server;
+#[cfg(test)]
+mod tests;
+
+/// The result of [`check`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Checks {
+    /// The checks, the most important first.
+    pub checks: Vec<Check>,
+}
+
+/// The result of one check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// The name of the check. Names are stable across versions.
+    pub name: &'static str,
+    /// Whether the check passed.
+    pub ok: bool,
+    /// The result of the check in words, and the remedy if it failed.
+    pub detail: String,
+    /// The remedy for a failed check, when a function of this crate provides it. `detail` ends with its name.
+    #[serde(skip)]
+    pub remedy: Option<Remedy>,
+}
+
+/// A remedy for a failed check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// [`repair`].
+    Repair,
+    /// [`restore`](crate::transfer::backup::restore).
+    Restore,
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Repair => "repair the database",
+            Self::Restore => "restore a backup",
+        })
+    }
+}
+
+impl Checks {
+    /// Returns whether every check passed.
+    pub fn ok(&self) -> bool {
+        self.checks.iter().all(|check| check.ok)
+    }
+
+    /// Returns whether [`repair`] is the remedy for any failed check.
+    pub fn repairable(&self) -> bool {
+        self.checks.iter().any(|check| check.remedy == Some(Remedy::Repair))
+    }
+}
+
+impl Check {
+    fn new(name: &'static str, ok: bool, detail: impl Into<String>) -> Self {
+        Self { name, ok, detail: detail.into(), remedy: None }
+    }
+
+    /// Returns a failed check that has a remedy.
+    fn failed(name: &'static str, fault: &str, remedy: Remedy) -> Self {
+        Self { name, ok: false, detail: format!("{fault}; {remedy}"), remedy: Some(remedy) }
+    }
+}
+
+const INTEGRITY: &str = "integrity";
+const FOREIGN_KEYS: &str = "foreign_keys";
+const AUDIT: &str = "audit";
+
+/// The inputs of a check besides the database.
+#[derive(Clone, Debug)]
+pub struct Context<'a> {
+    /// The file with the key that signs tokens, unless it is next to the database.
+    pub key: Option<&'a Path>,
+    /// The weight of a like in views: [`Feed::like_weight`](crate::base::config::Feed::like_weight).
+    pub like_weight: f64,
+    /// The current time.
+    pub clock: Clock,
+}
+
+impl Default for Context<'_> {
+    fn default() -> Self {
+        Self { key: None, like_weight: config::Feed::default().like_weight, clock: Clock::system() }
+    }
+}
+
+/// A kind of derived rows.
+struct Derived {
+    name: &'static str,
+    /// The detail of a check that passed.
+    right: &'static str,
+    /// Returns the faults.
+    wrong: fn(&dyn Inspected, &Context<'_>) -> Result<Vec<String>>,
+    /// Recomputes the rows.
+    repair: fn(&dyn Inspected, &Context<'_>) -> Result<()>,
+}
+
+impl Derived {
+    /// Returns the result of a check that has found these faults.
+    fn result(&self, wrong: &[String]) -> Check {
+        if wrong.is_empty() {
+            return Check::new(self.name, true, self.right);
+        }
+        let fault = format!("{} wrong: {}", wrong.len(), first_few(wrong));
+        Check::failed(self.name, &fault, Remedy::Repair)
+    }
+}
+
+/// All kinds in the order of repair. The rows of a kind may depend on rows of the kinds before it.
+const DERIVED: [Derived; 10] = [
+    Derived {
+        name: "orphans",
+        right: "no row belongs to a post, a notice or a webhook that does not exist",
+        wrong: |database, _| orphans::wrong(database),
+        repair: |database, _| orphans::delete(database),
+    },
+    Derived {
+        name: "posts",
+        right: "their number is as counted",
+        wrong: |database, _| posts::wrong_count(database),
+        repair: |database, _| posts::count(database),
+    },
+    Derived {
+        name: "labels",
+        right: "the topics and tags of the posts",
+        wrong: |database, _| posts::wrong_labels(database),
+        repair: |database, _| posts::label(database),
+    },
+    Derived {
+        name: "categories",
+        right: "each counts the posts of its topic",
+        wrong: |database, _| posts::wrong_categories(database),
+        repair: |database, _| posts::count_categories(database),
+    },
+    Derived {
+        name: "acts",
+        right: "each is of a member, or of a removed member and will be deleted",
+        wrong: |database, _| removal::wrong_owners(database),
+        repair: |database, _| removal::remove_unknown(database),
+    },
+    Derived {
+        name: "likes_and_views",
+        right: "at least as many for each post as members' lists show",
+        wrong: |database, _| posts::wrong_stats(database),
+        repair: |database, _| posts::raise_stats(database),
+    },
+    Derived {
+        name: "popularity",
+        right: "no higher for any post than if all its views and likes were of now",
+        wrong: |database, context| posts::wrong_heats(database, context.like_weight, context.clock.now()),
+        repair: |database, context| posts::bound_heats(database, context.like_weight, context.clock.now()),
+    },
+    Derived {
+        name: "search_index",
+        right: "contains exactly the posts",
+        wrong: |database, _| reindex::wrong_index(database),
+        repair: |database, _| reindex::index(database),
+    },
+    Derived {
+        name: "visitors",
+        right: "at least as many on each day as there are rows",
+        wrong: |database, _| figures::wrong_visitors(database),
+        repair: |database, _| figures::count_visitors(database),
+    },
+    Derived {
+        name: "totals",
+        right: "each is the sum of its days",
+        wrong: |database, _| figures::wrong_totals(database),
+        repair: |database, _| figures::sum_totals(database),
+    },
+];
+
+/// Checks the database at `location`, a path or the URL of a PostgreSQL database, and the file with the key that signs
+/// tokens. Calls `progress` with the name of each check before it runs. Creates nothing.
+///
+/// # Errors
+/// When there is no database, it belongs to another program, or `stop` is requested; when the server cannot be used.
+pub fn check(
+    _: Operator,
+    location: impl Into<Location>,
+    context: &Context<'_>,
+    progress: &mut dyn FnMut(&'static str),
+    stop: &CancelFlag,
+) -> Result<Checks> {
+    let mut run = Run { context, checks: Vec::new(), progress, stop };
+    let location = location.into();
+    match &location {
+        Location::File(path) => file::check(&mut run, path)?,
+        #[cfg(feature = "postgres")]
+        Location::Postgres(_) => server::check(&mut run, &location)?,
+        #[cfg(not(feature = "postgres"))]
+        Location::Postgres(_) => return Err(StoreError::from(ServerError::NotBuilt).into()),
+    }
+    run.checks.extend(place::last_backup(&location, &context.clock));
+    Ok(Checks { checks: run.checks })
+}
+
+/// Returns the results of the checks of the derived rows of a database whose schema is up to date.
+///
+/// # Errors
+/// When `stop` is requested.
+pub(crate) fn derived(
+    database: &dyn Inspected,
+    context: &Context<'_>,
+    stop: &CancelFlag,
+) -> Result<Vec<Check>> {
+    let mut checks = Vec::new();
+    for derived in &DERIVED {
+        let wrong = (derived.wrong)(database, context);
+        if stop.is_set() {
+            return Err(StoreError::Interrupted.into());
+        }
+        let check = wrong.map(|wrong| derived.result(&wrong));
+        checks.push(check.unwrap_or_else(|error| unreadable(derived.name, &error)));
+    }
+    Ok(checks)
+}
+
+/// A check of a database while it runs.
+struct Run<'r> {
+    context: &'r Context<'r>,
+    /// The results so far.
+    checks: Vec<Check>,
+    progress: &'r mut dyn FnMut(&'static str),
+    stop: &'r CancelFlag,
+}
+
+impl Run<'_> {
+    /// Reports that a check begins.
+    fn begin(&mut self, name: &'static str) {
+        (self.progress)(name);
+    }
+
+    fn add(&mut self, check: Check) {
+        self.checks.push(check);
+    }
+
+    /// Adds the result of a check, or that it cannot read the database.
+    ///
+    /// # Errors
+    /// When the check was stopped.
+    fn add_read(&mut self, name: &'static str, check: Result<Check>) -> Result<()> {
+        match check {
+            Err(error) if self.stop.is_set() => return Err(error),
+            check => self.add(check.unwrap_or_else(|error| unreadable(name, &error))),
+        }
+        Ok(())
+    }
+
+    /// Adds the check of the references, given the numbers of rows by table whose reference has no row. `failed` adds the
+    /// remedy to a fault that [`repair`] does not correct.
+    fn add_references(
+        &mut self,
+        dangling: Result<Vec<(String, u64)>, StoreError>,
+        failed: impl FnOnce(&str) -> Check,
+    ) {
+        let name = FOREIGN_KEYS;
+        self.add(match dangling {
+            Err(error) => unreadable(name, &error.into()),
+            Ok(tables) if tables.is_empty() => Check::new(name, true, "every reference has its row"),
+            Ok(tables) => {
+                let is_repairable = tables.iter().all(|(table, _)| orphans::are_deleted(table));
+                let tables: Vec<String> =
+                    tables.iter().map(|(table, rows)| format!("{rows} of {table}")).collect();
+                let fault = format!("rows whose reference has no row: {}", tables.join(", "));
+                if is_repairable { Check::failed(name, &fault, Remedy::Repair) } else { failed(&fault) }
+            }
+        });
+    }
+
+    /// Checks the derived rows and the schema, whose version is `found`; this program supports `known`. `other` adds the remedy to
+    /// a fault of the schema that [`repair`] cannot correct.
+    fn check_rows(
+        &mut self,
+        database: &dyn Inspected,
+        (found, known): (i64, i64),
+        other: schema::Other,
+    ) -> Result<()> {
+        // Other versions of the schema have other tables.
+        let supported = DERIVED.iter().filter(|_| found == known);
+        for derived in supported {
+            self.begin(derived.name);
+            let check = (derived.wrong)(database, self.context).map(|wrong| derived.result(&wrong));
+            self.add_read(derived.name, check)?;
+        }
+        if found == known {
+            self.begin(AUDIT);
+            self.add_read(AUDIT, audit_trail(database))?;
+        }
+        self.begin(schema::SCHEMA);
+        let check = schema::check(database, found, known, other);
+        self.add_read(schema::SCHEMA, check)
+    }
+}
+
+/// Checks the chain of the audit trail. Nothing repairs it: a fault tells of what somebody has done.
+fn audit_trail(database: &dyn Inspected) -> Result<Check> {
+    let verified = database.read(|tx| audit::verify_chain(tx, None))?;
+    Ok(match verified.fault {
+        None => Check::new(AUDIT, true, format!("{} records are intact", verified.records)),
+        Some(Fault { seq, reason }) => {
+            let what = format!(
+                "record {seq}: {reason}; compare the trail with an earlier backup or export, and look for who could write the \
+                 database"
+            );
+            Check::new(AUDIT, false, what)
+        }
+    })
+}
+
+/// Returns the first three texts of a list, and an ellipsis when there are more.
+fn first_few(list: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let mut text = list[..list.len().min(SHOWN)].join(", ");
+    if list.len() > SHOWN {
+        text.push_str(", …");
+    }
+    text
+}
+
+fn unreadable(name: &'static str, error: &Error) -> Check {
+    let cause = error.detail().unwrap_or_else(|| error.to_string());
+    Check::new(
+        name,
+        false,
+        format!("cannot be read: {cause}; see the checks {INTEGRITY} and {}", schema::SCHEMA),
+    )
+}
+
+/// Creates the missing parts of the schema that have no data of their own, then recomputes the derived rows of the database at
+/// `location` that are wrong, in small transactions, so that other processes can write in between. Calls `progress` with the name of each kind of rows before it is repaired.
+///
+/// # Errors
+/// When the database cannot be opened or written, or `stop` is requested. `stop` takes effect between two kinds of
+/// rows.
+pub fn repair(
+    _: Operator,
+    location: impl Into<Location>,
+    context: &Context<'_>,
+    progress: &mut dyn FnMut(&'static str),
+    stop: &CancelFlag,
+) -> Result<()> {
+    match location.into() {
+        Location::File(path) => {
+            let database = InspectedFile::open_for_repair(&path)?;
+            let is_index_broken = !database.integrity()?.is_empty();
+            repair_rows(&database, is_index_broken, context, progress, stop)
+        }
+        #[cfg(feature = "postgres")]
+        Location::Postgres(url) => {
+            let database = InspectedServer::open_for_repair(&url, stop)?;
+            let repaired = repair_rows(&database, false, context, progress, stop);
+            database.close();
+            repaired
+        }
+        #[cfg(not(feature = "postgres"))]
+        Location::Postgres(_) => Err(StoreError::from(ServerError::NotBuilt).into()),
+    }
+}
+
+/// Recomputes derived rows. `is_index_broken` is whether the search index is wrong in any case.
+fn repair_rows(
+    database: &dyn Inspected,
+    is_index_broken: bool,
+    context: &Context<'_>,
+    progress: &mut dyn FnMut(&'static str),
+    stop: &CancelFlag,
+) -> Result<()> {
+    // What refers to a missing table fails, and stays reported.
+    let lacks_parts = schema::repair(database, progress)?;
+    for derived in &DERIVED {
+        if stop.is_set() {
+            return Err(StoreError::Interrupted.into());
+        }
+        let is_index = derived.name == "search_index";
+        let repaired = (derived.wrong)(database, context).and_then(|wrong| {
+            if wrong.is_empty() && !(is_index && is_index_broken) {
+                return Ok(());
+            }
+            progress(derived.name);
+            (derived.repair)(database, context)
+        });
+        match repaired {
+            Err(error) if lacks_parts => tracing::warn!(%error, "not repaired: {}", derived.name),
+            repaired => repaired?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,455 @@
+use tidings_cluster::{Connection, Engine, only_on_sqlite};
+
+use super::*;
+use crate::Tidings;
+use crate::account::Caller;
+use crate::post::{self, Draft, index};
+use crate::record::id::PostKey;
+use crate::store::{Isolation, Tx};
+use crate::testing::{NOW, Service, operator, service};
+
+/// Returns a context with the time of the test services.
+fn context() -> Context<'static> {
+    Context { clock: Clock::fixed(NOW), ..Context::default() }
+}
+
+/// Checks a database. The settings of the PostgreSQL server of the tests do not survive a crash, which is no fault here.
+fn look_at(location: &str) -> Checks {
+    let mut checks = check(operator(), location, &context(), &mut |_| {}, &CancelFlag::default()).unwrap();
+    checks.checks.retain(|check| check.name != "durability");
+    checks
+}
+
+fn mend(location: &str) {
+    repair(operator(), location, &context(), &mut |_| {}, &CancelFlag::default()).unwrap();
+}
+
+/// Returns the names of the failed checks.
+fn wrong(location: &str) -> Vec<&'static str> {
+    look_at(location).checks.iter().filter(|check| !check.ok).map(|check| check.name).collect()
+}
+
+#[test]
+fn what_cannot_be_read_is_an_error_and_no_damaged_database() {
+    let directory = tempfile::tempdir().unwrap();
+    for path in [directory.path(), &directory.path().join("nowhere.db")] {
+        let checked = check(operator(), path, &context(), &mut |_| {}, &CancelFlag::default());
+        assert!(matches!(checked, Err(crate::Error::Store(StoreError::Other(_)))), "{path:?}");
+    }
+}
+
+/// Returns a service with posts that have topics and tags, likes, views and visitors.
+fn lively() -> Service {
+    let service = service();
+    let ann = service.member("ann");
+    for n in 0..5 {
+        let draft = Draft {
+            title: Some(format!("Post {n} about crabs")),
+            url: Some(format!("https://a.example/{n}")),
+            topic: Some(vec!["sea".into(), format!("topic {n}")]),
+            tag: Some(vec!["sea".into(), "crab".into()]),
+            ..Draft::default()
+        };
+        let id =
+            service.call(&Caller::Operator, post::Insert { draft: draft.clone() }).unwrap().id.to_string();
+        post::view(&service, &ann, &id).wait().unwrap();
+        post::like(&service, &ann, &id).wait().unwrap();
+    }
+    service
+}
+
+fn change(tidings: &Tidings, statements: &'static [&'static str]) {
+    let work = move |tx: &mut dyn Tx| {
+        for sql in statements {
+            tx.run(sql, &[])?;
+        }
+        Ok::<_, StoreError>(())
+    };
+    tidings.store().write(Isolation::Alone, work).unwrap();
+}
+
+/// Returns the derived data of all rows.
+fn kept(tidings: &Tidings) -> Vec<String> {
+    let read = |sql: &str| {
+        let rows = tidings.store().read(|tx| tx.rows(sql, &[])).unwrap();
+        format!("{rows:?}")
+    };
+    [
+        "SELECT counter, sum(n) FROM total_count GROUP BY counter ORDER BY counter",
+        "SELECT name, posts FROM category ORDER BY name",
+        "SELECT name, post, topic FROM label ORDER BY name, post",
+        "SELECT post, view, fav, heat FROM post_stats ORDER BY post",
+    ]
+    .map(read)
+    .into()
+}
+
+#[test]
+fn a_sound_database_passes_all_checks_while_it_is_used() {
+    let service = lively();
+    let checks = look_at(&service.location());
+    assert!(checks.ok(), "{checks:#?}");
+    assert!(!checks.repairable());
+    for name in
+        ["posts", "labels", "acts", "likes_and_views", "popularity", "search_index", "visitors", "totals"]
+    {
+        assert!(checks.checks.iter().any(|check| check.name == name), "{name}");
+    }
+}
+
+#[test]
+fn a_forged_record_of_the_audit_trail_is_found() {
+    let service = lively();
+    assert!(wrong(&service.location()).is_empty());
+    change(&service, &["UPDATE audit SET new_value = 'Other' WHERE seq = 2"]);
+    assert_eq!(wrong(&service.location()), ["audit"]);
+    let checks = look_at(&service.location());
+    assert!(!checks.repairable());
+    let audit = checks.checks.iter().find(|check| check.name == "audit").unwrap();
+    assert!(audit.detail.starts_with("record 2: the record was changed"), "{}", audit.detail);
+}
+
+#[test]
+fn all_checks_of_a_file_are_listed() {
+    only_on_sqlite!("it is about parts of the file");
+    let service = lively();
+    let checks = look_at(&service.location());
+    let names: Vec<&str> = checks.checks.iter().map(|check| check.name).collect();
+    let expected = [
+        "integrity",
+        "foreign_keys",
+        "orphans",
+        "posts",
+        "labels",
+        "categories",
+        "acts",
+        "likes_and_views",
+        "popularity",
+        "search_index",
+        "visitors",
+        "totals",
+        "audit",
+        "schema",
+        "journal",
+        "sqlite",
+        "file_system",
+        "wal",
+        "permissions",
+        "free_space",
+    ];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn wrong_derived_rows_are_reported_and_repaired() {
+    let service = lively();
+    let location = service.location();
+    let before = kept(&service);
+    let assert_repairable = |name: &str, case: &dyn std::fmt::Debug| {
+        let found = wrong(&location);
+        assert!(found.contains(&name), "{case:?}: {found:?}");
+        assert!(look_at(&location).repairable(), "{case:?}");
+        mend(&location);
+        assert_eq!(wrong(&location), [] as [&str; 0], "{case:?}");
+        assert_eq!(kept(&service), before, "{case:?}");
+        assert_eq!(crate::testing::search(&service, "crabs", 10).unwrap().search_result.len(), 5);
+    };
+    for (name, statements) in [
+        ("posts", &["UPDATE total_count SET n = n + 3 WHERE counter = 12 AND n <> 0"][..]),
+        ("posts", &["DELETE FROM total_count WHERE counter = 12"]),
+        ("labels", &["UPDATE label SET topic = 0 WHERE name = 'topic 1'", "UPDATE category SET posts = 1"]),
+        ("labels", &["DELETE FROM label WHERE name = 'crab' AND post = 2"]),
+        ("categories", &["UPDATE category SET posts = 9 WHERE name = 'sea'"]),
+        ("categories", &["DELETE FROM category WHERE name = 'sea'"]),
+        ("categories", &["INSERT INTO category (name, posts) VALUES ('land', 2)"]),
+        ("likes_and_views", &["UPDATE post_stats SET fav = 0 WHERE post = 3"]),
+        ("likes_and_views", &["UPDATE post_stats SET view = 0 WHERE post = 3"]),
+        ("totals", &["UPDATE total_count SET n = n + 1 WHERE counter = 2"]),
+        ("totals", &["DELETE FROM total_count WHERE counter = 3"]),
+        (
+            "orphans",
+            &["INSERT INTO hidden (member, post, date) SELECT key, 99, 5 FROM member WHERE id = 'ann'"],
+        ),
+        (
+            "orphans",
+            &["INSERT INTO notice_reads (notice, day, reads) VALUES ('6560c1a2ffeeddccbbaa0009', 20000, 5)"],
+        ),
+    ] {
+        change(&service, statements);
+        assert_repairable(name, &statements);
+    }
+    for (key, word) in [(2, None), (99, Some("crab"))] {
+        let falsify = move |tx: &mut dyn Tx| index::falsify(tx, PostKey::new(key), word);
+        service.store().write(Isolation::Alone, falsify).unwrap();
+        assert_repairable("search_index", &(key, word));
+    }
+}
+
+/// Changes the schema or rows of singletons with a connection of its own, without the checks of references.
+fn batch(service: &Service, sql: &str) {
+    let database = &service.database;
+    match Engine::chosen() {
+        Engine::Sqlite => {
+            let connection = rusqlite::Connection::open(database.path()).unwrap();
+            connection.pragma_update(None, "foreign_keys", false).unwrap();
+            connection.execute_batch(sql).unwrap();
+        }
+        Engine::Postgres => drop(Connection::open(&database.location()).unwrap().query(sql, &[])),
+    }
+}
+
+#[test]
+fn rows_of_posts_that_do_not_exist_are_deleted_by_a_repair() {
+    let service = lively();
+    let location = service.location();
+    batch(
+        &service,
+        "INSERT INTO label (name, post, topic) VALUES ('sea', 99, 1), ('land', 99, 1);
+         INSERT INTO post_stats (post, view, fav) VALUES (98, 7, 7)",
+    );
+    let found = look_at(&location);
+    let check = |name| found.checks.iter().find(|check| check.name == name).unwrap();
+    assert_eq!(check("foreign_keys").remedy, Some(Remedy::Repair), "{found:#?}");
+    let detail = &check("orphans").detail;
+    assert!(
+        detail.contains("2 rows of label without a post, 1 rows of post_stats without a post"),
+        "{detail}"
+    );
+    mend(&location);
+    assert_eq!(wrong(&location), [] as [&str; 0]);
+}
+
+/// Parts that a repair creates again: the statements that remove or change them, and the description of the fault.
+fn repairable_parts() -> Vec<(&'static str, &'static str)> {
+    let mut parts = vec![
+        ("DROP INDEX feedback_open", "the index feedback_open of feedback is missing"),
+        ("DROP INDEX label_post", "the index label_post of label is missing"),
+        ("DROP VIEW liked", "the view liked is missing"),
+        ("DELETE FROM main_info", "the row of main_info is missing"),
+        ("DELETE FROM audit_chain", "the row of audit_chain is missing"),
+        ("DELETE FROM path_key", "the row of path_key is missing"),
+        ("DELETE FROM post_change", "the row of post_change is missing"),
+        (
+            "DROP INDEX term_date; CREATE INDEX term_date ON term (date, term)",
+            "the index term_date of term has `",
+        ),
+        (
+            "DROP VIEW liked; CREATE VIEW liked (member, post, date) AS SELECT member, post, date FROM settled_like",
+            "the view liked ",
+        ),
+    ];
+    match Engine::chosen() {
+        Engine::Sqlite => parts.extend([
+            ("DELETE FROM revision", "the row of revision is missing"),
+            ("DROP TABLE label", "the table label is missing, the index label_post of label is missing"),
+            ("DROP TABLE post_index", "the table post_index is missing"),
+        ]),
+        Engine::Postgres => parts.extend([
+            (
+                "DROP TRIGGER delete_rows_of_post ON post",
+                "the trigger delete_rows_of_post of post is missing",
+            ),
+            ("DROP FUNCTION delete_rows_of_post CASCADE", "the function delete_rows_of_post is missing"),
+            (
+                "ALTER TABLE post DISABLE TRIGGER delete_rows_of_post",
+                "the trigger delete_rows_of_post of post has `but not enabled` in addition",
+            ),
+            (
+                "ALTER TABLE notice DROP CONSTRAINT notice_id_key",
+                "the constraint notice_id_key of notice is missing",
+            ),
+            ("ALTER TABLE post DROP CONSTRAINT post_url", "the constraint post_url of post is missing"),
+            ("DROP INDEX log_member", "the index log_member of log is missing"),
+            ("DELETE FROM post_index_size", "the row of post_index_size is missing"),
+            ("DELETE FROM revision_base", "the row of revision_base is missing"),
+        ]),
+    }
+    parts
+}
+
+#[test]
+fn missing_parts_of_the_schema_are_reported_and_created_again() {
+    let service = lively();
+    let location = service.location();
+    let before = kept(&service);
+    for (sql, fault) in repairable_parts() {
+        batch(&service, sql);
+        let found = look_at(&location);
+        let schema = found.checks.iter().find(|check| check.name == "schema").unwrap();
+        assert!(!schema.ok && schema.remedy == Some(Remedy::Repair), "{sql}: {found:#?}");
+        assert!(schema.detail.contains(fault), "{sql}: {}", schema.detail);
+        mend(&location);
+        assert_eq!(wrong(&location), [] as [&str; 0], "{sql}: {:#?}", look_at(&location));
+    }
+    let service = service.reopened();
+    assert_eq!(kept(&service), before);
+    assert_eq!(crate::testing::search(&service, "crabs", 10).unwrap().search_result.len(), 5);
+}
+
+#[test]
+fn lost_tables_columns_and_constraints_need_a_backup() {
+    let engine = match Engine::chosen() {
+        Engine::Sqlite => [
+            ("ALTER TABLE notice DROP COLUMN topic", "the table notice lacks `"),
+            ("ALTER TABLE post ADD COLUMN more TEXT NOT NULL DEFAULT ''", "the table post has `"),
+        ],
+        Engine::Postgres => [
+            ("ALTER TABLE notice DROP COLUMN topic", "the column topic of notice is missing"),
+            (
+                "ALTER TABLE post ALTER COLUMN title DROP NOT NULL",
+                "the column title of post lacks `NOT NULL`",
+            ),
+        ],
+    };
+    let both = [
+        ("DROP TABLE hidden", "the table hidden is missing"),
+        ("CREATE UNIQUE INDEX more ON post (title)", "the index more of post does not belong there"),
+    ];
+    for (sql, fault) in both.into_iter().chain(engine) {
+        let service = lively();
+        batch(&service, sql);
+        let found = look_at(&service.location());
+        let schema = found.checks.iter().find(|check| check.name == "schema").unwrap();
+        assert!(!schema.ok && schema.detail.contains(fault), "{sql}: {found:#?}");
+        assert!(schema.remedy != Some(Remedy::Repair), "{sql}");
+        // The other faults are corrected.
+        batch(&service, "DROP INDEX feedback_open; UPDATE category SET posts = 9 WHERE name = 'sea'");
+        mend(&service.location());
+        let found = look_at(&service.location());
+        assert!(!found.repairable(), "{sql}: {found:#?}");
+    }
+}
+
+#[test]
+fn visitors_are_at_least_as_many_as_their_rows() {
+    let service = lively();
+    change(
+        &service,
+        &[
+            "INSERT INTO visitor (day, visitor, visits, hours, seen) VALUES (20000, 1, 1, 1, 1)",
+            "INSERT INTO visitor (day, visitor, visits, hours, seen) VALUES (20000, 2, 1, 1, 1)",
+            "INSERT INTO day_count (day, counter, n) VALUES (20001, 1, 7)",
+            "INSERT INTO total_count (counter, n) VALUES (1, 7)",
+        ],
+    );
+    assert_eq!(wrong(&service.location()), ["visitors"]);
+    let checks = look_at(&service.location());
+    assert!(checks.checks.iter().any(|check| check.detail.contains("2024-10-04")), "{checks:#?}");
+    mend(&service.location());
+    assert_eq!(wrong(&service.location()), [] as [&str; 0]);
+    let sql = "SELECT sum(n) FROM total_count WHERE counter = 1";
+    let mut total = service.store().read(|tx| tx.one(sql, &[])).unwrap();
+    assert_eq!(total.take::<i64>(0).unwrap(), 9);
+}
+
+#[test]
+fn likes_and_views_that_lists_do_not_show_stay_counted() {
+    let service = lively();
+    change(
+        &service,
+        &[
+            "UPDATE post_stats SET fav = 40, view = 50 WHERE post = 1",
+            "DELETE FROM post_stats WHERE post = 2",
+        ],
+    );
+    assert_eq!(wrong(&service.location()), ["likes_and_views"]);
+    mend(&service.location());
+    let sql = "SELECT fav, view FROM post_stats WHERE post <= 2 ORDER BY post";
+    let rows = service.store().read(|tx| tx.rows(sql, &[])).unwrap();
+    let counts: Vec<(i64, i64)> =
+        rows.into_iter().map(|mut row| (row.take(0).unwrap(), row.take(1).unwrap())).collect();
+    assert_eq!(counts, [(40, 50), (1, 1)]);
+}
+
+#[test]
+fn popularity_from_the_future_is_lowered_to_the_possible_maximum() {
+    let service = lively();
+    let heats = || {
+        let read = |tx: &mut dyn Tx| tx.rows("SELECT heat FROM post_stats ORDER BY post", &[]);
+        let rows = service.store().read(read).unwrap();
+        rows.into_iter().map(|mut row| row.take::<f64>(0).unwrap()).collect::<Vec<_>>()
+    };
+    let before = heats();
+    // The state after acts with a clock that was 300 days ahead, and with one that was a few minutes ahead.
+    change(
+        &service,
+        &[
+            "UPDATE post_stats SET heat = heat + 300 * 0.231 WHERE post = 2",
+            "UPDATE post_stats SET heat = heat + 0.0001 WHERE post = 3",
+        ],
+    );
+    assert_eq!(wrong(&service.location()), ["popularity"]);
+    assert!(look_at(&service.location()).repairable());
+    mend(&service.location());
+    assert_eq!(wrong(&service.location()), [] as [&str; 0]);
+    let after = heats();
+    assert!((after[1] - before[1]).abs() < 1e-6, "a view and a like at the current time");
+    assert!((after[2] - before[2] - 0.0001).abs() < 1e-6);
+    assert_eq!((after[0], after[3], after[4]), (before[0], before[3], before[4]));
+}
+
+#[test]
+fn a_broken_search_index_is_rebuilt() {
+    only_on_sqlite!("it is about parts of the file");
+    let Service { tidings, database } = lively();
+    drop(tidings);
+    let (path, location) = (database.path(), database.location());
+    // SQLite forbids this in its default, defensive mode.
+    let broken = rusqlite::Connection::open(&path).unwrap();
+    broken.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false).unwrap();
+    broken.execute_batch("DELETE FROM post_index_data WHERE id > 10").unwrap();
+    drop(broken);
+    assert!(wrong(&location).contains(&"integrity"), "{:?}", look_at(&location));
+    assert!(look_at(&location).repairable());
+    mend(&location);
+    assert_eq!(wrong(&location), [] as [&str; 0]);
+    let tidings = Tidings::open(&path).unwrap();
+    assert_eq!(crate::testing::search(&tidings, "crabs", 10).unwrap().search_result.len(), 5);
+}
+
+#[test]
+fn a_damaged_file_is_reported_and_not_repaired() {
+    only_on_sqlite!("it replaces or damages the file");
+    let Service { tidings, database } = lively();
+    drop(tidings);
+    let (path, location) = (database.path(), database.location());
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..].fill(0x5a);
+    std::fs::write(&path, &bytes).unwrap();
+    let checks = look_at(&location);
+    assert!(!checks.checks[0].ok && checks.checks[0].detail.ends_with("restore a backup"), "{checks:#?}");
+    assert!(checks.checks[0].remedy == Some(Remedy::Restore) && !checks.repairable());
+    std::fs::write(&path, "Dear Ann, ".repeat(1_000)).unwrap();
+    let checks = look_at(&location);
+    assert!(!checks.checks[0].ok && !checks.repairable(), "{checks:#?}");
+}
+
+#[test]
+fn a_check_does_not_create_a_missing_database() {
+    only_on_sqlite!("a missing database is a missing file");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("none.db");
+    assert!(check(operator(), &path, &context(), &mut |_| {}, &CancelFlag::default()).is_err());
+    assert!(!path.exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn files_that_other_users_can_read_are_reported_with_the_remedy() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let service = lively();
+    let key = key_file_of(&service);
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let checks = look_at(&service.location());
+    let found = checks.checks.iter().find(|check| !check.ok).unwrap();
+    assert_eq!(found.name, "permissions");
+    // The name of a server's database is a relative path.
+    let name = key.file_name().unwrap().to_string_lossy();
+    assert!(found.detail.contains("chmod 600 ") && found.detail.ends_with(&*name), "{}", found.detail);
+}
+
+#[cfg(unix)]
+fn key_file_of(service: &Service) -> std::path::PathBuf {
+    service.database.beside(".key")
+}

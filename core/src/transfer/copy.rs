@@ -1,0 +1,301 @@
+//! Copies a database to a new one, on the same engine or the other.
+//!
+//! A copy has the rows of one snapshot of its source, which other processes may write meanwhile. Keys stay the same. The
+//! search index is made again. What belongs to the engine or to a running service is not copied: `copy/plan.rs` has each
+//! table with the reason.
+//!
+//! After the rows, the search index and the revisions are written, the copy is verified: every row is read from it, and
+//! the number of the rows and a digest of each column of each table must be those of the source. Then follow the checks
+//! of [`crate::transfer::check`].
+//!
+//! An interrupted copy never looks complete. A file is written under a temporary name and renamed at the end. A database
+//! on a server is marked until the end, and no program opens it; another copy to it begins again.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use tempfile::TempPath;
+
+use crate::account::Operator;
+pub use crate::base::cancel::CancelFlag;
+use crate::base::draft_file;
+use crate::base::files::{self, beside, directory};
+use crate::base::location::Location;
+pub use crate::base::step::Step;
+#[cfg(not(feature = "postgres"))]
+use crate::store::ServerError;
+use crate::store::bulk::{FileSnapshot, FileTarget, Snapshot};
+#[cfg(feature = "postgres")]
+use crate::store::bulk::{ServerSnapshot, ServerTarget};
+use crate::store::{StoreError, Tx};
+use crate::transfer::check::{Check, Context};
+
+mod digest;
+mod plan;
+#[cfg(test)]
+mod tests;
+mod transfer;
+
+use transfer::Transfer;
+
+/// The result of a copy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// The rows of all tables together.
+    pub rows: u64,
+    /// The number of texts in which U+0000, which PostgreSQL cannot store, was replaced by U+FFFD.
+    pub replaced: u64,
+    /// The checks that failed on the copy: it has the rows of the source, so they fail on the source too.
+    pub failed: Vec<Check>,
+}
+
+/// The error of a failed copy. The source is unchanged, and there is no new database.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    /// There is no database to copy.
+    #[error("there is no database {0}")]
+    Missing(Location),
+    /// The source and the target are the same database.
+    #[error("{0} cannot be copied to itself")]
+    Same(Location),
+    /// There is a file at the target.
+    #[error("{0} already exists")]
+    Exists(Location),
+    /// The target is not empty.
+    #[error("{to} is not empty: its table {table} has rows")]
+    Occupied {
+        /// The target.
+        to: Location,
+        /// A table with rows.
+        table: String,
+    },
+    /// Another program copies to the target.
+    #[error("another program copies to {0}")]
+    InUse(Location),
+    /// The tables of the source and the target cannot be copied.
+    #[error("{from} cannot be copied to {to}: {fault}")]
+    Schema {
+        /// The source.
+        from: Location,
+        /// The target.
+        to: Location,
+        /// The fault.
+        fault: String,
+    },
+    /// A row of the source cannot be inserted into the target, or a table cannot be read.
+    #[error("the table {table} cannot be copied: {cause}")]
+    Table {
+        /// The table.
+        table: String,
+        /// The cause.
+        cause: StoreError,
+    },
+    /// The target has other rows than the source.
+    #[error("{to} differs from {from} in the table {table}: {what}")]
+    Different {
+        /// The source.
+        from: Location,
+        /// The target.
+        to: Location,
+        /// The first table that differs.
+        table: String,
+        /// The difference.
+        what: String,
+    },
+    /// The engine has found faults in the target.
+    #[error("{to} is damaged: {fault}")]
+    Damaged {
+        /// The target.
+        to: Location,
+        /// The faults.
+        fault: String,
+    },
+    /// The caller cancelled the copy.
+    #[error("the operation was cancelled")]
+    Interrupted,
+    /// A file could not be written.
+    #[error("{}: {cause}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        cause: io::Error,
+    },
+    /// A database could not be read or written.
+    #[error("{location}: {cause}")]
+    Store {
+        /// The database.
+        location: Location,
+        /// The cause.
+        cause: StoreError,
+    },
+}
+
+type Result<T, E = CopyError> = std::result::Result<T, E>;
+
+impl CopyError {
+    /// Returns a function that converts an error of the store about a database.
+    fn store(location: &Location) -> impl Fn(StoreError) -> Self {
+        move |cause| match cause {
+            StoreError::Interrupted => Self::Interrupted,
+            cause => Self::Store { location: location.clone(), cause },
+        }
+    }
+
+    fn file(path: &Path) -> impl Fn(io::Error) -> Self {
+        move |cause| Self::File { path: path.to_owned(), cause }
+    }
+}
+
+/// Copies the database at `from` to `to`, which must not exist or be empty, and verifies the copy. Other processes may
+/// read and write the source during the copy. The key that signs tokens is not part of a database and is not copied.
+///
+/// `progress` is called with the progress.
+///
+/// # Errors
+/// When there is no source, or its schema is not that of this program; when the target has rows; when either database
+/// fails; when the copy differs from the source; when `stop` is requested.
+pub fn copy(
+    _: Operator,
+    from: &Location,
+    to: &Location,
+    context: &Context<'_>,
+    progress: &mut dyn FnMut(Step),
+    stop: &CancelFlag,
+) -> Result<Report> {
+    let mut run = Transfer { from, to, context, progress, stop, last: None };
+    match to {
+        Location::File(path) => {
+            let path = &files::resolved(path).map_err(CopyError::file(path))?;
+            refuse_occupied(from, path)?;
+            let draft = Draft::write(&mut run, path)?;
+            let report = draft.report.clone();
+            draft.becomes(path)?;
+            Ok(report)
+        }
+        Location::Postgres(_) => to_server(&mut run),
+    }
+}
+
+/// What changes a verified copy before it becomes a database.
+pub(crate) type Last<'l> = &'l dyn Fn(&mut dyn Tx) -> Result<(), StoreError>;
+
+/// Copies a database file to an empty database on a server, and then runs `last` in a transaction.
+pub(crate) fn restore(
+    from: &Path,
+    to: &Location,
+    last: Last<'_>,
+    progress: &mut dyn FnMut(Step),
+    stop: &CancelFlag,
+) -> Result<Report> {
+    let (from, context) = (&Location::File(from.to_owned()), &Context::default());
+    to_server(&mut Transfer { from, to, context, progress, stop, last: Some(last) })
+}
+
+/// Copies a database on a server to a temporary file next to `to`.
+pub(crate) fn draft(
+    from: &Location,
+    to: &Path,
+    progress: &mut dyn FnMut(Step),
+    stop: &CancelFlag,
+) -> Result<Draft> {
+    let (location, context) = (&Location::File(to.to_owned()), &Context::default());
+    Draft::write(&mut Transfer { from, to: location, context, progress, stop, last: None }, to)
+}
+
+/// A complete, verified copy under a temporary name. Dropping it removes the file.
+pub(crate) struct Draft {
+    pub(crate) path: TempPath,
+    pub(crate) report: Report,
+    /// Locks the file, which shows other processes that its writer is still running.
+    pub(crate) lock: File,
+}
+
+impl Draft {
+    /// Writes the copy next to `to`.
+    fn write(run: &mut Transfer<'_>, to: &Path) -> Result<Self> {
+        let source = open(run.from, run.stop)?;
+        let draft = draft_file::beside(to, true).map_err(CopyError::file(directory(to)))?;
+        let (lock, path) = draft.into_parts();
+        let mut target = FileTarget::create(&path, run.stop).map_err(CopyError::store(run.to))?;
+        let report = run.run(source, &mut target, false)?;
+        drop(target);
+        let synced = OpenOptions::new().write(true).open(&path).and_then(|file| file.sync_all());
+        synced.map_err(CopyError::file(&path))?;
+        Ok(Self { path, report, lock })
+    }
+
+    /// Renames the file to `to`, unless there is a file in the meantime.
+    fn becomes(self, to: &Path) -> Result<()> {
+        let renamed = self.path.persist_noclobber(to);
+        renamed.map_err(|error| match error.error.kind() {
+            io::ErrorKind::AlreadyExists => CopyError::Exists(Location::File(to.to_owned())),
+            _ => CopyError::file(to)(error.error),
+        })?;
+        files::sync_directory(directory(to)).map_err(CopyError::file(to))
+    }
+}
+
+/// Refuses a target file that exists, or that belongs to the source.
+fn refuse_occupied(from: &Location, to: &Path) -> Result<()> {
+    if from.owns(to) {
+        return Err(CopyError::Same(from.clone()));
+    }
+    // A log without its database shows that a process has it open, or that it was lost.
+    let occupied = [to.to_owned(), beside(to, "-wal"), beside(to, "-journal")];
+    match occupied.iter().find(|file| fs::symlink_metadata(file).is_ok()) {
+        Some(file) => Err(CopyError::Exists(Location::File(file.clone()))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(feature = "postgres")]
+fn to_server(run: &mut Transfer<'_>) -> Result<Report> {
+    let Location::Postgres(url) = run.to else { return Err(CopyError::Missing(run.to.clone())) };
+    let failed = CopyError::store(run.to);
+    let open_target = || {
+        ServerTarget::open(url, run.stop).map_err(|error| match error {
+            StoreError::Overloaded => CopyError::InUse(run.to.clone()),
+            error => failed(error),
+        })
+    };
+    let (source, mut target): (Box<dyn Snapshot>, _) = match run.from {
+        Location::File(_) => (open(run.from, run.stop)?, open_target()?),
+        Location::Postgres(from) => {
+            let source = ServerSnapshot::open(from, run.stop).map_err(CopyError::store(run.from))?;
+            let target = open_target()?;
+            // The program that fills it is this one.
+            if source.is_being_filled().map_err(CopyError::store(run.from))? {
+                return Err(CopyError::Same(run.from.clone()));
+            }
+            (Box::new(source), target)
+        }
+    };
+    let report = run.run(source, &mut target, true)?;
+    target.finish().map_err(failed)?;
+    Ok(report)
+}
+
+#[cfg(not(feature = "postgres"))]
+fn to_server(run: &mut Transfer<'_>) -> Result<Report> {
+    Err(CopyError::store(run.to)(ServerError::NotBuilt.into()))
+}
+
+/// Opens a source.
+fn open(from: &Location, stop: &CancelFlag) -> Result<Box<dyn Snapshot>> {
+    let failed = CopyError::store(from);
+    match from {
+        Location::File(path) => {
+            if matches!(path.try_exists(), Ok(false)) {
+                return Err(CopyError::Missing(from.clone()));
+            }
+            Ok(Box::new(FileSnapshot::open(path, stop).map_err(failed)?))
+        }
+        #[cfg(feature = "postgres")]
+        Location::Postgres(url) => Ok(Box::new(ServerSnapshot::open(url, stop).map_err(failed)?)),
+        #[cfg(not(feature = "postgres"))]
+        Location::Postgres(_) => Err(failed(ServerError::NotBuilt.into())),
+    }
+}

@@ -1,0 +1,238 @@
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+#[cfg(feature = "postgres")]
+use tidings_cluster::{Cluster, Database, is_installed};
+
+use super::*;
+use crate::account::Caller;
+use crate::base::clock::Clock;
+use crate::base::config::{Config, Secret};
+use crate::post;
+use crate::record::export::{Export as _, ExportLines as _};
+use crate::store::bulk::{Column, Kind, OnRow, Table, Target as _};
+use crate::store::{Arg, Isolation, Store, Topic};
+use crate::testing::{NOW, operator};
+use crate::{Builder, Tidings};
+
+mod refused;
+#[cfg(feature = "postgres")]
+mod server;
+
+/// A folder with databases, and those on the shared server.
+struct Places {
+    folder: TempDir,
+    #[cfg(feature = "postgres")]
+    server: Vec<Database>,
+}
+
+impl Places {
+    fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            #[cfg(feature = "postgres")]
+            server: Vec::new(),
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn file(&self, name: &str) -> Location {
+        Location::File(self.path(name))
+    }
+
+    /// Returns a new database on the shared server, with an extension that has a view and a table with a row.
+    #[cfg(feature = "postgres")]
+    fn server(&mut self) -> Location {
+        let database = Cluster::shared().expect("it is installed").database();
+        database.query(
+            "CREATE EXTENSION pg_stat_statements; CREATE TABLE spatial (id bigint GENERATED ALWAYS AS IDENTITY, name text);
+             INSERT INTO spatial (name) VALUES ('a'); ALTER EXTENSION pg_stat_statements ADD TABLE spatial",
+            &[],
+        );
+        let location = Location::from(database.url());
+        self.server.push(database);
+        location
+    }
+
+    /// Returns a database with posts.
+    fn posts(&self, name: &str) -> Location {
+        let location = self.file(name);
+        let sample = include_str!("../../../../tests/data/rust-blog.jsonl");
+        let go_on = &mut |_| ControlFlow::Continue(());
+        let report = post::import(&open_at(&location), &Caller::Operator, sample.as_bytes(), go_on).unwrap();
+        assert_eq!(report.errors, []);
+        location
+    }
+
+    /// Returns a database with values in all columns of all tables that are easily changed by mistake.
+    fn odd(&self, name: &str) -> Location {
+        let location = self.file(name);
+        let mut target = FileTarget::create(&self.path(name), &CancelFlag::default()).unwrap();
+        let tables = target.tables().unwrap();
+        let plan = plan::Plan::new(&tables, &tables).unwrap();
+        target.begin(&plan.emptied).unwrap();
+        for table in &plan.copied {
+            target.insert(table, &mut |insert| odd_rows(table, insert)).unwrap();
+        }
+        target.commit(7, &[]).unwrap();
+        location
+    }
+}
+
+/// The columns that are parts of keys or refer to them.
+const KEYS: [&str; 11] =
+    ["act", "counter", "date", "day", "key", "member", "number", "post", "revision", "slot", "visitor"];
+/// The columns that can be null.
+const NULLABLE: [(&str, &str); 10] = [
+    ("feedback", "member"),
+    ("member", "admin"),
+    ("member", "blacklisted"),
+    ("member", "major"),
+    ("member", "name"),
+    ("post", "end_date"),
+    ("post_stats", "heat"),
+    ("log", "named_member"),
+    ("log", "path"),
+    ("request", "named_member"),
+];
+
+fn odd_rows(table: &Table, insert: &mut OnRow<'_>) -> Result<(), StoreError> {
+    let rows = if table.columns[0].name == "one" { 1 } else { 4 };
+    let long = "Wie? \u{1f980}\n".repeat(200_000);
+    for row in 0..rows {
+        let cells: Vec<Arg<'_>> =
+            table.columns.iter().map(|column| odd_cell(table, column, row, &long)).collect();
+        insert(&cells)?;
+    }
+    Ok(())
+}
+
+fn odd_cell<'l>(table: &Table, column: &Column, row: usize, long: &'l str) -> Arg<'l> {
+    let name = column.name.as_str();
+    if row == 2 && NULLABLE.contains(&(&table.name, name)) {
+        return Arg::Null;
+    }
+    match column.kind {
+        Kind::Integer if name == "one" => Arg::Integer(1),
+        Kind::Integer if KEYS.contains(&name) => Arg::Integer([1, 2, 1 << 32, i64::MAX - 1][row]),
+        Kind::Integer => Arg::Integer([i64::MIN, -1, 0, i64::MAX][row]),
+        Kind::Real => Arg::Real([f64::MAX, f64::MIN_POSITIVE, -0.0, f64::NEG_INFINITY][row]),
+        Kind::Text if matches!(name, "topic" | "tag") => Arg::Text("[]"),
+        Kind::Text if name == "post" && row == 0 => Arg::Text(long),
+        Kind::Text => Arg::Text(["", "\\N\t\"'\r\n\u{1}", "\u{10ffff}\u{e9}e\u{301}", " B"][row]),
+    }
+}
+
+/// Returns the builder of a service that has its own key, and so creates no file for it.
+fn builder(location: &Location) -> Builder {
+    let config = Config {
+        token_key: Some(Secret(b"a key for tests, long enough for a signature".to_vec().into())),
+        ..Config::default()
+    };
+    Tidings::builder(location).config(config).clock(Clock::fixed(NOW))
+}
+
+fn open_at(location: &Location) -> Tidings {
+    builder(location).open().unwrap()
+}
+
+fn copied(from: &Location, to: &Location) -> Result<Report> {
+    copy(operator(), from, to, &Context::default(), &mut |_| {}, &CancelFlag::default())
+}
+
+/// Returns the rows of each copied table, sorted.
+fn rows(location: &Location) -> Vec<(String, Vec<String>)> {
+    let mut snapshot = open(location, &CancelFlag::default()).unwrap();
+    let tables = snapshot.tables().unwrap();
+    let tables = plan::Plan::new(&tables, &tables).unwrap().copied;
+    tables.into_iter().map(|table| (table.name.clone(), rows_of(&mut *snapshot, &table))).collect()
+}
+
+fn rows_of(snapshot: &mut dyn Snapshot, table: &Table) -> Vec<String> {
+    // The columns in the order of their names, which the engines share.
+    let mut order: Vec<usize> = (0..table.columns.len()).collect();
+    order.sort_by_key(|place| &table.columns[*place].name);
+    let mut rows = Vec::new();
+    let read = snapshot.for_each(table, &mut |cells| {
+        let cells: Vec<String> = order
+            .iter()
+            .map(|place| match cells[*place] {
+                // SQLite stores -0.0 as 0.0; their sum is 0.0.
+                Arg::Real(value) => format!("{}", value + 0.0),
+                value => format!("{value:?}"),
+            })
+            .collect();
+        rows.push(cells.join(", "));
+        Ok(())
+    });
+    read.unwrap();
+    rows.sort();
+    rows
+}
+
+#[track_caller]
+fn assert_equal(one: &Location, other: &Location) {
+    for (one, other) in rows(one).into_iter().zip(rows(other)) {
+        assert_eq!(one.0, other.0);
+        assert!(one.1 == other.1, "{}: {} and {} rows", one.0, one.1.len(), other.1.len());
+    }
+}
+
+fn exported(location: &Location) -> Vec<u8> {
+    let mut out = Vec::new();
+    let take = &mut |lines: &[u8], _| {
+        out.extend_from_slice(lines);
+        ControlFlow::Continue(())
+    };
+    let tidings = open_at(location);
+    post::ExportPosts {}.export(&tidings, &Caller::Operator).pass_to(&tidings, take).unwrap();
+    out
+}
+
+/// Runs a statement in a database.
+fn run(location: &Location, sql: &'static str) {
+    let store = Store::open(location).unwrap();
+    store.write(Isolation::Alone, move |tx| tx.run(sql, &[])).unwrap();
+}
+
+/// Returns the integer that a statement returns.
+fn number(location: &Location, sql: &str) -> i64 {
+    Store::open(location).unwrap().read(|tx| tx.one(sql, &[])?.take(0)).unwrap()
+}
+
+#[test]
+fn a_file_is_copied_with_its_keys_and_later_revisions() {
+    let places = Places::new();
+    let (source, copy) = (places.posts("a.db"), places.file("b.db"));
+    // The greatest key is not given again.
+    run(
+        &source,
+        "INSERT INTO member (key, id, folded, password, generation, nickname, date) VALUES (70, 'a', 'a', '', 0, '', 0)",
+    );
+    run(&source, "DELETE FROM member WHERE key = 70");
+    let report = copied(&source, &copy).unwrap();
+    assert!(report.rows > 100 && report.failed.is_empty() && report.replaced == 0, "{report:?}");
+    assert_equal(&source, &copy);
+    assert!(exported(&source) == exported(&copy));
+    let sequence = "SELECT seq FROM sqlite_sequence WHERE name = 'member'";
+    assert_eq!((number(&source, sequence), number(&copy, sequence)), (70, 70));
+    let revision = "SELECT n FROM revision";
+    let touched = number(&copy, "SELECT min(revision) FROM touched");
+    assert!(touched > number(&source, revision) && number(&copy, revision) >= touched);
+    let topics = number(&copy, "SELECT count(*) FROM touched");
+    assert_eq!(usize::try_from(topics), Ok(Topic::ALL.len()));
+    let found = number(&copy, "SELECT count(*) FROM post_index WHERE post_index MATCH 'rust'");
+    assert!(found > 0);
+}
+
+#[test]
+fn odd_values_are_copied_to_a_file() {
+    let places = Places::new();
+    let (source, copy) = (places.odd("a.db"), places.file("b.db"));
+    copied(&source, &copy).unwrap();
+    assert_equal(&source, &copy);
+}

@@ -1,0 +1,239 @@
+//! Copies that are refused, cancelled or wrong.
+
+use super::*;
+
+/// Copies, and calls `on_step` with each step.
+fn copied_with(from: &Location, to: &Location, on_step: &mut dyn FnMut(Step, &CancelFlag)) -> Result<Report> {
+    let stop = CancelFlag::default();
+    copy(operator(), from, to, &Context::default(), &mut |step| on_step(step, &stop), &stop)
+}
+
+/// Calls `change` once, when the copy is complete and not yet verified.
+fn before_verification(mut change: impl FnMut()) -> impl FnMut(Step, &CancelFlag) {
+    let mut is_changed = false;
+    move |step, _| {
+        if matches!(step, Step::Verifying { .. }) && !std::mem::replace(&mut is_changed, true) {
+            change();
+        }
+    }
+}
+
+/// Returns a function that requests a stop at the n-th step.
+fn stop_at(mut n: u32) -> impl FnMut(Step, &CancelFlag) {
+    move |_, stop| {
+        n = n.saturating_sub(1);
+        if n == 0 {
+            stop.set();
+        }
+    }
+}
+
+/// Returns the sorted names of the files in the folder.
+fn names(places: &Places) -> Vec<String> {
+    let entries = fs::read_dir(places.folder.path()).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[track_caller]
+fn assert_error(result: Result<Report>, places: &Places, text: &str) {
+    let message = result.unwrap_err().to_string().replace(places.folder.path().to_str().unwrap(), "DIR");
+    assert_eq!(message, text);
+}
+
+#[test]
+fn a_missing_source_and_an_existing_target_are_refused() {
+    let places = Places::new();
+    let (source, empty) = (places.posts("a.db"), places.file("none.db"));
+    fs::write(places.path("letter"), "Dear Ann").unwrap();
+    fs::write(places.path("lost.db-wal"), "log").unwrap();
+    std::os::unix::fs::symlink(places.path("a.db"), places.path("link.db")).unwrap();
+    let before = names(&places);
+    for (from, to, text) in [
+        ("none.db", "b.db", "there is no database DIR/none.db"),
+        ("letter", "b.db", "DIR/letter: the file is not a tidings database"),
+        ("a.db", "a.db", "DIR/a.db cannot be copied to itself"),
+        ("a.db", "link.db", "DIR/a.db cannot be copied to itself"),
+        ("a.db", "a.db.key", "DIR/a.db cannot be copied to itself"),
+        ("a.db", "letter", "DIR/letter already exists"),
+        ("a.db", "lost.db", "DIR/lost.db-wal already exists"),
+        ("a.db", "no/b.db", "DIR/no/b.db: No such file or directory (os error 2)"),
+    ] {
+        assert_error(copied(&places.file(from), &places.file(to)), &places, text);
+    }
+    for (version, text) in [(5, "start this program with it once"), (99, "use the newer program")] {
+        let connection = rusqlite::Connection::open(places.path("a.db")).unwrap();
+        connection.pragma_update(None, "user_version", version).unwrap();
+        drop(connection);
+        let message = copied(&source, &empty).unwrap_err().to_string();
+        assert!(
+            message.contains(&format!("schema version {version}")) && message.contains(text),
+            "{message}"
+        );
+    }
+    assert_eq!(names(&places), before);
+}
+
+#[test]
+fn a_changed_byte_in_a_file_is_detected() {
+    let places = Places::new();
+    let (source, copy) = (places.posts("a.db"), places.file("b.db"));
+    let before = names(&places);
+    let draft = || {
+        let name = names(&places).into_iter().find(|name| name.contains(".part")).unwrap();
+        places.file(&name)
+    };
+    let title = "UPDATE post SET title = replace(title, 'R', 'r') WHERE key = 3";
+    let mut change = before_verification(|| run(&draft(), title));
+    let text = "DIR/b.db differs from DIR/a.db in the table post: the values of the column title";
+    assert_error(copied_with(&source, &copy, &mut change), &places, text);
+    let mut change =
+        before_verification(|| run(&draft(), "DELETE FROM label WHERE name = (SELECT max(name) FROM label)"));
+    let message = copied_with(&source, &copy, &mut change).unwrap_err().to_string();
+    assert!(message.contains("in the table label: ") && message.contains(" rows instead of "), "{message}");
+    assert_eq!(names(&places), before);
+}
+
+#[test]
+fn a_cancelled_copy_leaves_no_file() {
+    let places = Places::new();
+    let (source, copy) = (places.posts("a.db"), places.file("b.db"));
+    let before = names(&places);
+    let (mut steps, mut cancelled) = (0, 0);
+    copied_with(&source, &copy, &mut |_, _| steps += 1).unwrap();
+    fs::remove_file(places.path("b.db")).unwrap();
+    for n in 1..=steps {
+        match copied_with(&source, &copy, &mut stop_at(n)) {
+            Err(CopyError::Interrupted) => cancelled += 1,
+            other => panic!("{n}: {other:?}"),
+        }
+        assert_eq!(names(&places), before);
+    }
+    assert!(cancelled > 3, "{cancelled}");
+}
+
+#[test]
+fn a_wrong_derived_row_is_copied_and_reported() {
+    let places = Places::new();
+    let (source, copy) = (places.posts("a.db"), places.file("b.db"));
+    run(&source, "UPDATE total_count SET n = n + 1 WHERE counter = 12");
+    let report = copied(&source, &copy).unwrap();
+    let names: Vec<&str> = report.failed.iter().map(|check| check.name).collect();
+    assert_eq!(names, ["posts"]);
+    assert_equal(&source, &copy);
+}
+
+#[cfg(feature = "postgres")]
+mod server {
+    use super::*;
+
+    #[test]
+    fn a_changed_byte_on_a_server_is_detected_and_the_copy_stays_incomplete() {
+        let places = &mut Places::new();
+        if !is_installed("verification on PostgreSQL") {
+            return;
+        }
+        let (source, server, back) = (places.posts("a.db"), places.server(), places.file("b.db"));
+        let database = &places.server[0];
+        let mut change = before_verification(|| {
+            database.query("UPDATE post SET title = replace(title, 'R', 'r') WHERE key = 3", &[]);
+        });
+        let message = copied_with(&source, &server, &mut change).unwrap_err().to_string();
+        assert!(message.ends_with("in the table post: the values of the column title"), "{message}");
+        let incomplete = "is an incomplete copy: wait for the end of tidings store copy, or run it again";
+        for error in [
+            Store::open(&server).map(drop).unwrap_err().to_string(),
+            copied(&server, &back).unwrap_err().to_string(),
+            crate::transfer::check::check(
+                operator(),
+                &server,
+                &Context::default(),
+                &mut |_| {},
+                &CancelFlag::default(),
+            )
+            .unwrap_err()
+            .detail()
+            .unwrap(),
+            crate::transfer::check::repair(
+                operator(),
+                &server,
+                &Context::default(),
+                &mut |_| {},
+                &CancelFlag::default(),
+            )
+            .unwrap_err()
+            .detail()
+            .unwrap(),
+        ] {
+            assert!(error.contains(incomplete), "{error}");
+        }
+        copied(&source, &server).unwrap();
+        assert_equal(&source, &server);
+    }
+
+    #[test]
+    fn a_cancelled_copy_to_a_server_is_incomplete_until_it_is_repeated() {
+        let places = &mut Places::new();
+        if !is_installed("cancelled copies to PostgreSQL") {
+            return;
+        }
+        let (source, server) = (places.posts("a.db"), places.server());
+        let mut step = 1;
+        while let Err(error) = copied_with(&source, &server, &mut stop_at(step)) {
+            assert!(matches!(error, CopyError::Interrupted), "{step}: {error}");
+            let error = Store::open(&server).map(drop).unwrap_err().to_string();
+            assert!(error.contains("is an incomplete copy"), "{step}: {error}");
+            step += 1;
+        }
+        assert!(step > 4, "{step}");
+        assert_equal(&source, &server);
+    }
+
+    #[test]
+    fn a_database_with_rows_and_the_source_itself_are_refused() {
+        let places = &mut Places::new();
+        if !is_installed("refused copies to PostgreSQL") {
+            return;
+        }
+        let (source, server, other) = (places.posts("a.db"), places.server(), places.server());
+        copied(&source, &server).unwrap();
+        let message = copied(&source, &server).unwrap_err().to_string();
+        assert!(message.ends_with(" is not empty: its table audit has rows"), "{message}");
+        let message = copied(&server, &server).unwrap_err().to_string();
+        assert!(message.ends_with(" cannot be copied to itself"), "{message}");
+        places.server[1].query("CREATE TABLE song (title text)", &[]);
+        let message = copied(&source, &other).unwrap_err().to_string();
+        assert!(message.contains("has tables of another program"), "{message}");
+        // Servers that were started on an empty database leave no rows.
+        places.server[1].query("DROP TABLE song", &[]);
+        drop(builder(&other).start().unwrap());
+        copied(&source, &other).unwrap();
+        assert_equal(&source, &other);
+    }
+
+    #[test]
+    fn a_copy_has_the_rows_of_one_moment_while_others_write() {
+        let places = &mut Places::new();
+        if !is_installed("copies while others write") {
+            return;
+        }
+        let (source, server, back) = (places.posts("a.db"), places.server(), places.file("b.db"));
+        // Both rows change in one transaction, so they are always equal.
+        let both = "UPDATE total_count SET n = n + 1 WHERE counter IN (901, 902)";
+        let insert = "INSERT INTO total_count (counter, n) VALUES (901, 0), (902, 0)";
+        run(&source, insert);
+        for (from, to) in [(&source, &server), (&server, &back)] {
+            let writer = Store::open(from).unwrap();
+            let mut write = |_, _: &CancelFlag| {
+                writer.write(Isolation::Alone, move |tx| tx.run(both, &[])).unwrap();
+            };
+            copied_with(from, to, &mut write).unwrap();
+            let sum = "SELECT count(DISTINCT n) FROM total_count WHERE counter IN (901, 902)";
+            assert_eq!(number(to, sum), 1);
+            let n = "SELECT n FROM total_count WHERE counter = 901";
+            assert!(number(from, n) > number(to, n), "it was written during the copy");
+        }
+    }
+}
