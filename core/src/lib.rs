@@ -176,11 +176,11 @@ pub use base::location::Location;
 pub use base::{clock, config, draft_file, fair, location, text_file, tls};
 pub use record::error::{Error, Outcome, Pending, Result};
 pub use record::{answer, error, export, id, operation, schema};
-pub use service::builder::Builder;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub use service::fuzzing;
 pub use service::handle::Tidings;
+pub use service::handle::builder::Builder;
 pub use service::{api, changes, events, operations, stats, status};
 pub use store::{PendingFuture, SCHEMA_VERSION, ServerError, StoreError};
 #[cfg(feature = "demo")]

@@ -1,7 +1,6 @@
 //! The handle, and what runs and observes the service as a whole.
 
 pub mod api;
-pub(crate) mod builder;
 pub mod changes;
 pub mod events;
 #[cfg(feature = "fuzzing")]

@@ -18,6 +18,7 @@
 pub(crate) mod bounds;
 mod files;
 pub(crate) mod listen;
+pub(crate) mod per_connection;
 mod registry;
 mod state;
 mod stream;

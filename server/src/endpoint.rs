@@ -14,10 +14,10 @@ use warp::path::Tail;
 use warp::reject::Reject;
 use warp::{Filter, Rejection};
 
-use crate::fields::Given;
-use crate::reply::{self, Answer, Refusal, Response};
-use crate::request::{Call, Context, Made, Work};
-use crate::upload::Upload;
+use crate::filter::fields::Given;
+use crate::filter::reply::{self, Answer, Refusal, Response};
+use crate::filter::request::{Call, Context, Made, Work};
+use crate::filter::upload::Upload;
 
 /// Returns the work of an operation with the fields of a request.
 ///

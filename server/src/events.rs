@@ -17,8 +17,8 @@ use tidings_core::events::{Kind, NewPost, NoticeChange, TodayCounts};
 use utoipa::ToSchema;
 
 use crate::config::Config;
-use crate::reply::{Answer, Reply};
-use crate::request::Call;
+use crate::filter::reply::{Answer, Reply};
+use crate::filter::request::Call;
 use crate::route::Route;
 
 mod frame;

@@ -10,13 +10,14 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::coding::Accepted;
 use crate::config::{BasePath, Config, IpNet, Origin};
 use crate::endpoint;
-use crate::fields::Given;
-use crate::reply::Refusal;
+use crate::filter::coding::Accepted;
+use crate::filter::fields::Given;
+use crate::filter::reply::Refusal;
+use crate::filter::{client, request};
 use crate::route::Table;
-use crate::{client, request, router};
+use crate::router;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");

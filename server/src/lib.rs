@@ -59,65 +59,29 @@
 //! | `metrics` | serves metrics on a separate listener |
 //! | `home`, `docs`, `health` | the page at the root; the OpenAPI document and its page; liveness and readiness |
 
-mod accept;
-mod account;
-mod analysis;
-mod audit;
-mod caching;
-mod client;
-mod coding;
+mod api;
 mod config;
 mod connection;
-mod cors;
-mod data;
-mod docs;
-mod download;
 mod endpoint;
 mod events;
-#[cfg(test)]
-mod feedback;
-mod fields;
+mod filter;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
-mod health;
-mod home;
-mod import;
-mod lane;
-mod limit;
 mod metrics;
-mod newsfeed;
-mod notice;
-mod otp;
-mod per_connection;
-mod policy;
-mod post;
-mod profile;
+mod openapi;
 mod reload;
-mod reply;
-mod report;
-mod request;
-mod request_record;
-mod right;
 mod route;
 mod router;
-mod search;
-mod security;
 mod service;
-mod shares;
 mod state;
 mod syndication;
-mod target;
 #[cfg(test)]
 mod testing;
-mod upload;
-mod weights;
-#[cfg(test)]
-mod words;
 
-pub use client::PeerAddress;
 pub use config::{BasePath, Config, InvalidText, IpNet, Origin, SETTINGS};
 pub use connection::listen::{Running, Server, serve};
-pub use docs::openapi;
+pub use filter::client::PeerAddress;
+pub use openapi::openapi;
 pub use reload::Handle;
 pub use service::{filter, service};

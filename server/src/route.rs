@@ -19,12 +19,12 @@ use tidings_core::operation::{self, Effect, Fields, Operation, Rate, Spec, Strea
 use tower::ServiceExt as _;
 use warp::filters::BoxedFilter;
 
-use crate::caching::Content;
 use crate::endpoint;
-use crate::fields::Given;
-use crate::limit::Counted;
-use crate::reply::{Answer, Refusal, Response};
-use crate::request::{Call, Context};
+use crate::filter::caching::Content;
+use crate::filter::fields::Given;
+use crate::filter::limit::Counted;
+use crate::filter::reply::{Answer, Refusal, Response};
+use crate::filter::request::{Call, Context};
 use crate::syndication::{Format, FormatField};
 
 /// An operation: its method, the template of its path, and its filter.

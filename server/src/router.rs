@@ -18,22 +18,24 @@ use tidings_core::operation::{self, Stream};
 use tidings_core::operations::{self, Visitor};
 use tower::Service;
 
-use crate::client::PeerAddress;
+use crate::api::{
+    account, analysis, audit, data, health, home, import, newsfeed, notice, otp, post, profile, report,
+    search, weights,
+};
 use crate::config::Config;
-use crate::cors;
-use crate::limit::QuotaHeaders;
-use crate::per_connection::PerConnection;
-use crate::policy::Policy;
-use crate::reply::{self, Body, Refusal, Response, Scope};
-use crate::request::Context;
-use crate::request_record::RequestRecord;
+use crate::connection::per_connection::PerConnection;
+use crate::filter::client::PeerAddress;
+use crate::filter::cors;
+use crate::filter::limit::QuotaHeaders;
+use crate::filter::policy::Policy;
+use crate::filter::reply::{self, Body, Refusal, Response, Scope};
+use crate::filter::request::Context;
+use crate::filter::request_record::RequestRecord;
+use crate::filter::target;
+use crate::filter::upload::Upload;
 use crate::route::{Route, Table};
 use crate::state::{App, AppRef};
-use crate::upload::Upload;
-use crate::{
-    account, analysis, audit, data, docs, events, health, home, import, newsfeed, notice, otp, post, profile,
-    report, search, target, weights,
-};
+use crate::{events, openapi};
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 
@@ -271,7 +273,7 @@ pub(crate) fn routes(core: &tidings_core::config::Config, config: &Config) -> Ve
         events::handlers(config),
         health::handlers(),
         home::handlers(config),
-        docs::handlers(core, config),
+        openapi::handlers(core, config),
     ];
     let handlers: Vec<Route> = handlers.into_iter().flatten().collect();
     let is_handled = |route: &Route| handlers.iter().any(|other| other.is_of(route));

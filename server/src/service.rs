@@ -18,9 +18,9 @@ use tower::Service;
 use warp::path::FullPath;
 use warp::{Filter, Rejection};
 
-use crate::client::PeerAddress;
 use crate::config::Config;
-use crate::reply::{self, Scope};
+use crate::filter::client::PeerAddress;
+use crate::filter::reply::{self, Scope};
 use crate::router::Router;
 use crate::state::App;
 

@@ -7,16 +7,16 @@ use arc_swap::ArcSwap;
 use tidings_core::account::{Account, Client};
 use tidings_core::{Surface, Tidings};
 
-use crate::coding::Compressor;
 use crate::config::Config;
+use crate::connection::per_connection::PerConnection;
 use crate::connection::tls::Tls;
-use crate::download::places::Downloads;
 use crate::events::hub::Hub;
-use crate::lane::{IMPORTS, IMPORTS_OF_ONE, Lanes};
+use crate::filter::coding::Compressor;
+use crate::filter::download::places::Downloads;
+use crate::filter::lane::{IMPORTS, IMPORTS_OF_ONE, Lanes};
+use crate::filter::policy::Policy;
+use crate::filter::shares::{Part, Shares};
 use crate::metrics::Metrics;
-use crate::per_connection::PerConnection;
-use crate::policy::Policy;
-use crate::shares::{Part, Shares};
 use crate::syndication::documents::Documents;
 
 /// The state that all requests share.

@@ -16,10 +16,10 @@ use tidings_core::newsfeed::{self, FeedPage, Page};
 use tidings_core::notice::NoticeList;
 use tidings_core::{Error, Result, Tidings};
 
-use crate::accept;
-use crate::lane::{Lane, Lanes};
-use crate::reply::Answer;
-use crate::request::Call;
+use crate::filter::accept;
+use crate::filter::lane::{Lane, Lanes};
+use crate::filter::reply::Answer;
+use crate::filter::request::Call;
 
 mod atom;
 pub(crate) mod documents;

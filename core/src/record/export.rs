@@ -4,10 +4,9 @@ use std::ops::ControlFlow;
 
 use serde::Serialize;
 
-use crate::Tidings;
-use crate::account::Caller;
 use crate::record::error::{Error, Result};
 use crate::record::operation::Stream;
+use crate::{Caller, Tidings};
 
 /// Receives complete parts of an export in order, and the number of records so far including these. It can cancel the
 /// export.

@@ -16,11 +16,13 @@ use crate::base::config::Config;
 use crate::base::files;
 use crate::base::location::Location;
 use crate::record::error::{Error, Result};
-use crate::service::builder::Builder;
+use crate::service::handle::builder::Builder;
 use crate::service::retention;
 use crate::service::retention::Retention;
 use crate::store::{self, SCHEMA_VERSION, Store, StoreError};
 use crate::{analysis, newsfeed, notice, post, profile, webhook, words};
+
+pub(crate) mod builder;
 
 /// The service over one database. Cheap to clone; the last clone dropped flushes and closes it.
 #[derive(Clone)]

@@ -29,19 +29,19 @@ use super::bounds::{
 use super::files;
 use super::stream::{self, StreamExecutor};
 use crate::config::Config;
+use crate::connection::per_connection::PerConnection;
 use crate::connection::registry::{ConnectionPermit, Connections, Refused};
 use crate::connection::state::{Connection, RequestBody};
 use crate::connection::timeouts::{TimeoutStream, Timeouts};
 use crate::connection::tls::{Socket, Tls};
 use crate::connection::unsent::{CHARGED_FROM, ResponseBody};
-use crate::limit;
+use crate::filter::limit;
+use crate::filter::reply::{self, Response, Scope};
+use crate::filter::{request, target};
 use crate::metrics::page;
-use crate::per_connection::PerConnection;
 use crate::reload::Handle;
-use crate::reply::{self, Response, Scope};
 use crate::router::Router;
 use crate::state::App;
-use crate::{request, target};
 
 /// Pause in accepting when the system has no resources for another connection.
 const REST: Duration = Duration::from_millis(200);

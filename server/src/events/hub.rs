@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use super::frame;
 use super::history::{History, Kinds, Next, Since};
 use crate::config::Config;
-use crate::shares::{Part, Share, Shares};
+use crate::filter::shares::{Part, Share, Shares};
 
 /// The interval of the looks for changes.
 const LOOK_EVERY: Duration = Duration::from_millis(200);

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use tower::ServiceExt as _;
 
 use crate::config::Config;
-use crate::reply::Body;
+use crate::filter::reply::Body;
 use crate::router::Router;
 use crate::state::App;
 use crate::testing::{Service, by, header, outcome, request, service, with};

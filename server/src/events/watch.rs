@@ -12,8 +12,8 @@ use tidings_core::changes::Changes;
 use tokio::time::Instant;
 
 use super::frame;
-use crate::request::Call;
-use crate::right::{self, CHECK_EVERY, Right};
+use crate::filter::request::Call;
+use crate::filter::right::{self, CHECK_EVERY, Right};
 use crate::state::AppRef;
 
 /// The interval of the looks for changes.

@@ -20,7 +20,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
 use super::{NAMESPACE, database};
-use crate::security;
+use crate::filter::security;
 use crate::state::App;
 
 /// The maximum lifetime of a connection.

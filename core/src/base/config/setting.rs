@@ -277,10 +277,10 @@ pub trait FieldType: Sized {
 #[macro_export]
 macro_rules! field {
     ($config:ty, $($path:ident).+) => {
-        $crate::base::config::setting::Field {
-            get: |config: &$config| $crate::base::config::setting::FieldType::to_value(&config.$($path).+),
+        $crate::config::setting::Field {
+            get: |config: &$config| $crate::config::setting::FieldType::to_value(&config.$($path).+),
             set: |config: &mut $config, value| {
-                config.$($path).+ = $crate::base::config::setting::FieldType::from_value(value)?;
+                config.$($path).+ = $crate::config::setting::FieldType::from_value(value)?;
                 Ok(())
             },
         }

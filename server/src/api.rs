@@ -1,0 +1,21 @@
+//! The handlers of operations, one module for each domain of the core.
+
+pub(crate) mod account;
+pub(crate) mod analysis;
+pub(crate) mod audit;
+pub(crate) mod data;
+#[cfg(test)]
+pub(crate) mod feedback;
+pub(crate) mod health;
+pub(crate) mod home;
+pub(crate) mod import;
+pub(crate) mod newsfeed;
+pub(crate) mod notice;
+pub(crate) mod otp;
+pub(crate) mod post;
+pub(crate) mod profile;
+pub(crate) mod report;
+pub(crate) mod search;
+pub(crate) mod weights;
+#[cfg(test)]
+pub(crate) mod words;

@@ -1,0 +1,29 @@
+//! Sign-up, sign-in, sign-out and password changes.
+
+use tidings_core::account::{ChangePassword, ForClient, SignIn, SignInUp, SignUp};
+use tidings_core::operation::Operation as _;
+
+use crate::filter::reply::Answer;
+use crate::filter::request::Call;
+use crate::route::Route;
+
+pub(crate) fn handlers() -> Vec<Route> {
+    vec![
+        Route::of::<SignUp>().answered_by(sign_up),
+        Route::of::<SignIn>().answered_by(run::<SignIn>),
+        Route::of::<SignInUp>().answered_by(run::<SignInUp>),
+        Route::of::<ChangePassword>().answered_by(run::<ChangePassword>),
+    ]
+}
+
+async fn sign_up(call: Call, form: SignUp) -> Answer {
+    let client = call.sign_in_client();
+    let sign_up = move |tidings: &_, caller: &_| form.run_for(tidings, caller, client);
+    call.answer_in(|lanes| lanes.of(SignUp::SPEC.work), sign_up).await
+}
+
+/// Runs an operation whose attempts count for the client.
+pub(crate) async fn run<O: ForClient>(call: Call, operation: O) -> Answer {
+    let attempt = move |tidings: &_, caller: &_, client| operation.run_for(tidings, caller, client);
+    call.sign_in(O::SPEC.work, attempt).await
+}

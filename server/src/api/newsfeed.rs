@@ -1,0 +1,182 @@
+//! The newsfeeds.
+
+use http::HeaderValue;
+use http::header::{HeaderName, LINK};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tidings_core::newsfeed::{self, ListPopular, ListRecommended, ListTopic, ListTopicV1, Newsfeed};
+use tidings_core::operation::Operation;
+
+use crate::filter::lane::{Lane, Lanes};
+use crate::filter::reply::{Answer, JSON, Reply};
+use crate::filter::request::Call;
+use crate::route::Route;
+use crate::syndication::{self, Format, Outline};
+
+/// The date of deprecation of version 1 of the topic feed: 2026-11-20, the first release, which already had version
+/// 2.
+///
+/// Source of the format: RFC 9745.
+const DEPRECATED: HeaderValue = HeaderValue::from_static("@1795132800");
+const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
+
+pub(crate) fn handlers() -> Vec<Route> {
+    vec![
+        Route::of::<ListRecommended>()
+            .answered_by(|call, fields: ListRecommended| own(call, |lanes| &lanes.read, fields)),
+        Route::of::<ListPopular>().answered_by(popular),
+        Route::of::<ListTopicV1>().answered_by(topic_v1),
+        Route::of::<ListTopic>().answered_by(topic),
+    ]
+}
+
+/// Answers with popular posts. All callers get the same feed, so members also get it from memory, except those who see their own
+/// likes in it.
+async fn popular(call: Call, fields: ListPopular) -> Answer {
+    let format = Format::chosen(call.headers(), fields.format.as_deref())?;
+    let is_own = || newsfeed::has_own_likes(call.tidings(), call.caller());
+    if format.is_none() && (!fields.page.is_plain()? || is_own()) {
+        return own(call, |lanes| &lanes.store, fields).await;
+    }
+    let page = fields.page.page();
+    let feed = newsfeed::popular(call.tidings(), &page)?;
+    match format {
+        None => call.encoded(feed.answer()).await,
+        Some(format) => {
+            let outline = Outline::new(&call, format, "Popular posts", ListPopular::SPEC.path).at(&page);
+            syndication::posts(call, outline, feed).await
+        }
+    }
+}
+
+/// Answers with the posts of a topic as version 2 does, and tells where that is.
+async fn topic_v1(call: Call, fields: ListTopicV1) -> Answer {
+    let fields = ListTopic::from(fields);
+    let (base, path) = (call.app().config.base_path.as_str(), path(&fields.category_name));
+    let link = format!(r#"<{base}{path}>; rel="successor-version""#);
+    let link = HeaderValue::from_str(&link).expect("a base path and percent-encoded text are ASCII");
+    Ok(topic(call, fields).await?.with(DEPRECATION, DEPRECATED).with(LINK, link))
+}
+
+/// Answers with the posts of a topic.
+async fn topic(call: Call, fields: ListTopic) -> Answer {
+    // A member's opening of the feed is recorded, which waits for the disk. All callers get the same feed, so `HEAD`, which
+    // changes nothing, answers as to a guest.
+    let call = if call.is_head() { call.by_guest() } else { call };
+    let Some(format) = Format::chosen(call.headers(), fields.format.as_deref())? else {
+        if call.is_guest()
+            && let Some(answer) = fields.remembered(call.tidings())
+        {
+            return call.encoded(&answer?).await;
+        }
+        return own(call, |lanes| &lanes.store, fields).await;
+    };
+    let ListTopic { category_name: name, page, .. } = fields;
+    let outline = Outline::new(&call, format, &name, &path(&name)).at(&page.page());
+    if call.is_guest() {
+        let feed = newsfeed::topic(call.tidings(), call.caller(), &name, &page.page())?;
+        return syndication::posts(call, outline, feed).await;
+    }
+    let feed = move |tidings: &_, caller: &_| newsfeed::topic(tidings, caller, &name, &page.page());
+    syndication::posts_of_member(call, outline, |lanes| &lanes.store, feed).await
+}
+
+/// Answers with a page that may be the caller's own. Few such pages are asked for again, so none is compressed with Brotli.
+async fn own(
+    call: Call,
+    lane: impl FnOnce(&Lanes) -> &Lane + Send,
+    fields: impl Operation<Answer = Newsfeed>,
+) -> Answer {
+    let answer = move |tidings: &_, caller: &_, accepted| {
+        Ok(Reply::encoded(fields.run(tidings, caller)?.answer(), JSON, accepted))
+    };
+    call.run_in(lane, answer).await
+}
+
+/// Returns the path of the feed of a topic.
+fn path(name: &str) -> String {
+    let name = utf8_percent_encode(name, NON_ALPHANUMERIC).to_string();
+    ListTopic::SPEC.path.replace("{category_name}", &name)
+}
+
+#[cfg(test)]
+mod tests {
+    use tidings_core::account::Caller;
+    use tidings_core::post::{self, Draft};
+
+    use crate::config::Config;
+    use crate::testing::{by, header, json, outcome, request, service, with};
+
+    fn draft(number: usize) -> Draft {
+        Draft {
+            title: Some(format!("Post {number}")),
+            url: Some(format!("https://example.org/{number}")),
+            topic: Some(vec!["대학 소식".into()]),
+            ..Draft::default()
+        }
+    }
+
+    #[tokio::test]
+    async fn version_1_answers_as_version_2_and_links_to_it() {
+        let service = service();
+        service.tidings.call(&Caller::Operator, post::Insert { draft: draft(1) }).unwrap();
+        let name = "%EB%8C%80%ED%95%99%20%EC%86%8C%EC%8B%9D";
+        let config = Config { base_path: "/api".parse().unwrap(), ..Config::default() };
+        let get =
+            async |path: &str| service.answer(&config, request("GET", &format!("/api/{path}/{name}"))).await;
+        let (first, second) = (get("get_topic_newsfeed").await, get("get_newsfeed_of_topic").await);
+        assert_eq!(json(&second)["newsfeed"][0]["title"], "Post 1");
+        assert_eq!(first.body(), second.body());
+        assert_eq!((header(&first, "deprecation"), header(&second, "deprecation")), ("@1795132800", ""));
+        let link = format!(r#"</api/get_newsfeed_of_topic/{name}>; rel="successor-version""#);
+        assert_eq!(header(&first, "link"), link);
+    }
+
+    #[tokio::test]
+    async fn pages_are_requested_by_query_parameters() {
+        let service = service();
+        for number in 0..3 {
+            service.tidings.call(&Caller::Operator, post::Insert { draft: draft(number) }).unwrap();
+        }
+        let get = async |query: &str| {
+            service.call(request("GET", &format!("/get_popularity_newsfeed{query}"))).await
+        };
+        let first = json(&get("?limit=2&other=x").await);
+        assert_eq!(first["newsfeed"].as_array().unwrap().len(), 2);
+        let next = first["next"].as_str().unwrap();
+        let second = json(&get(&format!("?next={next}")).await);
+        assert_eq!(
+            (second["newsfeed"].as_array().unwrap().len(), &second["next"]),
+            (1, &serde_json::Value::Null)
+        );
+        for query in ["?limit=0", "?limit=301", "?limit=ten", "?limit=", "?limit=1.5", "?next=x", "?next=%FF"]
+        {
+            assert_eq!(outcome(&get(query).await), "400 bad request", "{query}");
+        }
+    }
+
+    #[tokio::test]
+    async fn every_feed_is_public_and_compressed_for_clients_that_accept_gzip() {
+        let service = service();
+        for number in 0..20 {
+            service.tidings.call(&Caller::Operator, post::Insert { draft: draft(number) }).unwrap();
+        }
+        let token = service.member("ann").await;
+        for path in
+            ["/get_recommendation_newsfeed", "/get_popularity_newsfeed", "/get_newsfeed_of_topic/%EB%8C%80"]
+        {
+            let get = || with(request("GET", path), "accept-encoding", "gzip");
+            for request in [get(), by(&token, get()), by("forged", get())] {
+                let answer = service.call(request).await;
+                let is_long = !path.contains("topic");
+                assert_eq!(
+                    (answer.status().as_u16(), header(&answer, "content-encoding") == "gzip"),
+                    (200, is_long)
+                );
+            }
+        }
+        assert_eq!(
+            outcome(&service.call(request("GET", "/get_newsfeed_of_topic/%FF")).await),
+            "400 bad request"
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! Posts, which administrators write and import, and members view and like.
+
+use tidings_core::post::{self, ExportPosts, Hide, ImportPosts, Like, Unhide, Unlike, View};
+
+use crate::filter::download;
+use crate::filter::reply::{Answer, Reply};
+use crate::filter::request::Call;
+use crate::route::Route;
+
+pub(crate) fn handlers() -> Vec<Route> {
+    vec![
+        Route::stream::<ExportPosts, _>(download::lines),
+        Route::of::<View>().answered_by(view),
+        Route::of::<Like>().answered_by(like),
+        Route::of::<Unlike>().answered_by(unlike),
+        Route::of::<Hide>().answered_by(hide),
+        Route::of::<Unhide>().answered_by(unhide),
+        Route::stream::<ImportPosts, _>(crate::api::import::import_posts),
+    ]
+}
+
+// The acts of many callers are written together: none of them waits on a thread of its own.
+
+async fn view(call: Call, View { post_obi }: View) -> Answer {
+    let guest = Some(call.guest());
+    Reply::written(post::view_from(call.tidings(), call.caller(), guest, &post_obi)).await
+}
+
+async fn like(call: Call, Like { post_obi }: Like) -> Answer {
+    Reply::written(post::like(call.tidings(), call.caller(), &post_obi)).await
+}
+
+async fn unlike(call: Call, Unlike { post_obi }: Unlike) -> Answer {
+    Reply::written(post::unlike(call.tidings(), call.caller(), &post_obi)).await
+}
+
+async fn hide(call: Call, Hide { post_obi }: Hide) -> Answer {
+    Reply::written(post::hide(call.tidings(), call.caller(), &post_obi)).await
+}
+
+async fn unhide(call: Call, Unhide { post_obi }: Unhide) -> Answer {
+    Reply::written(post::unhide(call.tidings(), call.caller(), &post_obi)).await
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{by, json, outcome, post, request, service};
+
+    #[tokio::test]
+    async fn acts_are_answered_once_they_are_on_disk() {
+        let service = service();
+        let (admin, member) = (service.admin("boss").await, service.member("ann").await);
+        let form = "title=A&url=https://example.org/a&topic=x,y&tag=z&tag=w&end_date=";
+        let insert = post("/insert_post", "application/x-www-form-urlencoded", form);
+        let id = json(&service.call(by(&admin, insert)).await)["_id"].as_str().unwrap().to_owned();
+        for path in ["post_view", "post_like", "post_like"] {
+            let act = by(&member, request("GET", &format!("/{path}/{id}")));
+            assert_eq!(outcome(&service.call(act).await), "200 success");
+        }
+        let found = json(&service.call(request("GET", &format!("/get_post/{id}"))).await)["post"].clone();
+        assert_eq!((&found["view"], &found["fav_cnt"]), (&1.into(), &1.into()));
+        assert_eq!((&found["topic"], &found["tag"]), (&["x", "y"][..].into(), &["z", "w"][..].into()));
+        assert_eq!(
+            outcome(&service.call(request("GET", &format!("/post_like/{id}"))).await),
+            "401 bad token"
+        );
+        assert_eq!(outcome(&service.call(request("GET", "/post_view/%00")).await), "404 Not found");
+    }
+}

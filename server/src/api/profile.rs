@@ -1,0 +1,22 @@
+//! The member's own profile: information, lists, nickname and settings.
+
+use tidings_core::operation::Operation as _;
+use tidings_core::profile::{self, Get};
+
+use crate::endpoint;
+use crate::filter::reply::Answer;
+use crate::filter::request::Call;
+use crate::route::Route;
+
+pub(crate) fn handlers() -> Vec<Route> {
+    vec![Route::of::<Get>().answered_by(get)]
+}
+
+/// Returns the member's information, on a PostgreSQL server together with that of others.
+async fn get(call: Call, fields: Get) -> Answer {
+    if call.tidings().is_on_server() {
+        let read = profile::submit_user_info(call.tidings(), call.caller());
+        return call.read_together(read).await;
+    }
+    call.run(Get::SPEC.work, endpoint::boxed(fields)).await
+}

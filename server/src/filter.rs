@@ -1,0 +1,20 @@
+//! What every request goes through, and what operations read of a request and answer with.
+
+pub(crate) mod accept;
+pub(crate) mod caching;
+pub(crate) mod client;
+pub(crate) mod coding;
+pub(crate) mod cors;
+pub(crate) mod download;
+pub(crate) mod fields;
+pub(crate) mod lane;
+pub(crate) mod limit;
+pub(crate) mod policy;
+pub(crate) mod reply;
+pub(crate) mod request;
+pub(crate) mod request_record;
+pub(crate) mod right;
+pub(crate) mod security;
+pub(crate) mod shares;
+pub(crate) mod target;
+pub(crate) mod upload;

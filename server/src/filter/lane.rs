@@ -1,0 +1,253 @@
+//! Lanes: one bounded queue for each kind of work, in front of threads that may block.
+//!
+//! Slow work of one kind (searching, hashing passwords, asking the university) never takes the capacity of another
+//! kind. In the lanes of expensive work, clients take turns ([`fair`]): a client that sends a thousand requests
+//! delays another's by one turn.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use tidings_core::account::Client;
+use tidings_core::config::Verifier;
+use tidings_core::operation::Work;
+use tidings_core::{Error, Result};
+use tokio::sync::{Semaphore, oneshot};
+
+mod fair;
+mod pace;
+
+use fair::{FairPool, Kind};
+use pace::Pace;
+
+use crate::filter::shares::{Part, Shares};
+
+/// The maximum numbers of running and waiting requests to the university's system, each of which takes up to several
+/// seconds.
+const UNIVERSITY: usize = 32;
+const UNIVERSITY_QUEUE: usize = 64;
+/// The maximum number of concurrent searches in an SQLite file: the number of connections that the store has for them.
+const QUERIES_MAX: usize = 4;
+/// The maximum number of waiting jobs that parse large bodies or compress large responses.
+const CODEC_QUEUE: usize = 64;
+/// The nice value of the threads that search, handle large bodies or compress shared responses: on a busy core they get
+/// about a third of the time of other threads, on an idle core all of it.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 5;
+/// The maximum number of concurrent imports. The database has one writer, so more than two gain nothing when their bodies
+/// arrive fast; the others are for imports that wait for their bodies.
+pub(crate) const IMPORTS: usize = 8;
+/// The maximum number of imports of one administrator or API key at the same time.
+pub(crate) const IMPORTS_OF_ONE: usize = 2;
+
+/// The queue of one kind of work, and the threads that run it.
+#[derive(Clone)]
+pub(crate) enum Lane {
+    /// Work that waits for the disk or another system, on the runtime's blocking threads.
+    Waiting {
+        /// The places for work in the lane, running or waiting, of which one client has a part.
+        places: Arc<Shares<Client>>,
+        /// Permits for running work.
+        running: Arc<Semaphore>,
+        /// The maximum number of waiting jobs, in addition to the running ones.
+        waiting: usize,
+    },
+    /// Short work that seldom waits, on one thread for each CPU core. A thread takes the next job without sleeping in
+    /// between: waking one of many idle threads for each job costs more than the job.
+    Short(crossbeam_channel::Sender<Job>),
+    /// Work that occupies a CPU core, on a few dedicated threads, with a queue that is fair to networks and clients.
+    Fair(Arc<FairPool>, Kind),
+}
+
+/// A job that sends its own result.
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The lanes of a server.
+pub(crate) struct Lanes {
+    /// Short reads of the database.
+    pub(crate) read: Lane,
+    /// The recent duration of reads of a few rows.
+    pub(crate) pace: Pace,
+    /// Writes to the database, and long reads.
+    pub(crate) store: Lane,
+    /// Searches and other queries that may take long.
+    pub(crate) query: Lane,
+    /// Parsing large bodies and compressing large responses.
+    pub(crate) codec: Lane,
+    /// Password hashing: three lanes on the same threads, which take turns.
+    pub(crate) sign_in: Lane,
+    pub(crate) sign_up: Lane,
+    pub(crate) change_pw: Lane,
+    /// Requests to the university's system.
+    pub(crate) university: Lane,
+    /// Imports.
+    pub(crate) import: Lane,
+}
+
+impl Lanes {
+    /// Returns lanes for `operations` concurrent operations on the database and `queue` waiting ones, for
+    /// `hash_queue` passwords that wait to be hashed, and for sign-ins of university members that `verifier` checks.
+    ///
+    /// `connections` is the number of connections for reads to a database on a server, half of which are for long ones: then
+    /// operations wait for the network and use no core meanwhile.
+    pub(crate) fn new(
+        operations: usize,
+        queue: usize,
+        hash_queue: usize,
+        verifier: Verifier,
+        connections: Option<usize>,
+    ) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let (reads, queries) = connections.map_or_else(
+            || (cores, (cores / 2).clamp(1, QUERIES_MAX)),
+            |connections| (connections, (connections / 2).max(1)),
+        );
+        // The service hashes one password per CPU core at a time. The same number of jobs can read or write before or
+        // after hashing.
+        let passwords = Arc::new(FairPool::new(2 * cores, hash_queue, || {}));
+        let university = match verifier {
+            // These jobs wait for another system and use no core.
+            Verifier::Http => UNIVERSITY,
+            Verifier::None | Verifier::Roster => 2 * cores,
+        };
+        Self {
+            read: Lane::short(reads, queue),
+            pace: Pace::default(),
+            store: Lane::waiting(operations, queue),
+            query: Lane::fair(queries, queue, lower_priority),
+            codec: Lane::fair((cores / 2).max(1), CODEC_QUEUE, lower_priority),
+            sign_in: Lane::Fair(Arc::clone(&passwords), Kind::SignIn),
+            sign_up: Lane::Fair(Arc::clone(&passwords), Kind::SignUp),
+            change_pw: Lane::Fair(passwords, Kind::ChangePw),
+            university: Lane::fair(university, UNIVERSITY_QUEUE, || {}),
+            import: Lane::waiting(IMPORTS, 0),
+        }
+    }
+
+    /// Returns the number of waiting jobs in each lane, with the lane's label in `/metrics`.
+    pub(crate) fn waiting(&self) -> [(&'static str, usize); 7] {
+        let Self { read, store, query, codec, sign_in, university, import, .. } = self;
+        let lanes = [
+            ("read", read),
+            ("store", store),
+            ("query", query),
+            ("codec", codec),
+            ("password", sign_in),
+            ("university", university),
+            ("import", import),
+        ];
+        lanes.map(|(name, lane)| (name, lane.depth()))
+    }
+
+    /// Returns the lane of this kind of work.
+    pub(crate) fn of(&self, work: Work) -> &Lane {
+        match work {
+            Work::Few | Work::Read => &self.read,
+            Work::Query => &self.query,
+            Work::Store => &self.store,
+            Work::SignIn => &self.sign_in,
+            Work::SignUp => &self.sign_up,
+            Work::Password => &self.change_pw,
+            Work::University => &self.university,
+            Work::Long => &self.import,
+        }
+    }
+}
+
+impl Lane {
+    /// Returns the number of waiting jobs.
+    fn depth(&self) -> usize {
+        match self {
+            Self::Waiting { places, running, waiting } => {
+                (waiting + running.available_permits()).saturating_sub(places.free())
+            }
+            Self::Short(jobs) => jobs.len(),
+            Self::Fair(threads, _) => threads.depth(),
+        }
+    }
+
+    fn waiting(running: usize, waiting: usize) -> Self {
+        let places = Shares::new(running + waiting, Part::OfFree);
+        Self::Waiting { places, running: Arc::new(Semaphore::new(running)), waiting }
+    }
+
+    fn short(threads: usize, queue: usize) -> Self {
+        let (jobs, next) = crossbeam_channel::bounded::<Job>(queue.max(1));
+        for _ in 0..threads {
+            let next = next.clone();
+            // The thread ends when the last sender is dropped, with the server.
+            std::thread::spawn(move || next.iter().for_each(|job| job()));
+        }
+        Self::Short(jobs)
+    }
+
+    fn fair(threads: usize, queue: usize, begin: fn()) -> Self {
+        Self::Fair(Arc::new(FairPool::new(threads, queue, begin)), Kind::Any)
+    }
+
+    /// Runs work of the server itself, as [`Lane::run_for`] does for a client.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.run_for(IpAddr::from(Ipv4Addr::LOCALHOST).into(), work).await
+    }
+
+    /// Runs `work` of `client` outside the async threads. Work that has begun is completed even if the caller stops
+    /// waiting; other work is then dropped.
+    ///
+    /// # Errors
+    /// The errors of `work`; `overloaded` when the lane is full; in a fair lane, when it is full of work that comes
+    /// before this work.
+    pub(crate) async fn run_for<T: Send + 'static>(
+        &self,
+        client: Client,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        match self {
+            Self::Fair(threads, kind) => threads.run(*kind, client, work).await,
+            Self::Waiting { places, running, .. } => {
+                let place = places.take(client, 1).map_err(|_| Error::Overloaded)?;
+                let turn = Arc::clone(running).acquire_owned().await.map_err(|_| Error::Overloaded)?;
+                let done = tokio::task::spawn_blocking(move || {
+                    // The permits are returned when the work ends, even if the client has disconnected.
+                    let _held = (place, turn);
+                    work()
+                });
+                match done.await {
+                    Ok(result) => result,
+                    Err(error) if error.is_panic() => Err(panicked()),
+                    Err(_) => Err(Error::Overloaded),
+                }
+            }
+            Self::Short(jobs) => {
+                let (answer, answered) = oneshot::channel();
+                let job = Box::new(move || {
+                    if answer.is_closed() {
+                        return;
+                    }
+                    let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(panicked()));
+                    let _ = answer.send(result);
+                });
+                jobs.try_send(job).map_err(|_| Error::Overloaded)?;
+                answered.await.unwrap_or(Err(Error::Overloaded))
+            }
+        }
+    }
+}
+
+/// Lowers the priority of the calling thread.
+pub(crate) fn lower_priority() {
+    // Only Linux has a priority for each thread that the crate can set.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::nice(NICE) {
+        tracing::debug!(%error, "the priority of a thread cannot be lowered");
+    }
+}
+
+fn panicked() -> Error {
+    Error::Internal("the operation panicked".into())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,277 @@
+//! The request that a handler receives.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
+use http::request::Parts as Head;
+use http::{HeaderMap, Method};
+use tidings_core::account::{Caller, Client, SignInClient};
+use tidings_core::analysis::Guest;
+use tidings_core::error::{Code, Problem};
+use tidings_core::operation::{Media, Spec};
+use tidings_core::{Error, Result, Tidings};
+
+use crate::filter::client;
+use crate::filter::fields::{self, Format, Given};
+use crate::filter::reply::Refusal;
+use crate::filter::shares::Share;
+use crate::filter::upload::{Upload, UploadReader};
+use crate::state::{App, AppRef};
+
+mod answer;
+
+pub(crate) use answer::{Made, Work};
+
+/// The largest body, in bytes, that is parsed on an async thread: moving it to another thread would take longer than
+/// parsing it. Larger bodies are parsed in a lane.
+const READ_AT_ONCE: usize = 16 * 1024;
+
+/// A request, as everything that answers it sees it.
+pub(crate) struct Context {
+    pub(crate) app: AppRef,
+    caller: Caller,
+    pub(crate) head: Head,
+    peer: Option<IpAddr>,
+    /// Whether the response has a tag, because caches may store it.
+    pub(crate) is_tagged: bool,
+    /// Whether the request has a body.
+    pub(crate) has_body: bool,
+}
+
+impl Context {
+    /// Returns a request that arrived on a connection from `peer`, if it is known.
+    pub(crate) fn new(app: AppRef, head: Head, peer: Option<IpAddr>) -> Self {
+        Self { caller: caller(&head.headers), app, head, peer, is_tagged: false, has_body: false }
+    }
+
+    /// Returns the caller.
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// Returns the address of the client.
+    pub(crate) fn address(&self) -> IpAddr {
+        client::of(self.peer, &self.head.headers, &self.app.config.trust_proxy)
+    }
+}
+
+/// A request, with the methods that the handler of its operation uses.
+///
+/// It is a pointer, because it is moved through the futures of several functions, each of which would have room for it.
+pub(crate) struct Call(Box<Parts>);
+
+/// What a [`Call`] consists of.
+struct Parts {
+    context: Arc<Context>,
+    caller: Caller,
+    /// The parameters of the path in order, percent-decoded.
+    segments: Vec<Vec<u8>>,
+    upload: Upload,
+}
+
+impl Call {
+    /// Returns the request with these parameters of its path and this body.
+    pub(crate) fn new(context: Arc<Context>, segments: Vec<Vec<u8>>, upload: Upload) -> Self {
+        Self(Box::new(Parts { caller: context.caller.clone(), context, segments, upload }))
+    }
+
+    /// Returns the first line and the headers.
+    fn head(&self) -> &Head {
+        &self.0.context.head
+    }
+
+    /// Returns the state that all requests share.
+    pub(crate) fn app(&self) -> &AppRef {
+        &self.0.context.app
+    }
+
+    /// Returns the handle on the database.
+    pub(crate) fn tidings(&self) -> &Tidings {
+        &self.0.context.app.tidings
+    }
+
+    /// Returns the same request by a guest.
+    pub(crate) fn by_guest(mut self) -> Self {
+        self.0.caller = Caller::Guest;
+        self
+    }
+
+    /// Returns the caller.
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.0.caller
+    }
+
+    /// Returns whether the request has no token.
+    pub(crate) fn is_guest(&self) -> bool {
+        matches!(self.0.caller, Caller::Guest)
+    }
+
+    /// Returns whether the method is `HEAD`.
+    pub(crate) fn is_head(&self) -> bool {
+        self.head().method == Method::HEAD
+    }
+
+    /// Returns the parameters of the path, as many as its template has.
+    ///
+    /// # Errors
+    /// `bad request` when one of them is not UTF-8.
+    pub(crate) fn segments<const N: usize>(&mut self) -> Result<[String; N]> {
+        if self.0.segments.iter().any(|segment| str::from_utf8(segment).is_err()) {
+            return Err(Error::BadRequest(Problem::new(Code::MalformedRequest, "the path is not UTF-8")));
+        }
+        Ok(self.ids())
+    }
+
+    /// Returns the parameters of the path as [`Call::segments`] does, for parameters that are ids.
+    ///
+    /// In a parameter that is not UTF-8, U+FFFD replaces the invalid bytes. No id contains this character, so each
+    /// operation treats the parameter as an unknown id.
+    pub(crate) fn ids<const N: usize>(&mut self) -> [String; N] {
+        let text = |segment: Vec<u8>| String::from_utf8_lossy(&segment).into_owned();
+        let texts: Vec<String> = std::mem::take(&mut self.0.segments).into_iter().map(text).collect();
+        texts.try_into().expect("a handler takes the parameters that its template has")
+    }
+
+    /// Reads the fields of an operation.
+    ///
+    /// # Errors
+    /// `payload too large`, `unsupported media type`, `overloaded`, `too many requests`; `bad request` when a field is
+    /// missing or has the wrong type.
+    pub(crate) async fn given<T: Send + 'static>(
+        &mut self,
+        spec: Spec,
+        has_body: bool,
+        read: fn(&Given) -> Result<T>,
+    ) -> Result<T, Refusal> {
+        let segments = std::mem::take(&mut self.0.segments);
+        let query = self.head().uri.query().unwrap_or_default().to_owned();
+        let given = Given { spec, segments, query, body: None };
+        if !has_body {
+            return Ok(read(&given)?);
+        }
+        let (format, body, _held) = self.body().await?;
+        let length = body.len();
+        let given = Given { body: Some((format, body)), ..given };
+        self.parse(length, move || read(&given)).await
+    }
+
+    /// Returns the whole body.
+    async fn body(&mut self) -> Result<(Format, Bytes, Option<Share<Client>>), Refusal> {
+        let Parts { context, upload, .. } = &mut *self.0;
+        let (App { config, bodies, .. }, client) = (&*context.app, context.address().into());
+        let (body, held) = upload.whole(config.body_limit, config.body_timeout, client, bodies).await?;
+        let headers = &context.head.headers;
+        if headers.contains_key(CONTENT_ENCODING) {
+            return Err(Refusal::UnsupportedMediaType);
+        }
+        Ok((Format::of(headers.get(CONTENT_TYPE), &body)?, body, held))
+    }
+
+    /// Parses a body of this length: a large one in a lane.
+    async fn parse<T: Send + 'static>(
+        &self,
+        length: usize,
+        read: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        if length <= READ_AT_ONCE {
+            return Ok(read()?);
+        }
+        Ok(self.app().lanes.codec.run_for(self.address().into(), read).await?)
+    }
+
+    /// Returns the body as a stream of one of these media types: a reader for an operation, and the future that feeds
+    /// it.
+    ///
+    /// # Errors
+    /// `unsupported media type`.
+    pub(crate) fn reader(
+        &mut self,
+        media_types: &[Media],
+    ) -> Result<(UploadReader, impl Future<Output = Result<usize, Refusal>> + use<>), Refusal> {
+        let is_one =
+            |given: &[u8]| media_types.iter().any(|one| given.eq_ignore_ascii_case(one.name.as_bytes()));
+        let given = self.0.context.head.headers.get(CONTENT_TYPE).map(fields::media_type);
+        if self.0.context.head.headers.contains_key(CONTENT_ENCODING) || !given.is_none_or(is_one) {
+            return Err(Refusal::UnsupportedMediaType);
+        }
+        let config = &self.0.context.app.config;
+        Ok(std::mem::take(&mut self.0.upload).reader(config.import_limit, config.body_timeout))
+    }
+
+    /// Returns the address of the client.
+    pub(crate) fn address(&self) -> IpAddr {
+        self.0.context.address()
+    }
+
+    /// Returns the client for a sign-in: its address, and the family of its program.
+    pub(crate) fn sign_in_client(&self) -> SignInClient {
+        SignInClient::new(self.address().into(), client::user_agent(&self.0.context.head.headers))
+    }
+
+    /// Returns the scheme and the host of the address that the client used, such as `https://campus.example`.
+    pub(crate) fn site(&self) -> String {
+        let own = if self.0.context.app.tls.get().is_some() { "https" } else { "http" };
+        client::site(
+            self.0.context.peer,
+            &self.0.context.head.headers,
+            &self.0.context.app.config.trust_proxy,
+            own,
+        )
+    }
+
+    /// Returns the headers of the request.
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        &self.0.context.head.headers
+    }
+
+    /// Returns the identity of the client as a guest, for counting visitors.
+    pub(crate) fn guest(&self) -> Guest {
+        Guest::new(self.tidings(), self.address(), client::user_agent(&self.0.context.head.headers))
+    }
+}
+
+/// Returns the caller: a guest if there is no `Authorization` header; the bearer of an invalid token if the header does
+/// not contain a bearer token.
+pub(crate) fn caller(headers: &HeaderMap) -> Caller {
+    token(headers).map_or(Caller::Guest, Caller::token)
+}
+
+/// Returns the bearer token; empty if the header does not contain one.
+pub(crate) fn token(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    match (values.next(), values.next()) {
+        (None, _) => None,
+        (Some(value), None) => Some(bearer(value.as_bytes()).unwrap_or_default()),
+        (Some(_), Some(_)) => Some(""),
+    }
+}
+
+fn bearer(value: &[u8]) -> Option<&str> {
+    let (scheme, token) = str::from_utf8(value).ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: &http::HeaderName, values: &[&[u8]]) -> HeaderMap {
+        let values = values.iter().map(|value| (name.clone(), http::HeaderValue::from_bytes(value).unwrap()));
+        values.collect()
+    }
+
+    #[test]
+    fn a_header_without_a_bearer_token_is_an_invalid_token() {
+        let token = |values: &[&[u8]]| token(&headers(&AUTHORIZATION, values)).map(str::to_owned);
+        assert_eq!(token(&[]), None);
+        for header in [b"Bearer a.b.c".as_slice(), b"bearer a.b.c", b"BEARER  a.b.c"] {
+            assert_eq!(token(&[header]).as_deref(), Some("a.b.c"));
+        }
+        for header in [b"".as_slice(), b"Bearer", b"Basic YTpi", b"a.b.c", b"Bearer \xff\xfe", b"Bearer\ta"] {
+            assert_eq!(token(&[header]).as_deref(), Some(""), "{header:?}");
+        }
+        assert_eq!(token(&[b"Bearer a.b.c", b"Bearer a.b.c"]).as_deref(), Some(""));
+    }
+}

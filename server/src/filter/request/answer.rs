@@ -1,0 +1,300 @@
+//! The responses to a request: from memory, or of an operation that runs on the async thread or in a lane.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderValue;
+use serde::Serialize;
+use tidings_core::account::{Caller, SignInClient};
+use tidings_core::answer::{self, Encoded};
+use tidings_core::error::Code;
+use tidings_core::operation;
+use tidings_core::{Error, Outcome, Pending, Result, Tidings};
+
+use super::{Call, Context, Parts};
+use crate::filter::caching::{self, Checked, Condition};
+use crate::filter::coding::{Accepted, Level};
+use crate::filter::lane::{Lane, Lanes};
+use crate::filter::reply::{Answer, JSON, Refusal, Reply};
+
+/// The largest response, in bytes, that is compressed on an async thread.
+const COMPRESSED_AT_ONCE: usize = 8 * 1024;
+
+/// The work of an operation with its fields.
+pub(crate) type Work = Box<dyn FnOnce(&Tidings, &Caller) -> Result<Made> + Send>;
+
+/// What an operation answers.
+pub(crate) enum Made {
+    /// An answer to this caller.
+    Own(Vec<u8>),
+    /// An answer that several callers share.
+    Shared(Arc<Encoded>),
+}
+
+impl Context {
+    /// Returns the condition of the request, for a response that another thread makes.
+    fn condition(&self) -> Condition {
+        Condition::of(&self.head.headers, self.is_tagged)
+    }
+
+    /// Compares the tag of the content with those that the client has, if the response has one.
+    fn check<T: AsRef<[u8]>>(&self, tag: impl FnOnce() -> T) -> Checked {
+        if self.is_tagged {
+            caching::check(&self.head.headers, tag().as_ref())
+        } else {
+            Checked::Changed(None)
+        }
+    }
+
+    /// Returns the content codings that the client accepts.
+    fn accepted(&self) -> Accepted {
+        Accepted::of(&self.head.headers)
+    }
+
+    /// Returns a response that the core has in memory, and that several callers share.
+    pub(crate) fn encoded(&self, cached: &Arc<Encoded>) -> impl Future<Output = Answer> + Send {
+        self.shared(cached, JSON, Level::Answer)
+    }
+
+    /// Returns a document of another type than JSON, which several callers share.
+    fn document(
+        &self,
+        cached: &Arc<Encoded>,
+        media_type: HeaderValue,
+    ) -> impl Future<Output = Answer> + Send {
+        self.shared(cached, media_type, Level::Answer)
+    }
+
+    /// Returns a file, which never changes.
+    fn file(&self, cached: &Arc<Encoded>, media_type: HeaderValue) -> impl Future<Output = Answer> + Send {
+        self.shared(cached, media_type, Level::File)
+    }
+
+    /// Returns a shared response. A large response without a cached compressed form is compressed in a lane; if that
+    /// lane is full, the response is sent uncompressed.
+    async fn shared(&self, cached: &Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
+        match self.check(|| cached.tag()) {
+            Checked::Unchanged(tag) => Ok(Reply::not_modified(tag)),
+            Checked::Changed(tag) => Ok(self.coded(cached, media_type, level).await?.tagged(tag)),
+        }
+    }
+
+    async fn coded(&self, cached: &Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
+        let accepted = self.accepted();
+        self.app.compressor.offer(cached, accepted, level);
+        let is_ready = cached.compressed().is_some() || (accepted.brotli && cached.dense().is_some());
+        if !accepted.gzip || is_ready || cached.json().len() <= COMPRESSED_AT_ONCE {
+            return Ok(Reply::encoded(cached, media_type, accepted));
+        }
+        let (shared, type_of_shared) = (Arc::clone(cached), media_type.clone());
+        let compress = move || Ok(Reply::encoded(&shared, type_of_shared, accepted));
+        // Boxed, because it is large and rare, and every response would have room for it.
+        match Box::pin(self.app.lanes.codec.run_for(self.address().into(), compress)).await {
+            Err(Error::Overloaded) => Ok(Reply::encoded(cached, media_type, Accepted::default())),
+            compressed => Ok(compressed?),
+        }
+    }
+}
+
+impl Call {
+    /// Returns a response that the core has in memory, and that several callers share.
+    pub(crate) fn encoded(&self, cached: &Arc<Encoded>) -> impl Future<Output = Answer> + Send {
+        self.0.context.encoded(cached)
+    }
+
+    /// Returns a file, which never changes.
+    pub(crate) fn file(
+        &self,
+        cached: &Arc<Encoded>,
+        media_type: HeaderValue,
+    ) -> impl Future<Output = Answer> + Send {
+        self.0.context.file(cached, media_type)
+    }
+
+    /// Returns a document of another type than JSON, which several callers share.
+    pub(crate) fn document(
+        &self,
+        cached: &Arc<Encoded>,
+        media_type: HeaderValue,
+    ) -> impl Future<Output = Answer> + Send {
+        self.0.context.document(cached, media_type)
+    }
+
+    /// Runs an operation where its kind of work belongs.
+    ///
+    /// While reads of a few rows are quick, they run on the async thread, because moving them to another thread and back costs
+    /// more than the read. They run in the lane of short reads while all connections are in use, and while the average read is
+    /// slow, as when the database is not in the system's memory.
+    pub(crate) async fn run(self, kind: operation::Work, work: Work) -> Answer {
+        if kind != operation::Work::Few {
+            return self.make_in(kind, work).await;
+        }
+        let context = Arc::clone(&self.0.context);
+        let pace = &context.app.lanes.pace;
+        if pace.is_quick() && self.tidings().can_read_now() {
+            return match pace.measure(|| work(self.tidings(), self.caller()))? {
+                Made::Own(json) => self.compressed(json.into()).await,
+                Made::Shared(encoded) => self.encoded(&encoded).await,
+            };
+        }
+        let app = context.app.clone();
+        let measured: Work =
+            Box::new(move |tidings, caller| app.lanes.pace.measure(|| work(tidings, caller)));
+        self.make_in(kind, measured).await
+    }
+
+    /// Runs an operation in the lane of its kind of work, and returns its answer.
+    async fn make_in(self, kind: operation::Work, work: Work) -> Answer {
+        let (app, condition) = (self.app().clone(), self.0.context.condition());
+        let answer = move |tidings: &_, caller: &_, accepted| {
+            Ok(match work(tidings, caller)? {
+                Made::Own(json) => {
+                    let json = Bytes::from(json);
+                    match condition.check(|| answer::tag(&json)) {
+                        Checked::Unchanged(tag) => Reply::not_modified(tag),
+                        Checked::Changed(tag) => Reply::json(json, accepted).tagged(tag),
+                    }
+                }
+                Made::Shared(cached) => match condition.check(|| cached.tag()) {
+                    Checked::Unchanged(tag) => Reply::not_modified(tag),
+                    Checked::Changed(tag) => {
+                        app.compressor.offer(&cached, accepted, Level::Answer);
+                        Reply::encoded(&cached, JSON, accepted).tagged(tag)
+                    }
+                },
+            })
+        };
+        self.run_in(|lanes| lanes.of(kind), answer).await
+    }
+
+    /// Runs an operation in a lane whose answer several callers share.
+    pub(crate) fn shared_in(
+        self,
+        lane: impl FnOnce(&Lanes) -> &Lane + Send,
+        work: impl FnOnce(&Tidings, &Caller) -> Result<Arc<Encoded>> + Send + 'static,
+    ) -> impl Future<Output = Answer> + Send {
+        self.document_in(lane, JSON, work)
+    }
+
+    /// Does the same as [`Call::shared_in`] for a document of this type.
+    pub(crate) fn document_in(
+        self,
+        lane: impl FnOnce(&Lanes) -> &Lane + Send,
+        media_type: HeaderValue,
+        work: impl FnOnce(&Tidings, &Caller) -> Result<Arc<Encoded>> + Send + 'static,
+    ) -> impl Future<Output = Answer> + Send {
+        let (app, condition) = (self.0.context.app.clone(), self.0.context.condition());
+        let answer = move |tidings: &_, caller: &_, accepted| {
+            let cached = work(tidings, caller)?;
+            Ok(match condition.check(|| cached.tag()) {
+                Checked::Unchanged(tag) => Reply::not_modified(tag),
+                Checked::Changed(tag) => {
+                    app.compressor.offer(&cached, accepted, Level::Answer);
+                    Reply::encoded(&cached, media_type, accepted).tagged(tag)
+                }
+            })
+        };
+        self.run_in(lane, answer)
+    }
+
+    /// Runs an operation that only reads a little, and returns its result.
+    pub(crate) fn read<T: Serialize>(
+        self,
+        work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
+    ) -> impl Future<Output = Answer> + Send {
+        self.answer_in(|lanes| &lanes.read, work)
+    }
+
+    /// Returns the result of a read that runs together with others.
+    pub(crate) async fn read_together<T: Serialize>(self, read: Pending<T>) -> Answer {
+        let read = read.await?;
+        self.compressed(answer::success(&read).into()).await
+    }
+
+    /// Answers with an object, which is compressed on another thread if it is large.
+    async fn compressed(&self, json: Bytes) -> Answer {
+        let tag = match self.0.context.check(|| answer::tag(&json)) {
+            Checked::Unchanged(tag) => return Ok(Reply::not_modified(tag)),
+            Checked::Changed(tag) => tag,
+        };
+        let accepted = self.0.context.accepted();
+        if !accepted.gzip || json.len() <= COMPRESSED_AT_ONCE {
+            return Ok(Reply::json(json, accepted).tagged(tag));
+        }
+        let plain = json.clone();
+        match self
+            .0
+            .context
+            .app
+            .lanes
+            .codec
+            .run_for(self.address().into(), move || Ok(Reply::json(json, accepted)))
+            .await
+        {
+            Err(Error::Overloaded) => Ok(Reply::json(plain, Accepted::default()).tagged(tag)),
+            compressed => Ok(compressed?.tagged(tag)),
+        }
+    }
+
+    /// Runs an operation in a lane, and returns its result.
+    pub(crate) fn answer_in<T: Serialize>(
+        self,
+        lane: impl FnOnce(&Lanes) -> &Lane + Send,
+        work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
+    ) -> impl Future<Output = Answer> + Send {
+        let condition = self.0.context.condition();
+        let answer = move |tidings: &_, caller: &_, accepted| {
+            let json = Bytes::from(answer::success(&work(tidings, caller)?));
+            Ok(match condition.check(|| answer::tag(&json)) {
+                Checked::Unchanged(tag) => Reply::not_modified(tag),
+                Checked::Changed(tag) => Reply::json(json, accepted).tagged(tag),
+            })
+        };
+        self.run_in(lane, answer)
+    }
+
+    /// Runs an operation in a lane, and returns its result unchanged.
+    pub(crate) async fn run_in<T: Send + 'static>(
+        self,
+        lane: impl FnOnce(&Lanes) -> &Lane + Send,
+        work: impl FnOnce(&Tidings, &Caller, Accepted) -> Result<T> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let (accepted, client) = (self.0.context.accepted(), self.address().into());
+        let Parts { context, caller, .. } = *self.0;
+        let app = &context.app;
+        let tidings = app.tidings.clone();
+        Ok(lane(&app.lanes).run_for(client, move || work(&tidings, &caller, accepted)).await?)
+    }
+
+    /// Runs a sign-in with its client, and logs a failure if the settings ask for it.
+    pub(crate) async fn sign_in<T: Serialize>(
+        self,
+        kind: operation::Work,
+        work: impl FnOnce(&Tidings, &Caller, SignInClient) -> Result<T> + Send + 'static,
+    ) -> Answer {
+        let (address, client) = (self.address(), self.sign_in_client());
+        let logs = self.0.context.app.config.log_auth_failures;
+        let attempt = move |tidings: &_, caller: &_| work(tidings, caller, client);
+        let answer = self.answer_in(|lanes| lanes.of(kind), attempt).await;
+        if logs
+            && let Err(Refusal::Operation(error)) = &answer
+            && is_auth_failure(error)
+        {
+            // Tools that block addresses parse this line, so its text must not change.
+            tracing::warn!(client = %address, reason = %error, "sign-in failed");
+        }
+        answer
+    }
+}
+
+/// Returns whether an error means that the caller failed to authenticate.
+fn is_auth_failure(error: &Error) -> bool {
+    use Outcome::{IncorrectOtp, IncorrectPw, NoMember, NotSchool, PwIncorrect};
+    let wrong = [NoMember, IncorrectPw, IncorrectOtp, NotSchool, PwIncorrect];
+    match error {
+        Error::Documented(_, problem) if problem.code == Code::SignUpClosed => false,
+        Error::Documented(outcome, _) => wrong.contains(outcome),
+        Error::TooManyRequests { .. } => true,
+        _ => false,
+    }
+}

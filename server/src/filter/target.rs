@@ -1,0 +1,161 @@
+//! Refuses requests whose target or `Host` is malformed, and brings paths into their normal form.
+
+use std::borrow::Cow;
+
+use http::header::HOST;
+use http::request::Parts;
+use http::uri::Authority;
+use http::{HeaderValue, Method, Uri, Version};
+use percent_encoding::percent_decode_str;
+use tidings_core::Error;
+use tidings_core::error::{Code, Problem};
+
+use crate::filter::reply::{self, Refusal, Response, Scope};
+
+/// The methods of all operations, for `Allow` in the response to `CONNECT`.
+const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST");
+
+/// Returns the refusal of a request without a path, with several hosts or with an invalid one; `None` for every other request.
+///
+/// A target without a path is the authority form of `CONNECT`, which HTTP/1 clients can send with any method.
+///
+/// Source: RFC 9112 sections 3.2 (a second `Host` and an invalid one are answered 400) and 3.2.3.
+pub(crate) fn refuse(head: &Parts) -> Option<Response> {
+    let refusal = if head.method == Method::CONNECT {
+        Refusal::MethodNotAllowed(METHODS)
+    } else if head.uri.path_and_query().is_none() {
+        Error::BadRequest(Problem::new(Code::MalformedRequest, "a request target has a path")).into()
+    } else if head.headers.get_all(HOST).iter().nth(1).is_some() {
+        Error::BadRequest(Problem::new(Code::MalformedRequest, "a request has one Host")).into()
+    } else if head.headers.get(HOST).is_some_and(|host| !is_host(host)) {
+        Error::BadRequest(Problem::new(Code::MalformedRequest, "Host is a name or an address, and a port"))
+            .into()
+    } else {
+        return None;
+    };
+    Some(reply::respond(Err(refusal), "", Scope::default()))
+}
+
+/// Returns whether a value of `Host` is valid. It is empty if the target of the request has no host.
+fn is_host(host: &HeaderValue) -> bool {
+    let authority = |host: &str| host.parse::<Authority>().is_ok_and(|host| !host.as_str().contains('@'));
+    host.is_empty() || host.to_str().is_ok_and(authority)
+}
+
+/// Returns the refusal of a request of HTTP/1.1 without `Host`. Programs that mount the service may leave it out.
+///
+/// Source: RFC 9112 section 3.2.
+pub(crate) fn refuse_without_host(head: &Parts) -> Option<Response> {
+    let lacks_host = head.version == Version::HTTP_11 && !head.headers.contains_key(HOST);
+    let refusal = || Error::BadRequest(Problem::new(Code::MalformedRequest, "a request has a Host"));
+    lacks_host.then(|| reply::respond(Err(refusal().into()), "", Scope::default()))
+}
+
+/// Returns a path whose unreserved characters are not escaped: then two spellings of the same path are equal.
+///
+/// # Errors
+/// `bad request` if a `%` is not followed by two hexadecimal digits.
+///
+/// Source: RFC 3986 sections 2.1, 2.3 and 6.2.2.2.
+pub(crate) fn normal_path(path: &str) -> Result<Cow<'_, str>, Error> {
+    let Some((begin, _)) = path.split_once('%') else { return Ok(path.into()) };
+    let mut normal = String::with_capacity(path.len());
+    normal.push_str(begin);
+    for part in path[begin.len() + 1..].split('%') {
+        let is_escape = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let Some((digits, rest)) = part.split_at_checked(2).filter(|(digits, _)| is_escape(digits)) else {
+            let rule = "in a path, two hexadecimal digits follow each %";
+            return Err(Error::BadRequest(Problem::new(Code::MalformedRequest, rule)));
+        };
+        let escape = format!("%{digits}");
+        match percent_decode_str(&escape).next() {
+            Some(byte) if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => normal.push(byte.into()),
+            _ => normal.push_str(&escape),
+        }
+        normal.push_str(rest);
+    }
+    Ok(normal.into())
+}
+
+/// Returns a target with this path, which is the normal form of that in `uri` below the base path, and the query of `uri`.
+pub(crate) fn within(uri: &Uri, path: &str) -> Uri {
+    if uri.path() == path {
+        return uri.clone();
+    }
+    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    format!("{path}{query}").parse().expect("a part of a path is a path")
+}
+
+/// Sets `Host` from the target of a request of HTTP/2, which has the host there.
+///
+/// Source: RFC 9113 section 8.3.1.
+pub(crate) fn set_host(head: &mut Parts) {
+    if head.version == Version::HTTP_2
+        && !head.headers.contains_key(HOST)
+        && let Some(authority) = head.uri.authority()
+        && let Ok(host) = HeaderValue::from_str(authority.as_str())
+    {
+        head.headers.insert(HOST, host);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::normal_path;
+    use crate::testing::{outcome, request, service, with};
+
+    #[tokio::test]
+    async fn a_target_without_a_path_is_refused_in_json() {
+        let service = service();
+        for (method, target, expected) in [
+            ("CONNECT", "example.org:80", "405 method not allowed"),
+            ("CONNECT", "/healthz", "405 method not allowed"),
+            ("GET", "example.org:80", "400 bad request"),
+            ("OPTIONS", "example.org:80", "400 bad request"),
+            ("OPTIONS", "*", "404 Not found"),
+            ("GET", "http://example.org/healthz", "200 success"),
+        ] {
+            let response = service.call(request(method, target)).await;
+            assert_eq!(outcome(&response), expected, "{method} {target}");
+        }
+        assert_eq!(service.call(request("GET", "http://example.org")).await.status(), 200, "the path is /");
+    }
+
+    #[tokio::test]
+    async fn a_request_with_two_hosts_is_refused() {
+        let service = service();
+        let one = with(request("GET", "/healthz"), "host", "a.example");
+        assert_eq!(outcome(&service.call(one.clone()).await), "200 success");
+        assert_eq!(outcome(&service.call(with(one, "host", "a.example")).await), "400 bad request");
+    }
+    #[tokio::test]
+    async fn an_invalid_host_is_refused() {
+        let service = service();
+        for (host, expected) in [
+            ("a.example:80", "200 success"),
+            ("[2001:db8::1]:80", "200 success"),
+            ("", "200 success"),
+            ("a b", "400 bad request"),
+            ("user@a.example", "400 bad request"),
+            ("a/b", "400 bad request"),
+        ] {
+            let response = service.call(with(request("GET", "/healthz"), "host", host)).await;
+            assert_eq!(outcome(&response), expected, "{host:?}");
+        }
+    }
+
+    #[test]
+    fn only_unreserved_characters_lose_their_escapes() {
+        for (path, normal) in [
+            ("/get%5fall%5Fnotice", "/get_all_notice"),
+            ("/%2e%2E/%7e%2d%41%7A%30", "/../~-Az0"),
+            ("/a%2Fb%00%ff%EA%B0%80%25", "/a%2Fb%00%ff%EA%B0%80%25"),
+            ("/%2541", "/%2541"),
+        ] {
+            assert_eq!(normal_path(path).unwrap(), normal);
+        }
+        for path in ["/%zz", "/%", "/a%4", "/%EA%B0%80%", "/%%41", "/%+1", "/%4가"] {
+            assert!(normal_path(path).is_err(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! The failures in the OpenAPI document: for each operation the texts that the interface documents, and the responses that
+//! operations share.
+
+use http::HeaderValue;
+use serde_json::Value;
+use tidings_core::answer::SUCCESS;
+use tidings_core::error::{Code, Problem};
+use tidings_core::import::Done;
+use tidings_core::{Error, StoreError, answer};
+use utoipa::openapi::example::ExampleBuilder;
+use utoipa::openapi::extensions::Extensions;
+use utoipa::openapi::header::HeaderBuilder;
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::schema::{Components, Object, ObjectBuilder, OneOfBuilder, Schema, Type};
+use utoipa::openapi::{ContentBuilder, Ref, RefOr, ResponseBuilder};
+
+use super::schema::objects;
+use super::{CONST, JSON};
+use crate::filter::reply::Refusal;
+
+/// `Retry-After` and its description.
+const RETRY: (&str, &str) = ("Retry-After", "The seconds after which another attempt can succeed.");
+
+/// The failures that every operation can have: their statuses and the names of the responses.
+pub(super) const COMMON: [(&str, &str); 7] = [
+    ("400", "BadRequest"),
+    ("405", "MethodNotAllowed"),
+    ("414", URI_TOO_LONG),
+    ("429", "TooManyRequests"),
+    ("431", HEAD_TOO_LARGE),
+    ("500", "InternalError"),
+    ("503", "Overloaded"),
+];
+
+/// A response that operations share.
+struct Shared {
+    name: &'static str,
+    /// An example, from which come its status and its `result`.
+    example: Refusal,
+    codes: &'static [Code],
+    description: &'static str,
+    /// A header besides those of every response: its name, its description and an example.
+    header: Option<(&'static str, &'static str, Value)>,
+}
+
+impl Shared {
+    fn new(
+        name: &'static str,
+        example: impl Into<Refusal>,
+        codes: &'static [Code],
+        description: &'static str,
+    ) -> Self {
+        Self { name, example: example.into(), codes, description, header: None }
+    }
+
+    fn with(self, header: &'static str, description: &'static str, example: impl Into<Value>) -> Self {
+        Self { header: Some((header, description, example.into())), ..self }
+    }
+}
+
+/// Returns the responses to requests that are refused.
+fn refusals() -> [Shared; 11] {
+    let invalid = Problem::invalid("title", "title is one line of 1 to 200 characters");
+    [
+        Shared::new(
+            "BadRequest",
+            Error::BadRequest(invalid),
+            &[
+                Code::InvalidValue,
+                Code::MissingValue,
+                Code::NothingGiven,
+                Code::MalformedBody,
+                Code::MalformedRequest,
+                Code::NextExpired,
+                Code::NotPossible,
+                Code::NameTaken,
+            ],
+            "A field or a parameter is missing, of another type, or out of bounds; or the body cannot be read.",
+        ),
+        Shared::new(
+            "BadToken",
+            Error::BadToken,
+            &[Code::BadToken],
+            "The token is missing, malformed, expired or revoked.",
+        )
+        .with("WWW-Authenticate", "The scheme of the token.", "Bearer"),
+        Shared::new(
+            "NotAdmin",
+            Error::Forbidden,
+            &[Code::NotAdmin, Code::MissingScope, Code::SecondFactorNeeded],
+            "The caller is a member, and the operation is for administrators or for another member; or an API key without \
+             the scope that the operation needs; or an administrator whose session gave no code of a second factor, which the settings require.",
+        ),
+        Shared::new(
+            "NotFound",
+            Error::NotFound,
+            &[Code::NotFound, Code::UnknownPath],
+            "What the path names does not exist.",
+        ),
+        Shared::new(
+            "MethodNotAllowed",
+            Refusal::MethodNotAllowed(HeaderValue::from_static("GET")),
+            &[Code::MethodNotAllowed],
+            "The path has other methods.",
+        )
+        .with("Allow", "The methods of this path.", "GET"),
+        Shared::new(
+            "LastAdministrator",
+            Error::LastAdministrator,
+            &[Code::LastAdministrator],
+            "The service must have at least one administrator.",
+        ),
+        Shared::new("AlreadyUrl", Error::DuplicateUrl, &[Code::UrlTaken], "Another post has the url."),
+        Shared::new(
+            "BodyTooLarge",
+            Refusal::PayloadTooLarge,
+            &[Code::BodyTooLarge],
+            "The body has more than {body}.",
+        ),
+        Shared::new(
+            "ImportTooLarge",
+            Refusal::PayloadTooLarge,
+            &[Code::BodyTooLarge],
+            "The body has more than {import}.",
+        ),
+        Shared::new(
+            "UnsupportedMediaType",
+            Refusal::UnsupportedMediaType,
+            &[Code::UnsupportedMediaType],
+            "The body has another content type.",
+        ),
+        Shared::new(
+            "TooManyRequests",
+            Error::TooManyRequests { retry_after_s: 1 },
+            &[Code::TooManyRequests],
+            "The client has sent too many requests, or has failed to sign in too often.",
+        )
+        .with(RETRY.0, RETRY.1, 1),
+    ]
+}
+
+/// Returns the responses when the service fails or is busy.
+fn outages() -> [Shared; 5] {
+    [
+        Shared::new(
+            "InternalError",
+            Error::Internal("a fault".into()),
+            &[Code::InternalError],
+            "The service failed; the cause is in its log.",
+        ),
+        Shared::new(
+            "SignUpFailed",
+            Error::Failed { result: "sign_up fail", cause: StoreError::Full },
+            &[Code::InternalError],
+            "The service failed, and nobody was signed up.",
+        ),
+        Shared::new(
+            "FeedbackFailed",
+            Error::Failed { result: "fail", cause: StoreError::Full },
+            &[Code::InternalError],
+            "The service failed, and the feedback was not stored.",
+        ),
+        Shared::new(
+            "ImportFailed",
+            Error::Unfinished {
+                cause: StoreError::Full,
+                done: Done { inserted: 512, updated: 0, skipped: 0 },
+            },
+            &[Code::InternalError],
+            "The service failed during the import. It may also say how many posts were inserted, updated and skipped before.",
+        ),
+        Shared::new(
+            "Overloaded",
+            Error::Overloaded,
+            &[Code::Overloaded],
+            "The service is busy or shutting down, and nothing was changed; or the message says that this is not known.",
+        )
+        .with(RETRY.0, RETRY.1, 1),
+    ]
+}
+
+/// Adds the shared responses and their schemas.
+pub(super) fn add_shared(components: &mut Components) {
+    for Shared { name, example, codes, description, header } in refusals().into_iter().chain(outages()) {
+        let (result, example) = (example.result(), object(&example.body()));
+        components.schemas.insert(name.into(), failure(&[result], codes, description, &example).into());
+        let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(name))).example(Some(example));
+        let mut response = ResponseBuilder::new().description(description).content(JSON, content.build());
+        if let Some((name, description, example)) = header {
+            let schema = match &example {
+                Value::Number(_) => ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)),
+                _ => ObjectBuilder::new().schema_type(Type::String),
+            };
+            let schema = schema.examples([example]).build();
+            let header = HeaderBuilder::new().schema(Some(schema)).description(Some(description)).build();
+            response = response.header(name, header);
+        }
+        components.responses.insert(name.into(), response.build().into());
+    }
+    for (name, condition) in [
+        (URI_TOO_LONG, "The address has more than 65,534 bytes."),
+        (
+            HEAD_TOO_LARGE,
+            "The address and the headers have more than 64 KiB, with HTTP/2 more than 16 KiB; or there are more than 100 headers.",
+        ),
+    ] {
+        let description =
+            format!("{condition} There is no body, because the request was not read to its end.");
+        let response = ResponseBuilder::new().description(description).build();
+        components.responses.insert(name.into(), response.into());
+    }
+}
+
+/// The names of the responses to requests of which hyper does not read the head to its end.
+const URI_TOO_LONG: &str = "UriTooLong";
+const HEAD_TOO_LARGE: &str = "HeadTooLarge";
+
+/// Returns an answer as JSON.
+fn object(answer: &[u8]) -> Value {
+    serde_json::from_slice(answer).expect("an answer is JSON")
+}
+
+/// Returns the schema of failures with these texts and codes, one of which is the example.
+fn failure(results: &[&str], codes: &[Code], description: &str, example: &Value) -> Object {
+    let text = |texts: Vec<&str>, description: &str| {
+        let mut text = ObjectBuilder::new().schema_type(Type::String).description(Some(description)).build();
+        match texts[..] {
+            [only] => text.extensions = Some(Extensions::from_iter([(CONST, only)])),
+            _ => text.enum_values = Some(texts.into_iter().map(Value::from).collect()),
+        }
+        text
+    };
+    let line = |description: &str, example: &Value| {
+        let line = ObjectBuilder::new().schema_type(Type::String).description(Some(description));
+        line.min_length(Some(1)).max_length(Some(1_000)).examples([example.clone()]).build()
+    };
+    let field = example.get("field").cloned().unwrap_or("title".into());
+    ObjectBuilder::new()
+        .description(Some(description))
+        .property("result", text(results.to_vec(), "What went wrong, as clients compare it."))
+        .property(
+            "code",
+            text(codes.iter().map(|code| code.as_str()).collect(), "The condition; it never changes."),
+        )
+        .property("message", line("What was wrong, or what to do, for people.", &example["message"]))
+        .property("field", line("The field or the parameter at fault, if there is one.", &field))
+        .required("result")
+        .required("code")
+        .required("message")
+        .build()
+}
+
+/// Makes `result` the constant `success` in the schemas of successes.
+pub(super) fn narrow_successes(components: &mut Components) {
+    let successes =
+        components.schemas.iter_mut().filter(|(name, _)| *name == "Done" || name.starts_with("Success_"));
+    for (_, schema) in successes {
+        for part in objects(schema) {
+            if let Some(RefOr::T(Schema::Object(result))) = part.properties.get_mut("result") {
+                result.extensions = Some(Extensions::from_iter([(CONST, SUCCESS)]));
+            }
+        }
+    }
+}
+
+/// Adds the failures with status 200 that an operation documents, each as an example.
+pub(super) fn add_documented(operation: &mut Operation, components: &mut Components, failures: &[Error]) {
+    let id = operation.operation_id.clone().unwrap_or_default();
+    let Some(RefOr::T(done)) = operation.responses.responses.get_mut("200") else { return };
+    let Some(RefOr::T(content)) = done.content.get_mut(JSON) else { return };
+    if failures.is_empty() {
+        return;
+    }
+    let (mut results, mut codes) = (Vec::new(), Vec::new());
+    for error in failures {
+        let (result, problem) = (error.result(), error.problem());
+        if !results.contains(&result) {
+            results.push(result);
+        }
+        if !codes.contains(&problem.code) {
+            codes.push(problem.code);
+        }
+        let example = ExampleBuilder::new().value(Some(object(&answer::failure(error)))).build();
+        content.examples.insert(problem.code.to_string(), example.into());
+    }
+    let name = format!("Failure_{id}");
+    let description = format!("The failures of `{id}` that have status 200.");
+    let example = object(&answer::failure(&failures[0]));
+    components.schemas.insert(name.clone(), failure(&results, &codes, &description, &example).into());
+    let success = content.schema.take().unwrap_or_default();
+    let either = OneOfBuilder::new().item(success).item(Ref::from_schema_name(name)).build();
+    content.schema = Some(Schema::OneOf(either).into());
+}
