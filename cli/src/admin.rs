@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_access::Error;
+use tidings_client::Error;
 use tidings_core::admin;
 use tidings_core::operation::Operation;
 

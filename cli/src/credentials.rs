@@ -2,7 +2,7 @@
 
 use std::env::VarError;
 
-use tidings_access::{Address, Server, Service, expiry};
+use tidings_client::{Address, Server, Service, expiry};
 use tidings_core::clock::Clock;
 use tidings_core::error::Code;
 use zeroize::Zeroizing;

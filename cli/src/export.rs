@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use tidings_access::Result as AccessResult;
+use tidings_client::Result as AccessResult;
 use tidings_core::export::Take;
 use tidings_tui::escape;
 

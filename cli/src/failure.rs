@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use tidings_access::Error as AccessError;
+use tidings_client::Error as AccessError;
 use tidings_core::error::Code;
 use tidings_core::{Error, Location, StoreError, answer};
 use tidings_tui::advice::{advice, of_core};

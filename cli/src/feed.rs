@@ -5,7 +5,7 @@ mod weights;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use tidings_access::Service;
+use tidings_client::Service;
 use tidings_core::newsfeed::{
     self, FeedPost, FeedPosts, LIMIT_MAX, ListPopular, ListRecommended, ListTopic, Newsfeed, Why,
 };
@@ -70,7 +70,7 @@ pub(crate) fn run(session: &Session, command: &Feed) -> Result<ExitCode, Failure
 fn answer(
     session: &Session,
     paging: &Paging,
-    list: impl Fn(&Service, newsfeed::Paging) -> tidings_access::Result<Newsfeed>,
+    list: impl Fn(&Service, newsfeed::Paging) -> tidings_client::Result<Newsfeed>,
 ) -> Result<ExitCode, Failure> {
     let (service, out) = (session.service.as_reader(), &session.out);
     let page = newsfeed::Paging {

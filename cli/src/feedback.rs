@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_access::{Error, Service};
+use tidings_client::{Error, Service};
 use tidings_core::feedback::{
     self, FeedbackList, FeedbackPage, FeedbackState, LIST_MAX, Mark, Message, SendGeneral, SendOnNotice,
 };

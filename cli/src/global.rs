@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, ValueEnum};
-use tidings_access::Address;
+use tidings_client::Address;
 use tidings_core::Location;
 
 use crate::{raw_args, settings};

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use tidings_access::{Error, Service};
+use tidings_client::{Error, Service};
 use tidings_core::lookup::{FOUND_MAX, FindIds, FoundIds, Kind, PREFIX_MIN};
 use tidings_tui::escape;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use tidings_access::Error;
+use tidings_client::Error;
 use tidings_core::answer::LineError;
 use tidings_core::import::{Import, Report};
 use tidings_tui::number::number;

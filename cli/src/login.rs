@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use tidings_access::{Address, Error, Server, Service, SignedIn, expiry};
+use tidings_client::{Address, Error, Server, Service, SignedIn, expiry};
 use tidings_core::account::SignIn;
 use tidings_core::clock::Timestamp;
 use tidings_core::error::Code;

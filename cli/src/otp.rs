@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use tidings_access::{Error, Service};
+use tidings_client::{Error, Service};
 use tidings_core::account::{
     BeginOtp, DisableOtp, EnableOtp, GetOtp, OtpSecret, RecoveryCodes, RenewRecoveryCodes,
 };

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
 
 use serde::Serialize;
-use tidings_access::Server;
+use tidings_client::Server;
 
 use crate::credentials;
 use crate::failure::Failure;

@@ -1,6 +1,6 @@
 //! The session of a command: the service, the caller and the output.
 
-use tidings_access::{Error, Service};
+use tidings_client::{Error, Service};
 use tidings_core::account::{Caller, Operator};
 use tidings_core::{Location, Tidings};
 use tidings_tui::escape;

@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Args;
-use tidings_access::Service;
+use tidings_client::Service;
 use tidings_core::account::Caller;
 use tidings_core::{Location, Surface};
 use tidings_tui::Options;

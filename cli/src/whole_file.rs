@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
-use tidings_access::Service;
+use tidings_client::Service;
 use tidings_core::draft_file;
 
 use crate::failure::Failure;

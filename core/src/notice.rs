@@ -86,7 +86,7 @@ impl Visibility {
 /// assert!(length("Library hours") <= TITLE.max);
 /// ```
 pub fn length(text: &str) -> usize {
-    tidings_text::compose(text).chars().count()
+    tidings_tokens::compose(text).chars().count()
 }
 
 /// A notice. The names and the order of its fields are those of the interface.

@@ -1,6 +1,6 @@
 //! The word model of a service: which words of the posts are similar.
 //!
-//! [`tidings_words`] does the mathematics. This module reads the posts, stores the model in the file
+//! [`tidings_vectors`] does the mathematics. This module reads the posts, stores the model in the file
 //! `<database>.words`, and answers [`FindSimilar`] from memory. A running service has a thread of low priority that
 //! retrains the model when enough posts have changed. [`load`] replaces the model by vectors that were learned
 //! elsewhere; they stay until the next [`train`], and only the words that occur in posts are updated. The same posts
@@ -15,9 +15,9 @@ use serde::de::{Deserializer, Error as _};
 use serde::ser::{SerializeMap as _, Serializer};
 use serde::{Deserialize, Serialize};
 
-use tidings_text::tokens;
-use tidings_words::text_form::{self, ReadError};
-use tidings_words::{Cancelled, Corpus, Recipe};
+use tidings_tokens::tokens;
+use tidings_vectors::text_form::{self, ReadError};
+use tidings_vectors::{Cancelled, Corpus, Recipe};
 use utoipa::ToSchema;
 
 use crate::Tidings;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
-use tidings_words::Random;
+use tidings_vectors::Random;
 
 /// The number of posts out of four that have an image.
 const IMAGES_OF_FOUR: u64 = 3;

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tidings_words::Random;
+use tidings_vectors::Random;
 
 use crate::Result;
 use crate::client::{Kind, Script, ask_json, get, post, post_json, run_to_the_end};

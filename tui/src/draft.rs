@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use tidings_access::Address;
+use tidings_client::Address;
 use tidings_core::clock::Timestamp;
 
 use crate::placing::Placing;

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use tidings_access::Service;
+use tidings_client::Service;
 use tidings_core::account::{MemberFilter, Members};
 use tidings_core::analysis::{Live, LogEntry, LogFilter, LogPage, LogPlace, Period, SearchBurst};
 use tidings_core::audit::{AuditPage, Verification};

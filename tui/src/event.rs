@@ -1,7 +1,7 @@
 //! The events that the screens react to: keys and the mouse, time, and finished effects.
 
 use crossterm::event::{KeyEvent, MouseEvent};
-use tidings_access::Look;
+use tidings_client::Look;
 
 use crate::effect::{Act, Answer, Saved};
 use crate::problem::Problem;

@@ -21,7 +21,7 @@ use crossterm::event::Event as Input;
 #[cfg(debug_assertions)]
 use crossterm::event::KeyCode;
 use crossterm::execute;
-use tidings_access::{Service, Watch};
+use tidings_client::{Service, Watch};
 
 pub mod advice;
 mod ctx;

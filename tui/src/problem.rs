@@ -1,6 +1,6 @@
 //! The failures that the screens show.
 
-use tidings_access::Error;
+use tidings_client::Error;
 use tidings_core::error::Code;
 
 use crate::advice::advice;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crossterm::event::KeyEventKind;
 use jiff::tz::TimeZone;
-use tidings_access::{Link, Look};
+use tidings_client::{Link, Look};
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
 

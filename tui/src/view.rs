@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::widgets::{Block, BorderType, Clear, Widget as _};
-use tidings_access::Link;
+use tidings_client::Link;
 
 use crate::layout::{self, Hint, LEAST, TITLES, footer, help, tabs};
 use crate::screen::{Ctx, Message, Question, Tone};

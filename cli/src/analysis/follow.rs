@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use tidings_access::Error;
+use tidings_client::Error;
 use tidings_core::analysis::{GetLog, LOG_MAX, LogFilter, LogLine, LogPlace, Window};
 use tidings_core::clock::{Clock, Timestamp};
 use tidings_core::error::Code;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args as _, Command, FromArgMatches as _};
 use clap_complete::engine::CompletionCandidate;
-use tidings_access::{Result, Service};
+use tidings_client::{Result, Service};
 use tidings_core::Tidings;
 use tidings_core::account::key;
 use tidings_core::lookup::{self, PREFIX_MIN};

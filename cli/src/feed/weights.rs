@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use tidings_access::Error as AccessError;
+use tidings_client::Error as AccessError;
 use tidings_core::Error;
 use tidings_core::newsfeed::{
     FeedWeights, GetWeights, LearnWeights, Learned, PinWeights, UnpinWeights, Weights as BySignal,

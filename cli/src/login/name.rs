@@ -1,6 +1,6 @@
 //! The names of profiles.
 
-use tidings_access::Address;
+use tidings_client::Address;
 
 use crate::failure::Failure;
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use tidings_access::Error;
+use tidings_client::Error;
 use tidings_core::account::ChangePassword;
 use tidings_core::error::Code;
 use tidings_core::member;

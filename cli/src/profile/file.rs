@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize};
-use tidings_access::{Address, Server};
+use tidings_client::{Address, Server};
 use tidings_core::clock::Timestamp;
 use zeroize::Zeroizing;
 
@@ -168,7 +168,7 @@ impl Profiles {
 mod address {
     use serde::de::Error as _;
     use serde::{Deserialize as _, Deserializer, Serializer};
-    use tidings_access::Address;
+    use tidings_client::Address;
 
     pub(super) fn serialize<S: Serializer>(address: &Address, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(address)

@@ -259,11 +259,11 @@ mod sql {
             tx.rows(&sql, &[after.into(), limit.into()])?.into_iter().map(member).collect()
         };
         let Some(search) = search else { return page(after, limit) };
-        let folded = tidings_text::folded(search);
+        let folded = tidings_tokens::folded(search);
         if folded.is_empty() && !search.is_empty() {
             return Ok(Vec::new());
         }
-        let has = |text: &str| tidings_text::folded(text).contains(&*folded);
+        let has = |text: &str| tidings_tokens::folded(text).contains(&*folded);
         let (mut found, mut after) = (Vec::new(), after.to_owned());
         let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
         loop {

@@ -33,7 +33,7 @@ pub(crate) fn university_id(text: &str) -> Option<Cow<'_, str>> {
     if text.len() > 4 * ID_MAX {
         return None;
     }
-    let id = tidings_text::compose(text);
+    let id = tidings_tokens::compose(text);
     let is_id = (Bounds { min: 1, max: ID_MAX }).hold(&id)
         && id.trim() == id
         && shown::is_shown(&id)

@@ -18,8 +18,8 @@ use crate::base::clock::{DAY_MS, SECOND_MS, Timestamp};
 use crate::base::config;
 use crate::record::error::Result;
 use crate::store::{Store, StoreError, Topic, Tx, version_in};
-use tidings_text::terms::fold;
-use tidings_text::tokens;
+use tidings_tokens::terms::fold;
+use tidings_tokens::tokens;
 
 mod burst;
 mod term;

@@ -404,7 +404,7 @@ pub struct Interest {
     pub meaning_share: f64,
 }
 
-pub use tidings_words::NEIGHBOURS_MAX as SIMILAR_MAX;
+pub use tidings_vectors::NEIGHBOURS_MAX as SIMILAR_MAX;
 
 /// The settings of the word model. The module `words` documents the model.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 //! Texts are stored in NFC, so equal letters are equal texts no matter how they were typed. Lengths are in characters
 //! of that form. A text that breaks its rule is refused, never repaired.
 
-use tidings_text::compose;
+use tidings_tokens::compose;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::base::config::Bounds;

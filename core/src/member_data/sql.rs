@@ -118,7 +118,7 @@ pub(super) fn searches(tx: &mut dyn Tx, page: &mut Page<'_>) -> Result<Option<Af
     add_rows(tx, page, (sql, &args, ENTRIES), |row| {
         let (date, original): (Timestamp, String) = (row.take(0)?, row.take(2)?);
         let search = SearchRecord {
-            search_split: tidings_text::tokens::split(&original),
+            search_split: tidings_tokens::tokens::split(&original),
             original,
             tokenizer_split: TokenList(row.take(3)?),
             similarity_split: TokenList(row.take(4)?),

@@ -5,7 +5,7 @@ use super::index::FeedIndex;
 use super::meaning::Meanings;
 use super::signals::{Signal, Weights};
 use super::top::top;
-use tidings_words::Direction;
+use tidings_vectors::Direction;
 
 use crate::base::clock::{DAY_MS, Timestamp};
 use crate::base::config;

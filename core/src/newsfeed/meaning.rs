@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tidings_words::{Direction, ONE, SHORT, ShortVectors, Vectors};
+use tidings_vectors::{Direction, ONE, SHORT, ShortVectors, Vectors};
 
 use super::features::{Feature, FeatureIndex, Features, Kind, feature};
 use crate::base::keyed::NumberMap;

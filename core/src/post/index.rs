@@ -1,6 +1,6 @@
 //! The full-text index over posts: all statements that use `post_index`.
 //!
-//! Each engine has an index of its own, in `index/`. All contain the tokens of [`tidings_text::tokens`], which alone
+//! Each engine has an index of its own, in `index/`. All contain the tokens of [`tidings_tokens::tokens`], which alone
 //! defines what a word is, and rank posts by the same formula.
 #![cfg_attr(
     not(feature = "postgres"),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use tidings_text::tokens;
+use tidings_tokens::tokens;
 
 /// The maximum number of keywords of a post.
 pub(crate) const KEYWORDS: usize = 32;

@@ -311,7 +311,7 @@ pub(crate) fn searched(
     let record = |mut row: Row| {
         let original: String = row.take(0)?;
         Ok(SearchRecord {
-            search_split: tidings_text::tokens::split(&original),
+            search_split: tidings_tokens::tokens::split(&original),
             original,
             tokenizer_split: TokenList(row.take(1)?),
             similarity_split: TokenList(row.take(2)?),

@@ -75,7 +75,7 @@ impl PostPage {
             Some(_) => return Err(Error::BadRequest(Problem::invalid("snippets", "snippets is 0 or 1"))),
         };
         let (search, num) = (checked(search)?, checked_num(num)?);
-        let category = category.map(tidings_text::compose);
+        let category = category.map(tidings_tokens::compose);
         let page = Page::of(paging, &search, category.as_deref(), num)?;
         let terms = terms::terms(tidings, &search)?;
         let Some(query) = Query::new(&terms, tidings.search_cache()) else {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tidings_text::tokens;
+use tidings_tokens::tokens;
 use utoipa::ToSchema;
 
 use super::checked;

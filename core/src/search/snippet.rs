@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use tidings_text::{spans, tokens};
+use tidings_tokens::{spans, tokens};
 use utoipa::ToSchema;
 
 use crate::post::index::Terms;

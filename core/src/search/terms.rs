@@ -5,7 +5,7 @@
 //! replaced by its most probable correction, which counts like the word itself. If posts have a word, only very similar words
 //! are searched, because others find less relevant posts.
 
-use tidings_text::{hangul, tokens};
+use tidings_tokens::{hangul, tokens};
 
 use crate::Tidings;
 use crate::post::index::{self, Terms};

@@ -5,8 +5,8 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use tidings_text::tokens;
-use tidings_words::{file, text_form};
+use tidings_tokens::tokens;
+use tidings_vectors::{file, text_form};
 
 use crate::account::{self, token::Keys};
 use crate::base::clock::{Clock, Timestamp};

@@ -22,7 +22,7 @@ use crate::record::error::{Error, Result};
 use crate::record::id::PostKey;
 use crate::record::lease::Lease;
 use crate::store::{self, Store, StoreError};
-use tidings_words::{Cancelled, Corpus, Model, Moment, Progress, Recipe, Vectors, file, part};
+use tidings_vectors::{Cancelled, Corpus, Model, Moment, Progress, Recipe, Vectors, file, part};
 
 mod follow;
 mod stored;
@@ -191,7 +191,7 @@ impl ModelKeeper {
     /// Starts the thread that updates the model, unless it runs already.
     pub(super) fn follow(&self) -> Result<()> {
         let shared = Arc::clone(&self.shared);
-        self.thread.start("tidings-words", || Ok(move || shared.run()))
+        self.thread.start("tidings-vectors", || Ok(move || shared.run()))
     }
 
     /// Learns the words of the posts, and writes and uses the new model.
@@ -216,7 +216,7 @@ impl ModelKeeper {
         self.make(progress, |shared, progress| {
             let (corpus, at) = shared.read_posts(&mut part(progress, 0.0, READING))?;
             let (words, vectors) = read(&corpus)?;
-            Ok(tidings_words::adopt(words, vectors, &corpus, at, &mut part(progress, READING, 1.0))?)
+            Ok(tidings_vectors::adopt(words, vectors, &corpus, at, &mut part(progress, READING, 1.0))?)
         })
     }
 
@@ -324,7 +324,7 @@ impl Shared {
     /// Learns a model from the posts.
     fn learn(&self, progress: Progress<'_>) -> Result<Model, Ended> {
         let (corpus, at) = self.read_posts(&mut part(progress, 0.0, READING))?;
-        Ok(tidings_words::learn(corpus, &self.recipe(), at, &mut part(progress, READING, 1.0))?)
+        Ok(tidings_vectors::learn(corpus, &self.recipe(), at, &mut part(progress, READING, 1.0))?)
     }
 
     fn is_stopped(&self) -> bool {

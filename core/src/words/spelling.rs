@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tidings_words::spelling;
+use tidings_vectors::spelling;
 
 use crate::Tidings;
 use crate::post::{index, texts};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use tidings_words::Random;
+use tidings_vectors::Random;
 
 use super::*;
 use crate::account::Caller;

@@ -11,7 +11,7 @@ const TOUR: &str = "<!-- the tour -->";
 const PART_OF: [&str; 2] = ["<!-- from ", " -->"];
 /// The directories of the repository whose files the documentation names.
 const DIRECTORIES: [&str; 10] =
-    ["clients/", "core/", "server/", "cli/", "tui/", "tests/", "fuzz/", "docs/", ".ci/", ".github/"];
+    ["client/", "clients/", "core/", "server/", "cli/", "tui/", "tests/", "docs/", ".ci/", ".github/"];
 
 /// A Markdown file of the repository.
 pub(super) struct Page {

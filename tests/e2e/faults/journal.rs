@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
-use tidings_words::Random;
+use tidings_vectors::Random;
 
 const SECTOR: usize = 512;
 

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
-use tidings_words::Random;
+use tidings_vectors::Random;
 
 use crate::Result;
 use crate::client::{Kind, Script, get, post, post_json, run, whole};

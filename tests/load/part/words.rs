@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use serde_json::json;
-use tidings_words::Random;
+use tidings_vectors::Random;
 
 use super::MANY;
 use crate::Result;

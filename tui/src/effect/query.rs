@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tidings_access::{Error, Service};
+use tidings_client::{Error, Service};
 use tidings_core::analysis::{GetBursts, GetPeriod, GetRealtime, LogFilter, LogPage};
 use tidings_core::audit;
 use tidings_core::error::Code;

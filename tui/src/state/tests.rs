@@ -7,7 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent,
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
-use tidings_access::{Service, Watch};
+use tidings_client::{Service, Watch};
 use tidings_cluster::Scratch;
 use tidings_core::Tidings;
 use tidings_core::account::Caller;

@@ -44,7 +44,7 @@ fn found_by(tidings: &Tidings, words: &[&str], forms: &[&str], similar: &[&str])
 
 /// Returns the relevance of each post of [`POSTS`] by the formula of [`find`]; 0 if it does not match.
 fn by_formula(words: &[(&str, f64)]) -> Vec<f64> {
-    let posts = POSTS.map(|(title, post)| [title, post].map(tidings_text::tokens::tokens));
+    let posts = POSTS.map(|(title, post)| [title, post].map(tidings_tokens::tokens::tokens));
     let number = |n: usize| f64::from(u32::try_from(n).unwrap());
     let all = number(posts.len());
     let lengths = posts.each_ref().map(|[title, post]| number(title.len() + post.len()));

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::json;
-use tidings_words::Random;
+use tidings_vectors::Random;
 
 use super::Size;
 use super::texts::{COMMON, ENGLISH, FAMILY, FEEDBACK, GIVEN, MAJORS, NOTICES, SUBJECTS};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tidings_words::{Cancelled, Model, Origin, Progress, Source, part};
+use tidings_vectors::{Cancelled, Model, Origin, Progress, Source, part};
 
 use super::{Ended, READING, Shared};
 use crate::post::texts;
@@ -26,7 +26,7 @@ impl Shared {
             Some(current) => {
                 let (corpus, at) = self.read_posts(&mut part(progress, 0.0, READING))?;
                 let (words, vectors) = (current.model.words().to_vec(), current.model.vectors().clone());
-                Ok(tidings_words::adopt(words, vectors, &corpus, at, &mut part(progress, READING, 1.0))?)
+                Ok(tidings_vectors::adopt(words, vectors, &corpus, at, &mut part(progress, READING, 1.0))?)
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tidings_words::{Model, file};
+use tidings_vectors::{Model, file};
 
 use super::Shared;
 use crate::base::random::random;

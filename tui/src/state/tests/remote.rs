@@ -1,6 +1,6 @@
 //! The screens on a server: its name, the state of the connection, and recovering after the connection was lost.
 
-use tidings_access::{Link, Look};
+use tidings_client::{Link, Look};
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! Tests of the dialog that enables a second factor.
 
-use tidings_access::{Link, Look};
+use tidings_client::{Link, Look};
 
 use super::*;
 use crate::effect::Secret;

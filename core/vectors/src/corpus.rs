@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use tidings_text::tokens;
+use tidings_tokens::tokens;
 
 /// Follows the words of each post in a stream, so that no window reaches into the next post.
 pub(crate) const END: u32 = u32::MAX;

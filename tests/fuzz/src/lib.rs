@@ -14,7 +14,7 @@
 //! ```
 //!
 //! An input fails if the target panics or if it uses more than one second of processor time per started MiB. A
-//! failing input is written to `fuzz-failures/`. After the fix, move it to `fuzz/regressions/TARGET/`; every run
+//! failing input is written to `fuzz-failures/`. After the fix, move it to `tests/fuzz/regressions/TARGET/`; every run
 //! tries these files first.
 //!
 //! The parser of the settings file belongs to the command line, which is not a library, so its test is in

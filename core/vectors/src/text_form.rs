@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::io::{self, BufRead, Read as _, Write};
 use std::sync::Arc;
 
-use tidings_text::tokens;
+use tidings_tokens::tokens;
 
 use crate::file::DIMENSIONS_MAX;
 use crate::model::Model;

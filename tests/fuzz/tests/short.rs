@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tidings_fuzz::mutate::input;
 use tidings_fuzz::{Limits, TARGETS, Target, run};
-use tidings_words::Random;
+use tidings_vectors::Random;
 
 /// The number of inputs of a target with a cost of 1.
 const INPUTS: u64 = 20_000;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-use tidings_words::Random;
+use tidings_vectors::Random;
 
 use crate::mutate::input;
 use crate::targets::Target;

@@ -5,7 +5,7 @@
 //! and the same rules apply.
 //!
 //! ```
-//! use tidings_access::Service;
+//! use tidings_client::Service;
 //! use tidings_core::{Tidings, account::Caller, notice};
 //!
 //! # let dir = tempfile::tempdir()?;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use tidings_text::hangul;
+use tidings_tokens::hangul;
 
 use crate::near::{NEIGHBOURS_MAX, Near};
 use crate::subword::{self, Subwords};

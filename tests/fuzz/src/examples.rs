@@ -3,7 +3,7 @@
 use tidings_core::fuzzing as core;
 
 /// Posts of the Rust blog, one JSON object per line.
-const RUST_BLOG: &str = include_str!("../../tests/data/rust-blog.jsonl");
+const RUST_BLOG: &str = include_str!("../../data/rust-blog.jsonl");
 
 /// Tokens of JSON, and the names of its fields.
 pub const JSON: &[&str] = &[

@@ -19,7 +19,7 @@ const SINGULAR: [&str; 1] = ["news"];
 /// identifies the spellings but is not shown.
 ///
 /// ```
-/// use tidings_text::terms::fold;
+/// use tidings_tokens::terms::fold;
 ///
 /// assert_eq!(fold("학교 식당"), fold("학교식당"));
 /// assert_eq!(fold("past exams"), fold("past exam"));

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
-use tidings_text::tokens;
+use tidings_tokens::tokens;
 
 const ENGLISH: &str = include_str!("text/english.txt");
 

@@ -24,7 +24,7 @@ const TWO_ERRORS_HANGUL: usize = 12;
 /// A short word, and one with a digit or a sign, has none: it is a code or an abbreviation.
 ///
 /// ```
-/// use tidings_words::spelling::corrections;
+/// use tidings_vectors::spelling::corrections;
 ///
 /// let known = [("telescopes", 9), ("telescope", 3), ("south", 7)];
 /// assert_eq!(corrections("telescpoe", known.into_iter()), ["telescope", "telescopes"]);

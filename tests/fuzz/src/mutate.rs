@@ -1,6 +1,6 @@
 //! Mutates inputs by small changes.
 
-use tidings_words::Random;
+use tidings_vectors::Random;
 
 /// Boundary numbers, and texts that many parsers treat specially.
 const TOKENS: [&str; 40] = [

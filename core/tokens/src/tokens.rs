@@ -40,7 +40,7 @@ pub const LENGTH_MAX: usize = 64;
 /// Returns the tokens of `text` in order, including repetitions.
 ///
 /// ```
-/// use tidings_text::tokens::tokens;
+/// use tidings_tokens::tokens::tokens;
 ///
 /// assert_eq!(tokens("Don’t miss Rust's 2026 survey!"), ["miss", "rust", "2026", "survey"]);
 /// assert_eq!(tokens("서울에서 東京へ"), ["서울에서", "서울", "東京", "京へ"]);
@@ -54,7 +54,7 @@ pub fn tokens(text: &str) -> Vec<String> {
 /// Passes the tokens of `text` to `take`, in order and including repetitions: [`tokens`] without a `String` per token.
 ///
 /// ```
-/// use tidings_text::tokens;
+/// use tidings_tokens::tokens;
 ///
 /// let mut letters = 0;
 /// tokens::each("the red fox", |token| letters += token.len());
@@ -79,7 +79,7 @@ pub fn each(text: &str, mut take: impl FnMut(&str)) {
 /// Returns the characters of a token that is a pair of Han and Kana characters; none for another token.
 ///
 /// ```
-/// use tidings_text::tokens::letters;
+/// use tidings_tokens::tokens::letters;
 ///
 /// assert_eq!(letters("図書").collect::<String>(), "図書");
 /// assert_eq!(letters("책").count(), 0);
@@ -91,7 +91,7 @@ pub fn letters(token: &str) -> impl Iterator<Item = char> {
 /// Returns each of `tokens` once, in the order of the first occurrences.
 ///
 /// ```
-/// use tidings_text::tokens::{distinct, tokens};
+/// use tidings_tokens::tokens::{distinct, tokens};
 ///
 /// assert_eq!(distinct(tokens("new notes, new news")), ["new", "notes", "news"]);
 /// ```
@@ -106,7 +106,7 @@ pub fn distinct(mut tokens: Vec<String>) -> Vec<String> {
 /// Splits a search at its white space; the parts are in NFC and otherwise unchanged.
 ///
 /// ```
-/// use tidings_text::tokens::split;
+/// use tidings_tokens::tokens::split;
 ///
 /// assert_eq!(split(" The  Rust\tbook "), ["The", "Rust", "book"]);
 /// ```
@@ -118,7 +118,7 @@ pub fn split(text: &str) -> Vec<String> {
 /// space, none at the ends.
 ///
 /// ```
-/// use tidings_text::tokens::normalise_term;
+/// use tidings_tokens::tokens::normalise_term;
 ///
 /// assert_eq!(normalise_term(" The  Rust\tbook "), "the rust book");
 /// ```

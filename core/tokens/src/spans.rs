@@ -14,7 +14,7 @@ use crate::{han, tokens};
 /// parts. In Han and Kana, the two characters of a token are marked, or the one that is searched.
 ///
 /// ```
-/// use tidings_text::spans::hits;
+/// use tidings_tokens::spans::hits;
 ///
 /// let text = "The Library’s books: 도서관에서";
 /// let marked: Vec<&str> = hits(text, |token| matches!(token, "library" | "도서관")).map(|at| &text[at]).collect();
