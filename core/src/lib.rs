@@ -166,8 +166,6 @@ mod service;
 mod transfer;
 
 #[cfg(test)]
-mod structure;
-#[cfg(test)]
 mod testing;
 
 pub use account::Caller;

@@ -4,8 +4,6 @@ pub(crate) mod account;
 pub(crate) mod analysis;
 pub(crate) mod audit;
 pub(crate) mod data;
-#[cfg(test)]
-pub(crate) mod feedback;
 pub(crate) mod health;
 pub(crate) mod home;
 pub(crate) mod import;
@@ -16,6 +14,6 @@ pub(crate) mod post;
 pub(crate) mod profile;
 pub(crate) mod report;
 pub(crate) mod search;
-pub(crate) mod weights;
 #[cfg(test)]
-pub(crate) mod words;
+mod tests;
+pub(crate) mod weights;

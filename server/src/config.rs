@@ -12,8 +12,6 @@ use http::HeaderValue;
 pub use ipnet::IpNet;
 use tidings_core::config::{Invalid, setting};
 
-use crate::connection::tls::Files;
-
 mod table;
 
 pub use table::SETTINGS;
@@ -161,8 +159,8 @@ impl Config {
     }
 
     /// Returns the files of the certificate, if the server speaks TLS.
-    pub(crate) fn tls_files(&self) -> Option<Files> {
-        Some(Files { cert: self.tls_cert.clone()?, key: self.tls_key.clone()? })
+    pub(crate) fn tls_files(&self) -> Option<TlsFiles> {
+        Some(TlsFiles { cert: self.tls_cert.clone()?, key: self.tls_key.clone()? })
     }
 
     /// Returns the maximum number of streams of live events.
@@ -170,6 +168,13 @@ impl Config {
         let streams = self.event_connections.map_or(0, NonZeroU32::get);
         usize::try_from(streams).unwrap_or(usize::MAX).min(self.max_connections.div_ceil(2))
     }
+}
+
+/// The files of a certificate and its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TlsFiles {
+    pub(crate) cert: PathBuf,
+    pub(crate) key: PathBuf,
 }
 
 /// The path prefix of all routes: empty, or `/` and names separated by slashes.

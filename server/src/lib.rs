@@ -39,25 +39,16 @@
 //! | module | what it does |
 //! |---|---|
 //! | `connection` | the connection guard: accepts connections, with TLS, time limits and bounds |
-//! | `policy`, `reload` | the settings that a running server can change |
 //! | `service` | the same API as a tower service, without connections |
-//! | `per_connection` | references of a connection to what all share, counted apart from those of other connections |
-//! | `cors` | allows web pages of other origins to read responses |
-//! | `target` | refuses requests whose target has no path |
-//! | `state` | the state that all requests share |
 //! | `router` | limits, the operation in the table, the headers of the response |
 //! | `route`, `endpoint` | the routing table: path, method, and the warp filter of the operation |
-//! | `request`, `fields`, `upload`, `client` | what a handler can read of a request |
-//! | `request_record` | records answered requests in the access log and the counters |
-//! | `lane` | runs operations outside the async threads, with a bounded queue for each kind of work |
-//! | `reply`, `security` | status and headers |
-//! | `coding` | compresses responses |
-//! | `caching` | how long caches may use responses; `304 Not Modified` |
-//! | `account`, `profile`, `admin`, … | the handlers, one module for each domain of the core |
+//! | `filter` | what each request goes through, and what operations read of it and answer with |
+//! | `api` | the handlers, one module for each domain of the core |
 //! | `events` | live events: a stream for each listener |
 //! | `syndication` | newsfeeds and notices as Atom and JSON Feed |
+//! | `openapi` | the OpenAPI document and its page |
 //! | `metrics` | serves metrics on a separate listener |
-//! | `home`, `docs`, `health` | the page at the root; the OpenAPI document and its page; liveness and readiness |
+//! | `state`, `reload` | the state that all requests share, and the settings that a running server can change |
 
 mod api;
 mod config;

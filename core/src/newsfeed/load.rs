@@ -10,7 +10,7 @@ use crate::base::clock::Timestamp;
 use crate::base::config::Feed;
 use crate::post::change::{self, Ahead};
 use crate::post::{feed_rows, heat};
-use crate::record::error::Result;
+use crate::record::error::{Error, Result};
 use crate::record::id::PostKey;
 use crate::store::{Store, Topic, Tx, complete_version_in, version_in};
 
@@ -72,7 +72,7 @@ pub(super) fn load(store: &Store, config: &Feed, now: Timestamp) -> Result<Loade
                 let other = other.ok().and_then(|thread| thread.join().ok()?.ok()?);
                 items.append(&mut other.map_or_else(|| reader.read(tx, part), Ok)?);
             }
-            Ok::<_, crate::Error>(items)
+            Ok::<_, Error>(items)
         })?;
         Ok(Loaded { revision, seen, items })
     })

@@ -11,7 +11,7 @@ use super::heat::{self, VIEW_WEIGHT};
 use super::{PostStats, change, rows, texts_in};
 use crate::analysis::counters::Counter;
 use crate::base::clock::{SECOND_MS, Timestamp};
-use crate::record::error::Result;
+use crate::record::error::{Error, Result};
 use crate::record::id::PostKey;
 use crate::store::inspect::Inspected;
 use crate::store::{Row, StoreError, Topic, Tx};
@@ -69,7 +69,7 @@ pub(crate) fn label(database: &dyn Inspected) -> Result<()> {
                     }
                 }
                 tx.touch(Topic::Posts);
-                Ok::<_, crate::Error>(())
+                Ok::<_, Error>(())
             })?;
         }
     }

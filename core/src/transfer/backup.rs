@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::Surface;
 use crate::account::{self, Operator};
+use crate::audit::trail::Surface;
 use crate::audit::trail::{Action, Entry, Origin};
 pub use crate::base::cancel::CancelFlag;
 use crate::base::clock::Clock;

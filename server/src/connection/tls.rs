@@ -3,7 +3,6 @@
 //! The handshake is part of reading from a connection ([`Socket`]), so all limits of connections hold for it: their
 //! number, the timeout for the head of the first request, and the end of a connection for another one.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,6 +17,8 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::server::ProducesTickets;
 use tokio_rustls::rustls::sign::{CertifiedKey, SingleCertAndKey};
 
+use crate::config::TlsFiles;
+
 mod pair;
 mod socket;
 
@@ -30,13 +31,6 @@ const WATCH: Duration = Duration::from_secs(2);
 const ALPN: [&[u8]; 2] = [H2, b"http/1.1"];
 /// The name of HTTP/2 in a handshake.
 const H2: &[u8] = b"h2";
-
-/// The files of a certificate and its key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Files {
-    pub(crate) cert: PathBuf,
-    pub(crate) key: PathBuf,
-}
 
 /// The certificate in use, and what a handshake needs.
 pub(crate) struct Tls {
@@ -60,7 +54,7 @@ struct Active {
 
 /// What the server knows of the files.
 struct Watched {
-    files: Files,
+    files: TlsFiles,
     /// The files as they were when they were last loaded.
     loaded: Option<[Stamp; 2]>,
     /// The files as they were at the last look.
@@ -78,7 +72,7 @@ impl Tls {
     ///
     /// # Errors
     /// A file cannot be read or is not what it should be.
-    pub(crate) fn load(files: Files) -> Result<Arc<Self>, Invalid> {
+    pub(crate) fn load(files: TlsFiles) -> Result<Arc<Self>, Invalid> {
         let tickets = ring::Ticketer::new()
             .map_err(|error| invalid("tls-key", format!("no key for session tickets: {error}")))?;
         let Loaded { active, watched } = load(files, &tickets)?;
@@ -97,7 +91,7 @@ impl Tls {
     ///
     /// # Errors
     /// The errors of [`Tls::load`].
-    pub(crate) fn load_next(&self, files: Files) -> Result<Loaded, Invalid> {
+    pub(crate) fn load_next(&self, files: TlsFiles) -> Result<Loaded, Invalid> {
         load(files, &self.tickets)
     }
 
@@ -178,7 +172,7 @@ impl Tls {
     }
 }
 
-fn load(files: Files, tickets: &Arc<dyn ProducesTickets>) -> Result<Loaded, Invalid> {
+fn load(files: TlsFiles, tickets: &Arc<dyn ProducesTickets>) -> Result<Loaded, Invalid> {
     // Taken first, so that a change during the loading is noticed.
     let loaded = stamps(&files);
     let Pair { key, expires_at } = pair::load(&files)?;
@@ -198,7 +192,7 @@ fn configure(key: CertifiedKey, tickets: Arc<dyn ProducesTickets>) -> Arc<Server
 }
 
 /// Returns the state of both files; `None` if one of them is missing.
-fn stamps(files: &Files) -> Option<[Stamp; 2]> {
+fn stamps(files: &TlsFiles) -> Option<[Stamp; 2]> {
     Some([Stamp::of(&files.cert)?, Stamp::of(&files.key)?])
 }
 

@@ -286,6 +286,7 @@ macro_rules! field {
         }
     };
 }
+pub(crate) use field;
 
 /// Returns the error for a value of a different form, which only a program can set.
 pub(crate) fn another_form<T>() -> Result<T, String> {

@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 use super::setting::{Field, FieldType as _, Form, Group, Setting};
 use super::{Config, SIMILAR_MAX};
+use crate::base::config::setting::field;
 use crate::base::text_file;
-use crate::field;
 
 mod feeds;
 

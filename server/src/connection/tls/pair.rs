@@ -12,7 +12,7 @@ use tokio_rustls::rustls::sign::CertifiedKey;
 use tokio_rustls::rustls::{Error, InconsistentKeys};
 use x509_cert::der::Decode as _;
 
-use super::{Files, invalid};
+use super::{TlsFiles, invalid};
 
 /// A certificate chain with its key.
 pub(super) struct Pair {
@@ -54,7 +54,7 @@ fn identity(_: &Metadata) -> (u64, u64) {
 ///
 /// # Errors
 /// A file cannot be read or is not what it should be, with the file.
-pub(super) fn load(files: &Files) -> Result<Pair, Invalid> {
+pub(super) fn load(files: &TlsFiles) -> Result<Pair, Invalid> {
     let (cert, key) = (files.cert.display(), files.key.display());
     let wrong_cert = |rule| invalid("tls-cert", format!("{cert} {rule}"));
     let wrong_key = |rule| invalid("tls-key", format!("{key} {rule}"));

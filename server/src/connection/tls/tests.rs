@@ -24,7 +24,7 @@ use crate::reload::Handle;
 use crate::testing;
 
 /// Writes a new certificate for `localhost` and its key.
-fn issue(files: &Files) {
+fn issue(files: &TlsFiles) {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
     params.not_after = rcgen::date_time_ymd(2999, 1, 1);
@@ -33,9 +33,9 @@ fn issue(files: &Files) {
 }
 
 /// Returns a directory with a certificate and its key.
-fn issued() -> (TempDir, Files) {
+fn issued() -> (TempDir, TlsFiles) {
     let directory = tempfile::tempdir().unwrap();
-    let files = Files { cert: directory.path().join("cert.pem"), key: directory.path().join("key.pem") };
+    let files = TlsFiles { cert: directory.path().join("cert.pem"), key: directory.path().join("key.pem") };
     issue(&files);
     (directory, files)
 }
@@ -44,7 +44,7 @@ struct Running {
     address: std::net::SocketAddr,
     handle: Handle,
     config: Config,
-    files: Files,
+    files: TlsFiles,
     _stop: oneshot::Sender<()>,
     _service: testing::Service,
     _directory: TempDir,
@@ -254,7 +254,7 @@ fn keys_may_have_any_usual_form() {
 fn errors_name_the_file_and_what_is_wrong() {
     let (directory, files) = issued();
     let (_other_directory, other) = issued();
-    let error = |files: &Files| {
+    let error = |files: &TlsFiles| {
         let invalid = Tls::load(files.clone()).err().unwrap();
         let rule = invalid.rule.replace(&format!("{}/", directory.path().display()), "");
         format!("{}: {}", invalid.settings[0], rule)

@@ -2,8 +2,8 @@
 
 use super::ANY;
 use crate::base::config::Config;
+use crate::base::config::setting::field;
 use crate::base::config::setting::{Form, Setting};
-use crate::field;
 
 const HALF_LIFE: Form = Form::Number(0.001, 100_000.0);
 const HALF_LIFE_COUNT: Form = Form::Number(0.001, 1_000_000_000.0);
