@@ -82,10 +82,10 @@ impl Layered {
             {
                 continue;
             }
-            let used = uses.entry(self.module(&path)).or_default();
             let source = fs::read_to_string(&file).unwrap();
             let code = source.split("mod tests {").next().unwrap();
-            used.extend(paths(code).iter().map(|path| (self.module(path), inside.clone())));
+            let found = paths(code).into_iter().map(|path| (self.module(&path), inside.clone()));
+            uses.entry(self.module(&path)).or_default().extend(found);
         }
         let handle: BTreeSet<String> = self.handle.iter().map(|name| (*name).to_owned()).collect();
         uses.retain(|module, _| !handle.contains(module));
