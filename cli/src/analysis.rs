@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use tidings_client::shown::number::number;
 use tidings_core::analysis::{self, Day, GetDay, GetDaysAgo, GetDevices, GetSummary, InsertDevice, OneDay};
-use tidings_tui::number::number;
 
 use crate::failure::Failure;
 use crate::output::{Column, Page, Table};

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use tidings_client::shown::number::number;
 use tidings_core::answer::SUCCESS;
 use tidings_core::audit::{self, AuditRecord, Head};
-use tidings_tui::number::number;
 
 use crate::export;
 use crate::failure::Failure;

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use indicatif::HumanBytes;
+use tidings_client::shown::number::number;
 use tidings_core::backup::{self, BackupError, By, Report, Retention, RevokedAgain};
 use tidings_core::clock::Clock;
 use tidings_core::{Location, StoreError, Surface};
-use tidings_tui::number::number;
 
 use crate::database;
 use crate::failure::Failure;

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use tidings_client::shown::number::number;
 use tidings_core::Error;
 use tidings_core::newsfeed::evaluation::{self, Evaluation};
-use tidings_tui::number::number;
 
 use crate::failure::Failure;
 use crate::output::{Column, Page, Table, local};

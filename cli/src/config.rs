@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use clap::CommandFactory as _;
 use serde::Serialize;
 use serde_json::Value as Json;
+use tidings_client::shown::escape;
 use tidings_core::Location;
 use tidings_core::config::setting::{Form, MASK, Value};
-use tidings_tui::escape;
 use url::Url;
 
 use crate::args::Cli;

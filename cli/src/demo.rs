@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use clap::{Args, value_parser};
+use tidings_client::shown::number::number;
 use tidings_core::Error;
 use tidings_core::demo::{self, DAYS_MAX, MEMBERS_MAX, PASSWORD, POSTS_MAX, Size};
-use tidings_tui::number::number;
 
 use crate::failure::Failure;
 use crate::next_steps;

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use tidings_client::Result as AccessResult;
+use tidings_client::shown::escape;
 use tidings_core::export::Take;
-use tidings_tui::escape;
 
 use crate::failure::Failure;
 use crate::output;

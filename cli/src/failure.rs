@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::Path;
 
 use tidings_client::Error as AccessError;
+use tidings_client::shown::advice::{advice, of_core};
+use tidings_client::shown::escape;
 use tidings_core::error::Code;
 use tidings_core::{Error, Location, StoreError, answer};
-use tidings_tui::advice::{advice, of_core};
-use tidings_tui::escape;
 
 use crate::given::{self, Given};
 

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use tidings_client::Service;
+use tidings_client::shown::number::{count, number};
 use tidings_core::newsfeed::{
     self, FeedPost, FeedPosts, LIMIT_MAX, ListPopular, ListRecommended, ListTopic, Newsfeed, Why,
 };
-use tidings_tui::number::{count, number};
 
 use crate::failure::Failure;
 use crate::output::{Page, Style, local, stream_pages};

@@ -2,7 +2,7 @@
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
-use tidings_tui::escape;
+use tidings_client::shown::escape;
 
 /// The maximum length of a value in a message, in characters.
 const VALUE_MAX: usize = 60;

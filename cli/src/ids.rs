@@ -4,9 +4,9 @@
 
 use std::borrow::Cow;
 
+use tidings_client::shown::escape;
 use tidings_client::{Error, Service};
 use tidings_core::lookup::{FOUND_MAX, FindIds, FoundIds, Kind, PREFIX_MIN};
-use tidings_tui::escape;
 
 use crate::failure::Failure;
 use crate::session::Session;

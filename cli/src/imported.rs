@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 use tidings_client::Error;
+use tidings_client::shown::number::number;
 use tidings_core::answer::LineError;
 use tidings_core::import::{Import, Report};
-use tidings_tui::number::number;
 
 use crate::failure::{Failure, REFUSED};
 use crate::output::Page;

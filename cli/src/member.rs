@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use tidings_client::shown::number::number;
 use tidings_core::account::{SignIn, SignInUp, SignUp};
 use tidings_core::member;
 use tidings_core::member_import::ImportMembers;
-use tidings_tui::number::number;
 
 use crate::export;
 use crate::failure::Failure;

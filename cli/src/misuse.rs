@@ -4,8 +4,8 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use tidings_client::shown::escape;
 use tidings_core::location::masked;
-use tidings_tui::escape;
 
 use crate::failure::{USAGE, misused};
 use crate::given::similarity;

@@ -7,8 +7,8 @@ use std::io::{BufWriter, ErrorKind, IsTerminal as _, StdoutLock, Write as _};
 use std::process::ExitCode;
 
 use serde::Serialize;
+use tidings_client::shown::escape;
 use tidings_core::answer;
-use tidings_tui::escape;
 
 use crate::failure::{self, Failure};
 use crate::global::{Color, Global};

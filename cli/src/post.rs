@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use tidings_client::shown::number::number;
 use tidings_core::lookup::Kind;
 use tidings_core::post::{ExportPosts, Get, Hide, Insert, Like, Remove, Unhide, Unlike, Update, View};
-use tidings_tui::number::number;
 
 use crate::export;
 use crate::failure::Failure;

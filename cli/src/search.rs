@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use tidings_client::shown::number::number;
 use tidings_core::analysis::{GetBursts, GetRealtime};
 use tidings_core::search::{
     Find, FindInCategory, FindSites, ListRecent, Log, PostPage, SitePage, SnippetPart,
 };
 use tidings_core::words::FindSimilar;
-use tidings_tui::number::number;
 
 use crate::failure::Failure;
 use crate::output::{Column, Style, Table, dated, local};

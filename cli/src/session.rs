@@ -1,9 +1,9 @@
 //! The session of a command: the service, the caller and the output.
 
+use tidings_client::shown::escape;
 use tidings_client::{Error, Service};
 use tidings_core::account::{Caller, Operator};
 use tidings_core::{Location, Tidings};
-use tidings_tui::escape;
 
 use crate::credentials;
 use crate::database;

@@ -4,14 +4,14 @@ use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use tidings_client::shown::advice::of_store;
+use tidings_client::shown::number::number;
 use tidings_core::account::Caller;
 use tidings_core::analysis;
 use tidings_core::check::{Check, Context};
 use tidings_core::config::Zone;
 use tidings_core::copy::{self, CopyError, Report};
 use tidings_core::{Location, StoreError};
-use tidings_tui::advice::of_store;
-use tidings_tui::number::number;
 
 use crate::database;
 use crate::failure::Failure;

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use tidings_client::shown::number::number;
 use tidings_core::Error;
 use tidings_core::words::{self, WordsReport};
-use tidings_tui::number::number;
 
 use crate::failure::Failure;
 use crate::input;

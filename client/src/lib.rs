@@ -32,6 +32,7 @@ mod member;
 mod password;
 mod ready;
 mod requests;
+pub mod shown;
 mod sign_in;
 mod watch;
 

@@ -116,7 +116,7 @@ pub(crate) use effects::Effects;
 pub use error::{ServerError, StoreError};
 pub(crate) use expiry::{Expiry, Leftover};
 pub(crate) use gathered_reads::GatheredReads;
-pub use gauges::{Follower, ReadStandby, Retries, ServerGauges};
+pub use gauges::{Commits, Follower, ReadStandby, Retries, ServerGauges};
 pub(crate) use isolation::Isolation;
 pub(crate) use moment::{Latest, Moment};
 pub(crate) use pending::Pending;

@@ -6,7 +6,7 @@
 //! | `cors`, `security` | what web pages of other origins may read, and what pages of the service may do |
 //! | `request`, `fields`, `upload`, `client`, `right` | what a handler can read of a request, and whether its caller still may |
 //! | `lane`, `shares` | runs operations outside the async threads, with a bounded queue for each kind of work, and fair shares |
-//! | `reply`, `accept`, `coding`, `caching`, `download` | the response: status, headers, compression, `304 Not Modified`, streamed files |
+//! | `reply`, `accept`, `coding`, `forms`, `caching`, `download` | the response: status, headers, compression, `304 Not Modified`, streamed files |
 //! | `request_record` | records answered requests in the access log and the counters |
 
 pub(crate) mod accept;
@@ -16,6 +16,7 @@ pub(crate) mod coding;
 pub(crate) mod cors;
 pub(crate) mod download;
 pub(crate) mod fields;
+pub(crate) mod forms;
 pub(crate) mod lane;
 pub(crate) mod limit;
 pub(crate) mod policy;

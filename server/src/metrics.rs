@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use http::Method;
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
-use tidings_core::Tidings;
-use tidings_core::stats;
 
 mod database;
 pub(crate) mod page;
@@ -25,12 +23,12 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// Returns metrics without requests, and with the commits of `tidings`.
-    pub(crate) fn new(tidings: &Tidings) -> Self {
-        Self::registered(tidings).expect("the names are valid, and each is registered once")
+    /// Returns metrics without requests.
+    pub(crate) fn new() -> Self {
+        Self::registered().expect("the names are valid, and each is registered once")
     }
 
-    fn registered(tidings: &Tidings) -> prometheus::Result<Self> {
+    fn registered() -> prometheus::Result<Self> {
         let requests = Opts::new("requests_total", "Answered requests by operation and result.");
         let durations = HistogramOpts::new("request_duration_seconds", "Response times by operation.");
         let metrics = Self {
@@ -40,7 +38,6 @@ impl Metrics {
         };
         metrics.registry.register(Box::new(metrics.requests.clone()))?;
         metrics.registry.register(Box::new(metrics.durations.clone()))?;
-        metrics.registry.register(Box::new(stats::commits(tidings).clone()))?;
         Ok(metrics)
     }
 

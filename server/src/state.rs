@@ -58,7 +58,7 @@ impl App {
             compressor: Compressor::new(),
             policy: ArcSwap::from_pointee(Policy::new(&config)),
             tls: OnceLock::new(),
-            metrics: config.metrics_listen.map(|_| Metrics::new(&tidings)),
+            metrics: config.metrics_listen.map(|_| Metrics::new()),
             events: config.event_connections.map(|_| Hub::new(tidings.clone(), config.event_streams())),
             documents: Documents::new(),
             bodies: Shares::new(config.bodies_limit, Part::OfFree),

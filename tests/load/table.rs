@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use serde::Serialize;
-use tidings_tui::number::number;
+use tidings_client::shown::number::number;
 
 use crate::cost::Costs;
 use crate::histogram::Histogram;

@@ -5,8 +5,6 @@
 //! or clock. `effect.rs` makes all calls to the service, on separate threads that send the answers back. `view.rs` and
 //! the screens' `draw` read the state and change nothing. This file contains the event loop. All rules of the service
 //! are in the core.
-//!
-//! The command line shares [`escape`], [`number`], [`qr`] and [`advice`].
 
 use std::io;
 use std::path::PathBuf;
@@ -23,20 +21,16 @@ use crossterm::event::KeyCode;
 use crossterm::execute;
 use tidings_client::{Service, Watch};
 
-pub mod advice;
 mod ctx;
 mod draft;
 mod effect;
-pub mod escape;
 mod event;
 mod keys;
 mod layout;
-pub mod number;
 mod pending;
 mod placing;
 mod preferences;
 mod problem;
-pub mod qr;
 mod reach;
 mod screen;
 mod second_factor;

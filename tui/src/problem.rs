@@ -3,7 +3,7 @@
 use tidings_client::Error;
 use tidings_core::error::Code;
 
-use crate::advice::advice;
+use tidings_client::shown::advice::advice;
 
 /// The cause of a failure, in one or two sentences for people.
 #[derive(Clone, Debug, PartialEq, Eq)]

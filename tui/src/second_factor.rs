@@ -10,12 +10,12 @@ use ratatui::widgets::{Clear, Widget as _};
 
 use crate::effect::{Act, Changed, Secret};
 use crate::keys::Action;
-use crate::qr;
 use crate::screen::{Ctx, Out};
 use crate::text::{cut, wrap};
 use crate::theme::Theme;
 use crate::widget::fields::{Field, Fields};
 use crate::widget::input::Input;
+use tidings_client::shown::qr;
 
 /// The dialog.
 pub(crate) struct SecondFactor {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::escape;
+use tidings_client::shown::escape;
 
 /// Returns a text on one line: a line break is shown as `⏎`, a tab as a space, and unsafe characters are escaped.
 pub(crate) fn line(text: &str) -> Cow<'_, str> {

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::Args;
 use jiff::ToSpan as _;
 use jiff::civil::Date;
+use tidings_client::shown::number::number;
 use tidings_core::analysis::{DAYS_MAX, GetDaysAgo, GetPeriod, PERIOD_MAX};
-use tidings_tui::number::number;
 
 use crate::failure::Failure;
 use crate::output::{Column, Page, Table};

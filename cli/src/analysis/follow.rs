@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use tidings_client::Error;
+use tidings_client::shown::escape;
 use tidings_core::analysis::{GetLog, LOG_MAX, LogFilter, LogLine, LogPlace, Window};
 use tidings_core::clock::{Clock, Timestamp};
 use tidings_core::error::Code;
 use tidings_core::operation::Operation as _;
-use tidings_tui::escape;
 
 use crate::failure::Failure;
 use crate::output::{self, has_reader};

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use tidings_client::shown::number::number;
 use tidings_core::analysis::{GetReport, PeriodReport};
 use tidings_report::{Place, Table as CsvTable};
-use tidings_tui::number::number;
 
 use crate::failure::Failure;
 use crate::output::{self, Column, Page, Table};

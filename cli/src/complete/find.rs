@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use clap::{Args as _, Command, FromArgMatches as _};
 use clap_complete::engine::CompletionCandidate;
+use tidings_client::shown::escape;
 use tidings_client::{Result, Service};
 use tidings_core::Tidings;
 use tidings_core::account::key;
 use tidings_core::lookup::{self, PREFIX_MIN};
 use tidings_core::{member, notice, post, webhook};
-use tidings_tui::escape;
 
 use crate::database;
 use crate::feedback;

@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use tidings_client::Error as AccessError;
+use tidings_client::shown::number::number;
 use tidings_core::Error;
 use tidings_core::newsfeed::{
     FeedWeights, GetWeights, LearnWeights, Learned, PinWeights, UnpinWeights, Weights as BySignal,
 };
-use tidings_tui::number::number;
 
 use crate::failure::Failure;
 use crate::output::{Column, Page, Style, Table, local};

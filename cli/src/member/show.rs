@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use tidings_client::shown::number::number;
 use tidings_core::profile::PostRecord;
-use tidings_tui::number::number;
 
 use crate::failure::Failure;
 use crate::output::{Column, Page, Style, Table, dated, local};

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use tidings_client::shown::number::{count, number};
 use tidings_core::notice::{self, Audience, FullNotice, Get, GetReads, ListFull, Pin, State};
-use tidings_tui::number::{count, number};
 
 use super::whole;
 use crate::failure::Failure;

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use jiff::tz::TimeZone;
+use tidings_client::shown::escape;
 use tidings_core::clock::Timestamp;
-use tidings_tui::escape;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::table::Table;
@@ -45,7 +45,7 @@ impl Page {
 
     /// Adds a QR code: black on white where there are colours; otherwise as a dark terminal shows it.
     pub(crate) fn qr(&mut self, text: &str) {
-        for line in tidings_tui::qr::lines(text, !self.colour).unwrap_or_default() {
+        for line in tidings_client::shown::qr::lines(text, !self.colour).unwrap_or_default() {
             let (on, off) = if self.colour { ("\u{1b}[30;107m", "\u{1b}[0m") } else { ("", "") };
             // Writing to a string cannot fail.
             let _ = writeln!(self.text, "{on}{line}{off}");

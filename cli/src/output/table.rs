@@ -2,7 +2,7 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row};
-use tidings_tui::escape;
+use tidings_client::shown::escape;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::bar::bar;

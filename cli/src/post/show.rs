@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use tidings_client::shown::number::{count, number};
 use tidings_core::post::{Get, LIST_MAX, List, ListCategories};
-use tidings_tui::number::{count, number};
 
 use crate::failure::Failure;
 use crate::output::{Column, Style, Table, dated, local, stream_pages, zone};

@@ -1,11 +1,10 @@
 //! Encodes the answer of an operation as a JSON object, the same for HTTP and `--json`.
 
+use std::any::Any;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use siphasher::sip128::SipHasher13;
 use utoipa::ToSchema;
 
 use crate::record::error::{Done, Error, Problem};
@@ -109,30 +108,17 @@ pub struct LineError {
     pub reason: String,
 }
 
-/// An encoded answer that is sent many times, with its compressed forms. A file of the API's page is also one.
+/// An encoded answer that is sent many times. A file of the API's page is also one.
 #[derive(Debug)]
 pub struct Encoded {
     json: Bytes,
-    compressed: OnceLock<Bytes>,
-    dense: OnceLock<Bytes>,
-    /// The number of calls of [`Encoded::claim_dense`], up to [`CLAIMED`].
-    claims: AtomicU8,
-    tag: OnceLock<Bytes>,
+    forms: OnceLock<Box<dyn Any + Send + Sync>>,
 }
-
-/// The number of calls of [`Encoded::claim_dense`] of which the last one was told to compute the dense form.
-const CLAIMED: u8 = 2;
 
 impl Encoded {
     /// Wraps a complete JSON object.
     pub fn new(json: impl Into<Bytes>) -> Self {
-        Self {
-            json: json.into(),
-            compressed: OnceLock::new(),
-            dense: OnceLock::new(),
-            claims: AtomicU8::new(0),
-            tag: OnceLock::new(),
-        }
+        Self { json: json.into(), forms: OnceLock::new() }
     }
 
     /// Returns the JSON object.
@@ -140,59 +126,12 @@ impl Encoded {
         &self.json
     }
 
-    /// Returns the [`tag`] of the JSON object, which also identifies its compressed forms. Computed only the first time.
-    pub fn tag(&self) -> &Bytes {
-        self.tag.get_or_init(|| tag(&self.json))
+    /// Returns what a program keeps with the answer for as long as it is used, such as its compressed forms. Empty at first;
+    /// `F` is one type in the whole program.
+    pub fn forms<F: Any + Default + Send + Sync>(&self) -> &F {
+        let forms = self.forms.get_or_init(|| Box::<F>::default());
+        forms.downcast_ref().expect("a program keeps one type with its answers")
     }
-
-    /// Returns the compressed JSON object if [`Encoded::compress`] has made it.
-    pub fn compressed(&self) -> Option<&Bytes> {
-        self.compressed.get()
-    }
-
-    /// Returns the compressed JSON object. Calls `compress` only the first time.
-    pub fn compress(&self, compress: impl FnOnce(&[u8]) -> Bytes) -> &Bytes {
-        self.compressed.get_or_init(|| compress(&self.json))
-    }
-
-    /// Returns the dense form, which is smaller than [`Encoded::compressed`] and takes much longer to compute; `None`
-    /// until [`Encoded::set_dense`].
-    pub fn dense(&self) -> Option<&Bytes> {
-        self.dense.get()
-    }
-
-    /// Sets the dense form, unless it is set.
-    pub fn set_dense(&self, dense: Bytes) {
-        // A second form has the same content.
-        let _ = self.dense.set(dense);
-    }
-
-    /// Returns whether the caller has to compute the dense form. This is `true` for exactly one caller: the second,
-    /// because the dense form of an answer that is sent once would never be used.
-    pub fn claim_dense(&self) -> bool {
-        let claims = self.claims.load(Ordering::Relaxed);
-        claims < CLAIMED
-            && self
-                .claims
-                .compare_exchange(claims, claims + 1, Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok_and(|claims| claims + 1 == CLAIMED)
-    }
-
-    /// Passes the task of [`Encoded::claim_dense`] on to its next caller.
-    pub fn release_dense(&self) {
-        self.claims.store(CLAIMED - 1, Ordering::Relaxed);
-    }
-}
-
-/// Returns the entity tag of an answer, the value of the HTTP header `ETag`.
-///
-/// It depends only on the content: it stays the same after a restart and on other servers. It is weak, because the
-/// content has the same tag whether it is compressed or not.
-///
-/// Source: RFC 9110 section 8.8.3.
-pub fn tag(content: &[u8]) -> Bytes {
-    let hash = SipHasher13::new().hash(content);
-    format!("W/\"{:016x}{:016x}\"", hash.h1, hash.h2).into()
 }
 
 /// Appends the JSON of a value.
@@ -246,28 +185,5 @@ mod tests {
     #[should_panic(expected = "an object or nothing")]
     fn a_list_is_no_body_of_an_answer() {
         success(&[1, 2]);
-    }
-
-    #[test]
-    fn a_tag_depends_only_on_the_content() {
-        let answer = Encoded::new(success(&()));
-        assert_eq!(&answer.tag()[..], br#"W/"4c3282b53cd7086b89a5f8d918591504""#);
-        assert_eq!(*answer.tag(), tag(&success(&())));
-        assert_ne!(*answer.tag(), tag(&success(&BTreeMap::from([("a", 1)]))));
-    }
-
-    #[test]
-    fn the_dense_form_is_the_task_of_the_second_caller_only() {
-        let answer = Encoded::new(success(&()));
-        let claims = || [(); 4].map(|()| answer.claim_dense());
-        assert_eq!(claims(), [false, true, false, false]);
-        answer.release_dense();
-        assert_eq!(claims(), [true, false, false, false]);
-        let shared = Encoded::new(success(&()));
-        let tasks = std::thread::scope(|scope| {
-            let threads = [(); 8].map(|()| scope.spawn(|| (0..100).filter(|_| shared.claim_dense()).count()));
-            threads.map(|thread| thread.join().unwrap()).iter().sum::<usize>()
-        });
-        assert_eq!(tasks, 1);
     }
 }

@@ -1,11 +1,9 @@
 //! The state of a running service, for monitoring.
 
-use prometheus::Histogram;
-
 use crate::Tidings;
 use crate::base::clock::Timestamp;
 use crate::store::Store;
-pub use crate::store::{Follower, ReadStandby, Retries, ServerGauges};
+pub use crate::store::{Commits, Follower, ReadStandby, Retries, ServerGauges};
 use crate::transfer::backup::last::LastBackup;
 use crate::webhook;
 
@@ -24,6 +22,8 @@ pub struct Stats {
     /// Statements that this process has run in transactions, of all its databases. BEGIN, COMMIT and savepoints are
     /// statements too.
     pub statements: u64,
+    /// Commits since the database was opened.
+    pub commits: Commits,
     /// Commits that failed since the database was opened.
     pub commits_failed: u64,
     /// Whether writes are expected to succeed: the last one did, and the database's files are in place.
@@ -56,6 +56,7 @@ impl Stats {
             records_lost: tidings.analysis().records_lost(),
             crawled: tidings.analysis().crawled(),
             statements: Store::statements(),
+            commits: store.commits(),
             commits_failed: store.failures(),
             writable: store.writable().is_ok(),
             database_bytes: store.database_bytes(),
@@ -67,13 +68,6 @@ impl Stats {
             words_age_ms: age(tidings.words().made()),
         }
     }
-}
-
-/// Returns the histogram `commit_works` of the commits since the database was opened, by the number of writes in each.
-///
-/// The histogram is live: register a clone of it once.
-pub fn commits(tidings: &Tidings) -> &Histogram {
-    tidings.store().commits()
 }
 
 #[cfg(test)]
@@ -90,8 +84,6 @@ mod tests {
     fn the_state_reflects_the_operations_of_the_service() {
         let service = service();
         let before = Stats::of(&service);
-        let counted = || (commits(&service).get_sample_count(), commits(&service).get_sample_sum());
-        let (count, works) = counted();
         assert_eq!((before.writes_waiting, before.records_waiting, before.feeds_age_ms), (0, 0, None));
         newsfeed::start(&service).unwrap();
         service.clock().advance(500);
@@ -104,6 +96,8 @@ mod tests {
         assert_eq!((after.commits_failed, after.writable), (0, true));
         assert!(after.database_bytes > 0);
         assert_eq!(after.wal_bytes > 0, Engine::chosen() == Engine::Sqlite);
-        assert_eq!(counted(), (count + 1, works + 1.0));
+        let Commits { up_to, count, writes } = after.commits;
+        assert_eq!((count, writes), (before.commits.count + 1, before.commits.writes + 1));
+        assert_eq!(up_to[0], (1, before.commits.up_to[0].1 + 1));
     }
 }

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use prometheus::Histogram;
-
-use super::{ServerGauges, Store, StoreError, gauges};
+use super::{Commits, ServerGauges, Store, StoreError, gauges};
 
 impl Store {
     /// Returns the number of writes in the queue.
@@ -19,9 +17,9 @@ impl Store {
         move || gauges.waiting.load(Ordering::Relaxed)
     }
 
-    /// Returns the histogram of the commits since the store was opened, by the number of writes in each.
-    pub(crate) fn commits(&self) -> &Histogram {
-        &self.writer.gauges().commits
+    /// Returns the commits since the store was opened.
+    pub(crate) fn commits(&self) -> Commits {
+        self.writer.gauges().commits()
     }
 
     /// Checks whether writes are expected to succeed: the last commit succeeded, and the files are still the opened ones.

@@ -2,10 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use prometheus::{Histogram, HistogramOpts};
-
-/// Upper bounds of the buckets of commit sizes, in writes.
-const SIZES: [f64; 10] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0];
+/// Upper bounds of the sizes of commits that are counted together, in writes.
+const SIZES: [u64; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 
 /// The number of statements that this process has run in transactions.
 static STATEMENTS: AtomicU64 = AtomicU64::new(0);
@@ -74,26 +72,46 @@ pub struct Follower {
     pub lag_ms: i64,
 }
 
+/// The commits since a database was opened.
+#[derive(Clone, Debug)]
+pub struct Commits {
+    /// For some sizes, the number of commits with at most so many writes.
+    pub up_to: Vec<(u64, u64)>,
+    /// The number of all commits.
+    pub count: u64,
+    /// The number of all writes.
+    pub writes: u64,
+}
+
 /// The measurements of the writer.
+#[derive(Default)]
 pub(super) struct Gauges {
     /// Writes in the queue.
     pub(super) waiting: AtomicUsize,
-    /// Commits by the number of writes in each.
-    pub(super) commits: Histogram,
-}
-
-impl Default for Gauges {
-    fn default() -> Self {
-        let commits = HistogramOpts::new("commit_works", "Commits by the works that each carried.");
-        let commits = Histogram::with_opts(commits.buckets(SIZES.into()));
-        Self { waiting: AtomicUsize::new(0), commits: commits.expect("the name and the buckets are valid") }
-    }
+    /// Commits by the number of writes in each: one for each of [`SIZES`], and one for larger ones.
+    commits: [AtomicU64; SIZES.len() + 1],
+    /// The writes of all commits.
+    writes: AtomicU64,
 }
 
 impl Gauges {
     /// Counts a commit of this many writes.
-    #[expect(clippy::cast_precision_loss, reason = "a commit has far fewer than 2^52 writes")]
     pub(super) fn committed(&self, writes: usize) {
-        self.commits.observe(writes as f64);
+        let writes = writes as u64;
+        self.commits[SIZES.partition_point(|size| *size < writes)].fetch_add(1, Ordering::Relaxed);
+        self.writes.fetch_add(writes, Ordering::Relaxed);
+    }
+
+    pub(super) fn commits(&self) -> Commits {
+        let mut count = 0;
+        let sums = self.commits.each_ref().map(|commits| {
+            count += commits.load(Ordering::Relaxed);
+            count
+        });
+        Commits {
+            up_to: SIZES.into_iter().zip(sums).collect(),
+            count,
+            writes: self.writes.load(Ordering::Relaxed),
+        }
     }
 }

@@ -180,7 +180,7 @@ fn a_full_queue_refuses_writes_and_accepted_writes_share_few_commits() {
         assert_eq!(pending.wait().unwrap(), 1);
     }
     assert_eq!(numbers(&store).len(), written);
-    let commits = store.commits().get_sample_count();
+    let commits = store.commits().count;
     assert!(usize::try_from(commits).unwrap() * 4 < written, "{commits} commits for {written} writes");
 }
 

@@ -20,6 +20,7 @@ use http::header::ACCEPT_ENCODING;
 use tidings_core::answer::Encoded;
 
 use crate::filter::accept::weight_of;
+use crate::filter::forms::Forms as _;
 use crate::filter::lane;
 
 /// The size in bytes from which compressing a response is worth its cost.

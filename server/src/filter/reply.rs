@@ -17,6 +17,7 @@ use warp::Reply as _;
 use crate::filter::caching::Content;
 use crate::filter::coding::{self, Accepted, WORTH_COMPRESSING};
 use crate::filter::cors::{ORIGIN_ONLY, Readers};
+use crate::filter::forms::Forms as _;
 use crate::filter::security;
 
 mod refusal;

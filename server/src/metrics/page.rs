@@ -13,8 +13,9 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
+use prometheus::proto::{Bucket, Histogram, Metric, MetricFamily, MetricType};
 use prometheus::{Gauge, GaugeVec, IntCounter, Opts, Registry, TEXT_FORMAT, TextEncoder};
-use tidings_core::stats::Stats;
+use tidings_core::stats::{Commits, Stats};
 use tokio::net::TcpListener;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
@@ -32,6 +33,7 @@ const CONNECTIONS: usize = 16;
 fn page(app: &App) -> prometheus::Result<String> {
     let mut families = app.metrics.as_ref().map(|metrics| metrics.registry.gather()).unwrap_or_default();
     let stats = Stats::of(&app.tidings);
+    families.push(commits(&stats.commits));
     families.append(&mut gauges(app, &stats)?.gather());
     families.append(&mut counters(app, &stats)?.gather());
     if let Some(server) = &stats.server {
@@ -39,6 +41,30 @@ fn page(app: &App) -> prometheus::Result<String> {
     }
     families.append(&mut prometheus::gather());
     TextEncoder::new().encode_to_string(&families)
+}
+
+/// Returns the histogram of the commits, which the core counts.
+#[expect(clippy::cast_precision_loss, reason = "a histogram needs no more than 52 bits")]
+fn commits(commits: &Commits) -> MetricFamily {
+    let mut buckets = Vec::new();
+    for (size, count) in &commits.up_to {
+        let mut bucket = Bucket::default();
+        bucket.set_upper_bound(*size as f64);
+        bucket.set_cumulative_count(*count);
+        buckets.push(bucket);
+    }
+    let mut histogram = Histogram::default();
+    histogram.set_bucket(buckets);
+    histogram.set_sample_count(commits.count);
+    histogram.set_sample_sum(commits.writes as f64);
+    let mut metric = Metric::default();
+    metric.set_histogram(histogram);
+    let mut family = MetricFamily::default();
+    family.set_name(format!("{NAMESPACE}_commit_works"));
+    family.set_help("Commits by the works that each carried.".to_owned());
+    family.set_field_type(MetricType::HISTOGRAM);
+    family.set_metric(vec![metric]);
+    family
 }
 
 /// Returns the gauges, which are read for each page.

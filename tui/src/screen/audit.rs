@@ -9,11 +9,11 @@ use tidings_core::changes::Changes;
 
 use crate::effect::{Answer, Query};
 use crate::keys::{self, Action, Table};
-use crate::number::number;
 use crate::pending::Pending;
 use crate::screen::browse::{Browse, Listing, any_holds, listing};
 use crate::screen::{Ctx, Loaded, Out, reading};
 use crate::widget::table::{Cell, Column};
+use tidings_client::shown::number::number;
 
 /// A record, with its number as a text.
 #[derive(Clone, Debug)]

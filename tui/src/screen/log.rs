@@ -11,13 +11,13 @@ use tidings_core::clock::Timestamp;
 
 use crate::effect::{Answer, Query};
 use crate::keys::{self, Action, Table};
-use crate::number::count;
 use crate::screen::browse::{Browse, Listing, listing};
 use crate::screen::{Ctx, Out, reading};
 use crate::theme::Theme;
 use crate::widget::cursor::Cursor;
 use crate::widget::input::Input;
 use crate::widget::table::{Cell, Column};
+use tidings_client::shown::number::count;
 
 mod filter;
 

@@ -9,11 +9,11 @@ use tidings_core::changes::Changes;
 
 use crate::effect::{Act, Answer, Changed, Member, Query};
 use crate::keys::{self, Action, Table};
-use crate::number::count;
 use crate::screen::browse::{Browse, Listing, listing};
 use crate::screen::{Ctx, Destination, Out, Question};
 use crate::widget::cycle::Cycle as _;
 use crate::widget::table::{Cell, Column};
+use tidings_client::shown::number::count;
 
 mod detail;
 mod password;

@@ -9,13 +9,13 @@ use tidings_core::clock::Timestamp;
 
 use crate::effect::{Act, Answer, Changed, PostRow, PostText, Query};
 use crate::keys::{self, Action, Table};
-use crate::number::{count, number};
 use crate::screen::browse::{Browse, Listing, SETTLING, listing};
 use crate::screen::{Ctx, Loaded, Out, Question, reading};
 use crate::theme::Theme;
 use crate::widget::cursor::Cursor;
 use crate::widget::input::Input;
 use crate::widget::table::{Cell, Column};
+use tidings_client::shown::number::{count, number};
 
 mod editor;
 

@@ -14,6 +14,7 @@ use tidings_core::{Error, Outcome, Pending, Result, Tidings};
 use super::{Call, Context, Parts};
 use crate::filter::caching::{self, Checked, Condition};
 use crate::filter::coding::{Accepted, Level};
+use crate::filter::forms::{self, Forms as _};
 use crate::filter::lane::{Lane, Lanes};
 use crate::filter::reply::{Answer, JSON, Refusal, Reply};
 
@@ -150,7 +151,7 @@ impl Call {
             Ok(match work(tidings, caller)? {
                 Made::Own(json) => {
                     let json = Bytes::from(json);
-                    match condition.check(|| answer::tag(&json)) {
+                    match condition.check(|| forms::tag(&json)) {
                         Checked::Unchanged(tag) => Reply::not_modified(tag),
                         Checked::Changed(tag) => Reply::json(json, accepted).tagged(tag),
                     }
@@ -213,7 +214,7 @@ impl Call {
 
     /// Answers with an object, which is compressed on another thread if it is large.
     async fn compressed(&self, json: Bytes) -> Answer {
-        let tag = match self.0.context.check(|| answer::tag(&json)) {
+        let tag = match self.0.context.check(|| forms::tag(&json)) {
             Checked::Unchanged(tag) => return Ok(Reply::not_modified(tag)),
             Checked::Changed(tag) => tag,
         };
@@ -245,7 +246,7 @@ impl Call {
         let condition = self.0.context.condition();
         let answer = move |tidings: &_, caller: &_, accepted| {
             let json = Bytes::from(answer::success(&work(tidings, caller)?));
-            Ok(match condition.check(|| answer::tag(&json)) {
+            Ok(match condition.check(|| forms::tag(&json)) {
                 Checked::Unchanged(tag) => Reply::not_modified(tag),
                 Checked::Changed(tag) => Reply::json(json, accepted).tagged(tag),
             })

@@ -7,7 +7,6 @@ use ratatui::style::Style;
 use super::days::{self, Days};
 use super::view::View;
 use super::{ABOVE, Analytics, Typing};
-use crate::number::{count, number};
 use crate::screen::Ctx;
 use crate::text::{cut, width};
 use crate::theme::Theme;
@@ -15,6 +14,7 @@ use crate::widget::chart::{bar, horizontal};
 use crate::widget::cycle::Cycle as _;
 use crate::widget::table::{self, Cell};
 use crate::widget::{put, put_wrapped};
+use tidings_client::shown::number::{count, number};
 
 /// The width from which other views are beside the table.
 const BESIDE: u16 = 110;

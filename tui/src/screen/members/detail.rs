@@ -7,12 +7,12 @@ use tidings_core::profile::PostRecord;
 
 use super::state;
 use crate::effect::Member;
-use crate::number::number;
 use crate::problem::Problem;
 use crate::screen::Ctx;
 use crate::text::{self, fit};
 use crate::theme::Theme;
 use crate::widget::cycle::Cycle;
+use tidings_client::shown::number::number;
 
 /// A view of a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,7 +11,6 @@ use super::editor::{Editor, Text};
 use super::row::{self, Row, Sort};
 use crate::effect::{Act, Answer, Changed, Query};
 use crate::keys::{self, Action, Table};
-use crate::number::{self, number};
 use crate::placing::Placing;
 use crate::reach::Reach;
 use crate::screen::browse::{Browse, Listing, SETTLING, any_holds, listing};
@@ -20,6 +19,7 @@ use crate::theme::Theme;
 use crate::widget::cycle::Cycle as _;
 use crate::widget::input::Input;
 use crate::widget::table::{Cell, Column};
+use tidings_client::shown::number::{self, number};
 
 /// The notices, each with its draft, and the drafts of new ones.
 #[derive(Default)]

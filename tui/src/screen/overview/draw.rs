@@ -7,12 +7,12 @@ use tidings_core::analysis::{Live, LogEntry, Sums};
 
 use super::{Areas, Overview};
 use crate::effect::{Health, Overview as Data};
-use crate::number::{count, number};
 use crate::screen::Ctx;
 use crate::text::{bytes, fit, width};
 use crate::theme::Theme;
 use crate::widget::chart::{self, Bars};
 use crate::widget::{put, put_at, put_wrapped};
+use tidings_client::shown::number::{count, number};
 
 impl Overview {
     pub(super) fn paint(&self, buf: &mut Buffer, areas: &Areas, ctx: &Ctx) {

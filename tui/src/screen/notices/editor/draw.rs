@@ -6,7 +6,6 @@ use ratatui::widgets::{Paragraph, Widget as _};
 use tidings_core::notice;
 
 use super::{Editor, Pane, Text};
-use crate::number::number;
 use crate::placing::Placing;
 use crate::reach::Reach;
 use crate::screen::{Ctx, reading};
@@ -14,6 +13,7 @@ use crate::text::width;
 use crate::theme::Theme;
 use crate::widget::input::draw_text;
 use crate::widget::put;
+use tidings_client::shown::number::number;
 
 /// The areas of the editor.
 pub(super) struct Areas {

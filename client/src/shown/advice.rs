@@ -10,12 +10,10 @@ use tidings_core::import::Done;
 use tidings_core::{Error, StoreError};
 
 /// Returns the advice on an error: a clause in lower case without a full stop, unless the error quotes a name.
-pub fn advice(error: &tidings_client::Error) -> String {
+pub fn advice(error: &crate::Error) -> String {
     match error {
-        tidings_client::Error::Core(error) => of_core(error),
-        tidings_client::Error::Refused(refusal) => {
-            of_code(refusal.code).unwrap_or(&refusal.message).to_owned()
-        }
+        crate::Error::Core(error) => of_core(error),
+        crate::Error::Refused(refusal) => of_code(refusal.code).unwrap_or(&refusal.message).to_owned(),
         error => error.to_string(),
     }
 }

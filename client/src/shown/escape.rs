@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 /// Returns a text as one line: line breaks and tabs are escaped too.
 ///
 /// ```
-/// assert_eq!(tidings_tui::escape::line("red\u{1b}[31m\n"), "red\\u{1b}[31m\\n");
+/// assert_eq!(tidings_client::shown::escape::line("red\u{1b}[31m\n"), "red\\u{1b}[31m\\n");
 /// ```
 pub fn line(text: &str) -> Cow<'_, str> {
     escaped(text, is_unsafe)
@@ -24,7 +24,7 @@ pub fn block(text: &str) -> Cow<'_, str> {
 /// such a character is always part of a text. Bytes that are no UTF-8 stay.
 ///
 /// ```
-/// assert_eq!(&*tidings_tui::escape::json("{\"a\":\"\u{9b}\"}".as_bytes()), br#"{"a":"\u009b"}"#);
+/// assert_eq!(&*tidings_client::shown::escape::json("{\"a\":\"\u{9b}\"}".as_bytes()), br#"{"a":"\u009b"}"#);
 /// ```
 pub fn json(json: &[u8]) -> Cow<'_, [u8]> {
     // A control character of ASCII is between values; in a text, JSON has an escape for it already.

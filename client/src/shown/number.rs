@@ -3,7 +3,7 @@
 /// Returns a number with its thousands grouped: `1,234,567`.
 ///
 /// ```
-/// assert_eq!(tidings_tui::number::number(-1_234_567), "-1,234,567");
+/// assert_eq!(tidings_client::shown::number::number(-1_234_567), "-1,234,567");
 /// ```
 pub fn number(n: impl TryInto<i128>) -> String {
     // Every integer type but `u128` fits, and no count comes near its bound.

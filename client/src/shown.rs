@@ -1,0 +1,6 @@
+//! How programs show people what they cannot show as it is: errors, texts that others wrote, numbers and QR codes.
+
+pub mod advice;
+pub mod escape;
+pub mod number;
+pub mod qr;

@@ -1,0 +1,124 @@
+//! The forms in which an answer that many callers share is sent: compressed ones, and its tag. They are kept with the answer.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use bytes::Bytes;
+use siphasher::sip128::SipHasher13;
+use tidings_core::answer::Encoded;
+
+/// The forms of an answer that are kept.
+#[derive(Default)]
+struct Kept {
+    compressed: OnceLock<Bytes>,
+    dense: OnceLock<Bytes>,
+    /// The number of calls of [`Forms::claim_dense`], up to [`CLAIMED`].
+    claims: AtomicU8,
+    tag: OnceLock<Bytes>,
+}
+
+/// The number of calls of [`Forms::claim_dense`] of which the last one was told to compute the dense form.
+const CLAIMED: u8 = 2;
+
+/// The forms of an answer.
+pub(crate) trait Forms {
+    /// Returns the [`tag`] of the JSON object, which also identifies its compressed forms. Computed only the first time.
+    fn tag(&self) -> &Bytes;
+
+    /// Returns the compressed JSON object if [`Forms::compress`] has made it.
+    fn compressed(&self) -> Option<&Bytes>;
+
+    /// Returns the compressed JSON object. Calls `compress` only the first time.
+    fn compress(&self, compress: impl FnOnce(&[u8]) -> Bytes) -> &Bytes;
+
+    /// Returns the dense form, which is smaller than [`Forms::compressed`] and takes much longer to compute; `None` until
+    /// [`Forms::set_dense`].
+    fn dense(&self) -> Option<&Bytes>;
+
+    /// Sets the dense form, unless it is set.
+    fn set_dense(&self, dense: Bytes);
+
+    /// Returns whether the caller has to compute the dense form. This is `true` for exactly one caller: the second, because
+    /// the dense form of an answer that is sent once would never be used.
+    fn claim_dense(&self) -> bool;
+
+    /// Passes the task of [`Forms::claim_dense`] on to its next caller.
+    fn release_dense(&self);
+}
+
+impl Forms for Encoded {
+    fn tag(&self) -> &Bytes {
+        self.forms::<Kept>().tag.get_or_init(|| tag(self.json()))
+    }
+
+    fn compressed(&self) -> Option<&Bytes> {
+        self.forms::<Kept>().compressed.get()
+    }
+
+    fn compress(&self, compress: impl FnOnce(&[u8]) -> Bytes) -> &Bytes {
+        self.forms::<Kept>().compressed.get_or_init(|| compress(self.json()))
+    }
+
+    fn dense(&self) -> Option<&Bytes> {
+        self.forms::<Kept>().dense.get()
+    }
+
+    fn set_dense(&self, dense: Bytes) {
+        // A second form has the same content.
+        let _ = self.forms::<Kept>().dense.set(dense);
+    }
+
+    fn claim_dense(&self) -> bool {
+        let all = &self.forms::<Kept>().claims;
+        let claims = all.load(Ordering::Relaxed);
+        claims < CLAIMED
+            && all
+                .compare_exchange(claims, claims + 1, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok_and(|claims| claims + 1 == CLAIMED)
+    }
+
+    fn release_dense(&self) {
+        self.forms::<Kept>().claims.store(CLAIMED - 1, Ordering::Relaxed);
+    }
+}
+
+/// Returns the entity tag of an answer, the value of the HTTP header `ETag`.
+///
+/// It depends only on the content: it stays the same after a restart and on other servers. It is weak, because the
+/// content has the same tag whether it is compressed or not.
+///
+/// Source: RFC 9110 section 8.8.3.
+pub(crate) fn tag(content: &[u8]) -> Bytes {
+    let hash = SipHasher13::new().hash(content);
+    format!("W/\"{:016x}{:016x}\"", hash.h1, hash.h2).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use tidings_core::answer;
+
+    use super::*;
+
+    #[test]
+    fn a_tag_depends_only_on_the_content() {
+        let answer = Encoded::new(answer::success(&()));
+        assert_eq!(&answer.tag()[..], br#"W/"4c3282b53cd7086b89a5f8d918591504""#);
+        assert_eq!(*answer.tag(), tag(&answer::success(&())));
+        assert_ne!(*answer.tag(), tag(b"other"));
+    }
+
+    #[test]
+    fn the_dense_form_is_the_task_of_the_second_caller_only() {
+        let answer = Encoded::new(answer::success(&()));
+        let claims = || [(); 4].map(|()| answer.claim_dense());
+        assert_eq!(claims(), [false, true, false, false]);
+        answer.release_dense();
+        assert_eq!(claims(), [true, false, false, false]);
+        let shared = Encoded::new(answer::success(&()));
+        let tasks = std::thread::scope(|scope| {
+            let threads = [(); 8].map(|()| scope.spawn(|| (0..100).filter(|_| shared.claim_dense()).count()));
+            threads.map(|thread| thread.join().unwrap()).iter().sum::<usize>()
+        });
+        assert_eq!(tasks, 1);
+    }
+}
