@@ -5,9 +5,10 @@ use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcom
 
 use crate::given::Given;
 use crate::global::{Color, Global, color};
+use crate::profile::login;
 use crate::{
     act, admin, analysis, audit, backup, bench, blacklist, check, complete, demo, describe, feed, feedback,
-    front, help, init, key, login, member, notice, otp, post, profile, roster, search, settings, store, tui,
+    front, help, init, key, member, notice, otp, post, profile, roster, search, settings, store, tui,
     webhook, words,
 };
 

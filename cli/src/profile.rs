@@ -1,4 +1,4 @@
-//! `tidings profile`: the servers that `tidings login` has signed in to.
+//! Sign-in profiles: the servers that `tidings login` has signed in to, and `tidings profile`, which lists and removes them.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,10 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::output::{Column, Output, Style, Table, dated, local};
 
+pub(crate) mod credentials;
 mod file;
+pub(crate) mod login;
+mod name;
 mod secret;
 mod store;
 

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use serde::Serialize;
 use tidings_client::Server;
 
-use crate::credentials;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output::Output;
+use crate::profile::credentials;
 use crate::settings::Settings;
 
 #[derive(Serialize)]

@@ -5,12 +5,12 @@ use tidings_client::{Error, Service};
 use tidings_core::account::{Caller, Operator};
 use tidings_core::{Location, Tidings};
 
-use crate::credentials;
 use crate::database;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output::{self, Output};
 use crate::password;
+use crate::profile::credentials;
 use crate::settings::Settings;
 
 /// The service, whose caller is the operator, who `--server` signs in as, or the member that `--as` names, and the output.

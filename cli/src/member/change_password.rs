@@ -7,10 +7,10 @@ use tidings_core::account::ChangePassword;
 use tidings_core::error::Code;
 use tidings_core::member;
 
-use crate::credentials;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::password::{self, Password};
+use crate::profile::credentials;
 use crate::session::Session;
 
 pub(super) fn run(

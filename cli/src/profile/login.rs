@@ -18,9 +18,7 @@ use crate::global::Global;
 use crate::input;
 use crate::output::{self, Output, Page, local, zone};
 use crate::password::{self, Password};
-use crate::profile::{self, Chosen, Place, Profile, Profiles, Store};
-
-mod name;
+use crate::profile::{self, Chosen, Place, Profile, Profiles, Store, name};
 
 #[derive(Debug, Args)]
 pub(crate) struct Login {
