@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use tidings_core::Location;
-use tidings_core::config::setting::{About, Form, Group, Value};
+use tidings_core::config::setting::{About, EXPERIMENTAL, Form, Group, Value};
 use tidings_core::config::{Config, Invalid, SETTINGS, Secret};
 
 use crate::failure::Failure;
@@ -70,6 +70,11 @@ impl Entry {
     /// Returns whether `serve` and `config` have a flag for the setting.
     pub(crate) fn is_flag(&self) -> bool {
         self.about.name != DB && self.about.form != Form::Secret
+    }
+
+    /// Returns whether the setting belongs to the table `experimental` of the TOML file, and is not listed in the help.
+    pub(crate) fn is_experimental(&self) -> bool {
+        self.heading == EXPERIMENTAL
     }
 
     /// Returns the help with the default.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use tidings_core::config::SETTINGS;
-use tidings_core::config::setting::Form;
+use tidings_core::config::setting::{EXPERIMENTAL, Form};
 
 use super::{ENTRIES, Entry};
 
@@ -14,17 +14,25 @@ const INTRODUCTION: &str = "\
 Each setting is a flag, an environment variable and a key of the TOML file: `--base-path /api`,
 `TIDINGS_BASE_PATH=/api`, `base-path = \"/api\"`. A flag precedes a variable, a variable the file, the file the default.
 The file is `./tidings.toml`, or the one that `--config` or `TIDINGS_CONFIG` names. `tidings config` shows the settings in
-force and where each comes from. The table `tui` of the file has the
+force and where each comes from. The [experimental settings](#experimental) are also keys of a table `experimental`. The table `tui` of the file has the
 [keys and colours of the terminal UI](terminal-ui.md#your-own-keys-and-colours).
 
 This file is generated. A test compares it with the program; `WRITE_DOCS=1 cargo test -p tidings-cli --bins` writes it.
+";
+
+const INTO_EXPERIMENTAL: &str = "
+The weights and half-lives of the feeds. They suit most stores, the weights of the recommended feed are learned, and an operator
+can hardly judge them: their names and meanings may change. In the TOML file they belong into the table `experimental`; `serve
+--help` does not list them.
 ";
 
 fn document() -> String {
     let mut document = INTRODUCTION.to_owned();
     for heading in SETTINGS.iter().map(|group| group.heading) {
         let title = if heading.is_empty() { "General" } else { heading };
-        write!(document, "\n## {title}\n\n| setting | default | values | |\n|---|---|---|---|\n").unwrap();
+        let about = if heading == EXPERIMENTAL { INTO_EXPERIMENTAL } else { "" };
+        write!(document, "\n## {title}\n{about}\n| setting | default | values | |\n|---|---|---|---|\n")
+            .unwrap();
         for entry in ENTRIES.iter().filter(|entry| entry.heading == heading) {
             document.push_str(&row(entry));
         }

@@ -15,6 +15,8 @@ use crate::given::similarity;
 const FILE: &str = "tidings.toml";
 /// The name of the table that only the terminal UI reads.
 pub(super) const SCREENS: &str = "tui";
+/// The name of the table of the experimental settings, which may also be outside it.
+const EXPERIMENTAL: &str = "experimental";
 
 /// Returns the TOML file in force: the named one, or the default one if it exists.
 pub(crate) fn found(named: Option<&Path>) -> Option<PathBuf> {
@@ -65,23 +67,40 @@ pub(super) fn line_at(text: &str, at: usize) -> usize {
 fn from_text(text: &str, path: &Path) -> Result<InFile, Failure> {
     let wrong = |e: toml::de::Error| malformed(path, &e);
     let table = toml::de::DeTable::parse(text).map_err(wrong)?;
-    let mut lines: Vec<(usize, String)> = table
-        .get_ref()
-        .keys()
-        .map(|key| (line_at(text, key.span().start), key.get_ref().to_string()))
-        .collect();
-    lines.retain(|(_, key)| key != SCREENS);
-    lines.sort();
+    let lines = |table: &toml::de::DeTable<'_>| -> Vec<(usize, String)> {
+        let line = |key: &toml::Spanned<_>| line_at(text, key.span().start);
+        table.keys().map(|key| (line(key), key.get_ref().to_string())).collect()
+    };
+    let mut values: BTreeMap<String, Json> = toml::from_str(text).map_err(wrong)?;
+    let mut keys = lines(table.get_ref());
+    keys.retain(|(_, key)| key != SCREENS);
+    if let Some(toml::de::DeValue::Table(inner)) =
+        table.get_ref().get(EXPERIMENTAL).map(toml::Spanned::get_ref)
+    {
+        keys.retain(|(_, key)| key != EXPERIMENTAL);
+        for (line, key) in lines(inner) {
+            let is_twice = keys.iter().any(|(_, other)| *other == key);
+            let is_known = ENTRIES.iter().any(|entry| entry.is_experimental() && entry.about.name == key);
+            if is_twice || !is_known {
+                let what = if is_twice { "is set twice" } else { "is no experimental setting" };
+                return Err(Failure::usage(format!("{}, line {line}: {key:?} {what}", path.display())));
+            }
+            keys.push((line, key));
+        }
+        if let Some(Json::Object(inner)) = values.remove(EXPERIMENTAL) {
+            values.extend(inner);
+        }
+    }
+    keys.sort();
     let mut given = Vec::new();
-    let keys = || ENTRIES.iter().filter(|entry| entry.about.form != Form::Secret);
-    let known = |key: &str| keys().find(|entry| entry.about.name == key);
-    if let Some((line, key)) = lines.iter().find(|(_, key)| known(key).is_none()) {
-        let meant = nearest(key, keys()).map(|known| format!("; do you mean {known}?")).unwrap_or_default();
+    let all = || ENTRIES.iter().filter(|entry| entry.about.form != Form::Secret);
+    let known = |key: &str| all().find(|entry| entry.about.name == key);
+    if let Some((line, key)) = keys.iter().find(|(_, key)| known(key).is_none()) {
+        let meant = nearest(key, all()).map(|known| format!("; do you mean {known}?")).unwrap_or_default();
         let path = path.display();
         return Err(Failure::usage(format!("{path}, line {line}: there is no setting {key:?}{meant}")));
     }
-    let values: BTreeMap<String, Json> = toml::from_str(text).map_err(wrong)?;
-    for (line, key) in lines {
+    for (line, key) in keys {
         let (Some(entry), Some(json)) = (known(&key), values.get(&key)) else { continue };
         let value = value(entry.about.form, json).map_err(|rule| {
             let text = json.as_str().map_or_else(|| json.to_string(), str::to_owned);
@@ -193,6 +212,29 @@ mod tests {
             value => form.text(value).into(),
         };
         value.to_string()
+    }
+
+    #[test]
+    fn experimental_settings_may_be_in_a_table_of_their_own() {
+        let read = |text: &str| {
+            let given =
+                from_text(text, Path::new("here.toml")).map_err(|failure| failure.message().to_owned())?;
+            Ok::<_, String>(given.into_iter().map(|(name, given)| (name, given.source)).collect::<Vec<_>>())
+        };
+        let text = "novel-weight = 1\nlearn = \"off\"\n\n[experimental]\nnear-weight = 0.5\n";
+        let lines = [("novel-weight", 1), ("learn", 2), ("near-weight", 5)];
+        assert_eq!(read(text), Ok(lines.map(|(name, line)| (name, Source::File(line))).to_vec()));
+        for (text, refused) in [
+            ("[experimental]\nlearn = \"off\"\n", "here.toml, line 2: \"learn\" is no experimental setting"),
+            ("[experimental]\nnear = 1\n", "here.toml, line 2: \"near\" is no experimental setting"),
+            (
+                "near-weight = 1\nexperimental.near-weight = 2\n",
+                "here.toml, line 2: \"near-weight\" is set twice",
+            ),
+            ("experimental = 1\n", "here.toml, line 1: there is no setting \"experimental\""),
+        ] {
+            assert_eq!(read(text), Err(refused.to_owned()), "{text}");
+        }
     }
 
     proptest! {

@@ -11,6 +11,9 @@ use std::time::Duration;
 
 use super::Secret;
 
+/// The heading of the settings whose names and meanings may change.
+pub const EXPERIMENTAL: &str = "Experimental";
+
 /// Settings that are listed together.
 pub struct Group<C: 'static> {
     /// The heading above them; empty for the first group.

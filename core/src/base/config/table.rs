@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use super::setting::{Field, FieldType as _, Form, Group, Setting};
+use super::setting::{EXPERIMENTAL, Field, FieldType as _, Form, Group, Setting};
 use super::{Config, SIMILAR_MAX};
 use crate::base::config::setting::field;
 use crate::base::text_file;
@@ -23,6 +23,7 @@ pub static SETTINGS: &[Group<Config>] = &[
     Group { heading: "Feeds", settings: feeds::SETTINGS },
     Group { heading: "Analytics", settings: ANALYTICS },
     Group { heading: "Words", settings: WORDS },
+    Group { heading: EXPERIMENTAL, settings: feeds::EXPERIMENTAL },
 ];
 
 const GENERAL: &[Setting<Config>] = &[

@@ -1,4 +1,4 @@
-//! The settings of the feeds.
+//! The settings of the feeds: the few that an operator can judge, and those of the ranking, which `tidings` learns by itself.
 
 use super::ANY;
 use crate::base::config::Config;
@@ -30,6 +30,34 @@ pub(super) const SETTINGS: &[Setting<Config>] = &[
         field!(Config, feed.like_weight),
         "Views that a like weighs for the popular feed",
     ),
+    Setting::new(
+        "diverse-max",
+        Form::Whole(1, 10),
+        field!(Config, feed.diverse_max),
+        "Of ten recommended posts in a row, how many may share a topic or a site",
+    ),
+    Setting::new(
+        "exploration",
+        Form::Number(0.0, 1.0),
+        field!(Config, feed.exploration),
+        "Random noise in the score of a recommended post, {min} to {max}",
+    ),
+    Setting::new(
+        "learn",
+        Form::Switch,
+        field!(Config, feed.learn),
+        "Learn the weights of the recommended feed from the acts of the members",
+    ),
+    Setting::new(
+        "interest-min-acts",
+        Form::Whole(0, ANY),
+        field!(Config, feed.interest.min_acts),
+        "Acts that a member needs to get recommendations of their own",
+    ),
+];
+
+/// Their names and meanings may change with the ranking.
+pub(super) const EXPERIMENTAL: &[Setting<Config>] = &[
     Setting::new(
         "interest-weight",
         WEIGHT,
@@ -100,30 +128,6 @@ pub(super) const SETTINGS: &[Setting<Config>] = &[
         "Days before the newest post after which freshness has halved",
     )
     .takes("DAYS"),
-    Setting::new(
-        "diverse-max",
-        Form::Whole(1, 10),
-        field!(Config, feed.diverse_max),
-        "Of ten recommended posts in a row, how many may share a topic or a site",
-    ),
-    Setting::new(
-        "exploration",
-        Form::Number(0.0, 1.0),
-        field!(Config, feed.exploration),
-        "Random noise in the score of a recommended post, {min} to {max}",
-    ),
-    Setting::new(
-        "learn",
-        Form::Switch,
-        field!(Config, feed.learn),
-        "Learn the weights of the recommended feed from the acts of the members",
-    ),
-    Setting::new(
-        "interest-min-acts",
-        Form::Whole(0, ANY),
-        field!(Config, feed.interest.min_acts),
-        "Acts that a member needs to get recommendations of their own",
-    ),
     Setting::new(
         "interest-half-life",
         HALF_LIFE,
