@@ -75,11 +75,11 @@ use postgres::PgEngine;
 use sqlite::SqliteEngine;
 
 mod access;
-mod asked;
 pub(crate) mod bulk;
 mod counts;
 mod deferred;
 mod dialect;
+mod each;
 mod effects;
 mod engine;
 mod error;
@@ -106,11 +106,11 @@ mod watch;
 mod writer;
 
 pub(crate) use access::Access;
-pub(crate) use asked::Asked;
 #[cfg(test)]
 pub(crate) use deferred::once;
 pub(crate) use deferred::{Deferred, TimeSlice};
 pub(crate) use dialect::Dialect;
+pub(crate) use each::{Asked, ask_row_each, ask_run_each, row_each, run_each, send_each};
 #[cfg(test)]
 pub(crate) use effects::Effects;
 pub use error::{ServerError, StoreError};
@@ -124,7 +124,7 @@ pub use pending::PendingFuture;
 pub use sqlite::SCHEMA_VERSION;
 pub(crate) use sqlite::{copy, is_head_of_ours, schema_of_head};
 pub(crate) use topic::{Topic, complete_version_in, last_change_in, version_in, versions_in};
-pub(crate) use tx::{Tx, ask_row_each, ask_run_each, row_each, run_each, send_each};
+pub(crate) use tx::Tx;
 pub(crate) use value::{Arg, FromValue, Row, Value};
 pub(crate) use watch::Versions;
 pub(crate) use writer::Gathered;

@@ -1,5 +1,6 @@
 //! Transactions: what the other modules can do with the database.
 
+use super::each::{Need, RunResult};
 use super::effects::Effects;
 use super::value::Value;
 use super::{Arg, Asked, Dialect, Row, StoreError, Topic};
@@ -57,64 +58,25 @@ pub(crate) trait Tx {
         Ok(())
     }
 
-    /// Runs a statement once for each list of `width` arguments, in their order, and returns the first row of each result.
-    /// [`row_each`] is easier to call.
+    /// Runs a statement once for each list of `width` arguments, in their order. [`row_each`](super::row_each) and the functions
+    /// beside it are easier to call.
     ///
-    /// On a server it takes little more time than one run.
-    ///
-    /// # Errors
-    /// As [`Tx::rows`].
-    fn row_for_each(
-        &mut self,
-        sql: &str,
-        width: usize,
-        args: &[Arg<'_>],
-    ) -> Result<Vec<Option<Row>>, StoreError> {
-        args.chunks(width).map(|args| self.row(sql, args)).collect()
-    }
-
-    /// Does the same as [`Tx::row_for_each`]; the answer is read later. [`ask_row_each`] is easier to call.
+    /// On a server it takes little more time than one run, and other statements may follow before the results are read.
     ///
     /// # Errors
     /// As [`Tx::send`].
-    fn ask_row_for_each(
+    fn run_many(
         &mut self,
+        need: Need,
         sql: &str,
         width: usize,
         args: &[Arg<'_>],
-    ) -> Result<Asked<'static, Vec<Option<Row>>>, StoreError> {
-        self.row_for_each(sql, width, args).map(Asked::given)
-    }
-
-    /// Does the same as [`Tx::row_for_each`] for a statement that returns no rows; returns how many rows each run changed.
-    /// [`run_each`] is easier to call.
-    ///
-    /// # Errors
-    /// As [`Tx::rows`].
-    fn run_for_each(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<Vec<u64>, StoreError> {
-        args.chunks(width).map(|args| self.run(sql, args)).collect()
-    }
-
-    /// Does the same as [`Tx::run_for_each`]; the answer is read later. [`ask_run_each`] is easier to call.
-    ///
-    /// # Errors
-    /// As [`Tx::send`].
-    fn ask_run_for_each(
-        &mut self,
-        sql: &str,
-        width: usize,
-        args: &[Arg<'_>],
-    ) -> Result<Asked<'static, Vec<u64>>, StoreError> {
-        self.run_for_each(sql, width, args).map(Asked::given)
-    }
-
-    /// Does the same as [`Tx::send`] once for each list of `width` arguments. Each run changes other rows than the others do.
-    /// [`send_each`] is easier to call.
-    ///
-    /// # Errors
-    /// As [`Tx::rows`].
-    fn send_for_each(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<(), StoreError> {
-        args.chunks(width).try_for_each(|args| self.send(sql, args))
+    ) -> Result<Asked<'static, Vec<RunResult>>, StoreError> {
+        let runs = args.chunks(width).map(|args| match need {
+            Need::FirstRow => Ok(RunResult { row: self.row(sql, args)?, changed: 0 }),
+            Need::Changed | Need::Nothing => Ok(RunResult { row: None, changed: self.run(sql, args)? }),
+        });
+        runs.collect::<Result<_, _>>().map(Asked::given)
     }
 
     /// Returns the SQL of the engine.
@@ -195,66 +157,4 @@ pub(crate) trait Tx {
     fn one(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Row, StoreError> {
         self.row(sql, args)?.ok_or_else(|| StoreError::other("the statement returned no row"))
     }
-}
-
-/// Runs a statement once for each list of arguments, in their order, and returns the first row of each result.
-///
-/// # Errors
-/// As [`Tx::rows`].
-pub(crate) fn row_each<const WIDTH: usize>(
-    tx: &mut dyn Tx,
-    sql: &str,
-    args: &[[Arg<'_>; WIDTH]],
-) -> Result<Vec<Option<Row>>, StoreError> {
-    tx.row_for_each(sql, WIDTH, args.as_flattened())
-}
-
-/// Does the same as [`row_each`]; the answer is read later.
-///
-/// # Errors
-/// As [`Tx::send`].
-pub(crate) fn ask_row_each<const WIDTH: usize>(
-    tx: &mut dyn Tx,
-    sql: &str,
-    args: &[[Arg<'_>; WIDTH]],
-) -> Result<Asked<'static, Vec<Option<Row>>>, StoreError> {
-    tx.ask_row_for_each(sql, WIDTH, args.as_flattened())
-}
-
-/// Runs a statement that returns no rows once for each list of arguments, in their order, and returns how many rows each run
-/// changed.
-///
-/// # Errors
-/// As [`Tx::rows`].
-pub(crate) fn run_each<const WIDTH: usize>(
-    tx: &mut dyn Tx,
-    sql: &str,
-    args: &[[Arg<'_>; WIDTH]],
-) -> Result<Vec<u64>, StoreError> {
-    tx.run_for_each(sql, WIDTH, args.as_flattened())
-}
-
-/// Does the same as [`run_each`]; the answer is read later.
-///
-/// # Errors
-/// As [`Tx::send`].
-pub(crate) fn ask_run_each<const WIDTH: usize>(
-    tx: &mut dyn Tx,
-    sql: &str,
-    args: &[[Arg<'_>; WIDTH]],
-) -> Result<Asked<'static, Vec<u64>>, StoreError> {
-    tx.ask_run_for_each(sql, WIDTH, args.as_flattened())
-}
-
-/// Runs a statement whose outcome the caller does not need once for each list of arguments, perhaps later. Each run changes other
-/// rows than the others do; insertions lock them in the order of the lists.
-///
-/// # Errors
-/// As [`Tx::send`].
-pub(crate) fn send_each<const WIDTH: usize>(
-    tx: &mut dyn Tx,
-    sql: &str,
-    args: &[[Arg<'_>; WIDTH]],
-) -> Result<(), StoreError> {
-    tx.send_for_each(sql, WIDTH, args.as_flattened())
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::super::each::{Need, RunResult};
 use super::super::effects::Effects;
 use super::super::engine::{Committer, WriteTx};
 use super::super::value::{Arg, Row};
@@ -144,44 +145,16 @@ impl Tx for PgWriteTx<'_> {
         self.session.settle()
     }
 
-    fn row_for_each(
+    fn run_many(
         &mut self,
+        need: Need,
         sql: &str,
         width: usize,
         args: &[Arg<'_>],
-    ) -> Result<Vec<Option<Row>>, StoreError> {
-        self.ask_row_for_each(sql, width, args)?.answer(self)
-    }
-
-    fn ask_row_for_each(
-        &mut self,
-        sql: &str,
-        width: usize,
-        args: &[Arg<'_>],
-    ) -> Result<Asked<'static, Vec<Option<Row>>>, StoreError> {
-        debug_assert!(
-            !sql.ends_with(Dialect::Postgres.for_update()) || args.chunks(width).is_sorted(),
-            "rows are locked in the order of their keys"
-        );
-        self.session.ask_row_each(sql, width, args).map(Asked::awaited)
-    }
-
-    fn run_for_each(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<Vec<u64>, StoreError> {
-        self.ask_run_for_each(sql, width, args)?.answer(self)
-    }
-
-    fn ask_run_for_each(
-        &mut self,
-        sql: &str,
-        width: usize,
-        args: &[Arg<'_>],
-    ) -> Result<Asked<'static, Vec<u64>>, StoreError> {
-        self.session.ask_run_each(sql, width, args).map(Asked::awaited)
-    }
-
-    fn send_for_each(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<(), StoreError> {
-        debug_assert!(args.chunks(width).is_sorted(), "rows are locked in the order of their keys");
-        self.session.send_each(sql, width, args)
+    ) -> Result<Asked<'static, Vec<RunResult>>, StoreError> {
+        let locks = need == Need::Nothing || sql.ends_with(Dialect::Postgres.for_update());
+        debug_assert!(!locks || args.chunks(width).is_sorted(), "rows are locked in the order of their keys");
+        self.session.run_many(need, sql, width, args).map(Asked::awaited)
     }
 
     fn dialect(&self) -> Dialect {

@@ -1,7 +1,7 @@
 //! A connection: its statements, and whether it can still be used.
 //!
 //! Most of the time of a short statement is the way to the server and back. So statements are also sent without waiting for
-//! the answers, which arrive in the order of the statements: [`Session::send`] and [`Session::row_each`].
+//! the answers, which arrive in the order of the statements: [`Session::send`] and [`Session::run_many`].
 
 use std::num::NonZeroUsize;
 use std::pin::{Pin, pin};
@@ -14,8 +14,9 @@ use lru::LruCache;
 use tokio_postgres::{CancelToken, Client, Error, SimpleQueryMessage, Statement};
 
 use super::super::StoreError;
+use super::super::each::Need;
 use super::super::gauges::count_statement;
-use super::super::value::{ARGS_MAX, Arg, Row, Value};
+use super::super::value::{ARGS_MAX, Arg, Row};
 
 use super::connect::Connected;
 use super::wait::{Driver, Lifetime, Waiter};
@@ -37,13 +38,13 @@ const AHEAD: usize = 256;
 const TOGETHER: usize = 16;
 
 /// The future answer to a statement that was sent.
-type Answer<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
+type Answer = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
 
 /// A connection of which one thread at a time runs statements.
 pub(super) struct Session {
     client: Arc<Client>,
     /// The answers that nobody has waited for.
-    unanswered: Vec<Answer<()>>,
+    unanswered: Vec<Answer>,
     statements: LruCache<String, Statement>,
     over_arrays: OverArrays,
     /// Whether the server has sent a warning since the flag was last cleared.
@@ -266,24 +267,17 @@ impl Session {
 
     /// Sends a statement without waiting for its answer. Its error is that of the next statement whose answer is read.
     pub(super) fn send(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<(), StoreError> {
+        if !args.is_empty() {
+            return self.run_many(Need::Nothing, sql, args.len(), args).map(drop);
+        }
         count_statement();
         self.check()?;
-        let client = Arc::clone(&self.client);
-        let answer: Answer<()> = if args.is_empty() {
-            let sql = sql.to_owned();
-            Box::pin(async move { client.batch_execute(&sql).await })
-        } else {
-            let statement = self.prepared(sql, args.len())?;
-            let values: Vec<Value> = args.iter().map(Value::from).collect();
-            Box::pin(
-                async move { client.execute_raw(&statement, values.iter().map(Arg::from)).await.map(drop) },
-            )
-        };
-        self.send_ahead(answer, false)
+        let (client, sql) = (Arc::clone(&self.client), sql.to_owned());
+        self.send_ahead(Box::pin(async move { client.batch_execute(&sql).await }), false)
     }
 
     /// Sends the statement of a future whose first poll sends one.
-    fn send_ahead(&mut self, mut answer: Answer<()>, is_query: bool) -> Result<(), StoreError> {
+    fn send_ahead(&mut self, mut answer: Answer, is_query: bool) -> Result<(), StoreError> {
         if self.unanswered.len() >= AHEAD {
             self.settle()?;
         }

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use super::super::each::{Need, RunResult};
 use super::super::pool::{Lease, Pool};
 use super::super::value::{Arg, Row};
-use super::super::{Dialect, StoreError, Tx};
+use super::super::{Asked, Dialect, StoreError, Tx};
 use super::horizon::{Running, horizon};
 use super::session::Session;
 
@@ -133,13 +134,19 @@ impl Tx for ReadTx<'_> {
         self.statement(|session| session.run(sql, args))
     }
 
-    fn row_for_each(
+    fn run_many(
         &mut self,
+        need: Need,
         sql: &str,
         width: usize,
         args: &[Arg<'_>],
-    ) -> Result<Vec<Option<Row>>, StoreError> {
-        self.statement(|session| session.row_each(sql, width, args))
+    ) -> Result<Asked<'static, Vec<RunResult>>, StoreError> {
+        let results = self.statement(|session| {
+            let sent = session.run_many(need, sql, width, args)?;
+            session.settle()?;
+            sent()
+        });
+        results.map(Asked::given)
     }
 
     fn dialect(&self) -> Dialect {

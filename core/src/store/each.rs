@@ -1,0 +1,127 @@
+//! Statements that run once for each of many lists of arguments, and answers that are read later.
+
+use super::{Arg, Row, StoreError, Tx};
+
+/// What the caller needs of the runs of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// The first row of each result.
+    FirstRow,
+    /// The number of rows that each run changes. The statement returns no rows.
+    Changed,
+    /// Nothing. Each run changes other rows than the others do.
+    Nothing,
+}
+
+/// The result of a run: what the caller [needs](Need) of it.
+pub(crate) struct RunResult {
+    pub(super) row: Option<Row>,
+    pub(super) changed: u64,
+}
+
+/// The answer to a statement that was sent. Other statements may follow before it is read, which saves the way to a server and
+/// back for each.
+#[must_use = "without reading the answer, nobody knows whether the statement succeeded"]
+pub(crate) struct Asked<'a, T>(Box<Answering<'a, T>>);
+
+/// What waits for an answer.
+type Answering<'a, T> = dyn FnOnce(&mut dyn Tx) -> Result<T, StoreError> + 'a;
+
+impl<'a, T: 'a> Asked<'a, T> {
+    /// Wraps an answer that is known.
+    pub(crate) fn given(answer: T) -> Self {
+        Self(Box::new(|_| Ok(answer)))
+    }
+
+    /// Wraps an answer that `take` returns once the transaction is [settled](Tx::settle).
+    #[cfg(feature = "postgres")]
+    pub(super) fn awaited(take: impl FnOnce() -> Result<T, StoreError> + 'a) -> Self {
+        Self(Box::new(|tx| {
+            tx.settle()?;
+            take()
+        }))
+    }
+
+    /// Does something with the answer when it is read.
+    pub(crate) fn then<U: 'a>(
+        self,
+        next: impl FnOnce(&mut dyn Tx, T) -> Result<U, StoreError> + 'a,
+    ) -> Asked<'a, U> {
+        Asked(Box::new(|tx| {
+            let answer = self.answer(tx)?;
+            next(tx, answer)
+        }))
+    }
+
+    /// Waits for the answer. `tx` is the transaction that has sent the statement.
+    ///
+    /// # Errors
+    /// That of the statement, or of one that was sent before it.
+    pub(crate) fn answer(self, tx: &mut dyn Tx) -> Result<T, StoreError> {
+        (self.0)(tx)
+    }
+}
+
+/// Runs a statement once for each list of arguments, in their order, and returns the first row of each result.
+///
+/// # Errors
+/// As [`Tx::rows`].
+pub(crate) fn row_each<const WIDTH: usize>(
+    tx: &mut dyn Tx,
+    sql: &str,
+    args: &[[Arg<'_>; WIDTH]],
+) -> Result<Vec<Option<Row>>, StoreError> {
+    ask_row_each(tx, sql, args)?.answer(tx)
+}
+
+/// Does the same as [`row_each`]; the answer is read later.
+///
+/// # Errors
+/// As [`Tx::send`].
+pub(crate) fn ask_row_each<const WIDTH: usize>(
+    tx: &mut dyn Tx,
+    sql: &str,
+    args: &[[Arg<'_>; WIDTH]],
+) -> Result<Asked<'static, Vec<Option<Row>>>, StoreError> {
+    let sent = tx.run_many(Need::FirstRow, sql, WIDTH, args.as_flattened())?;
+    Ok(sent.then(|_, runs| Ok(runs.into_iter().map(|run| run.row).collect())))
+}
+
+/// Runs a statement that returns no rows once for each list of arguments, in their order, and returns how many rows each run
+/// changed.
+///
+/// # Errors
+/// As [`Tx::rows`].
+pub(crate) fn run_each<const WIDTH: usize>(
+    tx: &mut dyn Tx,
+    sql: &str,
+    args: &[[Arg<'_>; WIDTH]],
+) -> Result<Vec<u64>, StoreError> {
+    ask_run_each(tx, sql, args)?.answer(tx)
+}
+
+/// Does the same as [`run_each`]; the answer is read later.
+///
+/// # Errors
+/// As [`Tx::send`].
+pub(crate) fn ask_run_each<const WIDTH: usize>(
+    tx: &mut dyn Tx,
+    sql: &str,
+    args: &[[Arg<'_>; WIDTH]],
+) -> Result<Asked<'static, Vec<u64>>, StoreError> {
+    let sent = tx.run_many(Need::Changed, sql, WIDTH, args.as_flattened())?;
+    Ok(sent.then(|_, runs| Ok(runs.into_iter().map(|run| run.changed).collect())))
+}
+
+/// Runs a statement whose outcome the caller does not need once for each list of arguments, perhaps later. Each run changes other
+/// rows than the others do; insertions lock them in the order of the lists.
+///
+/// # Errors
+/// As [`Tx::send`].
+pub(crate) fn send_each<const WIDTH: usize>(
+    tx: &mut dyn Tx,
+    sql: &str,
+    args: &[[Arg<'_>; WIDTH]],
+) -> Result<(), StoreError> {
+    tx.run_many(Need::Nothing, sql, WIDTH, args.as_flattened()).map(drop)
+}
