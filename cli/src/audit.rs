@@ -8,11 +8,11 @@ use tidings_client::shown::number::number;
 use tidings_core::answer::SUCCESS;
 use tidings_core::audit::{self, AuditRecord, Head};
 
+use crate::atomic_file::Readers;
 use crate::export;
 use crate::failure::Failure;
 use crate::output::{Column, Style, Table, dated, local, stream_pages};
 use crate::session::Session;
-use crate::whole_file::Readers;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Audit {

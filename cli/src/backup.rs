@@ -12,6 +12,7 @@ use tidings_core::backup::{self, BackupError, By, Report, Retention, RevokedAgai
 use tidings_core::clock::Clock;
 use tidings_core::{Location, StoreError, Surface};
 
+use crate::atomic_file;
 use crate::database;
 use crate::failure::Failure;
 use crate::global::Global;
@@ -20,7 +21,6 @@ use crate::output::{Output, Page};
 use crate::session::{confirm, operator};
 use crate::steps::StepBar;
 use crate::store;
-use crate::whole_file;
 
 #[derive(Debug, Args)]
 pub(crate) struct Backup {
@@ -52,7 +52,7 @@ pub(crate) fn run(global: &Global, Backup { file, keep, compact }: &Backup) -> R
     let (out, bar) = (Output::new(global), StepBar::new());
     let stop = interrupt::stop()?;
     let file = file.as_deref().unwrap_or(Path::new("."));
-    whole_file::refuse_stdout(file)?;
+    atomic_file::refuse_stdout(file)?;
     if let Some(retention) = keep {
         let to = (file, retention);
         let done = backup::backup_dated(

@@ -8,12 +8,12 @@ use std::process::ExitCode;
 use clap::{Args, Command};
 use clap_complete::Shell;
 
+use crate::atomic_file::refuse_stdout;
 use crate::complete::SCRIPTS;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output::{self, Output};
 use crate::settings::Settings;
-use crate::whole_file::refuse_stdout;
 
 mod man;
 

@@ -10,11 +10,11 @@ use tidings_client::Result as AccessResult;
 use tidings_client::shown::escape;
 use tidings_core::export::Take;
 
+use crate::atomic_file::{AtomicFile, Readers};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Watch;
 use crate::session::Session;
-use crate::whole_file::{Readers, WholeFile};
 
 /// Writes the records that `export` passes on to `file`, or to standard output if it is `-`. `what` names the records,
 /// `readers` are those of a new file, and `people` returns the answer for people.
@@ -32,7 +32,7 @@ pub(crate) fn run(
         return to_stdout(session, what, export);
     }
     let watch = Watch::whole(what);
-    let mut whole = WholeFile::beside(&session.service, file, readers)?;
+    let mut whole = AtomicFile::beside(&session.service, file, readers)?;
     let exported = pass_on(export, |lines, done| whole.append(lines).map(|()| watch.told(done)))?;
     let is_whole = !watch.is_interrupted();
     if is_whole {

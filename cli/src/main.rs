@@ -10,6 +10,7 @@ mod admin;
 mod allocations;
 mod analysis;
 mod args;
+mod atomic_file;
 mod audit;
 mod backup;
 mod bench;
@@ -55,7 +56,6 @@ mod steps;
 mod store;
 mod tui;
 mod webhook;
-mod whole_file;
 mod words;
 
 use args::{Cli, Command};

@@ -9,6 +9,7 @@ use tidings_core::account::{SignIn, SignInUp, SignUp};
 use tidings_core::member;
 use tidings_core::member_import::ImportMembers;
 
+use crate::atomic_file::Readers;
 use crate::export;
 use crate::failure::Failure;
 use crate::global::Global;
@@ -16,7 +17,6 @@ use crate::imported::{self, Strictness};
 use crate::output::{local, zone};
 use crate::password::{self, Password};
 use crate::session::{Session, unknown};
-use crate::whole_file::Readers;
 
 mod change_password;
 mod list;

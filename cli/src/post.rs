@@ -8,12 +8,12 @@ use tidings_client::shown::number::number;
 use tidings_core::lookup::Kind;
 use tidings_core::post::{ExportPosts, Get, Hide, Insert, Like, Remove, Unhide, Unlike, Update, View};
 
+use crate::atomic_file::Readers;
 use crate::export;
 use crate::failure::Failure;
 use crate::ids;
 use crate::imported::Strictness;
 use crate::session::{Session, unknown};
-use crate::whole_file::Readers;
 
 mod fields;
 mod import;

@@ -13,6 +13,7 @@ use tidings_core::config::Zone;
 use tidings_core::copy::{self, CopyError, Report};
 use tidings_core::{Location, StoreError};
 
+use crate::atomic_file;
 use crate::database;
 use crate::failure::Failure;
 use crate::global::Global;
@@ -21,7 +22,6 @@ use crate::output::{Output, Page};
 use crate::session::operator;
 use crate::settings::Settings;
 use crate::steps::StepBar;
-use crate::whole_file;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Store {
@@ -74,7 +74,7 @@ fn timezone(global: &Global, zone: Option<&Zone>) -> Result<ExitCode, Failure> {
 fn copy(global: &Global, from: &Location, to: &Location) -> Result<ExitCode, Failure> {
     let operator = operator(global)?;
     for database in [from, to].into_iter().filter_map(Location::file) {
-        whole_file::refuse_stdout(database)?;
+        atomic_file::refuse_stdout(database)?;
     }
     let out = Output::new(global);
     let settings = Settings::default().complete(global.config.as_deref())?;

@@ -8,11 +8,11 @@ use tidings_client::shown::number::number;
 use tidings_core::Error;
 use tidings_core::words::{self, WordsReport};
 
+use crate::atomic_file::{AtomicFile, Readers, unwritable};
 use crate::failure::Failure;
 use crate::input;
 use crate::progress::Percent;
 use crate::session::{Session, refused_to_members};
-use crate::whole_file::{Readers, WholeFile, unwritable};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Words {
@@ -52,7 +52,7 @@ pub(crate) fn run(session: &Session, command: &Words) -> Result<ExitCode, Failur
 
 fn export(session: &Session, file: &Path) -> Result<WordsReport, Failure> {
     let (tidings, caller) = session.database()?;
-    let mut whole = WholeFile::beside(&session.service, file, Readers::Umask)?;
+    let mut whole = AtomicFile::beside(&session.service, file, Readers::Umask)?;
     let report = words::export(tidings, caller, &mut whole).map_err(|error| match error {
         Error::Internal(cause) => unwritable(file, &cause),
         error => explained(error),

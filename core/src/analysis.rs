@@ -21,7 +21,7 @@ use crate::base::zone::Zone;
 use crate::record::answer::SUCCESS;
 use crate::record::error::{Code, Error, Pending, Problem, Result};
 use crate::record::schema::RequestMethod;
-use crate::store::{Isolation, Moment, Store, StoreError, Topic, Tx};
+use crate::store::{CommitTime, Isolation, Store, StoreError, Topic, Tx};
 
 #[cfg(feature = "demo")]
 pub(crate) mod backfill;
@@ -328,7 +328,7 @@ fn read_log(
 impl State {
     /// Waits for a commit of the queued records before a report, unless reports are requested too often. If it fails,
     /// the report is made without these records. Returns the moment that the report must see.
-    pub(crate) fn settle(&self) -> Moment {
+    pub(crate) fn settle(&self) -> CommitTime {
         self.calendar.refresh(&self.store);
         let is_exact = self.journal.may_be_exact();
         if self.journal.must_settle()
@@ -337,7 +337,7 @@ impl State {
             tracing::debug!(cause = error.to_string(), "a report is made without the latest communications");
         }
         // Every record is counted.
-        if is_exact { self.store.changed(Topic::Counts) } else { Moment::FIRST }
+        if is_exact { self.store.changed(Topic::Counts) } else { CommitTime::FIRST }
     }
 
     /// Waits until all records that are queued now are committed, for work that needs the complete log.

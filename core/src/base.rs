@@ -1,10 +1,10 @@
 //! What the store itself is built on: the clock, settings, files, text and other small tools.
 
+pub mod atomic_file;
 pub(crate) mod cancel;
 pub(crate) mod client;
 pub mod clock;
 pub mod config;
-pub mod draft_file;
 pub mod fair;
 pub(crate) mod files;
 pub(crate) mod keyed;

@@ -117,7 +117,7 @@
 //! | [`words`] | the word model: similar words |
 //! | [`backup`] | backups of the database, and restoring them |
 //! | [`copy`] | copies of the database to a new one, also between SQLite and PostgreSQL |
-//! | [`draft_file`] | files that are renamed when they are complete |
+//! | [`atomic_file`] | files that are renamed when they are complete |
 //! | [`check`] | checks of a database, and repair of derived rows |
 //!
 //! # Permissions
@@ -171,7 +171,7 @@ mod testing;
 pub use account::Caller;
 pub use audit::trail::Surface;
 pub use base::location::Location;
-pub use base::{clock, config, draft_file, fair, location, text_file, tls};
+pub use base::{atomic_file, clock, config, fair, location, text_file, tls};
 pub use record::error::{Error, Outcome, Pending, Result};
 pub use record::{answer, error, export, id, operation, schema};
 #[cfg(feature = "fuzzing")]

@@ -19,7 +19,9 @@ use crate::record::id::PostKey;
 use crate::store::Isolation;
 
 mod answer;
+mod cadence;
 mod clusters;
+mod co_visits;
 mod entry;
 #[cfg(feature = "evaluation")]
 pub mod evaluation;
@@ -27,16 +29,15 @@ mod features;
 mod gain;
 mod half_life;
 mod index;
+mod index_cache;
 mod interest;
 mod item;
-mod keeper;
 mod labels;
 mod learner;
 mod learning;
 mod load;
 mod meaning;
 mod member_signals;
-mod moment;
 mod near;
 pub(crate) mod next;
 mod operations;
@@ -46,20 +47,19 @@ mod own_likes;
 mod page;
 mod past;
 mod personal;
-mod published;
 mod ranking;
 mod recent;
-mod rhythm;
+mod scoring_context;
+mod shared_orders;
 mod signals;
 mod snapshot;
 #[cfg(test)]
 mod tests;
-mod together;
 mod top;
 mod weights;
 mod why;
 
-pub(crate) use keeper::Feeds;
+pub(crate) use index_cache::Feeds;
 pub(crate) use learner::learn_from_import;
 
 pub use answer::{FeedPost, FeedPosts, Newsfeed, SignalShares, Why};
@@ -74,12 +74,12 @@ pub use weights::{FeedWeights, GetWeights, LearnWeights, PinWeights, UnpinWeight
 pub use why::why;
 
 use index::{FeedIndex, commonest_tags};
-use keeper::CurrentIndex;
-use moment::Moment;
+use index_cache::CurrentIndex;
 use next::Next;
 use order::{FeedKind, Order};
 use personal::Ingredients;
-use published::Found;
+use scoring_context::ScoringContext;
+use shared_orders::Found;
 
 /// Selects a page of a feed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -273,7 +273,7 @@ impl<'t> Reader<'t> {
         // Before the read, which would keep its connection while the first similarity is computed.
         self.index.similarity();
         let (others, scoring) = (shared.others()?, shared.scoring());
-        let moment = Moment::now(&self.index, &others.neighbours, self.now);
+        let moment = ScoringContext::now(&self.index, &others.neighbours, self.now);
         let of = Ingredients { moment, others: others.number, scoring: &scoring, config: &shared.config };
         let Some(by) = shared.personals.read_by(identity.clone())? else { return Ok(None) };
         let cached = shared.personals.cached(by, &of).map(Some);

@@ -16,7 +16,7 @@ use crate::store::{StoreError, Topic, Tx};
 
 /// The tables whose rows go with their `member`: the columns of the primary key, and the order in which an index has the rows
 /// of a member.
-const OWNED: [(&str, &str, &str); 14] = [
+const MEMBER_TABLES: [(&str, &str, &str); 14] = [
     // A few rows, which the removal deletes at once.
     ("audit_identity", "member", "member"),
     ("second_factor", "member", "member"),
@@ -44,7 +44,7 @@ type Step = fn(&mut dyn Tx, MemberKey, u64) -> Result<u64, StoreError>;
 
 /// What a removed member leaves: how it is deleted, and the weight of a row.
 const STEPS: [(Step, u64); 3] =
-    [(delete_acts, 1), (sql::disown_feedback, SCATTERED), (log::disown, SCATTERED)];
+    [(delete_acts, 1), (sql::disown_feedback, SCATTERED), (log::anonymise, SCATTERED)];
 
 /// The number of acts that the transaction of the removal deletes: all acts of many members.
 const DELETED_AT_ONCE: u64 = 300;
@@ -70,7 +70,7 @@ pub(crate) fn remove(tx: &mut dyn Tx, member: &Member<'_>) -> Result<()> {
 
 /// Deletes up to `limit` rows that removed members have left, or makes them anonymous. Returns whether there may be
 /// more. A limit below [`SCATTERED`] may change nothing.
-pub(crate) fn delete_remains(tx: &mut dyn Tx, limit: u64) -> Result<bool, StoreError> {
+pub(crate) fn delete_leftovers(tx: &mut dyn Tx, limit: u64) -> Result<bool, StoreError> {
     let mut left = limit;
     while left > 0 {
         let Some(key) = sql::next(tx)? else { return Ok(false) };
@@ -93,7 +93,7 @@ pub(crate) fn delete_remains(tx: &mut dyn Tx, limit: u64) -> Result<bool, StoreE
 /// Deletes up to `limit` acts of a removed member, and returns their number.
 fn delete_acts(tx: &mut dyn Tx, member: MemberKey, limit: u64) -> Result<u64, StoreError> {
     let mut deleted = 0;
-    for table in OWNED {
+    for table in MEMBER_TABLES {
         deleted += sql::delete(tx, table, member, limit - deleted)?;
     }
     Ok(deleted)
@@ -103,7 +103,7 @@ fn delete_acts(tx: &mut dyn Tx, member: MemberKey, limit: u64) -> Result<u64, St
 pub(crate) fn wrong_owners(database: &dyn Inspected) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     for table in owned() {
-        let members = database.read(|tx| sql::strangers(tx, table))?.len();
+        let members = database.read(|tx| sql::orphans(tx, table))?.len();
         if members > 0 {
             wrong.push(format!("rows of {members} unknown members in {table}"));
         }
@@ -115,8 +115,8 @@ pub(crate) fn wrong_owners(database: &dyn Inspected) -> Result<Vec<String>> {
 pub(crate) fn remove_unknown(database: &dyn Inspected) -> Result<()> {
     for table in owned() {
         // Looking for them takes long in a large table, so it does not delay other writers.
-        let strangers = database.read(|tx| sql::strangers(tx, table))?;
-        for batch in strangers.chunks(MARKED_AT_ONCE) {
+        let orphans = database.read(|tx| sql::orphans(tx, table))?;
+        for batch in orphans.chunks(MARKED_AT_ONCE) {
             database.write(|tx| batch.iter().try_for_each(|member| sql::mark(tx, *member)))?;
         }
     }
@@ -125,7 +125,7 @@ pub(crate) fn remove_unknown(database: &dyn Inspected) -> Result<()> {
 
 /// Returns the tables whose rows have a member.
 fn owned() -> impl Iterator<Item = &'static str> {
-    OWNED.iter().map(|(table, ..)| *table).chain(["feedback"])
+    MEMBER_TABLES.iter().map(|(table, ..)| *table).chain(["feedback"])
 }
 
 mod sql {
@@ -179,7 +179,7 @@ mod sql {
     }
 
     /// Returns the members of a table's rows who neither exist nor are being removed. It reads one row per member.
-    pub(super) fn strangers(tx: &mut dyn Tx, table: &str) -> Result<Vec<MemberKey>, StoreError> {
+    pub(super) fn orphans(tx: &mut dyn Tx, table: &str) -> Result<Vec<MemberKey>, StoreError> {
         let sql = format!(
             "WITH RECURSIVE owner (key) AS (
                  SELECT min(member) FROM {table}

@@ -76,6 +76,7 @@ use sqlite::SqliteEngine;
 
 mod access;
 pub(crate) mod bulk;
+mod commit_time;
 mod counts;
 mod deferred;
 mod dialect;
@@ -89,7 +90,6 @@ mod gathered_reads;
 mod gauges;
 pub(crate) mod inspect;
 mod isolation;
-mod moment;
 mod pending;
 mod pool;
 #[cfg(feature = "postgres")]
@@ -106,11 +106,12 @@ mod watch;
 mod writer;
 
 pub(crate) use access::Access;
+pub(crate) use commit_time::{CommitTime, Latest};
 #[cfg(test)]
 pub(crate) use deferred::once;
 pub(crate) use deferred::{Deferred, TimeSlice};
 pub(crate) use dialect::Dialect;
-pub(crate) use each::{Asked, ask_row_each, ask_run_each, row_each, run_each, send_each};
+pub(crate) use each::{Pipelined, ask_row_each, ask_run_each, row_each, run_each, send_each};
 #[cfg(test)]
 pub(crate) use effects::Effects;
 pub use error::{ServerError, StoreError};
@@ -118,7 +119,6 @@ pub(crate) use expiry::{Expiry, Leftover};
 pub(crate) use gathered_reads::GatheredReads;
 pub use gauges::{Commits, Follower, ReadStandby, Retries, ServerGauges};
 pub(crate) use isolation::Isolation;
-pub(crate) use moment::{Latest, Moment};
 pub(crate) use pending::Pending;
 pub use pending::PendingFuture;
 pub use sqlite::SCHEMA_VERSION;

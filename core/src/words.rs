@@ -30,12 +30,12 @@ use crate::record::operation::{Access, Operation, Rate, Spec, Work};
 use crate::record::schema::WordAndSimilar;
 use crate::store::{Isolation, StoreError};
 
-mod keeper;
+mod model_cache;
 mod spelling;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use keeper::{Current, ModelKeeper};
+pub(crate) use model_cache::{Current, ModelCache};
 pub(crate) use spelling::{Spelling, corrections};
 
 /// The length of a search in characters.

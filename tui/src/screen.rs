@@ -57,7 +57,7 @@ impl Out {
         self.message = Some(Message { text: text.into(), tone: Tone::Done });
     }
 
-    pub(crate) fn complain(&mut self, problem: &Problem) {
+    pub(crate) fn error(&mut self, problem: &Problem) {
         let label = problem.field.as_deref().map(|field| {
             let mut chars = field.chars();
             chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect::<String>()
@@ -122,12 +122,12 @@ const CANCEL: &str = "cancel";
 pub(crate) struct Choice {
     pub(crate) key: char,
     pub(crate) label: &'static str,
-    pub(crate) then: Then,
+    pub(crate) then: ChoiceEffect,
 }
 
 /// The effect of a choice.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Then {
+pub(crate) enum ChoiceEffect {
     /// Makes a change.
     Act(Act),
     /// Makes the screen handle an action.
@@ -139,7 +139,7 @@ pub(crate) enum Then {
 impl Question {
     /// Returns a question whose only choice is to do `act`.
     pub(crate) fn yes_or_no(text: String, detail: impl Into<String>, label: &'static str, act: Act) -> Self {
-        let choices = vec![Choice { key: 'y', label, then: Then::Act(act) }];
+        let choices = vec![Choice { key: 'y', label, then: ChoiceEffect::Act(act) }];
         Self { text, detail: detail.into(), choices, decline: CANCEL }
     }
 }
@@ -150,7 +150,7 @@ pub(crate) fn leaving(
     detail: &str,
     choices: &[(char, &'static str, Action)],
 ) -> Question {
-    let choice = |&(key, label, action): &_| Choice { key, label, then: Then::Action(action) };
+    let choice = |&(key, label, action): &_| Choice { key, label, then: ChoiceEffect::Action(action) };
     Question {
         text: if title.is_empty() { format!("Leave this {what}?") } else { format!("Leave “{title}”?") },
         detail: detail.to_owned(),
@@ -188,7 +188,7 @@ pub(crate) trait Screen {
     fn answer(&mut self, number: u64, answer: &mut Loaded, ctx: &Ctx, out: &mut Out);
 
     /// Handles the end of a change: the id of what it saved, if there is one, or the failure.
-    fn acted(&mut self, _: &Act, _: Changed, _: &Ctx, _: &mut Out) {}
+    fn change_done(&mut self, _: &Act, _: Changed, _: &Ctx, _: &mut Out) {}
 
     /// Returns whether a request is taking noticeably long.
     fn is_slow(&self, now: Timestamp) -> bool;

@@ -74,7 +74,7 @@ impl SecondFactor {
     }
 
     /// Handles the end of a change.
-    pub(crate) fn acted(&mut self, act: &Act, result: Changed) {
+    pub(crate) fn change_done(&mut self, act: &Act, result: Changed) {
         match (act, result) {
             (Act::BeginOtp { .. }, Ok(Some(uri))) => {
                 self.step = Step::Enable(uri.to_owned());
@@ -129,7 +129,7 @@ impl SecondFactor {
                 let scan = if fits { "Scan the code, or type the secret:" } else { "Type the secret:" };
                 put(scan, Theme::faint());
                 put(secret(uri), Theme::strong());
-                put("Then type the code that the authenticator shows.", Theme::faint());
+                put("ChoiceEffect type the code that the authenticator shows.", Theme::faint());
             }
             Step::Done(codes) => {
                 let text = "It is enabled. Keep the recovery codes, each of which replaces a code once:";

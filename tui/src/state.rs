@@ -293,7 +293,7 @@ impl State {
                     screen.answer(number, &mut answer, ctx, &mut out);
                 }
             }
-            Event::Acted { act, result } => self.acted(&act, &result, &mut out),
+            Event::Acted { act, result } => self.change_done(&act, &result, &mut out),
             Event::Suspend => self.suspend(&mut out),
             Event::Resume => out.effect(Effect::Redraw),
             Event::Stop => self.stop(&mut out),
@@ -358,7 +358,7 @@ impl State {
         }
     }
 
-    fn acted(&mut self, act: &Act, result: &Result<Saved, Problem>, out: &mut Out) {
+    fn change_done(&mut self, act: &Act, result: &Result<Saved, Problem>, out: &mut Out) {
         if let Some(first) = self.running.iter().position(|(what, _)| *what == act.doing()) {
             self.running.remove(first);
         }
@@ -377,16 +377,16 @@ impl State {
             (Err(problem), _) => {
                 // An unsaved draft must not be lost, so the program continues.
                 self.quitting &= !matches!(act, Act::SaveDraft(_));
-                out.complain(problem);
+                out.error(problem);
             }
         }
         let result = result.as_ref().map(Option::as_deref);
         if let Some(Overlay::SecondFactor(dialog)) = &mut self.overlay {
-            dialog.acted(act, result);
+            dialog.change_done(act, result);
         }
         let (screens, ctx) = self.screens();
         for screen in screens {
-            screen.acted(act, result, ctx, out);
+            screen.change_done(act, result, ctx, out);
         }
     }
 }

@@ -10,10 +10,10 @@ use tidings_client::shown::number::number;
 use tidings_core::analysis::{GetReport, PeriodReport};
 use tidings_report::{Place, Table as CsvTable};
 
+use crate::atomic_file::{AtomicFile, Readers, refuse_stdout, unwritable};
 use crate::failure::Failure;
 use crate::output::{self, Column, Page, Table};
 use crate::session::Session;
-use crate::whole_file::{Readers, WholeFile, refuse_stdout, unwritable};
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
@@ -74,7 +74,7 @@ pub(super) fn run(session: &Session, args: &ReportArgs) -> Result<ExitCode, Fail
 
 /// Writes a whole file, which others may read.
 fn write(session: &Session, path: &Path, text: &str) -> Result<(), Failure> {
-    let mut file = WholeFile::beside(&session.service, path, Readers::Umask)?;
+    let mut file = AtomicFile::beside(&session.service, path, Readers::Umask)?;
     file.append(text.as_bytes())?;
     file.keep()
 }

@@ -4,14 +4,14 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use tidings_core::draft_file;
+use tidings_core::atomic_file;
 use zeroize::Zeroizing;
 
 use super::file::{Profile, Profiles};
 use super::secret::Secrets;
+use crate::atomic_file::unwritable;
 use crate::failure::Failure;
 use crate::input::unreadable;
-use crate::whole_file::unwritable;
 
 /// The directory. It exists after the first sign-in.
 pub(crate) struct Store {
@@ -172,7 +172,7 @@ pub(super) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let write = || -> io::Result<()> {
         // A link is followed: its target is replaced.
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let mut draft = draft_file::beside(&place, true)?;
+        let mut draft = atomic_file::beside(&place, true)?;
         draft.write_all(bytes)?;
         draft.as_file().sync_all()?;
         draft.persist(place).map_err(|error| error.error)?;

@@ -18,7 +18,7 @@ use crate::audit::trail::{self, Action, Actor, Entry, Origin};
 use crate::base::clock::{HOUR_MS, Timestamp};
 use crate::record::error::{Error, Result};
 use crate::record::id::MemberKey;
-use crate::store::{Asked, Isolation, Row, StoreError, Tx, ask_row_each};
+use crate::store::{Isolation, Pipelined, Row, StoreError, Tx, ask_row_each};
 
 #[cfg(test)]
 mod tests;
@@ -129,7 +129,7 @@ impl Identity {
     pub(crate) fn ask_visitors<'i, 'tx: 'i>(
         tx: &mut (dyn Tx + 'tx),
         identities: Vec<&'i Self>,
-    ) -> Result<Asked<'i, Vec<Option<Member<'tx>>>>, StoreError> {
+    ) -> Result<Pipelined<'i, Vec<Option<Member<'tx>>>>, StoreError> {
         let names = identities.iter().filter_map(|identity| match &identity.claim {
             Claim::Named { folded, .. } => {
                 Some([folded.into(), identity.session().unwrap_or_default().into()])

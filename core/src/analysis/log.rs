@@ -17,7 +17,7 @@ pub(crate) use request::RequestKeys;
 pub(crate) use request::prune as prune_requests;
 pub(super) use request::{LoggedAnswer, LoggedPath, named_id};
 pub(super) use scope::{LogAccess, LogScope, READING, record_reading};
-pub(crate) use sql::disown;
+pub(crate) use sql::anonymise;
 
 /// What begins the name of an API key where a line has the id of a member: ids have no colon.
 const KEY_PREFIX: &str = "key:";
@@ -40,7 +40,7 @@ pub(super) enum LogMember {
     Removed,
     /// The API key with this number, above 0.
     Key(i64),
-    /// The member with this key. Lines of a removed member keep it until [`disown`] changes them.
+    /// The member with this key. Lines of a removed member keep it until [`anonymise`] changes them.
     Member(MemberKey),
 }
 
@@ -451,7 +451,7 @@ mod sql {
     }
 
     /// Changes up to `limit` lines of a removed member to [`LogMember::Removed`], and returns their number.
-    pub(crate) fn disown(tx: &mut dyn Tx, key: MemberKey, limit: u64) -> Result<u64, StoreError> {
+    pub(crate) fn anonymise(tx: &mut dyn Tx, key: MemberKey, limit: u64) -> Result<u64, StoreError> {
         // A range of keys, because PostgreSQL would read a partitioned table as a whole to find a list of them.
         let sql = "UPDATE log SET member = $2 WHERE member = $1 AND key <=
                    (SELECT max(key) FROM (SELECT key FROM log WHERE member = $1 ORDER BY key LIMIT $3) AS batch)";

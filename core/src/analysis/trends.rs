@@ -25,7 +25,7 @@ mod burst;
 mod term;
 
 pub use burst::{BURST_HOURS, SearchBurst};
-use term::{Moment, Term, hour_end, hour_of};
+use term::{SearchTime, Term, hour_end, hour_of};
 
 /// The time for which a search counts in trends.
 pub(crate) const WINDOW_MS: i64 = DAY_MS;
@@ -70,7 +70,7 @@ pub(super) struct Current<T> {
 struct RecentSearches {
     /// The horizon of the last query, up to which all searches were read, and the version of the store at that time.
     read: Option<(i64, i64)>,
-    searches: BTreeMap<Moment, Counted>,
+    searches: BTreeMap<SearchTime, Counted>,
     /// The terms by their folded form.
     terms: HashMap<Arc<str>, Term>,
     ranks: BTreeSet<Rank>,
@@ -88,7 +88,7 @@ struct Counted {
 }
 
 /// Sorts by frequency, highest first, then by the last search, newest first.
-type Rank = (Reverse<i64>, Reverse<Moment>, Arc<str>);
+type Rank = (Reverse<i64>, Reverse<SearchTime>, Arc<str>);
 
 /// The key of a search in the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -225,7 +225,7 @@ impl Trends {
     }
 
     /// Removes a search that has left the window or was replaced by a later one.
-    fn remove(&self, recent: &mut RecentSearches, moment: Moment) {
+    fn remove(&self, recent: &mut RecentSearches, moment: SearchTime) {
         let Some(Counted { term, spelling, visitor }) = recent.searches.remove(&moment) else { return };
         recent.bytes -= SEARCH_BYTES;
         self.change(recent, &term, |term, bytes| *bytes -= term.remove(visitor, moment, &spelling));

@@ -22,9 +22,9 @@ use super::half_life;
 use super::index::FeedIndex;
 use super::learning;
 use super::meaning::Lexicon;
-use super::moment::Moment;
 use super::past::Replay;
 use super::recent::PastAct;
+use super::scoring_context::ScoringContext;
 use super::signals::Scoring;
 use crate::Tidings;
 use crate::account::Caller;
@@ -177,8 +177,8 @@ fn scoring(tidings: &Tidings, index: &FeedIndex, acts: &[PastAct], at: Timestamp
 }
 
 /// Returns the posts of an index as they were at the time `at`.
-fn moment<'r>(replay: &'r Replay<'_>, index: &'r FeedIndex, at: Timestamp) -> Moment<'r> {
-    Moment::past(index, at, replay.popular(), &replay.together)
+fn moment<'r>(replay: &'r Replay<'_>, index: &'r FeedIndex, at: Timestamp) -> ScoringContext<'r> {
+    ScoringContext::past(index, at, replay.popular(), &replay.together)
 }
 
 /// A time in which members acted.
@@ -207,7 +207,7 @@ impl<'t> Judge<'t> {
     /// Compares the rankings at the beginning of a period with the acts of each member in it.
     fn judge(
         &mut self,
-        moment: &Moment<'_>,
+        moment: &ScoringContext<'_>,
         period: &Period<'_>,
         progress: &mut dyn FnMut(f64),
     ) -> Result<()> {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use super::cadence::TopicCadence;
 use super::features::FeatureIndex;
 use super::item::{Item, Names};
 use super::labels::Labels;
@@ -11,7 +12,6 @@ use super::next::Next;
 use super::order::{FeedKind, LIMIT, Order};
 use super::page::FeedPage;
 use super::ranking;
-use super::rhythm::Rhythms;
 use super::snapshot::{Similarity, Snapshot, Words};
 use crate::base::clock::Timestamp;
 use crate::base::config::{Feed, Interest};
@@ -250,8 +250,8 @@ impl FeedIndex {
     }
 
     /// Returns the places of the posts among those of their topics.
-    pub(super) fn rhythms(&self) -> &Rhythms {
-        &self.snapshot.rhythms
+    pub(super) fn cadences(&self) -> &TopicCadence {
+        &self.snapshot.cadences
     }
 
     /// Returns popularity by position.

@@ -7,12 +7,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::co_visits::{CoVisits, ItemNeighbours};
 use super::half_life;
 use super::index::FeedIndex;
-use super::keeper::{Feeds, Others, Shared};
+use super::index_cache::{Feeds, ReadNeighbours, Shared};
 use super::learning;
 use super::recent::{self, PastAct};
-use super::together::{Neighbours, Together};
 use super::weights;
 use crate::Tidings;
 use crate::base::clock::{DAY_MS, Timestamp};
@@ -44,7 +44,7 @@ impl Feeds {
 
 impl Shared {
     /// Returns the most similar posts by what others did. The first call reads them.
-    pub(super) fn others(&self) -> Result<Arc<Others>> {
+    pub(super) fn others(&self) -> Result<Arc<ReadNeighbours>> {
         if let Some(others) = self.others.load_full() {
             return Ok(others);
         }
@@ -56,11 +56,11 @@ impl Shared {
     }
 
     /// Reads the acts, and computes the similarity of posts from them.
-    fn read_others(&self, number: u64) -> Result<(Arc<Others>, Vec<PastAct>)> {
+    fn read_others(&self, number: u64) -> Result<(Arc<ReadNeighbours>, Vec<PastAct>)> {
         let (version, began) = (self.store.version(Topic::Posts), Instant::now());
         let acts = recent::acts(&self.store, self.config.posts)?;
-        let neighbours = Neighbours::new(&Together::of(&acts));
-        let others = Arc::new(Others { number, neighbours, version, took: began.elapsed() });
+        let neighbours = ItemNeighbours::new(&CoVisits::of(&acts));
+        let others = Arc::new(ReadNeighbours { number, neighbours, version, took: began.elapsed() });
         self.others.store(Some(Arc::clone(&others)));
         Ok((others, acts))
     }

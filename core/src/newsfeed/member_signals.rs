@@ -1,11 +1,11 @@
 //! The signals of single posts for a member. They show why a post is recommended, and weights are learned from them.
 //!
-//! [`Moment::recommend`] computes the weighted sum of the same signals for all posts at once.
+//! [`ScoringContext::recommend`] computes the weighted sum of the same signals for all posts at once.
 
 use super::interest::{ByKind, Interest};
-use super::moment::Moment;
 use super::near::Own;
 use super::ranking;
+use super::scoring_context::ScoringContext;
 use super::signals::{SIGNALS, Signal, Values};
 use crate::base::clock::Timestamp;
 use crate::base::config::Feed;
@@ -14,7 +14,7 @@ use crate::profile::history::Acts;
 
 /// The signals of posts for a member at a moment.
 pub(super) struct MemberSignals<'m> {
-    moment: &'m Moment<'m>,
+    moment: &'m ScoringContext<'m>,
     by_kind: ByKind<'m>,
     times: Vec<Timestamp>,
     recency: Box<dyn Fn(usize) -> f32 + 'm>,
@@ -28,7 +28,12 @@ pub(super) struct MemberSignals<'m> {
 
 impl<'m> MemberSignals<'m> {
     /// Prepares the signals for a member with these acts, and with the interest that they show.
-    pub(super) fn new(moment: &'m Moment<'m>, interest: &'m Interest, acts: &Acts, config: &Feed) -> Self {
+    pub(super) fn new(
+        moment: &'m ScoringContext<'m>,
+        interest: &'m Interest,
+        acts: &Acts,
+        config: &Feed,
+    ) -> Self {
         let times = interest.times.clone();
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
         let novelties = (0..=times.len()).map(|acts| ranking::novelty(config, acts) as f32).collect();
@@ -58,7 +63,7 @@ impl<'m> MemberSignals<'m> {
         set(Signal::Recent, (self.recency)(at));
         set(Signal::Fresh, (self.freshness)(position));
         set(Signal::Popular, self.moment.popular[at]);
-        set(Signal::Together, self.together.get(&position).copied().unwrap_or_default());
+        set(Signal::CoVisits, self.together.get(&position).copied().unwrap_or_default());
         values
     }
 }
@@ -67,9 +72,9 @@ impl<'m> MemberSignals<'m> {
 mod tests {
     use super::super::index::FeedIndex;
     use super::super::index::tests::row;
-    use super::super::moment::tests::MEMBER;
+    use super::super::scoring_context::tests::MEMBER;
     use super::super::signals::{Scoring, Weights};
-    use super::super::{interest, together};
+    use super::super::{co_visits, interest};
     use super::*;
     use crate::base::config;
     use crate::post::feed_rows::FeedRow;
@@ -86,11 +91,11 @@ mod tests {
             ..row(key.into(), NOW - i64::from(key) * 3_600_000, if key % 2 == 0 { "cats" } else { "dogs" })
         });
         let index = FeedIndex::next(None, rows.collect(), &[], None, 1, NOW, &Feed::default());
-        let mut others = together::Together::default();
+        let mut others = co_visits::CoVisits::default();
         for (member, key) in (10..30).flat_map(|n| [(n, 17), (n, 4), (n, 9)]) {
             others.add(MemberKey::new(member), posts([key])[0], key == 17);
         }
-        let moment = Moment::now(&index, &others, NOW);
+        let moment = ScoringContext::now(&index, &others, NOW);
         let at = |key: i64| (posts([key])[0], NOW - key * 3_600_000 + 1);
         let acts = Acts { liked: vec![at(12), at(17)], viewed: vec![at(14)], ..Acts::default() };
         let interest = config::Interest { min_acts: 1, ..config::Interest::default() };

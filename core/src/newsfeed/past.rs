@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
+use super::co_visits::{CoVisits, SimilarPosts};
 use super::index::FeedIndex;
-use super::moment::Moment;
 use super::ranking;
 use super::recent::PastAct;
-use super::together::{Others, Together};
+use super::scoring_context::ScoringContext;
 use crate::base::clock::Timestamp;
 use crate::base::config::Feed;
 use crate::post::heat::{Decay, VIEW_WEIGHT};
@@ -19,7 +19,7 @@ pub(super) struct Replay<'i> {
     like_weight: f64,
     /// The heat of each post by position.
     heats: Vec<Option<f64>>,
-    pub(super) together: Together,
+    pub(super) together: CoVisits,
 }
 
 impl<'i> Replay<'i> {
@@ -31,7 +31,7 @@ impl<'i> Replay<'i> {
             decay: Decay::new(half_life_days),
             like_weight: config.like_weight,
             heats: vec![None; index.len()],
-            together: Together::default(),
+            together: CoVisits::default(),
         }
     }
 
@@ -55,13 +55,13 @@ impl<'i> Replay<'i> {
     }
 }
 
-impl<'i> Moment<'i> {
+impl<'i> ScoringContext<'i> {
     /// A moment in the past with this popularity of the posts. Words keep the weights that they have now.
     pub(super) fn past(
         index: &'i FeedIndex,
         at: Timestamp,
         popular: Vec<f32>,
-        others: &'i dyn Others,
+        others: &'i dyn SimilarPosts,
     ) -> Self {
         Self { index, at, first: index.newer_than(at, 0), popular: Cow::Owned(popular), others }
     }
@@ -69,16 +69,16 @@ impl<'i> Moment<'i> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::moment::tests::{index, recommended};
+    use super::super::scoring_context::tests::{index, recommended};
     use super::*;
     use crate::testing::NOW;
 
     #[test]
     fn a_moment_in_the_past_knows_no_later_posts() {
-        let (index, nobody) = (index(), Together::default());
-        let now = recommended(&Moment::now(&index, &nobody, NOW));
+        let (index, nobody) = (index(), CoVisits::default());
+        let now = recommended(&ScoringContext::now(&index, &nobody, NOW));
         assert_eq!((now.len(), now[0]), (19, 0));
-        let moment = Moment::past(&index, NOW - 5 * 3_600_000, vec![0.0; 20], &nobody);
+        let moment = ScoringContext::past(&index, NOW - 5 * 3_600_000, vec![0.0; 20], &nobody);
         let then = recommended(&moment);
         assert_eq!((then.len(), then[0]), (14, 6));
         assert!(then.iter().all(|key| *key >= 5));

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
-use super::moment::Moment;
 use super::order::{LIMIT, Order};
 use super::page::FeedPage;
+use super::scoring_context::ScoringContext;
 use super::signals::Scoring;
 use crate::account::{Identity, Member};
 use crate::base::clock::DAY_MS;
@@ -53,7 +53,7 @@ struct MadeOf {
 
 /// What feeds are made of, in addition to the acts of the member.
 pub(super) struct Ingredients<'i> {
-    pub(super) moment: Moment<'i>,
+    pub(super) moment: ScoringContext<'i>,
     /// The number of the reading of what others did.
     pub(super) others: u64,
     pub(super) scoring: &'i Arc<Scoring>,
@@ -67,12 +67,12 @@ struct Cached {
 }
 
 /// An LRU cache of feeds by member, and the reads of who asks for one.
-pub(super) struct Personals {
+pub(super) struct MemberFeedCache {
     cache: Mutex<LruCache<MemberKey, Cached>>,
     readers: GatheredReads<Identity, Option<ReadBy>, Error>,
 }
 
-impl Personals {
+impl MemberFeedCache {
     pub(super) fn new(store: &Arc<Store>) -> Self {
         let readers = GatheredReads::new(store, |tx, identities| {
             let members = Identity::ask_visitors(tx, identities.iter().collect())?.answer(tx)?;
@@ -131,7 +131,7 @@ impl Personals {
 impl Ingredients<'_> {
     /// Returns what the feed of a member is made of whose acts have this revision.
     fn made_of(&self, acts: i64) -> MadeOf {
-        let Self { moment: Moment { index, at, .. }, others, scoring, .. } = self;
+        let Self { moment: ScoringContext { index, at, .. }, others, scoring, .. } = self;
         let day = if scoring.exploration > 0.0 { at.as_millis().div_euclid(DAY_MS) } else { 0 };
         MadeOf { index: index.number, acts, others: *others, scoring: Arc::clone(scoring), day }
     }

@@ -35,7 +35,7 @@ pub(super) enum Signal {
     /// How popular it is.
     Popular,
     /// How many people who acted on the member's own posts acted on it.
-    Together,
+    CoVisits,
 }
 
 impl Signal {
@@ -50,7 +50,7 @@ impl Signal {
         Self::Recent,
         Self::Fresh,
         Self::Popular,
-        Self::Together,
+        Self::CoVisits,
     ];
 }
 
@@ -113,7 +113,7 @@ impl Signal {
             Self::Recent => "recent",
             Self::Fresh => "fresh",
             Self::Popular => "popular",
-            Self::Together => "together",
+            Self::CoVisits => "together",
         }
     }
 
@@ -144,7 +144,7 @@ impl Weights {
             // Guests' feeds have it instead of recency. Only weights that are learned have both.
             Signal::Fresh => 0.0,
             Signal::Popular => config.popular_weight,
-            Signal::Together => config.together_weight,
+            Signal::CoVisits => config.together_weight,
         } as f32;
         Self(Signal::ALL.map(weight))
     }

@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use super::cadence::TopicCadence;
 use super::features::FeatureIndex;
 use super::item::Item;
 use super::labels::Labels;
 use super::meaning::{Lexicon, Meanings};
 use super::order::{FeedKind, Order};
 use super::ranking;
-use super::rhythm::Rhythms;
 use crate::base::clock::Timestamp;
 use crate::base::config::{Feed, Interest};
 use crate::base::keyed::OwnMap;
 use crate::record::id::PostKey;
-use crate::words::ModelKeeper;
+use crate::words::ModelCache;
 
 /// Everything that is computed once when posts are added, changed or removed, and shared until the next such change.
 pub(super) struct Snapshot {
@@ -28,7 +28,7 @@ pub(super) struct Snapshot {
     pub(super) topics: HashMap<Arc<str>, Arc<Order>>,
     /// Freshness by position.
     pub(super) fresh: Vec<f32>,
-    pub(super) rhythms: Rhythms,
+    pub(super) cadences: TopicCadence,
     /// The positions of the posts with an end date.
     pub(super) ending: Vec<u32>,
     words: Words,
@@ -52,7 +52,7 @@ pub(super) enum Words {
     /// These words; `None` without a word model.
     These(Option<Arc<Lexicon>>),
     /// Those of the model that is current when the directions are computed.
-    Current(Arc<ModelKeeper>),
+    Current(Arc<ModelCache>),
 }
 
 impl Words {
@@ -99,7 +99,7 @@ impl Snapshot {
                 })
                 .collect(),
             fresh: fresh.collect(),
-            rhythms: Rhythms::new(items),
+            cadences: TopicCadence::new(items),
         }
     }
 

@@ -22,9 +22,9 @@ use super::answer::{SignalShares, Why};
 use super::interest;
 use super::item::Item;
 use super::member_signals::MemberSignals;
-use super::moment::Moment;
 use super::order::FeedKind;
 use super::page::FeedPage;
+use super::scoring_context::ScoringContext;
 use super::signals::{SIGNALS, Signal, Values};
 use super::{FeedIndex, Reader};
 
@@ -96,7 +96,7 @@ fn of_member(
     let Some(interest) = interest::measure(&acts, &config.interest, &reader.index) else {
         return Ok(Vec::new());
     };
-    let moment = Moment::now(&reader.index, &others.neighbours, reader.now);
+    let moment = ScoringContext::now(&reader.index, &others.neighbours, reader.now);
     let mut signals = MemberSignals::new(&moment, &interest, &acts, config);
     let weights = scoring.weights_for(&acts, config);
     let mut own = OwnActs::new(&moment, &acts, &searched, &config.interest);
@@ -183,7 +183,7 @@ const fn group(signal: Signal) -> (u8, u8) {
     match signal {
         Signal::Topic => (0, 0),
         Signal::Tag | Signal::Word | Signal::Meaning | Signal::Near => (0, 1),
-        Signal::Together => (0, 2),
+        Signal::CoVisits => (0, 2),
         Signal::Novel | Signal::Recent | Signal::Fresh => (1, 0),
         Signal::Popular => (2, 0),
     }

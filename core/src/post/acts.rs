@@ -14,7 +14,7 @@ use crate::base::clock::Timestamp;
 use crate::profile::history;
 use crate::record::error::{Error, Pending, Result};
 use crate::record::id::PostKey;
-use crate::store::{Asked, Gathered, Isolation, Store, StoreError, Tx};
+use crate::store::{Gathered, Isolation, Pipelined, Store, StoreError, Tx};
 
 /// The acts that wait.
 pub(crate) struct Acts(Gathered<Act, (), Error>);
@@ -134,7 +134,7 @@ impl Batch<'_> {
         &self,
         tx: &mut dyn Tx,
         changes: Vec<Change>,
-        posts: Asked<'_, Vec<PostStats>>,
+        posts: Pipelined<'_, Vec<PostStats>>,
     ) -> Result<(), StoreError> {
         let mut of_posts: BTreeMap<PostKey, Vec<Change>> = BTreeMap::new();
         for change in changes {
@@ -185,7 +185,7 @@ impl Valid<'_, '_> {
 }
 
 /// Likes posts; the answer is the new likes.
-fn like<'v>(tx: &mut dyn Tx, acts: &'v [Valid<'_, '_>]) -> Result<Asked<'v, Vec<Change>>, StoreError> {
+fn like<'v>(tx: &mut dyn Tx, acts: &'v [Valid<'_, '_>]) -> Result<Pipelined<'v, Vec<Change>>, StoreError> {
     let acts: Vec<_> = of_members(acts, |kind| matches!(kind, Kind::Like)).collect();
     let likes: Vec<_> = acts.iter().map(|(member, act)| (*member, act.post, act.at)).collect();
     Ok(history::like(tx, &likes)?.then(|_, new| {
@@ -195,7 +195,7 @@ fn like<'v>(tx: &mut dyn Tx, acts: &'v [Valid<'_, '_>]) -> Result<Asked<'v, Vec<
 }
 
 /// Takes likes back; the answer is those that there were.
-fn unlike<'v>(tx: &mut dyn Tx, acts: &'v [Valid<'_, '_>]) -> Result<Asked<'v, Vec<Change>>, StoreError> {
+fn unlike<'v>(tx: &mut dyn Tx, acts: &'v [Valid<'_, '_>]) -> Result<Pipelined<'v, Vec<Change>>, StoreError> {
     let acts: Vec<_> = of_members(acts, |kind| matches!(kind, Kind::Unlike)).collect();
     let likes: Vec<_> = acts.iter().map(|(member, act)| (*member, act.post)).collect();
     Ok(history::unlike(tx, &likes)?.then(|_, dates| {
@@ -233,7 +233,7 @@ struct Found {
 }
 
 /// Asks for the posts of acts.
-fn ask_posts<'a>(tx: &mut dyn Tx, acts: &'a [Act]) -> Result<Asked<'a, Found>, StoreError> {
+fn ask_posts<'a>(tx: &mut dyn Tx, acts: &'a [Act]) -> Result<Pipelined<'a, Found>, StoreError> {
     let mut keys: BTreeMap<&str, Option<PostKey>> = acts.iter().map(|act| (&*act.post, None)).collect();
     let ids: Vec<&str> = keys.keys().copied().collect();
     Ok(PostStats::ask_of_ids(tx, &ids)?.then(move |_, found| {

@@ -12,7 +12,7 @@ use crate::record::export::{self, Export, ExportLines, Part};
 use crate::record::id::PostKey;
 use crate::record::operation::{Access, NDJSON, Spec, Stream};
 use crate::record::scope::Scope;
-use crate::store::{Moment, Row, StoreError, Tx};
+use crate::store::{CommitTime, Row, StoreError, Tx};
 
 /// Get all posts in the format that `/import_posts` reads
 ///
@@ -58,14 +58,14 @@ impl ExportLines for ExportPosts {
     const FILE: &'static str = "posts.jsonl";
 
     fn export(&self, tidings: &Tidings, caller: &Caller) -> PostExport {
-        PostExport { identity: caller.identify(tidings), seen: Moment::now(), behind: PostKey::MIN }
+        PostExport { identity: caller.identify(tidings), seen: CommitTime::now(), behind: PostKey::MIN }
     }
 }
 
 /// An export of all posts in the order of their insertion.
 pub struct PostExport {
     identity: Identity,
-    seen: Moment,
+    seen: CommitTime,
     behind: PostKey,
 }
 

@@ -191,7 +191,7 @@ pub(super) fn write(tx: &mut dyn Tx, changes: &[Change]) -> Result<(), StoreErro
 
 /// Makes the index wrong for a test: inserts an entry with a word, or removes one.
 #[cfg(test)]
-pub(crate) fn falsify(tx: &mut dyn Tx, key: PostKey, word: Option<&str>) -> Result<(), StoreError> {
+pub(crate) fn corrupt(tx: &mut dyn Tx, key: PostKey, word: Option<&str>) -> Result<(), StoreError> {
     let insert = |word| Change::Insert(key, Arc::new(TokenFields::of(word, "")));
     write(tx, &[word.map_or(Change::Remove(key), insert)])
 }

@@ -4,7 +4,7 @@ use super::change;
 use super::heat::{Decay, VIEW_WEIGHT, weight_of};
 use crate::base::clock::Timestamp;
 use crate::record::id::PostKey;
-use crate::store::{Asked, StoreError, Topic, Tx};
+use crate::store::{Pipelined, StoreError, Topic, Tx};
 
 /// The stats of a post. The methods change them in memory; [`PostStats::update`] writes them.
 pub(crate) struct PostStats {
@@ -20,7 +20,7 @@ impl PostStats {
     pub(super) fn ask_of_ids(
         tx: &mut dyn Tx,
         ids: &[&str],
-    ) -> Result<Asked<'static, Vec<Option<Self>>>, StoreError> {
+    ) -> Result<Pipelined<'static, Vec<Option<Self>>>, StoreError> {
         sql::by_ids(tx, ids)
     }
 
@@ -36,8 +36,11 @@ impl PostStats {
 
     /// Asks for the stats of these posts as they are after all transactions that change them at the same time, which then wait for
     /// this one. The posts are in the order of their keys.
-    pub(super) fn lock(tx: &mut dyn Tx, posts: Vec<Self>) -> Result<Asked<'static, Vec<Self>>, StoreError> {
-        if tx.dialect().is_concurrent() { sql::lock(tx, &posts) } else { Ok(Asked::given(posts)) }
+    pub(super) fn lock(
+        tx: &mut dyn Tx,
+        posts: Vec<Self>,
+    ) -> Result<Pipelined<'static, Vec<Self>>, StoreError> {
+        if tx.dialect().is_concurrent() { sql::lock(tx, &posts) } else { Ok(Pipelined::given(posts)) }
     }
 
     /// Counts a view. If it counts for the popularity of the post, `heated_at` is the time of the view.
@@ -87,13 +90,13 @@ impl PostStats {
 }
 
 mod sql {
-    use super::{Asked, Decay, PostKey, PostStats, StoreError, Timestamp, Tx};
+    use super::{Decay, Pipelined, PostKey, PostStats, StoreError, Timestamp, Tx};
     use crate::store::{Arg, Row, ask_row_each, send_each};
 
     pub(super) fn by_ids(
         tx: &mut dyn Tx,
         ids: &[&str],
-    ) -> Result<Asked<'static, Vec<Option<PostStats>>>, StoreError> {
+    ) -> Result<Pipelined<'static, Vec<Option<PostStats>>>, StoreError> {
         let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay)
                    FROM post_stats WHERE post = (SELECT key FROM post WHERE id = $1)";
         let args: Vec<_> = ids.iter().map(|id| [(*id).into()]).collect();
@@ -115,7 +118,7 @@ mod sql {
     pub(super) fn lock(
         tx: &mut dyn Tx,
         posts: &[PostStats],
-    ) -> Result<Asked<'static, Vec<PostStats>>, StoreError> {
+    ) -> Result<Pipelined<'static, Vec<PostStats>>, StoreError> {
         let sql = format!(
             "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay) FROM post_stats WHERE post = $1 {}",
             tx.dialect().for_update()

@@ -8,7 +8,7 @@ use super::{LIST_MAX, likes};
 use crate::account::Member;
 use crate::base::clock::Timestamp;
 use crate::record::id::{MemberKey, PostKey};
-use crate::store::{Asked, Row, StoreError, Tx, row_each, send_each};
+use crate::store::{Pipelined, Row, StoreError, Tx, row_each, send_each};
 
 /// About every 32nd act prunes the member's list. Pruning only saves space, because reading skips old entries.
 const PRUNE_EVERY: i64 = 32;
@@ -61,7 +61,7 @@ pub(crate) fn acts_revisions(tx: &mut dyn Tx, members: &[&Member<'_>]) -> Result
 pub(crate) fn like<'m>(
     tx: &mut dyn Tx,
     likes: &[(&'m Member<'m>, PostKey, Timestamp)],
-) -> Result<Asked<'m, Vec<bool>>, StoreError> {
+) -> Result<Pipelined<'m, Vec<bool>>, StoreError> {
     let keys: Vec<_> = likes.iter().map(|(member, post, at)| (member.key, *post, *at)).collect();
     let members: Vec<_> = likes.iter().map(|(member, ..)| *member).collect();
     Ok(likes::insert(tx, &keys)?.then(move |tx, new| {
@@ -121,7 +121,7 @@ pub(crate) fn date_like(
 pub(crate) fn unlike<'m>(
     tx: &mut dyn Tx,
     likes: &[(&'m Member<'m>, PostKey)],
-) -> Result<Asked<'m, Vec<Option<Timestamp>>>, StoreError> {
+) -> Result<Pipelined<'m, Vec<Option<Timestamp>>>, StoreError> {
     let keys: Vec<_> = likes.iter().map(|(member, post)| (member.key, *post)).collect();
     let members: Vec<_> = likes.iter().map(|(member, _)| *member).collect();
     Ok(likes::remove(tx, &keys)?.then(move |tx, dates| {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::base::clock::Timestamp;
 use crate::record::id::{MemberKey, PostKey};
 use crate::store::{
-    Asked, Deferred, Isolation, Store, StoreError, TimeSlice, Tx, ask_row_each, ask_run_each, row_each,
+    Deferred, Isolation, Pipelined, Store, StoreError, TimeSlice, Tx, ask_row_each, ask_run_each, row_each,
     run_each,
 };
 
@@ -88,7 +88,7 @@ impl Deferred for Mover {
 pub(super) fn insert(
     tx: &mut dyn Tx,
     likes: &[(MemberKey, PostKey, Timestamp)],
-) -> Result<Asked<'static, Vec<bool>>, StoreError> {
+) -> Result<Pipelined<'static, Vec<bool>>, StoreError> {
     if tx.dialect().is_concurrent() {
         return insert_settled(tx, likes);
     }
@@ -103,7 +103,7 @@ pub(super) fn insert(
         unsettled.map(|((member, post, at), _)| [(*member).into(), (*post).into(), (*at).into()]).collect();
     let mut inserted = run_each(tx, sql, &rows)?.into_iter();
     let is_new = |settled: bool| !settled && inserted.next().is_some_and(|rows| rows > 0);
-    Ok(Asked::given(settled.into_iter().map(is_new).collect()))
+    Ok(Pipelined::given(settled.into_iter().map(is_new).collect()))
 }
 
 /// Does the same as [`insert`] without the table of recent likes, which only SQLite needs: an engine with several writers has its
@@ -113,7 +113,7 @@ pub(super) fn insert(
 fn insert_settled(
     tx: &mut dyn Tx,
     likes: &[(MemberKey, PostKey, Timestamp)],
-) -> Result<Asked<'static, Vec<bool>>, StoreError> {
+) -> Result<Pipelined<'static, Vec<bool>>, StoreError> {
     let sql = "INSERT INTO settled_like (member, post, date) SELECT $1, $2, $3
                WHERE NOT EXISTS (SELECT 1 FROM recent_like WHERE member = $1 AND post = $2)
                ON CONFLICT (member, post) DO NOTHING";
@@ -154,7 +154,7 @@ pub(super) fn date(
 pub(super) fn remove(
     tx: &mut dyn Tx,
     likes: &[(MemberKey, PostKey)],
-) -> Result<Asked<'static, Vec<Option<Timestamp>>>, StoreError> {
+) -> Result<Pipelined<'static, Vec<Option<Timestamp>>>, StoreError> {
     let keys: Vec<_> = likes.iter().map(|(member, post)| [(*member).into(), (*post).into()]).collect();
     // A like is in one of the tables.
     let recent = "DELETE FROM recent_like WHERE member = $1 AND post = $2 RETURNING date";

@@ -8,7 +8,7 @@ use crate::store::Isolation;
 use crate::testing::{Service, operator, service};
 use crate::transfer::check::{self, CancelFlag, Context};
 
-/// The number of rows that a member has in each table, in the order of [`OWNED`], and of feedback.
+/// The number of rows that a member has in each table, in the order of [`MEMBER_TABLES`], and of feedback.
 type Rows = [u64; 6];
 
 /// The sessions of a new member.
@@ -51,7 +51,7 @@ fn rows(service: &Service, all: bool) -> u64 {
 }
 
 fn step(service: &Service, limit: u64) -> bool {
-    service.store().write(Isolation::Alone, move |tx| delete_remains(tx, limit)).unwrap()
+    service.store().write(Isolation::Alone, move |tx| delete_leftovers(tx, limit)).unwrap()
 }
 
 /// Returns the names of the failed checks of the content.
@@ -126,7 +126,7 @@ fn deleting_a_member_and_their_acts_reads_no_other_rows() {
         let rows = service.store().read(|tx| tx.rows(&format!("EXPLAIN QUERY PLAN {sql}"), args)).unwrap();
         rows.into_iter().map(|mut row| row.take::<String>(3).unwrap()).collect::<Vec<_>>().join("; ")
     };
-    for table in OWNED {
+    for table in MEMBER_TABLES {
         let found = plan(&sql::deletion(table), &[1.into(), 9.into()]);
         assert!(
             !found.contains("SCAN") && !found.contains("TEMP B-TREE") && found.matches("SEARCH").count() == 2,

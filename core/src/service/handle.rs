@@ -38,7 +38,7 @@ pub(crate) struct Inner {
     pub(super) other_views: notice::OtherViews,
     pub(super) search_cache: post::index::SearchCache,
     pub(super) spelling: words::Spelling,
-    pub(super) words: Arc<words::ModelKeeper>,
+    pub(super) words: Arc<words::ModelCache>,
     pub(super) notice_cache: notice::NoticeCache,
     pub(super) user_infos: profile::UserInfos,
     pub(crate) store: Arc<Store>,
@@ -238,7 +238,7 @@ impl Tidings {
         &self.0.analysis
     }
 
-    pub(crate) fn words(&self) -> &words::ModelKeeper {
+    pub(crate) fn words(&self) -> &words::ModelCache {
         &self.0.words
     }
 

@@ -180,7 +180,7 @@ impl Janitor {
         let first_day = self.calendar.local_hour(log_from).day;
         let past = self.calendar.local_hour(now - LATE_MS).day;
         [
-            self.in_batches(u64::MAX, removal::delete_remains),
+            self.in_batches(u64::MAX, removal::delete_leftovers),
             self.delete_guests(past),
             self.in_batches(u64::MAX, move |tx, limit| trends::prune(tx, now, limit)),
             self.in_batches(u64::MAX, move |tx, limit| sessions::prune(tx, now, limit)),

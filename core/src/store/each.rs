@@ -22,12 +22,12 @@ pub(crate) struct RunResult {
 /// The answer to a statement that was sent. Other statements may follow before it is read, which saves the way to a server and
 /// back for each.
 #[must_use = "without reading the answer, nobody knows whether the statement succeeded"]
-pub(crate) struct Asked<'a, T>(Box<Answering<'a, T>>);
+pub(crate) struct Pipelined<'a, T>(Box<Reading<'a, T>>);
 
 /// What waits for an answer.
-type Answering<'a, T> = dyn FnOnce(&mut dyn Tx) -> Result<T, StoreError> + 'a;
+type Reading<'a, T> = dyn FnOnce(&mut dyn Tx) -> Result<T, StoreError> + 'a;
 
-impl<'a, T: 'a> Asked<'a, T> {
+impl<'a, T: 'a> Pipelined<'a, T> {
     /// Wraps an answer that is known.
     pub(crate) fn given(answer: T) -> Self {
         Self(Box::new(|_| Ok(answer)))
@@ -46,8 +46,8 @@ impl<'a, T: 'a> Asked<'a, T> {
     pub(crate) fn then<U: 'a>(
         self,
         next: impl FnOnce(&mut dyn Tx, T) -> Result<U, StoreError> + 'a,
-    ) -> Asked<'a, U> {
-        Asked(Box::new(|tx| {
+    ) -> Pipelined<'a, U> {
+        Pipelined(Box::new(|tx| {
             let answer = self.answer(tx)?;
             next(tx, answer)
         }))
@@ -82,7 +82,7 @@ pub(crate) fn ask_row_each<const WIDTH: usize>(
     tx: &mut dyn Tx,
     sql: &str,
     args: &[[Arg<'_>; WIDTH]],
-) -> Result<Asked<'static, Vec<Option<Row>>>, StoreError> {
+) -> Result<Pipelined<'static, Vec<Option<Row>>>, StoreError> {
     let sent = tx.run_many(Need::FirstRow, sql, WIDTH, args.as_flattened())?;
     Ok(sent.then(|_, runs| Ok(runs.into_iter().map(|run| run.row).collect())))
 }
@@ -108,7 +108,7 @@ pub(crate) fn ask_run_each<const WIDTH: usize>(
     tx: &mut dyn Tx,
     sql: &str,
     args: &[[Arg<'_>; WIDTH]],
-) -> Result<Asked<'static, Vec<u64>>, StoreError> {
+) -> Result<Pipelined<'static, Vec<u64>>, StoreError> {
     let sent = tx.run_many(Need::Changed, sql, WIDTH, args.as_flattened())?;
     Ok(sent.then(|_, runs| Ok(runs.into_iter().map(|run| run.changed).collect())))
 }

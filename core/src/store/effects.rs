@@ -21,7 +21,7 @@ pub(crate) struct Effects {
 
 /// The additions and last statements of a transaction up to some moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Extent {
+pub(super) struct Mark {
     additions: usize,
     last: usize,
     set: usize,
@@ -56,15 +56,15 @@ impl Effects {
     }
 
     /// Returns what there is so far, except for the topics.
-    pub(super) fn extent(&self) -> Extent {
-        Extent { additions: self.additions.len(), last: self.last.len(), set: self.set.len() }
+    pub(super) fn mark(&self) -> Mark {
+        Mark { additions: self.additions.len(), last: self.last.len(), set: self.set.len() }
     }
 
-    /// Removes what came after `extent`.
-    pub(super) fn truncate(&mut self, extent: Extent) {
-        self.additions.truncate(extent.additions);
-        self.last.truncate(extent.last);
-        self.set.truncate(extent.set);
+    /// Removes what came after `mark`.
+    pub(super) fn truncate(&mut self, mark: Mark) {
+        self.additions.truncate(mark.additions);
+        self.last.truncate(mark.last);
+        self.set.truncate(mark.set);
     }
 
     /// Runs the last statements, writes the counters and the versions of topics, and returns the topics.

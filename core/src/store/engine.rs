@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::effects::Effects;
 use super::expiry::{Expiry, Leftover};
 use super::gauges::ServerGauges;
-use super::{Isolation, Moment, StoreError, Topic, Tx};
+use super::{CommitTime, Isolation, StoreError, Topic, Tx};
 
 /// A database engine, except for its writing connection, which is the [`Committer`] of the writing thread.
 pub(super) trait Engine: Send + Sync {
@@ -20,7 +20,7 @@ pub(super) trait Engine: Send + Sync {
     fn read(&self, limit: Option<Duration>, work: &mut dyn FnMut(&mut dyn Tx)) -> Result<(), StoreError>;
 
     /// Returns whether [`Engine::read_stale`] probably finds a standby.
-    fn can_read_stale(&self, _seen: Moment) -> bool {
+    fn can_read_stale(&self, _seen: CommitTime) -> bool {
         false
     }
 
@@ -29,7 +29,7 @@ pub(super) trait Engine: Send + Sync {
     fn read_stale(
         &self,
         _limit: Option<Duration>,
-        _seen: Moment,
+        _seen: CommitTime,
         _work: &mut dyn FnMut(&mut dyn Tx),
     ) -> bool {
         false
@@ -183,13 +183,13 @@ pub(super) trait WriteTx: Tx {
     where
         Self: Sized,
     {
-        let extent = self.effects().extent();
+        let mark = self.effects().mark();
         self.run("SAVEPOINT rehearsal", &[])?;
         // The caller runs the same work again, so it also panics again.
         let _ = catch_unwind(AssertUnwindSafe(|| work(self)));
         // An error is that of the work, and the rollback clears it.
         let _ = self.settle();
-        self.effects().truncate(extent);
+        self.effects().truncate(mark);
         self.run("ROLLBACK TO rehearsal", &[])?;
         self.run("RELEASE rehearsal", &[]).map(drop)
     }

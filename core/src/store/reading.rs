@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Moment, Store, StoreError, Topic, Tx};
+use super::{CommitTime, Store, StoreError, Topic, Tx};
 
 impl Store {
     /// Runs `work` on the caller's thread, on the current state of the database.
@@ -35,10 +35,10 @@ impl Store {
     pub(crate) fn read_stale<T, E: From<StoreError>>(
         &self,
         limit: Option<Duration>,
-        seen: Moment,
+        seen: CommitTime,
         mut work: impl FnMut(&mut dyn Tx) -> Result<T, E>,
     ) -> Result<T, E> {
-        let (mut result, began) = (None, Moment::now());
+        let (mut result, began) = (None, CommitTime::now());
         if self.engine.read_stale(limit, seen, &mut |tx| result = Some(work(tx)))
             && let Some(result) = result
         {
@@ -55,7 +55,7 @@ impl Store {
     pub(crate) fn read_stale_after<C, T, E: From<StoreError>>(
         &self,
         limit: Option<Duration>,
-        seen: Moment,
+        seen: CommitTime,
         current: impl FnOnce(&mut dyn Tx) -> Result<C, E>,
         mut work: impl FnMut(&mut dyn Tx, &C) -> Result<T, E>,
     ) -> Result<T, E> {
@@ -70,7 +70,7 @@ impl Store {
     }
 
     /// Returns the moment at which this process last learnt of a change of `topic`.
-    pub(crate) fn changed(&self, topic: Topic) -> Moment {
+    pub(crate) fn changed(&self, topic: Topic) -> CommitTime {
         self.versions.changed(topic)
     }
 

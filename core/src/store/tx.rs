@@ -3,7 +3,7 @@
 use super::each::{Need, RunResult};
 use super::effects::Effects;
 use super::value::Value;
-use super::{Arg, Asked, Dialect, Row, StoreError, Topic};
+use super::{Arg, Dialect, Pipelined, Row, StoreError, Topic};
 
 /// An open transaction, the only access that other modules have to the database.
 pub(crate) trait Tx {
@@ -71,12 +71,12 @@ pub(crate) trait Tx {
         sql: &str,
         width: usize,
         args: &[Arg<'_>],
-    ) -> Result<Asked<'static, Vec<RunResult>>, StoreError> {
+    ) -> Result<Pipelined<'static, Vec<RunResult>>, StoreError> {
         let runs = args.chunks(width).map(|args| match need {
             Need::FirstRow => Ok(RunResult { row: self.row(sql, args)?, changed: 0 }),
             Need::Changed | Need::Nothing => Ok(RunResult { row: None, changed: self.run(sql, args)? }),
         });
-        runs.collect::<Result<_, _>>().map(Asked::given)
+        runs.collect::<Result<_, _>>().map(Pipelined::given)
     }
 
     /// Returns the SQL of the engine.

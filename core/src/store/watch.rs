@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::topic::last_change_in;
-use super::{Latest, Moment, StoreError, Topic, Tx};
+use super::{CommitTime, Latest, StoreError, Topic, Tx};
 
 /// The interval between two checks for commits of other processes.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -39,7 +39,7 @@ impl Versions {
     }
 
     /// Returns the moment at which this process last learnt of a change of `topic`.
-    pub(super) fn changed(&self, topic: Topic) -> Moment {
+    pub(super) fn changed(&self, topic: Topic) -> CommitTime {
         self.moments[topic as usize].get()
     }
 

@@ -19,8 +19,8 @@ use serde::Serialize;
 use tempfile::TempPath;
 
 use crate::account::Operator;
+use crate::base::atomic_file;
 pub use crate::base::cancel::CancelFlag;
-use crate::base::draft_file;
 use crate::base::files::{self, beside, directory};
 use crate::base::location::Location;
 pub use crate::base::step::Step;
@@ -217,7 +217,7 @@ impl Draft {
     /// Writes the copy next to `to`.
     fn write(run: &mut Transfer<'_>, to: &Path) -> Result<Self> {
         let source = open(run.from, run.stop)?;
-        let draft = draft_file::beside(to, true).map_err(CopyError::file(directory(to)))?;
+        let draft = atomic_file::beside(to, true).map_err(CopyError::file(directory(to)))?;
         let (lock, path) = draft.into_parts();
         let mut target = FileTarget::create(&path, run.stop).map_err(CopyError::store(run.to))?;
         let report = run.run(source, &mut target, false)?;

@@ -29,7 +29,7 @@ pub use model::{Model, Origin, Source};
 pub use near::NEIGHBOURS_MAX;
 pub use random::Random;
 pub use short::{Direction, SHORT, ShortVectors};
-pub use train::{Moment, adopt, learn};
+pub use train::{TrainedAt, adopt, learn};
 pub use vectors::{ONE, Vectors};
 
 /// Training settings; changing any of them requires retraining.

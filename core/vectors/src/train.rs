@@ -22,7 +22,7 @@ const PAIRS_MAX: usize = 40_000_000;
 
 /// The point in time at which the posts were read.
 #[derive(Clone, Copy)]
-pub struct Moment {
+pub struct TrainedAt {
     /// The total number of changes of posts' words until then, as the store counts them.
     pub changes: i64,
     /// The time in milliseconds UTC.
@@ -36,11 +36,11 @@ pub struct Moment {
 pub fn learn(
     corpus: Corpus,
     recipe: &Recipe,
-    at: Moment,
+    at: TrainedAt,
     progress: Progress<'_>,
 ) -> Result<Model, Cancelled> {
     let posts = corpus.posts();
-    let Moment { changes, date: made } = at;
+    let TrainedAt { changes, date: made } = at;
     let origin = Origin { source: Source::Posts(recipe.clone()), posts, changes, made };
     let min_posts = recipe.min_posts.min(2 + posts / POSTS_PER_MINIMUM);
     let Vocabulary { words, counts, stream } = corpus.vocabulary(min_posts, recipe.words);
@@ -93,7 +93,7 @@ pub fn adopt(
     words: Vec<Arc<str>>,
     vectors: Vectors,
     corpus: &Corpus,
-    Moment { changes, date: made }: Moment,
+    TrainedAt { changes, date: made }: TrainedAt,
     progress: Progress<'_>,
 ) -> Result<Model, Cancelled> {
     let origin = Origin { source: Source::File, posts: corpus.posts(), changes, made };

@@ -60,13 +60,13 @@ pub(crate) struct TimeoutStream<S: Discard> {
     waiting: Waiting,
     since: Instant,
     /// When a byte was last read, or written of a response.
-    moved: Instant,
+    last_io: Instant,
     /// The number of requests that had begun at the last update.
     begun: usize,
     /// The progress of the connection at the last update.
     progress: usize,
     /// When the client stopped reading the written bytes; `None` while it reads.
-    stuck: Option<Instant>,
+    write_blocked_since: Option<Instant>,
     is_http2: bool,
     /// Whether the timeout expired while the client left a response unread.
     is_unread: bool,
@@ -91,10 +91,10 @@ impl<S: Discard> TimeoutStream<S> {
             timeouts,
             waiting: Waiting::Head,
             since: now,
-            moved: now,
+            last_io: now,
             begun: 0,
             progress: 0,
-            stuck: None,
+            write_blocked_since: None,
             is_http2: false,
             is_unread: false,
             timer: Box::pin(tokio::time::sleep_until(now + timeouts.header)),
@@ -110,9 +110,9 @@ impl<S: Discard> TimeoutStream<S> {
     }
 
     /// Notes that a byte was read or written now, and returns the time.
-    fn set_moved(&mut self) -> Instant {
-        self.moved = Instant::now();
-        self.moved
+    fn set_last_io(&mut self) -> Instant {
+        self.last_io = Instant::now();
+        self.last_io
     }
 
     /// Updates what the connection waits for.
@@ -129,7 +129,7 @@ impl<S: Discard> TimeoutStream<S> {
             (self.waiting, self.begun, self.progress) = (waiting, begun, progress);
             // In HTTP/1, a request begins with the last byte of its head, and ends with that of its response. Reading the
             // clock again would cost each request more than it tells.
-            self.set_since(if self.is_http2 { Instant::now() } else { self.moved });
+            self.set_since(if self.is_http2 { Instant::now() } else { self.last_io });
         }
     }
 
@@ -168,21 +168,21 @@ impl<S: Discard> TimeoutStream<S> {
     }
 
     fn time_out(&mut self) -> io::Error {
-        self.is_unread = self.waiting == Waiting::Response || self.stuck.is_some();
+        self.is_unread = self.waiting == Waiting::Response || self.write_blocked_since.is_some();
         io::ErrorKind::TimedOut.into()
     }
 
     /// Handles the result of a write, and records whether the client has stopped reading.
     fn on_written<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.stuck = None;
+            self.write_blocked_since = None;
             if self.waiting == Waiting::Response && !self.is_http2 {
-                let now = self.set_moved();
+                let now = self.set_last_io();
                 self.set_since(now);
             }
             return written;
         }
-        let since = *self.stuck.get_or_insert_with(Instant::now);
+        let since = *self.write_blocked_since.get_or_insert_with(Instant::now);
         self.wait_until(cx, since + self.timeouts.idle).map(Err)
     }
 }
@@ -215,7 +215,7 @@ impl<S: AsyncRead + Discard + Unpin> AsyncRead for TimeoutStream<S> {
         if read.is_pending() {
             return self.wait_until(cx, end).map(Err);
         }
-        let now = self.set_moved();
+        let now = self.set_last_io();
         if now >= end {
             return Poll::Ready(Err(self.time_out()));
         }

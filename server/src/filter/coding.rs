@@ -134,10 +134,10 @@ impl Compressor {
     /// Queues a response that a client with these codings asked for, if Brotli is worth it. Never blocks.
     pub(crate) fn offer(&self, response: &Arc<Encoded>, accepted: Accepted, level: Level) {
         let fits = (WORTH_COMPRESSING..=BROTLI_MAX).contains(&response.json().len());
-        if accepted.brotli && fits && response.claim_dense() {
+        if accepted.brotli && fits && response.claim_brotli() {
             let job = Job { response: Arc::downgrade(response), level };
             if self.0.try_send(job).is_err() {
-                response.release_dense();
+                response.release_brotli();
             }
         }
     }
@@ -156,15 +156,15 @@ fn run(jobs: &Receiver<Job>) {
     }
 }
 
-/// Sets the dense form of a response, if it is at least a tenth smaller than gzip.
+/// Sets the brotli_form form of a response, if it is at least a tenth smaller than gzip.
 fn compress(response: &Encoded, level: Level) {
     // Copied only if it is kept, without the spare capacity.
-    let dense = brotli(response.json(), level);
+    let brotli_form = brotli(response.json(), level);
     // A client that does not accept gzip may have been the first: computing it here could make others wait for this
     // thread.
     let other = response.compressed().unwrap_or(response.json());
-    if dense.len() <= other.len() / 10 * 9 {
-        response.set_dense(Bytes::copy_from_slice(&dense));
+    if brotli_form.len() <= other.len() / 10 * 9 {
+        response.set_brotli(Bytes::copy_from_slice(&brotli_form));
     }
 }
 
@@ -340,7 +340,7 @@ mod tests {
         drop(compressor);
         run(&jobs);
         let mut unpacked = Vec::new();
-        brotli::BrotliDecompress(&mut &**response.dense().unwrap(), &mut unpacked).unwrap();
+        brotli::BrotliDecompress(&mut &**response.brotli_form().unwrap(), &mut unpacked).unwrap();
         assert_eq!(unpacked, *response.json());
     }
 
@@ -353,10 +353,10 @@ mod tests {
         let noise = Encoded::new(noise);
         noise.compress(gzip);
         compress(&noise, Level::File);
-        assert!(noise.dense().is_none());
+        assert!(noise.brotli_form().is_none());
         let text = long();
         text.compress(gzip);
         compress(&text, Level::Answer);
-        assert!(text.dense().unwrap().len() * 10 <= text.compressed().unwrap().len() * 9);
+        assert!(text.brotli_form().unwrap().len() * 10 <= text.compressed().unwrap().len() * 9);
     }
 }

@@ -11,13 +11,13 @@ use tidings_core::answer::Encoded;
 #[derive(Default)]
 struct Kept {
     compressed: OnceLock<Bytes>,
-    dense: OnceLock<Bytes>,
-    /// The number of calls of [`Forms::claim_dense`], up to [`CLAIMED`].
+    brotli_form: OnceLock<Bytes>,
+    /// The number of calls of [`Forms::claim_brotli`], up to [`CLAIMED`].
     claims: AtomicU8,
     tag: OnceLock<Bytes>,
 }
 
-/// The number of calls of [`Forms::claim_dense`] of which the last one was told to compute the dense form.
+/// The number of calls of [`Forms::claim_brotli`] of which the last one was told to compute the brotli_form form.
 const CLAIMED: u8 = 2;
 
 /// The forms of an answer.
@@ -31,19 +31,19 @@ pub(crate) trait Forms {
     /// Returns the compressed JSON object. Calls `compress` only the first time.
     fn compress(&self, compress: impl FnOnce(&[u8]) -> Bytes) -> &Bytes;
 
-    /// Returns the dense form, which is smaller than [`Forms::compressed`] and takes much longer to compute; `None` until
-    /// [`Forms::set_dense`].
-    fn dense(&self) -> Option<&Bytes>;
+    /// Returns the brotli_form form, which is smaller than [`Forms::compressed`] and takes much longer to compute; `None` until
+    /// [`Forms::set_brotli`].
+    fn brotli_form(&self) -> Option<&Bytes>;
 
-    /// Sets the dense form, unless it is set.
-    fn set_dense(&self, dense: Bytes);
+    /// Sets the brotli_form form, unless it is set.
+    fn set_brotli(&self, brotli_form: Bytes);
 
-    /// Returns whether the caller has to compute the dense form. This is `true` for exactly one caller: the second, because
-    /// the dense form of an answer that is sent once would never be used.
-    fn claim_dense(&self) -> bool;
+    /// Returns whether the caller has to compute the brotli_form form. This is `true` for exactly one caller: the second, because
+    /// the brotli_form form of an answer that is sent once would never be used.
+    fn claim_brotli(&self) -> bool;
 
-    /// Passes the task of [`Forms::claim_dense`] on to its next caller.
-    fn release_dense(&self);
+    /// Passes the task of [`Forms::claim_brotli`] on to its next caller.
+    fn release_brotli(&self);
 }
 
 impl Forms for Encoded {
@@ -59,16 +59,16 @@ impl Forms for Encoded {
         self.forms::<Kept>().compressed.get_or_init(|| compress(self.json()))
     }
 
-    fn dense(&self) -> Option<&Bytes> {
-        self.forms::<Kept>().dense.get()
+    fn brotli_form(&self) -> Option<&Bytes> {
+        self.forms::<Kept>().brotli_form.get()
     }
 
-    fn set_dense(&self, dense: Bytes) {
+    fn set_brotli(&self, brotli_form: Bytes) {
         // A second form has the same content.
-        let _ = self.forms::<Kept>().dense.set(dense);
+        let _ = self.forms::<Kept>().brotli_form.set(brotli_form);
     }
 
-    fn claim_dense(&self) -> bool {
+    fn claim_brotli(&self) -> bool {
         let all = &self.forms::<Kept>().claims;
         let claims = all.load(Ordering::Relaxed);
         claims < CLAIMED
@@ -77,7 +77,7 @@ impl Forms for Encoded {
                 .is_ok_and(|claims| claims + 1 == CLAIMED)
     }
 
-    fn release_dense(&self) {
+    fn release_brotli(&self) {
         self.forms::<Kept>().claims.store(CLAIMED - 1, Ordering::Relaxed);
     }
 }
@@ -110,13 +110,14 @@ mod tests {
     #[test]
     fn the_dense_form_is_the_task_of_the_second_caller_only() {
         let answer = Encoded::new(answer::success(&()));
-        let claims = || [(); 4].map(|()| answer.claim_dense());
+        let claims = || [(); 4].map(|()| answer.claim_brotli());
         assert_eq!(claims(), [false, true, false, false]);
-        answer.release_dense();
+        answer.release_brotli();
         assert_eq!(claims(), [true, false, false, false]);
         let shared = Encoded::new(answer::success(&()));
         let tasks = std::thread::scope(|scope| {
-            let threads = [(); 8].map(|()| scope.spawn(|| (0..100).filter(|_| shared.claim_dense()).count()));
+            let threads =
+                [(); 8].map(|()| scope.spawn(|| (0..100).filter(|_| shared.claim_brotli()).count()));
             threads.map(|thread| thread.join().unwrap()).iter().sum::<usize>()
         });
         assert_eq!(tasks, 1);

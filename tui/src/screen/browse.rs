@@ -196,7 +196,7 @@ pub(crate) trait Browse {
     /// Handles that the selection may have moved.
     fn selection_changed(&mut self, _: &Ctx, _: &mut Out) {}
 
-    /// Handles the end of a change, and whether it closed the form; see [`super::Screen::acted`].
+    /// Handles the end of a change, and whether it closed the form; see [`super::Screen::change_done`].
     fn changed(&mut self, _: &Act, _: Changed, _closed: bool, _: &Ctx, _: &mut Out) {}
 
     /// Handles that the form was closed by a key.

@@ -36,7 +36,7 @@ pub(crate) trait Form {
     fn click(&mut self, at: Position, area: Rect);
 
     /// Handles the end of a change. Returns whether the form closes.
-    fn acted(&mut self, act: &Act, result: Changed) -> bool;
+    fn change_done(&mut self, act: &Act, result: Changed) -> bool;
 
     /// Returns whether saving is taking noticeably long.
     fn is_slow(&self, _: Timestamp) -> bool {

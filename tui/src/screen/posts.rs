@@ -262,7 +262,7 @@ impl Browse for Posts {
         if let Some(problem) = self.base.detail.settled_problem()
             && self.to_edit.take().is_some()
         {
-            out.complain(problem);
+            out.error(problem);
         }
     }
 

@@ -10,7 +10,7 @@ use super::{Overlay, State};
 use crate::effect::{Act, Effect};
 use crate::keys::{self, Action};
 use crate::layout;
-use crate::screen::{Choice, Out, Question, Screen as _, Then};
+use crate::screen::{Choice, ChoiceEffect, Out, Question, Screen as _};
 use crate::second_factor::SecondFactor;
 use crate::sheet::Sheet;
 use crate::widget::input::Input;
@@ -116,7 +116,7 @@ impl State {
         out.question = Some(Question {
             text: format!("Quit with a {what} that is not saved?"),
             detail: detail.into(),
-            choices: vec![Choice { key: 'y', label, then: Then::Quit }],
+            choices: vec![Choice { key: 'y', label, then: ChoiceEffect::Quit }],
             decline: "stay",
         });
     }
@@ -146,14 +146,14 @@ impl State {
         }
     }
 
-    fn follow(&mut self, then: Then, out: &mut Out) {
+    fn follow(&mut self, then: ChoiceEffect, out: &mut Out) {
         match then {
-            Then::Act(act) => out.act(act),
-            Then::Action(action) => {
+            ChoiceEffect::Act(act) => out.act(act),
+            ChoiceEffect::Action(action) => {
                 let (screen, ctx) = self.screen_mut();
                 screen.act(action, ctx, out);
             }
-            Then::Quit => self.stop(out),
+            ChoiceEffect::Quit => self.stop(out),
         }
     }
 

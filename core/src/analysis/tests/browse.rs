@@ -123,12 +123,12 @@ fn lines_of_many_removed_members_are_listed_in_order_and_changed_in_batches() {
     let left =
         |tx: &mut dyn Tx| -> Result<i64> { Ok(tx.one("SELECT count(*) FROM removed_member", &[])?.take(0)?) };
     let batch = service.store().write(Isolation::Alone, move |tx| {
-        Ok::<_, crate::Error>((removal::delete_remains(tx, 120)?, left(tx)?))
+        Ok::<_, crate::Error>((removal::delete_leftovers(tx, 120)?, left(tx)?))
     });
     assert_eq!(batch.unwrap(), (true, 6), "a batch spans several members; the last one is processed again");
     assert_eq!(list(), expected);
     let batch = service.store().write(Isolation::Alone, move |tx| {
-        Ok::<_, crate::Error>((removal::delete_remains(tx, 120)?, left(tx)?))
+        Ok::<_, crate::Error>((removal::delete_leftovers(tx, 120)?, left(tx)?))
     });
     assert_eq!((batch.unwrap(), list()), ((false, 0), expected));
 }

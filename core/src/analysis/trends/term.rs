@@ -19,7 +19,7 @@ pub(super) const NETWORK_VISITORS: usize = 3;
 const NETWORK_SEARCHES: i64 = 100;
 
 /// The date and the key of a search.
-pub(super) type Moment = (Timestamp, SearchKey);
+pub(super) type SearchTime = (Timestamp, SearchKey);
 
 /// Returns the number of the clock hour (UTC) of a date.
 pub(super) fn hour_of(date: Timestamp) -> i64 {
@@ -40,9 +40,9 @@ pub(super) fn hour_end(date: Timestamp) -> Timestamp {
 pub(super) struct Term {
     /// The number of searches, of each visitor one in a clock hour.
     pub(super) searches: usize,
-    pub(super) newest: Moment,
+    pub(super) newest: SearchTime,
     /// The latest search of each visitor in each clock hour. Keys are member keys or hashes under a secret key.
-    visitors: OwnMap<VisitorNumber, Vec<Moment>>,
+    visitors: OwnMap<VisitorNumber, Vec<SearchTime>>,
     /// The guests of each network. Keys are hashes under a secret key.
     networks: OwnMap<Network, Guests>,
     /// The number of searches of each spelling.
@@ -77,13 +77,13 @@ pub(super) struct HourlyVisitors {
 
 impl Term {
     /// Returns the latest search of a visitor in the clock hour of a date.
-    pub(super) fn in_hour(&self, visitor: VisitorNumber, date: Timestamp) -> Option<Moment> {
+    pub(super) fn in_hour(&self, visitor: VisitorNumber, date: Timestamp) -> Option<SearchTime> {
         let moments = self.visitors.get(&visitor)?;
         moments.iter().find(|(other, _)| hour_of(*other) == hour_of(date)).copied()
     }
 
     /// Counts a search of a visitor who has none in this clock hour. Returns the memory that the spelling takes.
-    pub(super) fn add(&mut self, visitor: VisitorNumber, moment: Moment, spelling: &Arc<str>) -> usize {
+    pub(super) fn add(&mut self, visitor: VisitorNumber, moment: SearchTime, spelling: &Arc<str>) -> usize {
         self.searches += 1;
         self.newest = self.newest.max(moment);
         if visitor == VisitorNumber::NOBODY {
@@ -103,7 +103,7 @@ impl Term {
     }
 
     /// Removes a search. Returns the memory that the spelling no longer takes.
-    pub(super) fn remove(&mut self, visitor: VisitorNumber, moment: Moment, spelling: &str) -> usize {
+    pub(super) fn remove(&mut self, visitor: VisitorNumber, moment: SearchTime, spelling: &str) -> usize {
         self.searches -= 1;
         if visitor == VisitorNumber::NOBODY {
             self.count -= 1;

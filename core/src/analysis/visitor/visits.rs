@@ -202,7 +202,7 @@ pub(in crate::analysis) fn member_visits(
 
 mod sql {
     use super::{StoreError, Tx, VisitorDay, VisitorNumber, VisitorRow};
-    use crate::store::{Asked, Row, ask_run_each, row_each, send_each};
+    use crate::store::{Pipelined, Row, ask_run_each, row_each, send_each};
 
     const VISITS: &str = "SELECT visits, hours, seen FROM visitor WHERE day = $1 AND visitor = $2";
 
@@ -227,7 +227,7 @@ mod sql {
                        ON CONFLICT (day, visitor) DO NOTHING";
             ask_run_each(tx, sql, &args)?
         } else {
-            Asked::given(vec![0; keys.len()])
+            Pipelined::given(vec![0; keys.len()])
         };
         let sql = format!("{VISITS} {}", tx.dialect().for_update());
         let found = row_each(tx, &sql, &args)?.into_iter().zip(inserted.answer(tx)?);

@@ -1,11 +1,11 @@
 //! The rankings that the recommended feed is compared with, and what a moment can show.
 
-use super::super::moment::Moment;
+use super::super::scoring_context::ScoringContext;
 use crate::base::config::Feed;
 use crate::profile::history::Acts;
 use crate::record::id::PostKey;
 
-impl Moment<'_> {
+impl ScoringContext<'_> {
     /// Returns the keys of the posts that exist, newest first.
     pub(super) fn newest(&self) -> impl Iterator<Item = PostKey> {
         self.index.newest().skip(self.first)

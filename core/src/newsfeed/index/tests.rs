@@ -126,7 +126,7 @@ fn recency_counts_the_later_posts_of_a_topic_and_follows_its_rhythm() {
     // Newest first: 5, 4, 3, 2 and 1.
     let config = Feed { recent_half_life_posts: 2.0, recent_half_life_growth: 100.0, ..Feed::default() };
     let half_lives = |first: usize, missed| -> Vec<f32> {
-        let recency = index.rhythms().recency(first, missed, &config);
+        let recency = index.cadences().recency(first, missed, &config);
         (first..5).map(|position| -recency(position).log2()).collect()
     };
     let close = |found: Vec<f32>, expected: &[f32]| {

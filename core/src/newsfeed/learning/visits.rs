@@ -3,16 +3,16 @@
 
 use std::hash::{Hash as _, Hasher as _};
 
+use super::super::co_visits::ItemNeighbours;
 use super::super::gain::ndcg;
 use super::super::half_life;
 use super::super::index::FeedIndex;
 use super::super::interest::{Interest, measure};
 use super::super::member_signals::MemberSignals;
-use super::super::moment::Moment;
 use super::super::past::Replay;
 use super::super::recent::PastAct;
+use super::super::scoring_context::ScoringContext;
 use super::super::signals::Scoring;
-use super::super::together::Neighbours;
 use super::logit::{Choices, Vector};
 use crate::base::clock::{DAY_MS, Timestamp};
 use crate::base::config::Feed;
@@ -105,7 +105,7 @@ pub(super) struct Walk<'a> {
     index: &'a FeedIndex,
     config: &'a Feed,
     replay: Replay<'a>,
-    neighbours: Neighbours,
+    neighbours: ItemNeighbours,
     /// The number of visits between two computations of `neighbours`.
     epoch: usize,
     walked: usize,
@@ -115,7 +115,7 @@ pub(super) struct Walk<'a> {
 /// A visit with what the member had done before and what they chose.
 pub(super) struct Lesson<'a> {
     pub(super) visit: &'a Visit,
-    moment: &'a Moment<'a>,
+    moment: &'a ScoringContext<'a>,
     acts: Acts,
     interest: Interest,
     /// The positions of the chosen posts.
@@ -134,7 +134,7 @@ impl<'a> Walk<'a> {
         is_stopped: &'a dyn Fn() -> bool,
     ) -> Self {
         let half_life = half_life::of(config, index, acts);
-        let (replay, neighbours) = (Replay::new(index, acts, half_life, config), Neighbours::default());
+        let (replay, neighbours) = (Replay::new(index, acts, half_life, config), ItemNeighbours::default());
         Self {
             store,
             index,
@@ -156,11 +156,11 @@ impl<'a> Walk<'a> {
             }
             self.replay.go_to(visit.at);
             if self.walked.is_multiple_of(self.epoch) {
-                self.neighbours = Neighbours::new(&self.replay.together);
+                self.neighbours = ItemNeighbours::new(&self.replay.together);
             }
             self.walked += 1;
             let acts = self.store.read(|tx| history::acts_before(tx, visit.member, visit.at))?;
-            let moment = Moment::past(self.index, visit.at, self.replay.popular(), &self.neighbours);
+            let moment = ScoringContext::past(self.index, visit.at, self.replay.popular(), &self.neighbours);
             let existed = |at: &u32| *at as usize >= moment.first;
             let chosen = visit.chosen.iter().filter_map(|post| self.index.position(*post)).filter(existed);
             let chosen: Vec<u32> = chosen.take(CHOSEN_MAX).collect();
@@ -203,7 +203,7 @@ impl Lesson<'_> {
 /// Returns posts that the member could have chosen, each with the logarithm of the number that it stands for. The same
 /// member and time always give the same ones.
 #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "positions fit 32 bits")]
-fn sample(moment: &Moment<'_>, member: MemberKey, left_out: &OwnSet<u32>) -> Vec<(u32, f64)> {
+fn sample(moment: &ScoringContext<'_>, member: MemberKey, left_out: &OwnSet<u32>) -> Vec<(u32, f64)> {
     let rest = (moment.first as u32..moment.index.len() as u32).filter(|at| !left_out.contains(at));
     let mut rest: Vec<u32> = rest.collect();
     let older = rest.split_off(NEWEST.min(rest.len()));

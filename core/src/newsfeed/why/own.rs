@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use super::super::features::{Feature, Kind, Number, feature};
 use super::super::interest::{numbered, unit, unit_of};
 use super::super::item::Item;
-use super::super::moment::Moment;
 use super::super::near;
+use super::super::scoring_context::ScoringContext;
 use super::super::signals::Signal;
 use super::named;
 use crate::base::clock::Timestamp;
@@ -17,7 +17,7 @@ use crate::record::id::PostKey;
 
 /// The acts of a member, as sentences name them.
 pub(super) struct OwnActs<'m> {
-    moment: &'m Moment<'m>,
+    moment: &'m ScoringContext<'m>,
     /// The posts that the member liked or viewed and has not hidden, the latest act first.
     posts: Vec<OwnPost>,
     /// The topics of these posts and the names of opened feeds as topics, sorted.
@@ -43,7 +43,7 @@ struct OwnPost {
 impl<'m> OwnActs<'m> {
     /// Gathers the acts of a member. `searched` has the searches of `acts` as they were written, in the same order.
     pub(super) fn new(
-        moment: &'m Moment<'m>,
+        moment: &'m ScoringContext<'m>,
         acts: &Acts,
         searched: &'m [SearchRecord],
         config: &Interest,
@@ -99,7 +99,7 @@ impl<'m> OwnActs<'m> {
             }
             Signal::Word => self.post(signal, position).or_else(|| self.search(&[Kind::Word])),
             Signal::Meaning => self.post(signal, position).or_else(|| self.search(&Kind::ALL)),
-            Signal::Near | Signal::Together => self.post(signal, position),
+            Signal::Near | Signal::CoVisits => self.post(signal, position),
             Signal::Novel | Signal::Recent | Signal::Fresh | Signal::Popular => None,
         };
         for (number, _) in index.features().vector(position) {
@@ -143,7 +143,7 @@ impl<'m> OwnActs<'m> {
                 let words = self.word_unit * self.product(Kind::Word, own.position);
                 meaning().map_or(words, |meaning| f32::midpoint(words, meaning))
             }
-            Signal::Together => {
+            Signal::CoVisits => {
                 let (key, similar) = (self.moment.index.key(position), self.moment.others.similar(own.key));
                 similar.iter().find(|(other, _)| *other == key).map_or(0.0, |(_, similarity)| *similarity)
             }

@@ -360,7 +360,7 @@ fn the_sentence_is_of_the_largest_group_of_signals_and_its_largest_part() {
     assert_eq!(chosen(&[topic, recent]), "Recent");
     assert_eq!(chosen(&[topic, tag, recent]), "Topic");
     assert_eq!(chosen(&[topic, tag, (Signal::Word, 0.25), recent]), "Tag", "words have no sentence here");
-    assert_eq!(chosen(&[topic, tag, (Signal::Together, 0.4), recent]), "Together");
+    assert_eq!(chosen(&[topic, tag, (Signal::CoVisits, 0.4), recent]), "CoVisits");
     assert_eq!(chosen(&[topic, (Signal::Popular, 0.5), recent]), "Popular");
     assert_eq!(chosen(&[(Signal::Word, 0.5)]), "Fresh", "nothing else has a share");
 }
@@ -369,7 +369,7 @@ fn the_sentence_is_of_the_largest_group_of_signals_and_its_largest_part() {
 fn shares_are_rounded_to_a_sum_of_one() {
     let of = |parts: &[(Signal, f32)]| shares(&values(parts));
     let thirds =
-        of(&[(Signal::Topic, 1.0), (Signal::Near, 1.0), (Signal::Together, 1.0), (Signal::Meaning, -5.0)]);
+        of(&[(Signal::Topic, 1.0), (Signal::Near, 1.0), (Signal::CoVisits, 1.0), (Signal::Meaning, -5.0)]);
     let expected = SignalShares { topic: 0.334, near: 0.333, together: 0.333, ..SignalShares::default() };
     assert_eq!(thirds, expected);
     assert_eq!(of(&[(Signal::Meaning, -1.0)]), SignalShares::default());

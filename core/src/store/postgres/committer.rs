@@ -7,7 +7,7 @@ use super::super::each::{Need, RunResult};
 use super::super::effects::Effects;
 use super::super::engine::{Committer, WriteTx};
 use super::super::value::{Arg, Row};
-use super::super::{Asked, Dialect, Isolation, StoreError, Topic, Tx};
+use super::super::{Dialect, Isolation, Pipelined, StoreError, Topic, Tx};
 use super::lane::limit_of_locks;
 use super::server::Server;
 use super::session::Session;
@@ -151,10 +151,10 @@ impl Tx for PgWriteTx<'_> {
         sql: &str,
         width: usize,
         args: &[Arg<'_>],
-    ) -> Result<Asked<'static, Vec<RunResult>>, StoreError> {
+    ) -> Result<Pipelined<'static, Vec<RunResult>>, StoreError> {
         let locks = need == Need::Nothing || sql.ends_with(Dialect::Postgres.for_update());
         debug_assert!(!locks || args.chunks(width).is_sorted(), "rows are locked in the order of their keys");
-        self.session.run_many(need, sql, width, args).map(Asked::awaited)
+        self.session.run_many(need, sql, width, args).map(Pipelined::awaited)
     }
 
     fn dialect(&self) -> Dialect {

@@ -10,7 +10,7 @@ use super::super::engine::Engine;
 use super::super::expiry::{Expiry, Leftover};
 use super::super::pool::{Pool, PoolUse, WaitLimits};
 use super::super::watch::{Versions, Watcher};
-use super::super::{Moment, ServerGauges, StoreError, Tx};
+use super::super::{CommitTime, ServerGauges, StoreError, Tx};
 use super::committer::PgCommitter;
 use super::connect::Connector;
 use super::migrate::migrate;
@@ -73,11 +73,16 @@ impl Engine for PgEngine {
         Ok(())
     }
 
-    fn can_read_stale(&self, seen: Moment) -> bool {
+    fn can_read_stale(&self, seen: CommitTime) -> bool {
         self.standbys.has(seen)
     }
 
-    fn read_stale(&self, limit: Option<Duration>, seen: Moment, work: &mut dyn FnMut(&mut dyn Tx)) -> bool {
+    fn read_stale(
+        &self,
+        limit: Option<Duration>,
+        seen: CommitTime,
+        work: &mut dyn FnMut(&mut dyn Tx),
+    ) -> bool {
         self.standbys.read(&self.server, limit, seen, work)
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::super::{Moment, StoreError};
+use super::super::{CommitTime, StoreError};
 use super::session::Session;
 
 /// The number of positions of the primary that are known: those of a minute.
@@ -22,7 +22,7 @@ struct Known {
     /// The timeline of the positions. Those of different timelines cannot be compared.
     timeline: u32,
     /// Moments with the positions after them, in ascending order.
-    positions: VecDeque<(Moment, i64)>,
+    positions: VecDeque<(CommitTime, i64)>,
 }
 
 impl Positions {
@@ -36,7 +36,7 @@ impl Positions {
         if !self.is_expected.load(Ordering::Acquire) {
             return Ok(());
         }
-        let (moment, mut position) = (Moment::now(), 0);
+        let (moment, mut position) = (CommitTime::now(), 0);
         // What is not flushed is not committed.
         let sql = "SELECT CAST(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0') AS bigint)";
         session.for_each(sql, &[], &mut |row| {
@@ -48,7 +48,7 @@ impl Positions {
     }
 
     /// Returns the latest moment of which a standby at `position` of the timeline has everything.
-    pub(super) fn shown(&self, timeline: i64, position: i64) -> Option<Moment> {
+    pub(super) fn shown(&self, timeline: i64, position: i64) -> Option<CommitTime> {
         self.lock().shown(timeline, position)
     }
 
@@ -58,7 +58,7 @@ impl Positions {
 }
 
 impl Known {
-    fn add(&mut self, timeline: u32, moment: Moment, position: i64) {
+    fn add(&mut self, timeline: u32, moment: CommitTime, position: i64) {
         let is_older = self.positions.back().is_some_and(|(_, last)| position < *last);
         if timeline != self.timeline || is_older {
             *self = Self { timeline, positions: VecDeque::new() };
@@ -69,7 +69,7 @@ impl Known {
         self.positions.push_back((moment, position));
     }
 
-    fn shown(&self, timeline: i64, position: i64) -> Option<Moment> {
+    fn shown(&self, timeline: i64, position: i64) -> Option<CommitTime> {
         let replayed = self.positions.partition_point(|(_, end)| *end <= position);
         let last = replayed.checked_sub(1).filter(|_| timeline == i64::from(self.timeline))?;
         Some(self.positions[last].0)
@@ -85,7 +85,8 @@ mod tests {
 
     #[test]
     fn a_standby_shows_the_last_moment_whose_position_it_has_replayed() {
-        let moments: Vec<_> = (0..3).map(|_| (sleep(Duration::from_millis(1)), Moment::now()).1).collect();
+        let moments: Vec<_> =
+            (0..3).map(|_| (sleep(Duration::from_millis(1)), CommitTime::now()).1).collect();
         let mut known = Known::default();
         for (moment, position) in moments.iter().zip([100, 200, 200]) {
             known.add(7, *moment, position);
@@ -94,10 +95,10 @@ mod tests {
         assert_eq!(known.shown(7, 199), Some(moments[0]));
         assert_eq!(known.shown(7, 200), Some(moments[2]), "without changes it is not behind");
         assert_eq!(known.shown(6, 500), None, "a standby of an earlier primary");
-        known.add(8, Moment::now(), 150);
+        known.add(8, CommitTime::now(), 150);
         assert_eq!(known.shown(8, 149), None, "the positions of another timeline are forgotten");
         for _ in 0..=POSITIONS {
-            known.add(8, Moment::now(), 300);
+            known.add(8, CommitTime::now(), 300);
         }
         assert_eq!(known.positions.len(), POSITIONS);
     }

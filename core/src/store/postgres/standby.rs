@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::super::pool::{Pool, WaitLimits};
-use super::super::{Moment, ReadStandby, StoreError, Tx};
+use super::super::{CommitTime, ReadStandby, StoreError, Tx};
 use super::server::Server;
 use super::session::Session;
 use super::tx::{ReadTx, lease};
@@ -53,7 +53,7 @@ struct Standby {
 #[derive(Default)]
 struct State {
     /// The latest moment of which it has everything; `None` if it is no standby, or does not answer.
-    shown: Option<Moment>,
+    shown: Option<CommitTime>,
     is_stopped: bool,
 }
 
@@ -80,7 +80,7 @@ impl Standbys {
     }
 
     /// Returns whether a standby sees the moment `seen` and is close behind the primary.
-    pub(super) fn has(&self, seen: Moment) -> bool {
+    pub(super) fn has(&self, seen: CommitTime) -> bool {
         self.hosts.iter().any(|standby| standby.shows(seen))
     }
 
@@ -89,7 +89,7 @@ impl Standbys {
         &self,
         server: &Server,
         limit: Option<Duration>,
-        seen: Moment,
+        seen: CommitTime,
         work: &mut dyn FnMut(&mut dyn Tx),
     ) -> bool {
         let count = self.hosts.len();
@@ -111,7 +111,7 @@ impl Standbys {
     /// Returns all hosts, and how far their servers are behind.
     pub(super) fn gauges(&self) -> Vec<ReadStandby> {
         let gauge = |standby: &Arc<Standby>| {
-            let behind = standby.lock().shown.map(Moment::elapsed);
+            let behind = standby.lock().shown.map(CommitTime::elapsed);
             let behind_ms = behind.map(|behind| u64::try_from(behind.as_millis()).unwrap_or(u64::MAX));
             ReadStandby { host: standby.name.clone(), behind_ms }
         };
@@ -133,7 +133,7 @@ impl Drop for Standbys {
 }
 
 impl Standby {
-    fn shows(&self, seen: Moment) -> bool {
+    fn shows(&self, seen: CommitTime) -> bool {
         let shown = self.lock().shown;
         shown.is_some_and(|shown| shown >= seen && shown.elapsed() <= BEHIND_MAX)
     }
@@ -174,7 +174,7 @@ impl Standby {
         }
     }
 
-    fn report(&self, was_usable: bool, shown: &Result<Option<Moment>, StoreError>) {
+    fn report(&self, was_usable: bool, shown: &Result<Option<CommitTime>, StoreError>) {
         match shown {
             Ok(Some(_)) if !was_usable => tracing::info!(host = self.name, "a standby answers reads"),
             Err(error) if was_usable => {
@@ -186,7 +186,7 @@ impl Standby {
     }
 
     /// Returns the latest moment of which the standby has everything; `None` if it is none.
-    fn look(&self, server: &Server, session: &mut Option<Session>) -> Result<Option<Moment>, StoreError> {
+    fn look(&self, server: &Server, session: &mut Option<Session>) -> Result<Option<CommitTime>, StoreError> {
         let session = match session {
             Some(session) => session,
             None => session.insert(server.connect_to(self.host, &self.generation)?),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::super::each::{Need, RunResult};
 use super::super::pool::{Lease, Pool};
 use super::super::value::{Arg, Row};
-use super::super::{Asked, Dialect, StoreError, Tx};
+use super::super::{Dialect, Pipelined, StoreError, Tx};
 use super::horizon::{Running, horizon};
 use super::session::Session;
 
@@ -140,13 +140,13 @@ impl Tx for ReadTx<'_> {
         sql: &str,
         width: usize,
         args: &[Arg<'_>],
-    ) -> Result<Asked<'static, Vec<RunResult>>, StoreError> {
+    ) -> Result<Pipelined<'static, Vec<RunResult>>, StoreError> {
         let results = self.statement(|session| {
             let sent = session.run_many(need, sql, width, args)?;
             session.settle()?;
             sent()
         });
-        results.map(Asked::given)
+        results.map(Pipelined::given)
     }
 
     fn dialect(&self) -> Dialect {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::deferred::DeferredWrites;
 use super::refuse::{refuse, refuse_deferred};
-use super::transaction::{Fate, Group, run_again};
+use super::transaction::{Group, Rollback, run_again};
 use super::work::Work;
 use super::{Inbox, JOIN_FOR, Message, QUEUE};
 use crate::store::engine::Committer;
@@ -34,13 +34,13 @@ pub(super) fn commit_group<C: Committer>(
     deferred: &mut DeferredWrites,
 ) -> usize {
     let mut writes = first.into_iter().collect();
-    let (mut fate, mut count) = (Fate::Shared, 0);
+    let (mut rollback, mut count) = (Rollback::Group, 0);
     loop {
-        match try_group(committer, versions, &mut writes, inbox, deferred, fate) {
+        match try_group(committer, versions, &mut writes, inbox, deferred, rollback) {
             Ok(Ended { next, writes: more }) => {
                 count += more;
-                fate = next;
-                if fate == Fate::Shared && writes.is_empty() && !deferred.were_passed_over() {
+                rollback = next;
+                if rollback == Rollback::Group && writes.is_empty() && !deferred.were_passed_over() {
                     return count;
                 }
             }
@@ -62,8 +62,8 @@ pub(super) fn commit_group<C: Committer>(
 
 /// The end of a transaction.
 struct Ended {
-    /// The fate of the writes that run in the next one: their own if they run again because one of them failed.
-    next: Fate,
+    /// The rollback of the writes that run in the next one: their own if they run again because one of them failed.
+    next: Rollback,
     /// The number of writes that were committed.
     writes: usize,
 }
@@ -86,13 +86,13 @@ fn try_group<C: Committer>(
     writes: &mut VecDeque<Box<dyn Work>>,
     inbox: &Inbox,
     deferred: &mut DeferredWrites,
-    fate: Fate,
+    rollback: Rollback,
 ) -> Result<Ended, StoreError> {
     let mut isolation = first_isolation::<C>(writes, deferred);
     // Those that were passed over must not wait for yet another transaction.
     let is_of_deferred = deferred.were_passed_over();
     let since = writes.front().filter(|_| !is_of_deferred).map(|work| work.sent());
-    let mut group = Group::new(committer.begin(isolation, since)?, inbox.is_replaying, fate);
+    let mut group = Group::new(committer.begin(isolation, since)?, inbox.is_replaying, rollback);
     let began = Instant::now();
     while !is_of_deferred && let Some(work) = writes.pop_front() {
         if !isolation.admits(work.isolation()) || !since.is_some_and(|since| joins(since, work.sent())) {
@@ -164,7 +164,7 @@ fn try_group<C: Committer>(
     // Nothing is committed, and perhaps because of one of the statements whose answers the commit has read.
     if is_unsettled && outcome.is_err() && unknown.is_none() {
         run_again(done, writes);
-        return Ok(Ended { next: Fate::Own, writes: 0 });
+        return Ok(Ended { next: Rollback::Single, writes: 0 });
     }
     if unknown.is_none() && (has_changes || outcome.is_err()) {
         committer.ended(outcome.as_ref().map(drop));
@@ -190,7 +190,7 @@ fn try_group<C: Committer>(
         return Err(error);
     }
     // Writes that run on their own still do so after the deferred ones.
-    Ok(Ended { next: if is_of_deferred { fate } else { Fate::Shared }, writes: count })
+    Ok(Ended { next: if is_of_deferred { rollback } else { Rollback::Group }, writes: count })
 }
 
 /// Answers writes that cannot be committed: `writes`, the deferred writes and, if the engine says so, the queue.

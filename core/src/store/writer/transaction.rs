@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::refuse::{refuse, refuse_deferred};
 use super::work::Work;
-use crate::store::effects::Extent;
+use crate::store::effects::Mark;
 use crate::store::engine::WriteTx;
 use crate::store::{Deferred, StoreError, TimeSlice, Topic};
 
@@ -15,11 +15,11 @@ const BRIEF_WAIT: Duration = Duration::from_secs(2);
 
 /// What the failure of a short write means for the short writes before it in the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum Rollback {
     /// All of them run again.
-    Shared,
+    Group,
     /// Nothing: each has a savepoint of its own.
-    Own,
+    Single,
 }
 
 /// Queues writes that have run before those that the transaction did not admit.
@@ -28,17 +28,17 @@ pub(super) fn run_again(done: Vec<Box<dyn Work>>, writes: &mut VecDeque<Box<dyn 
     writes.extend(later);
 }
 
-/// The transaction of a group: a failed write does not affect the others. Short writes share their fate; each long write and
+/// The transaction of a group: a failed write does not affect the others. Short writes share their rollback; each long write and
 /// each deferred write has a savepoint of its own.
 pub(super) struct Group<T> {
     tx: T,
     /// The writes that ran, without those that panicked.
     done: Vec<Box<dyn Work>>,
-    /// The state before the latest writes, if they share their fate.
+    /// The state before the latest writes, if they share their rollback.
     shared: Option<Shared>,
-    /// The fate of short writes.
-    fate: Fate,
-    /// Whether all writes must run again, each with its own fate.
+    /// The rollback of short writes.
+    rollback: Rollback,
+    /// Whether all writes must run again, each with its own rollback.
     must_run_again: bool,
     /// Whether there is anything to commit.
     has_changes: bool,
@@ -48,20 +48,20 @@ pub(super) struct Group<T> {
     is_replaying: bool,
 }
 
-/// The state of a group before short writes that share their fate.
+/// The state of a group before short writes that share their rollback.
 struct Shared {
     /// The number of writes before.
     writes: usize,
     /// The effects before.
-    extent: Extent,
+    mark: Mark,
     /// Whether there is a savepoint. Without one, nothing comes before them in the transaction.
     has_savepoint: bool,
 }
 
 impl<T: WriteTx> Group<T> {
-    pub(super) fn new(tx: T, is_replaying: bool, fate: Fate) -> Self {
+    pub(super) fn new(tx: T, is_replaying: bool, rollback: Rollback) -> Self {
         let (done, shared, broken) = (Vec::new(), None, None);
-        Self { tx, done, shared, fate, must_run_again: false, has_changes: false, broken, is_replaying }
+        Self { tx, done, shared, rollback, must_run_again: false, has_changes: false, broken, is_replaying }
     }
 
     /// Returns whether more writes may join the transaction.
@@ -69,7 +69,7 @@ impl<T: WriteTx> Group<T> {
         self.broken.is_none() && !self.must_run_again
     }
 
-    /// Returns whether all writes must run again, each with its own fate.
+    /// Returns whether all writes must run again, each with its own rollback.
     pub(super) fn must_run_again(&self) -> bool {
         self.must_run_again
     }
@@ -95,10 +95,10 @@ impl<T: WriteTx> Group<T> {
     }
 
     /// Rolls back, so that all writes run again.
-    pub(super) fn start_over(self, writes: &mut VecDeque<Box<dyn Work>>) -> Fate {
+    pub(super) fn start_over(self, writes: &mut VecDeque<Box<dyn Work>>) -> Rollback {
         run_again(self.done, writes);
         self.tx.rollback();
-        Fate::Own
+        Rollback::Single
     }
 
     /// Returns the number of writes that ran.
@@ -107,8 +107,8 @@ impl<T: WriteTx> Group<T> {
     }
 
     pub(super) fn run_write(&mut self, work: Box<dyn Work>) {
-        let is_apart = work.is_long() || self.fate == Fate::Own;
-        if is_apart {
+        let has_savepoint = work.is_long() || self.rollback == Rollback::Single;
+        if has_savepoint {
             self.release_shared();
         }
         if self.must_run_again {
@@ -118,17 +118,17 @@ impl<T: WriteTx> Group<T> {
         self.limit_waits(Duration::MAX);
         if work.is_long() {
             self.tx.expect_long(true);
-            self.run_apart(work);
+            self.run_in_savepoint(work);
             self.tx.expect_long(false);
-        } else if is_apart {
-            self.run_apart(work);
+        } else if has_savepoint {
+            self.run_in_savepoint(work);
         } else {
             self.run_shared(work);
         }
     }
 
     /// Runs a write in a savepoint of its own.
-    fn run_apart(&mut self, mut work: Box<dyn Work>) {
+    fn run_in_savepoint(&mut self, mut work: Box<dyn Work>) {
         if let Err(error) = self.begin_savepoint() {
             self.refuse(work, &error);
         } else if let Err(error) = self.rehearse(|tx| work.run(tx)) {
@@ -155,16 +155,16 @@ impl<T: WriteTx> Group<T> {
             if let Err(error) = begun {
                 return self.refuse(work, &error);
             }
-            let (writes, extent) = (self.done.len(), self.tx.effects().extent());
-            self.shared = Some(Shared { writes, extent, has_savepoint });
+            let (writes, mark) = (self.done.len(), self.tx.effects().mark());
+            self.shared = Some(Shared { writes, mark, has_savepoint });
         }
         if let Err(error) = self.rehearse(|tx| work.run(tx)) {
             return self.refuse(work, &error);
         }
         // Changes of the schema are not counted, but no write changes it.
-        let before = (self.tx.changes(), self.tx.effects().extent());
+        let before = (self.tx.changes(), self.tx.effects().mark());
         let succeeded = catch_unwind(AssertUnwindSafe(|| work.run(&mut self.tx)));
-        let has_changed = before != (self.tx.changes(), self.tx.effects().extent());
+        let has_changed = before != (self.tx.changes(), self.tx.effects().mark());
         self.done.push(work);
         match succeeded {
             Ok(true) if self.tx.is_sound() => self.has_changes = true,
@@ -173,7 +173,7 @@ impl<T: WriteTx> Group<T> {
         }
     }
 
-    /// Rolls back the writes that share their fate, and runs each of them again in a savepoint of its own: without a savepoint
+    /// Rolls back the writes that share their rollback, and runs each of them again in a savepoint of its own: without a savepoint
     /// in another transaction.
     fn run_again(&mut self) {
         let Some(shared) = self.shared.take() else { return };
@@ -182,11 +182,11 @@ impl<T: WriteTx> Group<T> {
             self.must_run_again = self.broken.is_none();
             return;
         }
-        self.tx.effects().truncate(shared.extent);
+        self.tx.effects().truncate(shared.mark);
         let undone = self.tx.run("ROLLBACK TO work", &[]);
         self.release(undone.map(drop));
         for work in self.done.split_off(shared.writes) {
-            self.run_apart(work);
+            self.run_in_savepoint(work);
         }
     }
 
@@ -271,14 +271,14 @@ impl<T: WriteTx> Group<T> {
     /// that it has [sent](Tx::send) fails. The second value is the error of that statement, or the temporary one because of
     /// which `work` returned false. Returns `None` if `work` panicked.
     fn run<R>(&mut self, work: impl FnOnce(&mut T) -> (bool, R)) -> Option<(R, Result<(), StoreError>)> {
-        let extent = self.tx.effects().extent();
+        let mark = self.tx.effects().mark();
         let finished = catch_unwind(AssertUnwindSafe(|| work(&mut self.tx)));
         let succeeded = finished.as_ref().is_ok_and(|(succeeded, _)| *succeeded);
         let settled = if succeeded { self.settle() } else { self.tx.conflict().map_or(Ok(()), Err) };
         let keep = succeeded && settled.is_ok();
         self.has_changes |= keep;
         if !keep {
-            self.tx.effects().truncate(extent);
+            self.tx.effects().truncate(mark);
         }
         let undone = if keep { Ok(()) } else { self.tx.run("ROLLBACK TO work", &[]).map(drop) };
         self.release(undone);

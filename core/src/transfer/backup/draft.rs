@@ -6,7 +6,7 @@ use std::path::Path;
 use tempfile::{NamedTempFile, TempPath};
 
 use super::{BackupError, CancelFlag, Form, Report, Result, Step, is_ours};
-use crate::base::draft_file;
+use crate::base::atomic_file;
 use crate::base::files::{self, directory};
 use crate::store::copy::{Copied, Source};
 use crate::transfer::copy;
@@ -36,7 +36,7 @@ pub(super) fn draft(
     }
     remove_strays(directory);
     let begin =
-        || draft_file::beside(to, true).map_err(BackupError::file(directory)).map(NamedTempFile::into_parts);
+        || atomic_file::beside(to, true).map_err(BackupError::file(directory)).map(NamedTempFile::into_parts);
     let (mut lock, mut path) = begin()?;
     source.copy(&path, progress, stop).map_err(BackupError::store(to))?;
     let read = source.rows().map_err(BackupError::store(from))?;
@@ -65,7 +65,7 @@ pub(super) fn draft(
 /// Removes incomplete copies of ended processes from a directory, for all destinations: backups often have the date in
 /// their names, so a later backup has a different name.
 pub(super) fn remove_strays(directory: &Path) {
-    draft_file::remove_strays(directory, |entry| {
+    atomic_file::remove_strays(directory, |entry| {
         entry.file_type().is_ok_and(|kind| kind.is_file()) && is_ours(&entry.path())
     });
 }

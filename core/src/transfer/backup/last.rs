@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::atomic_file;
 use crate::base::clock::Timestamp;
-use crate::base::draft_file;
 use crate::base::files::beside;
 use crate::base::location::Location;
 
@@ -34,7 +34,7 @@ impl LastBackup {
     /// When its file cannot be written.
     pub(crate) fn write(&self, database: &Location) -> io::Result<()> {
         let path = record_of(database);
-        let mut draft = draft_file::beside(&path, true)?;
+        let mut draft = atomic_file::beside(&path, true)?;
         draft.write_all(&serde_json::to_vec(self)?)?;
         draft.persist(&path)?;
         Ok(())

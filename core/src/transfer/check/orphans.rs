@@ -15,7 +15,7 @@ struct Owned {
     owner_key: &'static str,
 }
 
-const OWNED: [Owned; 5] = [
+const MEMBER_TABLES: [Owned; 5] = [
     Owned::new("label", "name, post", "post", "post", "key"),
     Owned::new("post_stats", "post", "post", "post", "key"),
     Owned::new("hidden", "member, post", "post", "post", "key"),
@@ -46,13 +46,13 @@ impl Owned {
 
 /// Returns whether a repair deletes the rows of this table that refer to a missing row.
 pub(super) fn are_deleted(table: &str) -> bool {
-    OWNED.iter().any(|owned| owned.table == table)
+    MEMBER_TABLES.iter().any(|owned| owned.table == table)
 }
 
 /// Describes the tables that have rows without an owner.
 pub(super) fn wrong(database: &dyn Inspected) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
-    for owned in &OWNED {
+    for owned in &MEMBER_TABLES {
         let sql = format!("SELECT count(*) FROM {} WHERE {}", owned.table, owned.condition());
         let rows: i64 = database.read(|tx| tx.one(&sql, &[])?.take(0))?;
         if rows > 0 {
@@ -64,7 +64,7 @@ pub(super) fn wrong(database: &dyn Inspected) -> Result<Vec<String>> {
 
 /// Deletes these rows.
 pub(super) fn delete(database: &dyn Inspected) -> Result<()> {
-    for owned in &OWNED {
+    for owned in &MEMBER_TABLES {
         let (Owned { table, key, .. }, condition) = (owned, owned.condition());
         let sql = format!(
             "DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} WHERE {condition} LIMIT $1)"

@@ -179,8 +179,8 @@ fn wrong_derived_rows_are_reported_and_repaired() {
         assert_repairable(name, &statements);
     }
     for (key, word) in [(2, None), (99, Some("crab"))] {
-        let falsify = move |tx: &mut dyn Tx| index::falsify(tx, PostKey::new(key), word);
-        service.store().write(Isolation::Alone, falsify).unwrap();
+        let corrupt = move |tx: &mut dyn Tx| index::corrupt(tx, PostKey::new(key), word);
+        service.store().write(Isolation::Alone, corrupt).unwrap();
         assert_repairable("search_index", &(key, word));
     }
 }

@@ -115,9 +115,9 @@ impl<B: Browse> Screen for B {
         self.settled(number, answer, out);
     }
 
-    fn acted(&mut self, act: &Act, result: Changed, ctx: &Ctx, out: &mut Out) {
+    fn change_done(&mut self, act: &Act, result: Changed, ctx: &Ctx, out: &mut Out) {
         let form = &mut self.base_mut().form;
-        let closes = form.as_mut().is_some_and(|form| form.acted(act, result));
+        let closes = form.as_mut().is_some_and(|form| form.change_done(act, result));
         form.take_if(|_| closes);
         self.changed(act, result, closes, ctx, out);
     }

@@ -98,7 +98,7 @@ impl Form for PasswordForm {
         self.fields.click(at, place(area));
     }
 
-    fn acted(&mut self, act: &Act, result: Changed) -> bool {
+    fn change_done(&mut self, act: &Act, result: Changed) -> bool {
         if !matches!(act, Act::SetPassword { id, .. } if *id == self.id) {
             return false;
         }

@@ -350,7 +350,7 @@ impl screen::form::Form for Editor {
         }
     }
 
-    fn acted(&mut self, act: &Act, result: Changed) -> bool {
+    fn change_done(&mut self, act: &Act, result: Changed) -> bool {
         match act {
             Act::SaveNotice(edit) | Act::ShareDraft(edit) if self.key == edit.draft => {
                 if self.saving.take().is_none() {

@@ -235,7 +235,7 @@ impl Form for PostEditor {
         }
     }
 
-    fn acted(&mut self, act: &Act, result: Changed) -> bool {
+    fn change_done(&mut self, act: &Act, result: Changed) -> bool {
         if !matches!(act, Act::SavePost { target, .. } if *target == self.target)
             || self.saving.take().is_none()
         {

@@ -44,7 +44,7 @@ impl World {
     }
 
     /// Returns the greatest number, and whether a standby has answered.
-    fn read(&self, seen: Moment) -> (i64, bool) {
+    fn read(&self, seen: CommitTime) -> (i64, bool) {
         let read = |tx: &mut dyn Tx| {
             let mut row = tx.one("SELECT coalesce(max(n), 0), pg_is_in_recovery() FROM number", &[])?;
             Ok::<_, StoreError>((row.take(0)?, row.take(1)?))
@@ -54,7 +54,7 @@ impl World {
 
     fn wait_for(&self, is_standby: bool) -> Duration {
         let began = Instant::now();
-        while self.read(Moment::FIRST).1 != is_standby {
+        while self.read(CommitTime::FIRST).1 != is_standby {
             assert!(began.elapsed() < LONG);
             sleep(Duration::from_millis(5));
         }
@@ -72,7 +72,7 @@ fn reads_go_to_a_standby_while_it_is_close_behind() {
     // What this process knows is seen: at first by the primary.
     for n in 1..50 {
         world.insert(n);
-        assert_eq!(world.read(Moment::now()).0, n);
+        assert_eq!(world.read(CommitTime::now()).0, n);
     }
     world.wait_for(true);
     let before = world.store.server_gauges().unwrap();
@@ -88,10 +88,10 @@ fn reads_go_to_a_standby_while_it_is_close_behind() {
     world.insert(100);
     let took = world.wait_for(false);
     assert!(took < Duration::from_secs(1) + LONG / 10, "back on the primary after {took:?}");
-    assert_eq!(world.read(Moment::FIRST), (100, false));
+    assert_eq!(world.read(CommitTime::FIRST), (100, false));
     pause(false);
     world.wait_for(true);
-    assert_eq!(world.read(Moment::FIRST), (100, true));
+    assert_eq!(world.read(CommitTime::FIRST), (100, true));
 }
 
 #[test]
@@ -107,13 +107,13 @@ fn reads_of_a_standby_that_fails_are_repeated_on_the_primary() {
     for fail in [Cluster::suspend as fn(&Cluster), Cluster::kill] {
         world.wait_for(true);
         std::thread::scope(|scope| {
-            let read = scope.spawn(|| world.store.read_stale(None, Moment::FIRST, slow).unwrap());
+            let read = scope.spawn(|| world.store.read_stale(None, CommitTime::FIRST, slow).unwrap());
             sleep(Duration::from_millis(300));
             fail(&world.standby);
             assert!(!read.join().unwrap(), "the primary has answered");
         });
         let began = Instant::now();
-        assert!(!world.read(Moment::FIRST).1);
+        assert!(!world.read(CommitTime::FIRST).1);
         assert!(began.elapsed() < Duration::from_secs(1));
         if world.standby.is_running() {
             world.standby.resume();

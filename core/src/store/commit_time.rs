@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 /// A moment. A read that sees a moment sees every commit that this process knew of then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Moment(u64);
+pub(crate) struct CommitTime(u64);
 
-impl Moment {
+impl CommitTime {
     /// A moment before all commits.
     pub(crate) const FIRST: Self = Self(0);
 
@@ -32,11 +32,11 @@ pub(crate) struct Latest(AtomicU64);
 impl Latest {
     /// Records this moment.
     pub(crate) fn record(&self) {
-        self.0.fetch_max(Moment::now().0, Ordering::AcqRel);
+        self.0.fetch_max(CommitTime::now().0, Ordering::AcqRel);
     }
 
     /// Returns the latest moment; one before all commits if none was recorded.
-    pub(crate) fn get(&self) -> Moment {
-        Moment(self.0.load(Ordering::Acquire))
+    pub(crate) fn get(&self) -> CommitTime {
+        CommitTime(self.0.load(Ordering::Acquire))
     }
 }

@@ -40,7 +40,7 @@ const OWN_MAX: usize = 100;
 
 /// Acts of members on posts.
 #[derive(Default)]
-pub(super) struct Together {
+pub(super) struct CoVisits {
     slots: OwnMap<PostKey, u32>,
     posts: Vec<Acted>,
     members: OwnMap<MemberKey, u32>,
@@ -64,7 +64,7 @@ struct Act {
     weight: f32,
 }
 
-impl Together {
+impl CoVisits {
     /// Returns what these acts show, in the order of their times.
     pub(super) fn of(acts: &[PastAct]) -> Self {
         let mut together = Self::default();
@@ -138,12 +138,12 @@ impl Together {
 }
 
 /// The most similar posts of posts.
-pub(super) trait Others {
+pub(super) trait SimilarPosts {
     /// Returns the most similar posts of a post, each with its similarity from 0 to 1.
     fn similar(&self, post: PostKey) -> Cow<'_, [(PostKey, f32)]>;
 }
 
-impl Others for Together {
+impl SimilarPosts for CoVisits {
     fn similar(&self, post: PostKey) -> Cow<'_, [(PostKey, f32)]> {
         let slot = self.slots.get(&post);
         slot.map_or_else(Vec::new, |slot| self.similar_to(*slot, &mut Vec::new())).into()
@@ -152,11 +152,11 @@ impl Others for Together {
 
 /// The most similar posts of all posts.
 #[derive(Default)]
-pub(super) struct Neighbours(OwnMap<PostKey, Box<[(PostKey, f32)]>>);
+pub(super) struct ItemNeighbours(OwnMap<PostKey, Box<[(PostKey, f32)]>>);
 
-impl Neighbours {
+impl ItemNeighbours {
     /// Computes the most similar posts of all posts.
-    pub(super) fn new(together: &Together) -> Self {
+    pub(super) fn new(together: &CoVisits) -> Self {
         let mut sums = Vec::new();
         let of_all = (0..).zip(&together.posts).filter_map(|(slot, acted)| {
             let similar = together.similar_to(slot, &mut sums);
@@ -166,7 +166,7 @@ impl Neighbours {
     }
 }
 
-impl Others for Neighbours {
+impl SimilarPosts for ItemNeighbours {
     fn similar(&self, post: PostKey) -> Cow<'_, [(PostKey, f32)]> {
         self.0.get(&post).map_or(&[][..], |similar| similar).into()
     }
@@ -174,7 +174,7 @@ impl Others for Neighbours {
 
 /// Returns the posts similar to a member's `own`, the latest first: the root of the mean square of the similarities over the
 /// own posts that are like any other, from 0 to 1. Each post occurs once, in no order.
-pub(super) fn scores(others: &dyn Others, own: impl Iterator<Item = PostKey>) -> OwnMap<PostKey, f32> {
+pub(super) fn scores(others: &dyn SimilarPosts, own: impl Iterator<Item = PostKey>) -> OwnMap<PostKey, f32> {
     let mut sums: OwnMap<PostKey, f32> = OwnMap::default();
     let mut weights = 0.0;
     let all = own.map(|post| others.similar(post)).filter(|similar| !similar.is_empty());
@@ -202,8 +202,8 @@ mod tests {
     }
 
     /// Ten members like the posts 1 and 2, twenty others view the post 3, and two members all of them.
-    fn together() -> Together {
-        let mut together = Together::default();
+    fn together() -> CoVisits {
+        let mut together = CoVisits::default();
         for n in 0..32 {
             let member = MemberKey::new(n);
             let likes = !(10..30).contains(&n);
@@ -254,11 +254,11 @@ mod tests {
         fn neighbours_are_the_similar_posts_and_old_acts_are_forgotten(
             acts in prop::collection::vec((0_i64..30, 0_i64..250, any::<bool>()), 0..2_000),
         ) {
-            let mut together = Together::default();
+            let mut together = CoVisits::default();
             for (member, key, is_like) in &acts {
                 together.add(MemberKey::new(*member), post(*key), *is_like);
             }
-            let neighbours = Neighbours::new(&together);
+            let neighbours = ItemNeighbours::new(&together);
             for acted in &together.posts {
                 let similar = together.similar(acted.key);
                 prop_assert_eq!(&neighbours.similar(acted.key), &similar);

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 use tidings_client::Service;
-use tidings_core::draft_file;
+use tidings_core::atomic_file;
 
 use crate::failure::Failure;
 use crate::interrupt;
 
 /// A file that is being written.
-pub(crate) struct WholeFile {
+pub(crate) struct AtomicFile {
     path: PathBuf,
     out: Out,
 }
@@ -47,8 +47,8 @@ enum Out {
     There(BufWriter<File>),
 }
 
-impl WholeFile {
-    /// Starts writing a file. An existing file at `path` stays until [`WholeFile::keep`].
+impl AtomicFile {
+    /// Starts writing a file. An existing file at `path` stays until [`AtomicFile::keep`].
     ///
     /// # Errors
     /// When it cannot be written; a usage failure if it is a file of the open database.
@@ -65,8 +65,8 @@ impl WholeFile {
                 File::options().write(true).open(path).map(|file| Out::There(BufWriter::new(file)))
             }
             // A link is followed: its target is replaced, or written if it does not exist.
-            _ => draft_file::place(path).and_then(|place| {
-                let file = draft_file::beside(&place, readers == Readers::Owner)?;
+            _ => atomic_file::place(path).and_then(|place| {
+                let file = atomic_file::beside(&place, readers == Readers::Owner)?;
                 Ok(Out::Beside(BufWriter::with_capacity(1 << 16, file), place))
             }),
         };
@@ -101,7 +101,7 @@ impl WholeFile {
     }
 }
 
-impl io::Write for WholeFile {
+impl io::Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.out {
             Out::Beside(out, _) => out.write(bytes),

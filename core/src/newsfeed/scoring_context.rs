@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
+use super::co_visits::{self, SimilarPosts};
 use super::features::Number;
 use super::index::FeedIndex;
 use super::interest::{Interest, measure};
 use super::near::Own;
 use super::ranking;
 use super::signals::{Scoring, Signal, Weights};
-use super::together::{self, Others};
 use super::top::top;
 use crate::base::clock::{DAY_MS, Timestamp};
 use crate::base::config::Feed;
@@ -25,19 +25,19 @@ const NEAR: usize = 100;
 const LEFT_OUT: f32 = f32::NEG_INFINITY;
 
 /// The posts of an index as they are at a moment.
-pub(super) struct Moment<'i> {
+pub(super) struct ScoringContext<'i> {
     pub(super) index: &'i FeedIndex,
     pub(super) at: Timestamp,
     /// The position of the newest post that exists.
     pub(super) first: usize,
     /// Popularity by position.
     pub(super) popular: Cow<'i, [f32]>,
-    pub(super) others: &'i dyn Others,
+    pub(super) others: &'i dyn SimilarPosts,
 }
 
-impl<'i> Moment<'i> {
+impl<'i> ScoringContext<'i> {
     /// The moment of the index.
-    pub(super) fn now(index: &'i FeedIndex, others: &'i dyn Others, now: Timestamp) -> Self {
+    pub(super) fn now(index: &'i FeedIndex, others: &'i dyn SimilarPosts, now: Timestamp) -> Self {
         Self { index, at: now, first: 0, popular: Cow::Borrowed(index.popular()), others }
     }
 
@@ -92,7 +92,7 @@ impl<'i> Moment<'i> {
     /// Returns the function that gives the recency of posts for a member with acts at these times, the latest first.
     pub(super) fn recency(&self, times: &[Timestamp], config: &Feed) -> impl Fn(usize) -> f32 + use<'i> {
         let missed = times.first().map_or(self.first, |last| self.index.newer_than(*last, self.first));
-        self.index.rhythms().recency(self.first, missed, config)
+        self.index.cadences().recency(self.first, missed, config)
     }
 
     /// Returns the function that gives the freshness of posts for a member with acts at these times, the latest first.
@@ -119,16 +119,16 @@ impl<'i> Moment<'i> {
 
     /// Adds what others did.
     fn add_together(&self, scores: &mut [f32], acts: &Acts, weights: &Weights) {
-        if weights[Signal::Together] > 0.0 {
+        if weights[Signal::CoVisits] > 0.0 {
             for (position, score) in self.together_scores(acts) {
-                scores[position as usize] += weights[Signal::Together] * score;
+                scores[position as usize] += weights[Signal::CoVisits] * score;
             }
         }
     }
 
     /// Returns what others did, by position.
     pub(super) fn together_scores(&self, acts: &Acts) -> impl Iterator<Item = (u32, f32)> {
-        let found = together::scores(self.others, latest(acts)).into_iter();
+        let found = co_visits::scores(self.others, latest(acts)).into_iter();
         found.filter_map(move |(key, score)| Some((self.index.position(key)?, score)))
     }
 
@@ -152,7 +152,7 @@ impl<'i> Moment<'i> {
             begin = end;
         }
         let weight = weights[Signal::Recent];
-        for posts in index.rhythms().of_topics() {
+        for posts in index.cadences().of_topics() {
             let existing = posts.iter().map(|at| *at as usize).skip_while(|at| *at < self.first);
             // The others have none.
             let recent = existing.map(|at| (at, recency(at))).take_while(|(_, recency)| *recency > 0.0);
@@ -188,8 +188,8 @@ fn narrow(weight: f64) -> f32 {
 pub(super) mod tests {
     use super::*;
     use crate::base::config;
+    use crate::newsfeed::co_visits::CoVisits;
     use crate::newsfeed::index::tests::row;
-    use crate::newsfeed::together::Together;
     use crate::testing::{NOW, posts};
 
     pub(in crate::newsfeed) const MEMBER: MemberKey = MemberKey::new(1);
@@ -202,7 +202,7 @@ pub(super) mod tests {
     }
 
     /// Returns what is recommended to a member who liked the post 18 ten hours ago.
-    pub(in crate::newsfeed) fn recommended(moment: &Moment<'_>) -> Vec<i64> {
+    pub(in crate::newsfeed) fn recommended(moment: &ScoringContext<'_>) -> Vec<i64> {
         let liked = vec![(PostKey::new(18), NOW - 10 * 3_600_000)];
         let acts = Acts { liked, ..Acts::default() };
         let interest = config::Interest { min_acts: 1, ..config::Interest::default() };
@@ -214,12 +214,12 @@ pub(super) mod tests {
     #[test]
     fn what_people_chose_who_chose_the_same_posts_comes_first() {
         let index = index();
-        let mut together = Together::default();
+        let mut together = CoVisits::default();
         for n in 10..30 {
             for key in [18, 17] {
                 together.add(MemberKey::new(n), PostKey::new(key), true);
             }
         }
-        assert_eq!(recommended(&Moment::now(&index, &together, NOW))[0], 17);
+        assert_eq!(recommended(&ScoringContext::now(&index, &together, NOW))[0], 17);
     }
 }

@@ -8,7 +8,7 @@ use super::ranking;
 use crate::base::config::Feed;
 
 /// The places of posts among those of their topics, by position.
-pub(super) struct Rhythms {
+pub(super) struct TopicCadence {
     places: Vec<Place>,
     /// The positions of the posts with each topic in `places`, by its number.
     of_topics: Vec<Vec<u32>>,
@@ -28,10 +28,10 @@ struct Place {
 struct Fall {
     rate: f32,
     /// The number of posts that do not count, because they do not exist yet.
-    unborn: u32,
+    unpublished: u32,
 }
 
-impl Rhythms {
+impl TopicCadence {
     /// Counts the later posts of each post. `items` are sorted newest first.
     pub(super) fn new(items: &[Arc<Item>]) -> Self {
         let mut counts: Vec<u32> = vec![0];
@@ -85,16 +85,17 @@ impl Rhythms {
             counts[0] = all;
             counts
         };
-        let (unborn, missed) = (count(&self.places[..first]), count(&self.places[first..missed.max(first)]));
-        let falls = unborn
+        let (unpublished, missed) =
+            (count(&self.places[..first]), count(&self.places[first..missed.max(first)]));
+        let falls = unpublished
             .into_iter()
             .zip(missed)
-            .map(|(unborn, missed)| Fall { rate: ranking::recency_rate(config, missed), unborn });
+            .map(|(unpublished, missed)| Fall { rate: ranking::recency_rate(config, missed), unpublished });
         let falls: Vec<Fall> = falls.collect();
         move |position| {
             let Place { topic, later } = self.places[position];
             let fall = falls[topic as usize];
-            ranking::recency(fall.rate, later - fall.unborn.min(later))
+            ranking::recency(fall.rate, later - fall.unpublished.min(later))
         }
     }
 }

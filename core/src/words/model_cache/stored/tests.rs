@@ -7,13 +7,13 @@ use super::*;
 use crate::account::Caller;
 use crate::post;
 use crate::testing::{self, Service};
-use crate::words::ModelKeeper;
+use crate::words::ModelCache;
 
 /// Returns the keeper of a server whose files are in this folder.
-fn keeper(service: &Service, folder: &Path) -> ModelKeeper {
+fn keeper(service: &Service, folder: &Path) -> ModelCache {
     let tidings = service.beside();
     let (config, clock) = (tidings.config().words.clone(), tidings.clock().clone());
-    ModelKeeper::new(Arc::clone(&tidings.0.store), &folder.join("other"), config, clock)
+    ModelCache::new(Arc::clone(&tidings.0.store), &folder.join("other"), config, clock)
 }
 
 fn insert(service: &Service, count: usize) {

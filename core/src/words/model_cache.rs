@@ -22,7 +22,7 @@ use crate::record::error::{Error, Result};
 use crate::record::id::PostKey;
 use crate::record::lease::Lease;
 use crate::store::{self, Store, StoreError};
-use tidings_vectors::{Cancelled, Corpus, Model, Moment, Progress, Recipe, Vectors, file, part};
+use tidings_vectors::{Cancelled, Corpus, Model, Progress, Recipe, TrainedAt, Vectors, file, part};
 
 mod follow;
 mod stored;
@@ -35,7 +35,7 @@ const READING: f64 = 0.1;
 /// The word model of a database, and the thread that updates it.
 ///
 /// The file is read when the model is first needed.
-pub(crate) struct ModelKeeper {
+pub(crate) struct ModelCache {
     shared: Arc<Shared>,
     thread: Background,
 }
@@ -147,7 +147,7 @@ impl Current {
     }
 }
 
-impl ModelKeeper {
+impl ModelCache {
     /// Creates the model of the database at the path `database`.
     pub(crate) fn new(store: Arc<Store>, database: &Path, config: config::WordModel, clock: Clock) -> Self {
         let stop = Stop::default();
@@ -301,9 +301,9 @@ impl Shared {
     }
 
     /// Reads the words of the posts, newest first. Returns them with the time at which reading began.
-    fn read_posts(&self, progress: Progress<'_>) -> Result<(Corpus, Moment), Ended> {
+    fn read_posts(&self, progress: Progress<'_>) -> Result<(Corpus, TrainedAt), Ended> {
         let date = self.clock.now();
-        let (seen, changes) = (store::Moment::now(), self.store.read(|tx| texts::changes(tx))?);
+        let (seen, changes) = (store::CommitTime::now(), self.store.read(|tx| texts::changes(tx))?);
         let mut corpus = Corpus::new(self.config.corpus);
         let (mut before, mut newest) = (PostKey::MAX, None);
         while !corpus.is_full() {
@@ -318,7 +318,7 @@ impl Shared {
             #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
             progress(1.0 - before.as_i64() as f64 / newest.as_i64() as f64)?;
         }
-        Ok((corpus, Moment { changes, date: date.as_millis() }))
+        Ok((corpus, TrainedAt { changes, date: date.as_millis() }))
     }
 
     /// Learns a model from the posts.

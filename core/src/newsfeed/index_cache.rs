@@ -12,16 +12,16 @@ use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 
+use super::co_visits::ItemNeighbours;
 use super::index::FeedIndex;
 use super::load::{Loaded, Seen, load};
 use super::meaning::{Lexicon, Meanings};
 use super::order_cache::OrderCache;
 use super::own_likes::OwnLikes;
-use super::personal::Personals;
-use super::published::PublishedOrders;
+use super::personal::MemberFeedCache;
+use super::shared_orders::PublishedOrders;
 use super::signals::Scoring;
 use super::snapshot::Words;
-use super::together::Neighbours;
 use crate::base::clock::{Clock, SECOND_MS, Timestamp};
 use crate::base::config::Feed;
 use crate::post::feed_rows::{self, FeedRow};
@@ -30,7 +30,7 @@ use crate::record::background::{Background, Stop, log_failure};
 use crate::record::error::{Error, Result};
 use crate::record::id::PostKey;
 use crate::store::{Store, Topic, version_in};
-use crate::words::ModelKeeper;
+use crate::words::ModelCache;
 
 /// The time for which the thread gathers changes before it updates the index.
 const GATHER: Duration = Duration::from_millis(400);
@@ -55,14 +55,14 @@ pub(crate) struct Feeds {
 /// The data that the thread and the readers share.
 pub(super) struct Shared {
     pub(super) store: Arc<Store>,
-    words: Arc<ModelKeeper>,
+    words: Arc<ModelCache>,
     pub(super) index: ArcSwapOption<FeedIndex>,
     pub(super) orders: OrderCache,
     /// The orders of all servers; `None` for a database in a file.
     pub(super) published: Option<PublishedOrders>,
-    pub(super) personals: Personals,
+    pub(super) personals: MemberFeedCache,
     /// What others did; `None` until it is read.
-    pub(super) others: ArcSwapOption<Others>,
+    pub(super) others: ArcSwapOption<ReadNeighbours>,
     /// Locked while what others did is read.
     reading: Mutex<()>,
     scoring: ArcSwap<Scoring>,
@@ -76,10 +76,10 @@ pub(super) struct Shared {
 }
 
 /// What others did, at some moment.
-pub(super) struct Others {
+pub(super) struct ReadNeighbours {
     /// The number of readings before.
     pub(super) number: u64,
-    pub(super) neighbours: Neighbours,
+    pub(super) neighbours: ItemNeighbours,
     /// The version of the posts before the reading, and how long it took.
     pub(super) version: i64,
     pub(super) took: Duration,
@@ -125,12 +125,12 @@ struct Changes {
 }
 
 impl Feeds {
-    pub(crate) fn new(store: Arc<Store>, words: Arc<ModelKeeper>, config: Feed, clock: Clock) -> Self {
+    pub(crate) fn new(store: Arc<Store>, words: Arc<ModelCache>, config: Feed, clock: Clock) -> Self {
         let stop = Stop::default();
         let [thread, learner] = [0, 1].map(|_| Background::new(Arc::clone(&store), stop.clone()));
         let shared = Shared {
             published: PublishedOrders::of(&store, &clock),
-            personals: Personals::new(&store),
+            personals: MemberFeedCache::new(&store),
             others: ArcSwapOption::empty(),
             reading: Mutex::default(),
             scoring: ArcSwap::from_pointee(Scoring::of(&config)),
