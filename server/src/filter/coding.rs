@@ -156,15 +156,15 @@ fn run(jobs: &Receiver<Job>) {
     }
 }
 
-/// Sets the brotli_form form of a response, if it is at least a tenth smaller than gzip.
+/// Sets the Brotli form of a response, if it is at least a tenth smaller than gzip.
 fn compress(response: &Encoded, level: Level) {
     // Copied only if it is kept, without the spare capacity.
-    let brotli_form = brotli(response.json(), level);
+    let made = brotli(response.json(), level);
     // A client that does not accept gzip may have been the first: computing it here could make others wait for this
     // thread.
-    let other = response.compressed().unwrap_or(response.json());
-    if brotli_form.len() <= other.len() / 10 * 9 {
-        response.set_brotli(Bytes::copy_from_slice(&brotli_form));
+    let other = response.gzip().unwrap_or(response.json());
+    if made.len() <= other.len() / 10 * 9 {
+        response.set_brotli(Bytes::copy_from_slice(&made));
     }
 }
 
@@ -340,7 +340,7 @@ mod tests {
         drop(compressor);
         run(&jobs);
         let mut unpacked = Vec::new();
-        brotli::BrotliDecompress(&mut &**response.brotli_form().unwrap(), &mut unpacked).unwrap();
+        brotli::BrotliDecompress(&mut &**response.brotli().unwrap(), &mut unpacked).unwrap();
         assert_eq!(unpacked, *response.json());
     }
 
@@ -353,10 +353,10 @@ mod tests {
         let noise = Encoded::new(noise);
         noise.compress(gzip);
         compress(&noise, Level::File);
-        assert!(noise.brotli_form().is_none());
+        assert!(noise.brotli().is_none());
         let text = long();
         text.compress(gzip);
         compress(&text, Level::Answer);
-        assert!(text.brotli_form().unwrap().len() * 10 <= text.compressed().unwrap().len() * 9);
+        assert!(text.brotli().unwrap().len() * 10 <= text.gzip().unwrap().len() * 9);
     }
 }

@@ -10,14 +10,14 @@ use tidings_core::answer::Encoded;
 /// The forms of an answer that are kept.
 #[derive(Default)]
 struct Kept {
-    compressed: OnceLock<Bytes>,
-    brotli_form: OnceLock<Bytes>,
+    gzip: OnceLock<Bytes>,
+    brotli: OnceLock<Bytes>,
     /// The number of calls of [`Forms::claim_brotli`], up to [`CLAIMED`].
     claims: AtomicU8,
     tag: OnceLock<Bytes>,
 }
 
-/// The number of calls of [`Forms::claim_brotli`] of which the last one was told to compute the brotli_form form.
+/// The number of calls of [`Forms::claim_brotli`] of which the last one was told to compute the Brotli form.
 const CLAIMED: u8 = 2;
 
 /// The forms of an answer.
@@ -26,20 +26,20 @@ pub(crate) trait Forms {
     fn tag(&self) -> &Bytes;
 
     /// Returns the compressed JSON object if [`Forms::compress`] has made it.
-    fn compressed(&self) -> Option<&Bytes>;
+    fn gzip(&self) -> Option<&Bytes>;
 
     /// Returns the compressed JSON object. Calls `compress` only the first time.
     fn compress(&self, compress: impl FnOnce(&[u8]) -> Bytes) -> &Bytes;
 
-    /// Returns the brotli_form form, which is smaller than [`Forms::compressed`] and takes much longer to compute; `None` until
+    /// Returns the Brotli form, which is smaller than [`Forms::gzip`] and takes much longer to compute; `None` until
     /// [`Forms::set_brotli`].
-    fn brotli_form(&self) -> Option<&Bytes>;
+    fn brotli(&self) -> Option<&Bytes>;
 
-    /// Sets the brotli_form form, unless it is set.
-    fn set_brotli(&self, brotli_form: Bytes);
+    /// Sets the Brotli form, unless it is set.
+    fn set_brotli(&self, brotli: Bytes);
 
-    /// Returns whether the caller has to compute the brotli_form form. This is `true` for exactly one caller: the second, because
-    /// the brotli_form form of an answer that is sent once would never be used.
+    /// Returns whether the caller has to compute the Brotli form. This is `true` for exactly one caller: the second, because
+    /// the Brotli form of an answer that is sent once would never be used.
     fn claim_brotli(&self) -> bool;
 
     /// Passes the task of [`Forms::claim_brotli`] on to its next caller.
@@ -51,21 +51,21 @@ impl Forms for Encoded {
         self.forms::<Kept>().tag.get_or_init(|| tag(self.json()))
     }
 
-    fn compressed(&self) -> Option<&Bytes> {
-        self.forms::<Kept>().compressed.get()
+    fn gzip(&self) -> Option<&Bytes> {
+        self.forms::<Kept>().gzip.get()
     }
 
     fn compress(&self, compress: impl FnOnce(&[u8]) -> Bytes) -> &Bytes {
-        self.forms::<Kept>().compressed.get_or_init(|| compress(self.json()))
+        self.forms::<Kept>().gzip.get_or_init(|| compress(self.json()))
     }
 
-    fn brotli_form(&self) -> Option<&Bytes> {
-        self.forms::<Kept>().brotli_form.get()
+    fn brotli(&self) -> Option<&Bytes> {
+        self.forms::<Kept>().brotli.get()
     }
 
-    fn set_brotli(&self, brotli_form: Bytes) {
+    fn set_brotli(&self, brotli: Bytes) {
         // A second form has the same content.
-        let _ = self.forms::<Kept>().brotli_form.set(brotli_form);
+        let _ = self.forms::<Kept>().brotli.set(brotli);
     }
 
     fn claim_brotli(&self) -> bool {

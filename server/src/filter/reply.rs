@@ -80,15 +80,15 @@ impl Reply {
         Ok(Self::success(&(), Accepted::default()))
     }
 
-    /// Returns a cached response in the smallest form that the client accepts: brotli_form if it exists, otherwise gzip, which
+    /// Returns a cached response in the smallest form that the client accepts: brotli if it exists, otherwise gzip, which
     /// is computed now unless it exists.
     pub(crate) fn encoded(cached: &Encoded, media_type: HeaderValue, accepted: Accepted) -> Self {
         let body = cached.json();
         if body.len() < WORTH_COMPRESSING {
             return Self::plain(body.clone(), media_type);
         }
-        match cached.brotli_form().filter(|_| accepted.brotli) {
-            Some(brotli_form) => Self::compressed(brotli_form.clone(), BROTLI, media_type),
+        match cached.brotli().filter(|_| accepted.brotli) {
+            Some(brotli) => Self::compressed(brotli.clone(), BROTLI, media_type),
             None if accepted.gzip => {
                 Self::compressed(cached.compress(coding::gzip).clone(), GZIP, media_type)
             }

@@ -23,7 +23,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Returns who change_done: the id of an administrator, or what else it was.
+    /// Returns who acted: the id of an administrator, or what else it was.
     fn who(&self) -> String {
         let AuditRecord { actor_kind, actor, .. } = &self.record;
         match (actor_kind.as_str(), actor.as_str()) {
@@ -33,7 +33,7 @@ impl Row {
         }
     }
 
-    /// Returns what was change_done on, as people know it: the text of a record with an id, otherwise the subject.
+    /// Returns what was acted on, as people know it: the text of a record with an id, otherwise the subject.
     fn what(&self) -> &str {
         let AuditRecord { subject, before, after, .. } = &self.record;
         let is_id = subject.len() == 24 && subject.bytes().all(|b| b.is_ascii_hexdigit());

@@ -83,7 +83,7 @@ impl Context {
     async fn coded(&self, cached: &Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
         let accepted = self.accepted();
         self.app.compressor.offer(cached, accepted, level);
-        let is_ready = cached.compressed().is_some() || (accepted.brotli && cached.brotli_form().is_some());
+        let is_ready = cached.gzip().is_some() || (accepted.brotli && cached.brotli().is_some());
         if !accepted.gzip || is_ready || cached.json().len() <= COMPRESSED_AT_ONCE {
             return Ok(Reply::encoded(cached, media_type, accepted));
         }
