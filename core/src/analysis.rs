@@ -29,7 +29,6 @@ mod browse;
 pub(crate) mod calendar;
 pub(crate) mod counters;
 mod crawler;
-mod gcra;
 mod journal;
 mod live;
 pub(crate) mod local_time;
@@ -104,7 +103,7 @@ impl State {
     pub(crate) fn open(store: &Arc<Store>, config: &config::Analysis, clock: &Clock) -> Result<Self> {
         let calendar = Arc::new(Calendar::open(store, config.timezone.as_ref(), clock.clone())?);
         Ok(Self {
-            journal: Arc::new(Journal::new(Arc::clone(&calendar), config.log_lines_per_client)),
+            journal: Arc::new(Journal::new(Arc::clone(&calendar), config.log_lines_per_client, clock)),
             calendar,
             keys: Arc::default(),
             reports: ReportCache::default(),
@@ -172,7 +171,7 @@ pub fn record(tidings: &Tidings, communication: &Communication<'_>) {
         let (path, answer) = (operation.varying(path), LoggedAnswer { status, result });
         Record { at, operation, path, answer, seen, guest }
     };
-    analysis.journal.push(&analysis.store, keyed::hash(Client::from(address)), at, record, &unlogged);
+    analysis.journal.push(&analysis.store, keyed::hash(Client::from(address)), record, &unlogged);
 }
 
 /// Writes the recorded requests now instead of after about 100 ms, for a program that records requests and reads the

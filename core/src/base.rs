@@ -5,7 +5,6 @@ pub(crate) mod cancel;
 pub(crate) mod client;
 pub mod clock;
 pub mod config;
-pub mod fair;
 pub(crate) mod files;
 pub(crate) mod keyed;
 pub mod location;

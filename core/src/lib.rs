@@ -137,7 +137,7 @@
 //! [`analysis::record`], [`stats`], [`changes`].
 //!
 //! The modules above use the store, [`location`], [`clock`], [`id`], [`error`], [`config`], [`import`], [`export`],
-//! [`stats`], [`changes`], [`fair`] and [`answer`].
+//! [`stats`], [`changes`] and [`answer`].
 
 mod base;
 mod record;
@@ -171,7 +171,7 @@ mod testing;
 pub use account::Caller;
 pub use audit::trail::Surface;
 pub use base::location::Location;
-pub use base::{atomic_file, clock, config, fair, location, text_file, tls};
+pub use base::{atomic_file, clock, config, location, text_file, tls};
 pub use record::error::{Error, Outcome, Pending, Result};
 pub use record::{answer, error, export, id, operation, schema};
 #[cfg(feature = "fuzzing")]

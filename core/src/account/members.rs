@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::password::{Purpose, Turn};
 use super::{Caller, check_new_password, find, fold, revoke_tokens};
 
 use crate::Tidings;
@@ -201,7 +200,7 @@ impl Operation for SetPassword {
             find(tx, &self.user_id)?.ok_or(Error::NotFound)
         })?;
         check_new_password(tidings.config(), "new_pw", &self.new_pw, member.admin)?;
-        let password = tidings.hasher().hash(Turn::new(Purpose::Administration, None), &self.new_pw)?;
+        let password = tidings.hasher().hash(&self.new_pw)?;
         tidings.store().write(Isolation::Alone, move |tx| {
             let admin = identity.administrator(tx)?;
             if !sql::set_password(tx, &admin, member.key, &password)? {

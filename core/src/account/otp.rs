@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use super::attempt::{ForClient, begin, begin_code, failed, succeeded};
-use super::password::{Check, Purpose, Turn};
+use super::password::Check;
 use super::throttle::Attempt;
 use super::{Caller, Identity, Member, SignInClient, find, sessions};
 
@@ -221,8 +221,7 @@ fn confirm<'t>(
         Ok::<_, Error>((member.key, member.id.clone(), password, is_enabled))
     })?;
     let attempt = begin(tidings, Some(&id), client.client)?;
-    let turn = Turn::new(Purpose::ChangePw, client.client);
-    if tidings.hasher().check(turn, pw, Some(&password))? == Check::Wrong {
+    if tidings.hasher().check(pw, Some(&password))? == Check::Wrong {
         return Err(failed(attempt, Outcome::IncorrectPw));
     }
     Ok(Confirmed { key, is_enabled, attempt })

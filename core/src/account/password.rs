@@ -1,19 +1,16 @@
 //! Password hashing with Argon2id, at most one hash per core at a time. It also checks hashes of other systems
 //! (`stored`).
 //!
-//! Callers that wait for a core take turns by purpose and by network ([`crate::base::fair`]): a flood of sign-ups delays a
-//! sign-in by one hash.
+//! The number of callers that wait for a core is not limited here. A server runs them in worker pools, which limit it and whose
+//! queues let clients take turns.
 
-use std::net::{IpAddr, Ipv4Addr};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use argon2::password_hash::PasswordHasher as _;
 use argon2::{Algorithm, Argon2, Params, Version};
 use unicode_normalization::UnicodeNormalization as _;
 use zeroize::Zeroizing;
 
-use crate::base::client::Client;
-use crate::base::fair::{FairQueue, Pushed};
 use crate::record::error::{Error, Result};
 
 mod common;
@@ -39,42 +36,19 @@ const LANES: u32 = 1;
 const DUMMY_HASH: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5bm9ib2R5bm9ibw$dDnUGUH+JbWWAo5VAhEnJcUfPWqYBqPTlWcYqmtiM1Y";
 
-/// Hashes passwords, a bounded number at a time; callers beyond that wait in a bounded queue.
+/// Hashes passwords, a bounded number at a time; callers beyond that wait, in the order in which they arrive.
 pub(crate) struct Hasher {
-    slots: Mutex<Slots>,
-    parallel: usize,
+    tickets: Mutex<Tickets>,
+    /// Notified when a hash is complete.
+    changed: Condvar,
+    parallel: u64,
 }
 
-struct Slots {
-    running: usize,
-    waiting: FairQueue<Purpose, oneshot::Sender<()>>,
-}
-
-/// The reason to hash a password.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    SignIn,
-    SignUp,
-    SignInUp,
-    ChangePw,
-    /// Replacing a hash that has other parameters or comes from another system.
-    Rehash,
-    /// Setting another person's password.
-    Administration,
-}
-
-/// The purpose and the client by which callers take turns.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Turn {
-    purpose: Purpose,
-    client: Client,
-}
-
-impl Turn {
-    /// Returns the turn of a client; `None` is this machine.
-    pub(crate) fn new(purpose: Purpose, client: Option<Client>) -> Self {
-        Self { purpose, client: client.unwrap_or_else(|| IpAddr::from(Ipv4Addr::LOCALHOST).into()) }
-    }
+/// A hash begins once fewer than `parallel` hashes with earlier tickets are incomplete.
+#[derive(Default)]
+struct Tickets {
+    taken: u64,
+    complete: u64,
 }
 
 /// The result of checking a password.
@@ -89,19 +63,19 @@ pub(crate) enum Check {
 }
 
 impl Hasher {
-    /// Returns a hasher that runs one hash per core and queues up to `queue` more callers.
-    pub(crate) fn new(queue: usize) -> Self {
-        let parallel = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { slots: Mutex::new(Slots { running: 0, waiting: FairQueue::new(queue) }), parallel }
+    /// Returns a hasher that runs one hash per core.
+    pub(crate) fn new() -> Self {
+        let parallel = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+        Self { tickets: Mutex::default(), changed: Condvar::new(), parallel }
     }
 
     /// Hashes a password with a new random salt and returns the PHC string.
     ///
     /// # Errors
-    /// `overloaded` if the queue is full of callers that are served before this one.
-    pub(crate) fn hash(&self, turn: Turn, password: &str) -> Result<String> {
+    /// An internal error if Argon2 fails.
+    pub(crate) fn hash(&self, password: &str) -> Result<String> {
         let password = normalised(password);
-        let _permit = self.permit(turn)?;
+        let _permit = self.permit();
         let hash = argon2().hash_password(password.as_bytes());
         hash.map(|hash| hash.to_string()).map_err(|e| Error::Internal(e.to_string().into()))
     }
@@ -111,14 +85,14 @@ impl Hasher {
     /// long as another check.
     ///
     /// # Errors
-    /// `overloaded` as for [`Hasher::hash`]; an internal error if `hash` is not a valid hash.
-    pub(crate) fn check(&self, turn: Turn, password: &str, hash: Option<&str>) -> Result<Check> {
+    /// An internal error if `hash` is not a valid hash.
+    pub(crate) fn check(&self, password: &str, hash: Option<&str>) -> Result<Check> {
         let hash = hash.filter(|hash| !hash.is_empty());
         let stored = Stored::parse(hash.unwrap_or(DUMMY_HASH));
         let stored =
             stored.map_err(|reason| Error::Internal(format!("a stored password: {reason}").into()))?;
         let composed = normalised(password);
-        let _permit = self.permit(turn)?;
+        let _permit = self.permit();
         let mut right = stored.is_of(composed.as_bytes());
         if !right && *composed != password {
             // Other systems hashed passwords without normalising them.
@@ -132,25 +106,17 @@ impl Hasher {
     }
 
     /// Waits for a core. The caller holds the permit until its hash is complete.
-    fn permit(&self, turn: Turn) -> Result<Permit<'_>> {
-        let mut slots = self.lock();
-        if slots.running < self.parallel {
-            slots.running += 1;
-            return Ok(Permit(self));
-        }
-        let (grant, granted) = oneshot::channel();
-        match slots.waiting.push(turn.purpose, turn.client, grant) {
-            // Dropping the `grant` of a displaced caller ends its wait.
-            Pushed::Waiting(_) | Pushed::Displaced(..) => {}
-            Pushed::Refused(_) => return Err(Error::Overloaded),
-        }
-        drop(slots);
-        granted.recv().map_err(|_| Error::Overloaded)?;
-        Ok(Permit(self))
+    fn permit(&self) -> Permit<'_> {
+        let mut tickets = self.lock();
+        let ticket = tickets.taken;
+        tickets.taken += 1;
+        let waits = |tickets: &mut Tickets| ticket >= tickets.complete + self.parallel;
+        drop(self.changed.wait_while(tickets, waits).unwrap_or_else(PoisonError::into_inner));
+        Permit(self)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Slots> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Tickets> {
+        self.tickets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -158,13 +124,8 @@ struct Permit<'h>(&'h Hasher);
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        let mut slots = self.0.lock();
-        while let Some(next) = slots.waiting.pop() {
-            if next.send(()).is_ok() {
-                return;
-            }
-        }
-        slots.running -= 1;
+        self.0.lock().complete += 1;
+        self.0.changed.notify_all();
     }
 }
 
@@ -188,78 +149,60 @@ mod tests {
 
     use super::*;
 
-    const HERE: Turn = turn(Purpose::SignIn, 1);
-
-    const fn turn(purpose: Purpose, network: u8) -> Turn {
-        Turn { purpose, client: Client::v4(Ipv4Addr::new(198, 51, network, 1)) }
-    }
-
     #[test]
     fn a_password_is_right_in_every_normalisation_form() {
-        let hasher = Hasher::new(8);
-        let hash = hasher.hash(HERE, "caf\u{e9} noir 8").unwrap();
+        let hasher = Hasher::new();
+        let hash = hasher.hash("caf\u{e9} noir 8").unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
-        assert_eq!(hasher.check(HERE, "cafe\u{301} noir 8", Some(&hash)).unwrap(), Check::Right);
-        assert_eq!(hasher.check(HERE, "cafe noir 8", Some(&hash)).unwrap(), Check::Wrong);
-        assert_eq!(hasher.check(HERE, "nobody", None).unwrap(), Check::Wrong);
+        assert_eq!(hasher.check("cafe\u{301} noir 8", Some(&hash)).unwrap(), Check::Right);
+        assert_eq!(hasher.check("cafe noir 8", Some(&hash)).unwrap(), Check::Wrong);
+        assert_eq!(hasher.check("nobody", None).unwrap(), Check::Wrong);
     }
 
     #[test]
     fn a_hash_with_other_parameters_is_right_but_old() {
         let other = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::new(8_192, 1, 1, None).unwrap());
         let hash = other.hash_password(b"long enough").unwrap().to_string();
-        assert_eq!(Hasher::new(8).check(HERE, "long enough", Some(&hash)).unwrap(), Check::RightButOld);
+        assert_eq!(Hasher::new().check("long enough", Some(&hash)).unwrap(), Check::RightButOld);
     }
 
     #[test]
     fn a_hash_of_another_system_is_right_but_old_in_every_normalisation_form() {
-        let hasher = Hasher::new(8);
+        let hasher = Hasher::new();
         for hash in [
             "849346315e78d833de1bc9b3eda02a596e3d99fc4204be25905de1e492e38ae9",
             "492e87fa32603d70cc65996366facd6b4d8051854e149c2d0dedc60397b83fbf",
         ] {
             let hash = format!("pbkdf2:sha256:1000$abcDEF0123456789${hash}");
             let typed: String = "비밀번호여덟글자".nfd().collect();
-            assert_eq!(hasher.check(HERE, &typed, Some(&hash)).unwrap(), Check::RightButOld);
-            assert_eq!(hasher.check(HERE, "비밀번호여덟글", Some(&hash)).unwrap(), Check::Wrong);
+            assert_eq!(hasher.check(&typed, Some(&hash)).unwrap(), Check::RightButOld);
+            assert_eq!(hasher.check("비밀번호여덟글", Some(&hash)).unwrap(), Check::Wrong);
         }
-        assert_eq!(hasher.check(HERE, "", Some("")).unwrap(), Check::Wrong);
-        assert!(matches!(hasher.check(HERE, "long enough", Some("plain")), Err(Error::Internal(_))));
+        assert_eq!(hasher.check("", Some("")).unwrap(), Check::Wrong);
+        assert!(matches!(hasher.check("long enough", Some("plain")), Err(Error::Internal(_))));
     }
 
     #[test]
-    fn a_full_queue_refuses_at_once() {
-        let hasher = Hasher { parallel: 1, ..Hasher::new(0) };
-        let held = hasher.permit(HERE).unwrap();
-        assert!(matches!(hasher.hash(HERE, "long enough"), Err(Error::Overloaded)));
-        drop(held);
-        assert!(hasher.hash(HERE, "long enough").is_ok());
-    }
-
-    #[test]
-    fn a_flood_of_sign_ups_does_not_keep_a_sign_in_from_its_turn() {
-        let hasher = Hasher { parallel: 1, ..Hasher::new(2) };
+    fn callers_get_a_core_in_the_order_in_which_they_arrive() {
+        let hasher = Hasher { parallel: 2, ..Hasher::new() };
         let (told, order) = mpsc::channel();
-        let held = hasher.permit(turn(Purpose::SignUp, 66)).unwrap();
+        let mut held = vec![hasher.permit(), hasher.permit()];
         std::thread::scope(|threads| {
-            let wait = |turn: Turn, name: &'static str, waiting: usize| {
+            for n in 0..8 {
                 let (hasher, told) = (&hasher, told.clone());
                 threads.spawn(move || {
-                    let permit = hasher.permit(turn);
-                    told.send((name, permit.is_ok())).unwrap();
+                    let _permit = hasher.permit();
+                    told.send(n).unwrap();
                 });
-                while hasher.lock().waiting.len() < waiting {
+                while hasher.lock().taken < n + 3 {
                     std::thread::yield_now();
                 }
-            };
-            wait(turn(Purpose::SignUp, 66), "first of the flood", 1);
-            wait(turn(Purpose::SignUp, 66), "second of the flood", 2);
-            wait(turn(Purpose::SignIn, 1), "sign-in", 2);
-            assert_eq!(order.recv().unwrap(), ("second of the flood", false));
-            drop(held);
-            assert_eq!(order.recv().unwrap(), ("first of the flood", true));
-            assert_eq!(order.recv().unwrap(), ("sign-in", true));
+            }
+            assert!(order.try_recv().is_err());
+            // With one core, the callers follow each other.
+            held.pop();
+            assert!(order.iter().take(8).eq(0..8));
         });
-        assert_eq!(hasher.lock().running, 0);
+        assert_eq!(hasher.lock().complete, 9);
     }
 }

@@ -9,7 +9,7 @@ use super::attempt::{ForClient, begin, begin_code, failed, succeeded};
 use super::device::SignInClient;
 use super::operations::{ChangePassword, SignIn, SignInUp};
 use super::otp::{self, Factor};
-use super::password::{Check, Purpose, Turn, is_common};
+use super::password::{Check, is_common};
 use super::places::Places;
 use super::sessions::NewSession;
 use super::throttle::Attempt;
@@ -49,9 +49,7 @@ impl ForClient for SignIn {
             return Err(failed(attempt, Outcome::NoMember));
         }
         let stored = tidings.store().read(|tx| sql::credentials(tx, &fold(&id)))?;
-        let turn = Turn::new(Purpose::SignIn, client.client);
-        let check =
-            tidings.hasher().check(turn, &pw, stored.as_ref().map(|stored| stored.password.as_str()))?;
+        let check = tidings.hasher().check(&pw, stored.as_ref().map(|stored| stored.password.as_str()))?;
         let stored = match (stored, check) {
             (None, _) => return Err(failed(attempt, Outcome::NoMember)),
             (Some(_), Check::Wrong) => return Err(failed(attempt, Outcome::IncorrectPw)),
@@ -61,16 +59,8 @@ impl ForClient for SignIn {
             return Err(blacklisted(&stored, attempt));
         }
         warn_if_common(&stored, &pw);
-        let rehashed = if check == Check::RightButOld {
-            match tidings.hasher().hash(Turn::new(Purpose::Rehash, client.client), &pw) {
-                Ok(password) => Some(password),
-                // The member is signed in nevertheless; their next sign-in tries to rehash again.
-                Err(Error::Overloaded) => None,
-                Err(error) => return Err(error),
-            }
-        } else {
-            None
-        };
+        let is_old = check == Check::RightButOld;
+        let rehashed = is_old.then(|| tidings.hasher().hash(&pw)).transpose()?;
         let (key, generation) = (stored.key, stored.generation);
         let change = move |tx: &mut dyn Tx| {
             if let Some(password) = &rehashed {
@@ -154,15 +144,14 @@ impl ForClient for SignInUp {
         let attempt = begin(tidings, id.as_deref(), client.client)?;
         // The verifier is not asked about an id that breaks the rule.
         let Some(id) = id.as_deref() else { return Err(failed(attempt, Outcome::NotSchool)) };
-        let (name, major) = match tidings.verifier().verify_for(tidings, id, &pw, client.client)?? {
+        let (name, major) = match tidings.verifier().verify(tidings, id, &pw)?? {
             Verdict::Unknown => return Err(failed(attempt, Outcome::NotSchool)),
             Verdict::WrongPassword => return Err(failed(attempt, Outcome::PwIncorrect)),
             Verdict::Verified { name, major } => (university_name(&name), university_name(&major)),
         };
         let stored = tidings.store().read(|tx| sql::credentials(tx, &fold(id)))?;
-        let turn = Turn::new(Purpose::SignInUp, client.client);
         let check = match &stored {
-            Some(stored) => tidings.hasher().check(turn, &pw, Some(&stored.password))?,
+            Some(stored) => tidings.hasher().check(&pw, Some(&stored.password))?,
             None => Check::Wrong,
         };
         let Some(stored) = stored else {
@@ -172,7 +161,7 @@ impl ForClient for SignInUp {
                 return Err(Outcome::NotSchool.because(SIGN_UP_CLOSED));
             }
             let nickname = cut_nickname(tidings.config(), &name, id);
-            let password = tidings.hasher().hash(turn, &pw)?;
+            let password = tidings.hasher().hash(&pw)?;
             succeeded(attempt);
             let new = New { id: id.to_owned(), nickname, password, verified: Some((name, major)) };
             return insert(tidings, new, &client);
@@ -184,7 +173,7 @@ impl ForClient for SignInUp {
             return Err(blacklisted(&stored, attempt));
         }
         warn_if_common(&stored, &pw);
-        let password = if check == Check::Right { None } else { Some(tidings.hasher().hash(turn, &pw)?) };
+        let password = if check == Check::Right { None } else { Some(tidings.hasher().hash(&pw)?) };
         let (key, generation) = (stored.key, stored.generation);
         // A new password at the university revokes the tokens, like any changed password.
         let changed = check == Check::Wrong;
@@ -207,8 +196,7 @@ impl ForClient for ChangePassword {
             sql::credentials(tx, &fold(&member.id))?.ok_or(Error::BadToken)
         })?;
         let attempt = begin(tidings, Some(&stored.id), client.client)?;
-        let turn = Turn::new(Purpose::ChangePw, client.client);
-        if tidings.hasher().check(turn, &self.pw, Some(&stored.password))? == Check::Wrong {
+        if tidings.hasher().check(&self.pw, Some(&stored.password))? == Check::Wrong {
             return Err(failed(attempt, Outcome::IncorrectPw));
         }
         check_new_password(tidings.config(), "new_pw", &self.new_pw, stored.admin)?;
@@ -216,7 +204,7 @@ impl ForClient for ChangePassword {
             let problem = Outcome::CheckPw.problem().of("new_pw_check");
             return Err(Outcome::CheckPw.because(problem));
         }
-        let password = tidings.hasher().hash(turn, &self.new_pw)?;
+        let password = tidings.hasher().hash(&self.new_pw)?;
         let session = Arc::new(new_session(tidings, &client));
         let (new, generation) = (Arc::clone(&session), stored.generation);
         let generation = tidings.store().write(Isolation::Alone, move |tx| {

@@ -7,11 +7,10 @@ use unicode_normalization::UnicodeNormalization as _;
 use ureq::http::Uri;
 use ureq::unversioned::resolver::DefaultResolver;
 
-use super::password::{Check, Purpose, Turn};
+use super::password::Check;
 use super::roster::table;
 use super::{RESERVED_IDS, fold};
 use crate::Tidings;
-use crate::base::client::Client;
 use crate::base::config;
 use crate::base::config::{Bounds, Config, HttpVerifier};
 use crate::base::text::shown;
@@ -77,24 +76,9 @@ pub trait Verifier: Send + Sync {
     /// Asks whether an id and a password belong to a university member.
     ///
     /// # Errors
-    /// The outer error is a failure of this service (a full queue, a failing store), the inner one a failure of the
+    /// The outer error is a failure of this service (a failing store), the inner one a failure of the
     /// university's system.
     fn verify(&self, tidings: &Tidings, id: &str, password: &str) -> Result<Result<Verdict, VerifyError>>;
-
-    /// Does the same as [`Verifier::verify`] for an attempt of `client`. A verifier that works on this machine lets
-    /// clients take turns.
-    ///
-    /// # Errors
-    /// The errors of [`Verifier::verify`].
-    fn verify_for(
-        &self,
-        tidings: &Tidings,
-        id: &str,
-        password: &str,
-        _client: Option<Client>,
-    ) -> Result<Result<Verdict, VerifyError>> {
-        self.verify(tidings, id, password)
-    }
 
     /// Returns whether `sign_up` refuses the id because it belongs to a university member.
     ///
@@ -133,21 +117,10 @@ struct Roster;
 
 impl Verifier for Roster {
     fn verify(&self, tidings: &Tidings, id: &str, password: &str) -> Result<Result<Verdict, VerifyError>> {
-        self.verify_for(tidings, id, password, None)
-    }
-
-    fn verify_for(
-        &self,
-        tidings: &Tidings,
-        id: &str,
-        password: &str,
-        client: Option<Client>,
-    ) -> Result<Result<Verdict, VerifyError>> {
         let entry = tidings.store().read(|tx| table::find(tx, &fold(id)))?;
         // A hash is also checked for an unknown id, so that the time of the answer does not reveal which ids are known.
-        let turn = Turn::new(Purpose::SignInUp, client);
         let stored = entry.as_ref().map(|entry| entry.password.as_str());
-        let check = tidings.hasher().check(turn, password, stored)?;
+        let check = tidings.hasher().check(password, stored)?;
         Ok(Ok(match entry {
             None => Verdict::Unknown,
             Some(_) if check == Check::Wrong => Verdict::WrongPassword,

@@ -15,7 +15,7 @@ use super::calendar::Calendar;
 use super::log::{LoggedAnswer, Operation, RequestKeys};
 use super::visitor::Guest;
 use crate::account::ResolvedCaller;
-use crate::base::clock::{Monotonic, Timestamp};
+use crate::base::clock::{Clock, Monotonic, Timestamp};
 use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Tx};
 
 mod client_limit;
@@ -66,9 +66,9 @@ pub(crate) struct Journal {
 
 impl Journal {
     /// Creates a journal that accepts at most `lines_per_client` lines a second from each client, apart from bursts.
-    pub(super) fn new(calendar: Arc<Calendar>, lines_per_client: Option<NonZeroU32>) -> Self {
+    pub(super) fn new(calendar: Arc<Calendar>, lines_per_client: Option<NonZeroU32>, clock: &Clock) -> Self {
         Self {
-            queue: Queue::new(lines_per_client),
+            queue: Queue::new(lines_per_client, clock),
             request_keys: Mutex::default(),
             calendar,
             crawled: AtomicU64::new(0),
@@ -76,17 +76,16 @@ impl Journal {
         }
     }
 
-    /// Queues the record of a communication that was answered at this time, or counts it as `unlogged`. `client` is the hash of
+    /// Queues the record of a communication, or counts it as `unlogged`. `client` is the hash of
     /// the client.
     pub(super) fn push(
         self: &Arc<Self>,
         store: &Store,
         client: u64,
-        at: Timestamp,
         record: impl FnOnce() -> Record,
         unlogged: &UnloggedCounts,
     ) {
-        let queued = self.queue.push(client, at, record, unlogged);
+        let queued = self.queue.push(client, record, unlogged);
         if self.queue.must_defer() {
             self.defer(store);
         }

@@ -17,7 +17,7 @@ impl Client {
     }
 
     /// Returns the client's address; for IPv6, the first address of its /64.
-    pub(crate) fn address(self) -> IpAddr {
+    pub fn address(self) -> IpAddr {
         self.0
     }
 }

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::account::password::{Purpose, Turn};
 use crate::account::{self, Admin, Caller};
 use crate::analysis::backfill;
 use crate::analysis::calendar::Calendar;
@@ -100,7 +99,7 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
     let calendar = Arc::clone(&tidings.analysis().calendar);
     let mut world = World::new(size, tidings.now(), &calendar.local_time());
     let posts = post::import(tidings, caller, world.posts_as_lines().as_bytes(), &mut to_the_end)?.inserted;
-    let hash = tidings.hasher().hash(Turn::new(Purpose::Administration, None), PASSWORD)?;
+    let hash = tidings.hasher().hash(PASSWORD)?;
     let members = world.members_as_lines(&hash);
     let members =
         member_import::import_members(tidings, caller, members.as_bytes(), &mut to_the_end)?.inserted;

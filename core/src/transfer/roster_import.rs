@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use crate::Tidings;
-use crate::account::password::{Check, Purpose, Turn};
+use crate::account::password::Check;
 use crate::account::roster::table::{self, RosterEntry};
 use crate::account::verify::{university_id, university_name};
 use crate::account::{Admin, Caller, find, fold};
@@ -136,7 +136,6 @@ impl Line {
 
     /// Hashes the password. The result of the import tells whether it is that of the roster, so a key's is not compared.
     fn hash(&mut self, tidings: &Tidings, is_key: bool) -> Result<()> {
-        let turn = Turn::new(Purpose::Administration, None);
         let known = if is_key {
             if tidings.store().read(|tx| find(tx, &self.folded))?.is_some() {
                 return Ok(());
@@ -146,12 +145,10 @@ impl Line {
             tidings.store().read(|tx| table::find(tx, &self.folded))?
         };
         self.entry.password = match known {
-            Some(known)
-                if tidings.hasher().check(turn, &self.password, Some(&known.password))? != Check::Wrong =>
-            {
+            Some(known) if tidings.hasher().check(&self.password, Some(&known.password))? != Check::Wrong => {
                 known.password
             }
-            _ => tidings.hasher().hash(turn, &self.password)?,
+            _ => tidings.hasher().hash(&self.password)?,
         };
         Ok(())
     }

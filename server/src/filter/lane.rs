@@ -16,6 +16,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 mod fair;
 mod pace;
+mod queue;
 
 use fair::{FairPool, Kind};
 use pace::Pace;

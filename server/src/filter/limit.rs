@@ -46,12 +46,12 @@ impl Counted {
 /// The limits of clients and of API keys.
 pub(crate) struct Limits {
     /// The limit for all requests.
-    pub(crate) general: Option<Arc<RateLimit>>,
-    sign_ups: Option<Arc<RateLimit>>,
-    searches: Option<Arc<RateLimit>>,
-    guest_writes: Option<Arc<RateLimit>>,
-    feedback: Option<Arc<RateLimit>>,
-    keys: Option<Arc<RateLimit<KeyHash>>>,
+    pub(crate) general: Limit,
+    sign_ups: Limit,
+    searches: Limit,
+    guest_writes: Limit,
+    feedback: Limit,
+    keys: Limit<KeyHash>,
 }
 
 impl Limits {
@@ -69,20 +69,15 @@ impl Limits {
     }
 
     /// Returns the limits of new settings. A limit that is the same as before remembers its clients.
-    pub(crate) fn changed(&self, from: &Config, to: &Config) -> Self {
+    pub(crate) fn changed(&self, to: &Config) -> Self {
         let new = Self::new(to);
-        let sign_ups = |config: &Config| (config.sign_up_limit, config.sign_up_burst);
         Self {
-            general: kept(self.general.as_ref(), new.general, from.rate_limit == to.rate_limit),
-            sign_ups: kept(self.sign_ups.as_ref(), new.sign_ups, sign_ups(from) == sign_ups(to)),
-            searches: kept(self.searches.as_ref(), new.searches, from.search_limit == to.search_limit),
-            guest_writes: kept(
-                self.guest_writes.as_ref(),
-                new.guest_writes,
-                from.guest_write_limit == to.guest_write_limit,
-            ),
-            feedback: kept(self.feedback.as_ref(), new.feedback, from.feedback_limit == to.feedback_limit),
-            keys: kept(self.keys.as_ref(), new.keys, from.key_limit == to.key_limit),
+            general: kept(self.general.as_ref(), new.general),
+            sign_ups: kept(self.sign_ups.as_ref(), new.sign_ups),
+            searches: kept(self.searches.as_ref(), new.searches),
+            guest_writes: kept(self.guest_writes.as_ref(), new.guest_writes),
+            feedback: kept(self.feedback.as_ref(), new.feedback),
+            keys: kept(self.keys.as_ref(), new.keys),
         }
     }
 
@@ -129,8 +124,10 @@ impl Limits {
     }
 }
 
-fn kept<T>(old: Option<&Arc<T>>, new: Option<Arc<T>>, is_same: bool) -> Option<Arc<T>> {
-    if is_same { old.cloned() } else { new }
+type Limit<K = Client> = Option<Arc<RateLimit<K>>>;
+
+fn kept<K: Key>(old: Option<&Arc<RateLimit<K>>>, new: Limit<K>) -> Limit<K> {
+    old.filter(|old| new.as_ref().is_some_and(|new| new.quota == old.quota)).cloned().or(new)
 }
 
 /// What a limit tells apart: clients or API keys.
@@ -142,6 +139,7 @@ impl Key for KeyHash {}
 /// A limit on the number of requests of each client, or of each API key, in a period.
 pub(crate) struct RateLimit<K: Key = Client, C: Clock = MonotonicClock> {
     limiter: RateLimiter<K, States<K>, C, StateInformationMiddleware>,
+    quota: Quota,
     clock: C,
     policy: HeaderValue,
 }
@@ -183,7 +181,7 @@ impl<K: Key, C: Clock + Clone> RateLimit<K, C> {
         let period_s = quota.burst_size_replenished_in().as_secs_f64().ceil();
         let policy = format!("\"default\";q={};w={period_s}", quota.burst_size());
         let policy = HeaderValue::from_str(&policy).expect("a policy is ASCII");
-        Self { limiter, clock, policy }
+        Self { limiter, quota, clock, policy }
     }
 
     /// Counts a request.

@@ -8,22 +8,16 @@ use crate::filter::limit::Limits;
 pub(crate) struct Policy {
     pub(crate) cors: Cors,
     pub(crate) limits: Limits,
-    /// The settings that the rules were made from.
-    config: Config,
 }
 
 impl Policy {
     /// Returns the rules of these settings.
     pub(crate) fn new(config: &Config) -> Self {
-        Self { cors: Cors::new(&config.cors_origins), limits: Limits::new(config), config: config.clone() }
+        Self { cors: Cors::new(&config.cors_origins), limits: Limits::new(config) }
     }
 
     /// Returns the rules of new settings. Clients keep what they have used of a limit that does not change.
     pub(crate) fn changed(&self, config: &Config) -> Self {
-        Self {
-            cors: Cors::new(&config.cors_origins),
-            limits: self.limits.changed(&self.config, config),
-            config: config.clone(),
-        }
+        Self { cors: Cors::new(&config.cors_origins), limits: self.limits.changed(config) }
     }
 }

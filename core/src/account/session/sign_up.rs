@@ -6,7 +6,6 @@ use super::{AccessToken, issue, new_session};
 use crate::Tidings;
 use crate::account::attempt::ForClient;
 use crate::account::device::SignInClient;
-use crate::account::password::{Purpose, Turn};
 use crate::account::{Caller, SignUp, check_new_password, find, is_id, new_generation, nickname};
 use crate::base::config;
 use crate::record::error::{Code, Error, Outcome, Problem, Result};
@@ -22,7 +21,7 @@ impl ForClient for SignUp {
     fn run_for(self, tidings: &Tidings, caller: &Caller, client: SignInClient) -> Result<AccessToken> {
         match (caller, tidings.config().sign_up) {
             (Caller::Operator, _) | (_, config::Registration::Open) => {
-                register(tidings, &self, &client, false, |new| insert(tidings, new, &client))
+                register(tidings, &self, false, |new| insert(tidings, new, &client))
             }
             (_, config::Registration::Roster) => Err(Outcome::SignUpFail.because(ROSTER_ONLY)),
             (_, config::Registration::Closed) => Err(Outcome::SignUpFail.into()),
@@ -41,7 +40,7 @@ pub(crate) fn sign_up_admin(
     mut grant: impl FnMut(&mut dyn Tx, MemberKey) -> Result<()> + Send + 'static,
 ) -> Result<()> {
     let now = tidings.now();
-    register(tidings, form, &SignInClient::default(), true, |new| {
+    register(tidings, form, true, |new| {
         let inserted = tidings.store().write(Isolation::Alone, move |tx| {
             let key = sql::insert(tx, &new, new_generation(), now)?;
             grant(tx, key)
@@ -53,11 +52,10 @@ pub(crate) fn sign_up_admin(
 /// Checks a sign-up and hashes its password; `insert` inserts the member.
 ///
 /// # Errors
-/// Those of [`SignUp`]; `overloaded` if too many passwords wait to be hashed.
+/// Those of [`SignUp`].
 fn register<T>(
     tidings: &Tidings,
     form: &SignUp,
-    client: &SignInClient,
     admin: bool,
     insert: impl FnOnce(New) -> Result<T>,
 ) -> Result<T> {
@@ -77,7 +75,7 @@ fn register<T>(
         if taken || tidings.verifier().reserves(tidings, &form.id)? {
             return Err(Outcome::AlreadyId.into());
         }
-        let password = tidings.hasher().hash(Turn::new(Purpose::SignUp, client.client), &form.pw)?;
+        let password = tidings.hasher().hash(&form.pw)?;
         insert(New { id: form.id.clone(), nickname, password, verified: None })
     };
     register().map_err(|e: Error| e.if_failed("sign_up fail"))

@@ -1,14 +1,19 @@
 //! Limits the log lines of each client, so that one client can fill neither the queue nor the disk.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
-use crate::analysis::gcra::{Gcra, GcraState};
-use crate::base::clock::Timestamp;
+use governor::middleware::NoOpMiddleware;
+use governor::nanos::Nanos;
+use governor::state::{InMemoryState, NotKeyed, StateStore};
+use governor::{Quota, RateLimiter};
+
+use crate::base::clock::Clock;
 
 /// The number of counters in each of the two rows.
 const COUNTERS: usize = 2_048;
 
-/// A rate limiter for all clients, with one GCRA per counter. It takes no lock.
+/// A rate limiter for all clients, with one GCRA (generic cell rate algorithm) per counter. It takes no lock.
 ///
 /// The memory is constant for any number of clients. A client has two counters, chosen by the halves of a hash under a
 /// random key, and may have a line if either counter allows it. A client that does not flood is limited only if both of
@@ -18,25 +23,48 @@ const COUNTERS: usize = 2_048;
 /// applications*, Journal of Algorithms 55(1), 2005.
 pub(super) struct ClientLimits {
     /// `None` if lines are not limited.
-    limiter: Option<Gcra>,
-    used: [Box<[GcraState]>; 2],
+    limiter: Option<RateLimiter<usize, Counters, Clock, NoOpMiddleware<Duration>>>,
 }
 
 impl ClientLimits {
-    pub(super) fn new(burst: i64, lines_per_second: Option<NonZeroU32>) -> Self {
-        let limiter = lines_per_second.map(|lines| Gcra::per_second(burst, i64::from(lines.get())));
-        let counters = if limiter.is_some() { COUNTERS } else { 0 };
-        Self { limiter, used: [(); 2].map(|()| (0..counters).map(|_| GcraState::default()).collect()) }
+    /// Allows each client `burst` lines at once, then `lines_per_second`.
+    pub(super) fn new(burst: NonZeroU32, lines_per_second: Option<NonZeroU32>, clock: &Clock) -> Self {
+        let limiter = |lines| {
+            let quota = Quota::per_second(lines).allow_burst(burst);
+            let counters = (0..2 * COUNTERS).map(|_| InMemoryState::default()).collect();
+            RateLimiter::new(quota, Counters(counters), clock.clone())
+        };
+        Self { limiter: lines_per_second.map(limiter) }
     }
 
     /// Charges a line to a client, identified by its hash, and returns whether it may have the line.
-    pub(super) fn take(&self, client: u64, at: Timestamp) -> bool {
-        let Some(limiter) = self.limiter else { return true };
-        let halves = [client, client >> 32];
+    pub(super) fn take(&self, client: u64) -> bool {
+        let Some(limiter) = &self.limiter else { return true };
         #[expect(clippy::cast_possible_truncation, reason = "the remainder is small")]
-        let index = halves.map(|half| (half % COUNTERS as u64) as usize);
-        let [first, second] = &self.used;
+        let [first, second] = [client, client >> 32].map(|half| (half % COUNTERS as u64) as usize);
         // No short circuit: both counters are charged.
-        limiter.take(&first[index[0]], at) | limiter.take(&second[index[1]], at)
+        limiter.check_key(&first).is_ok() | limiter.check_key(&(COUNTERS + second)).is_ok()
+    }
+}
+
+/// Both rows of counters, one after the other.
+struct Counters(Box<[InMemoryState]>);
+
+impl StateStore for Counters {
+    type Key = usize;
+
+    fn measure_and_replace<T, F, E>(&self, counter: &usize, measure: F) -> Result<T, E>
+    where
+        F: Fn(Option<Nanos>) -> Result<(T, Nanos), E>,
+    {
+        self.0[*counter].measure_and_replace(&NotKeyed::NonKey, measure)
+    }
+}
+
+impl governor::clock::Clock for Clock {
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        Duration::from_millis(self.monotonic().as_millis().unsigned_abs())
     }
 }

@@ -13,14 +13,14 @@ use super::client_limit::ClientLimits;
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
 use crate::analysis::log::Operation;
-use crate::base::clock::{SECOND_MS, Timestamp};
+use crate::base::clock::{Clock, SECOND_MS, Timestamp};
 use crate::store::{StoreError, Tx};
 
 /// The capacity of the queue; further communications get no line.
 pub(super) const QUEUE_MAX: usize = 32_768;
 /// The number of lines that one client may have at once: three quarters of the queue, so that other clients have room.
-#[expect(clippy::cast_possible_wrap, reason = "tens of thousands fit")]
-const CLIENT_BURST: i64 = (QUEUE_MAX / 4 * 3) as i64;
+#[expect(clippy::cast_possible_truncation, reason = "tens of thousands fit")]
+const CLIENT_BURST: NonZeroU32 = NonZeroU32::new(QUEUE_MAX as u32 / 4 * 3).expect("not zero");
 /// The number of records that return to the queue after a failed write. Writing them again takes little time.
 const RETRY_MAX: usize = 4_096;
 /// The number of records that a write takes at a time.
@@ -120,14 +120,14 @@ impl UnloggedCounts {
 }
 
 impl Queue {
-    pub(super) fn new(lines_per_client: Option<NonZeroU32>) -> Self {
+    pub(super) fn new(lines_per_client: Option<NonZeroU32>, clock: &Clock) -> Self {
         let (sender, receiver) = crossbeam_channel::unbounded();
         Self {
             sender,
             receiver,
             len: AtomicUsize::new(0),
             unlogged: PendingCounts::default(),
-            limits: ClientLimits::new(CLIENT_BURST, lines_per_client),
+            limits: ClientLimits::new(CLIENT_BURST, lines_per_client, clock),
             is_deferred: AtomicBool::new(false),
             committing: AtomicUsize::new(0),
             lost: AtomicU64::new(0),
@@ -139,19 +139,18 @@ impl Queue {
         }
     }
 
-    /// Adds the record of a communication that was answered at this time, and returns the number of records in the queue with it.
+    /// Adds the record of a communication, and returns the number of records in the queue with it.
     /// Returns `None` if it gets no line, because the queue is full or the client has reached its limit. It is then added as
     /// `unlogged`. A record is only made if it is added: to hash its visitor takes half of the time.
     pub(super) fn push(
         &self,
         client: u64,
-        at: Timestamp,
         record: impl FnOnce() -> Record,
         unlogged: &UnloggedCounts,
     ) -> Option<usize> {
         // The place is counted before the limit, and returned if the client has reached it.
         let len = self.len.fetch_add(1, SeqCst) + 1;
-        if len <= QUEUE_MAX && self.limits.take(client, at) {
+        if len <= QUEUE_MAX && self.limits.take(client) {
             self.sender.send(record()).expect("the queue keeps the receiver");
             return Some(len);
         }

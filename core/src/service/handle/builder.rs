@@ -128,7 +128,7 @@ impl Builder {
             keys,
             known_keys: KnownKeys::new(),
             seen_sessions: SeenSessions::new(),
-            hasher: Hasher::new(config.hash_queue),
+            hasher: Hasher::new(),
             throttle,
             recent_likes: profile::likes::RecentLikes::default(),
             verifier: verifier.map_or_else(|| verify::from_config(&config), Ok)?,

@@ -4,11 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use tidings_core::account::Client;
-use tidings_core::fair::{FairQueue, Pushed, Ticket};
 use tidings_core::{Error, Result};
 use tokio::sync::oneshot;
 
 use super::panicked;
+use super::queue::{FairQueue, Pushed, Ticket};
 
 /// A job that counts itself as ended and then sends its own result.
 type Job = Box<dyn FnOnce(&Shared) + Send>;
@@ -111,7 +111,7 @@ impl Shared {
         let mut state = self.lock();
         // An idle thread takes a new job immediately, so the job needs no room in the queue.
         let idle = self.threads - state.running;
-        state.waiting.set_capacity(self.queue + idle);
+        state.waiting.capacity = self.queue + idle;
         let pushed = state.waiting.push(kind, client, job);
         drop(state);
         match pushed {

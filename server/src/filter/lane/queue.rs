@@ -9,59 +9,27 @@
 //! address or the first 64 bits of an IPv6 address ([`Client`]).
 
 use std::collections::VecDeque;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::base::client::Client;
+use ipnet::IpNet;
+use tidings_core::account::Client;
 
 #[cfg(test)]
 mod tests;
 
-/// The number of leading bits of an address that identify its network.
-const NETWORK_BITS_V4: u32 = 24;
-const NETWORK_BITS_V6: u32 = 48;
-
-/// A network, by its first address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Network(IpAddr);
-
-impl Network {
-    fn of(client: Client) -> Self {
-        Self(match client.address() {
-            IpAddr::V4(v4) => {
-                let mask = u32::MAX << (u32::BITS - NETWORK_BITS_V4);
-                IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & mask))
-            }
-            IpAddr::V6(v6) => {
-                let mask = u128::MAX << (u128::BITS - NETWORK_BITS_V6);
-                IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & mask))
-            }
-        })
-    }
+/// Returns the network of a client.
+fn network_of(client: Client) -> IpNet {
+    let address = client.address();
+    IpNet::new_assert(address, if address.is_ipv4() { 24 } else { 48 }).trunc()
 }
 
 /// A bounded queue whose operations (`O`), networks and clients take turns.
 ///
 /// Its methods take at most linear time in the number of entries and never block.
-///
-/// ```
-/// use std::net::IpAddr;
-///
-/// use tidings_core::account::Client;
-/// use tidings_core::fair::FairQueue;
-///
-/// let client = |address: &str| Client::from(address.parse::<IpAddr>().unwrap());
-/// let mut queue = FairQueue::new(100);
-/// for n in 0..3 {
-///     queue.push("search", client("192.0.2.1"), format!("flood {n}"));
-/// }
-/// queue.push("search", client("198.51.100.1"), "one".to_owned());
-/// let served: Vec<String> = std::iter::from_fn(|| queue.pop()).collect();
-/// assert_eq!(served, ["flood 0", "one", "flood 1", "flood 2"]);
-/// ```
 #[derive(Debug)]
-pub struct FairQueue<O, T> {
-    operations: Ring<O, Ring<Network, Clients<T>>>,
-    capacity: usize,
+pub(super) struct FairQueue<O, T> {
+    operations: Ring<O, Ring<IpNet, Clients<T>>>,
+    /// The maximum number of entries. If it is lowered, entries in the queue stay.
+    pub(super) capacity: usize,
     len: usize,
     /// The number of the next entry.
     next: u64,
@@ -69,7 +37,7 @@ pub struct FairQueue<O, T> {
 
 /// The outcome of adding an entry.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Pushed<O, T> {
+pub(super) enum Pushed<O, T> {
     /// The entry is in the queue.
     Waiting(Ticket<O>),
     /// The entry is in the queue and has displaced the returned one.
@@ -80,7 +48,7 @@ pub enum Pushed<O, T> {
 
 /// Identifies an entry in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ticket<O> {
+pub(super) struct Ticket<O> {
     operation: O,
     client: Client,
     number: u64,
@@ -180,23 +148,13 @@ impl<K: Copy + Eq, Q: Line> Ring<K, Q> {
 
 impl<O: Copy + Eq, T> FairQueue<O, T> {
     /// Returns an empty queue for at most `capacity` entries.
-    pub fn new(capacity: usize) -> Self {
+    pub(super) fn new(capacity: usize) -> Self {
         Self { operations: Ring::default(), capacity, len: 0, next: 0 }
     }
 
-    /// Changes the capacity. Entries in the queue stay.
-    pub fn set_capacity(&mut self, capacity: usize) {
-        self.capacity = capacity;
-    }
-
     /// Returns the number of entries.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.len
-    }
-
-    /// Returns whether the queue is empty.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// Adds an entry.
@@ -205,13 +163,13 @@ impl<O: Copy + Eq, T> FairQueue<O, T> {
     /// in it the client with the most entries, and displaces the newest entry of that client. Of several networks with
     /// equally many entries, it selects one of the operation with the most entries. The new entry is refused only if it
     /// would itself be displaced, because its client, network and operation fill the queue.
-    pub fn push(&mut self, operation: O, client: Client, item: T) -> Pushed<O, T> {
+    pub(super) fn push(&mut self, operation: O, client: Client, item: T) -> Pushed<O, T> {
         if self.capacity == 0 {
             return Pushed::Refused(item);
         }
         let number = self.next;
         self.next += 1;
-        let line = self.operations.line(operation).line(Network::of(client)).line(client);
+        let line = self.operations.line(operation).line(network_of(client)).line(client);
         line.push_back(Entry { number, item });
         self.len += 1;
         let ticket = Ticket { operation, client, number };
@@ -226,16 +184,16 @@ impl<O: Copy + Eq, T> FairQueue<O, T> {
     }
 
     /// Removes and returns the entry whose turn it is.
-    pub fn pop(&mut self) -> Option<T> {
+    pub(super) fn pop(&mut self) -> Option<T> {
         let item = self.operations.pop()?;
         self.len -= 1;
         Some(item)
     }
 
     /// Removes and returns an entry; returns `None` if it has already left the queue.
-    pub fn remove(&mut self, ticket: &Ticket<O>) -> Option<T> {
+    pub(super) fn remove(&mut self, ticket: &Ticket<O>) -> Option<T> {
         let Ticket { operation, client, number } = *ticket;
-        let network = Network::of(client);
+        let network = network_of(client);
         let entry = self.operations.take(self.operations.place(operation)?, |networks| {
             networks.take(networks.place(network)?, |clients| {
                 clients.take(clients.place(client)?, |entries| {
@@ -254,7 +212,7 @@ impl<O: Copy + Eq, T> FairQueue<O, T> {
         for (operation, (name, networks)) in self.operations.0.iter().enumerate() {
             let of_operation = networks.len();
             for (network, (address, clients)) in networks.0.iter().enumerate() {
-                let is_own = (*name, *address) == (ticket.operation, Network::of(ticket.client));
+                let is_own = (*name, *address) == (ticket.operation, network_of(ticket.client));
                 let order = (clients.len(), of_operation, is_own);
                 if order > most {
                     (most, gives_way) = (order, Some((operation, network)));
