@@ -72,7 +72,7 @@ impl Entry {
         self.about.name != DB && self.about.form != Form::Secret
     }
 
-    /// Returns whether the setting belongs to the table `experimental` of the TOML file, and is not listed in the help.
+    /// Returns whether the setting belongs to the table `experimental` of the TOML file, and is only in the long help.
     pub(crate) fn is_experimental(&self) -> bool {
         self.heading == EXPERIMENTAL
     }

@@ -188,7 +188,8 @@ impl Server {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .tls_config(tls)
-            .user_agent(concat!("tidings-client/", env!("CARGO_PKG_VERSION")))
+            // Servers know this name, also those of earlier versions: administration is no visit.
+            .user_agent(concat!("tidings-access/", env!("CARGO_PKG_VERSION")))
             .timeout_resolve(Some(CONNECT))
             .timeout_connect(Some(CONNECT))
             .timeout_per_write(Some(READ));

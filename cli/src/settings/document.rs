@@ -23,7 +23,7 @@ This file is generated. A test compares it with the program; `WRITE_DOCS=1 cargo
 const INTO_EXPERIMENTAL: &str = "
 The weights and half-lives of the feeds. They suit most stores, the weights of the recommended feed are learned, and an operator
 can hardly judge them: their names and meanings may change. In the TOML file they belong into the table `experimental`; `serve
---help` does not list them.
+-h` does not list them.
 ";
 
 fn document() -> String {

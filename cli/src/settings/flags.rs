@@ -38,7 +38,7 @@ fn argument(entry: &Entry) -> Arg {
     let is_empty = std::env::var_os(about.variable()).is_some_and(|value| value.is_empty());
     let argument = if is_empty { argument } else { argument.env(OsString::from(about.variable())) };
     let argument = match entry.heading {
-        _ if entry.is_experimental() => argument.hide(true),
+        _ if entry.is_experimental() => argument.help_heading(entry.heading).hide_short_help(true),
         "" => argument,
         heading => argument.help_heading(heading),
     };

@@ -45,7 +45,7 @@ const TOKENS: &[&str] = &[
     "YandexImages",
     "Yeti",
     // The command line and the terminal UI of this project on a server: administration is no visit
-    "tidings-client",
+    "tidings-access",
 ];
 
 /// Further crawlers.

@@ -191,7 +191,7 @@ impl ModelCache {
     /// Starts the thread that updates the model, unless it runs already.
     pub(super) fn follow(&self) -> Result<()> {
         let shared = Arc::clone(&self.shared);
-        self.thread.start("tidings-vectors", || Ok(move || shared.run()))
+        self.thread.start("tidings-words", || Ok(move || shared.run()))
     }
 
     /// Learns the words of the posts, and writes and uses the new model.

@@ -57,7 +57,7 @@ fn each_command_has_a_manual_page() {
     let pages: BTreeSet<String> =
         pages.map(|page| page.unwrap().file_name().into_string().unwrap()).collect();
     assert!(pages.is_superset(&expected), "{:?}", expected.difference(&pages));
-    assert!(expected.contains("tidings-vectors-train.1"), "{expected:?}");
+    assert!(expected.contains("tidings-words-train.1"), "{expected:?}");
     for name in &pages {
         let page = fs::read_to_string(directory.path().join("share/man1").join(name)).unwrap();
         let title = page.lines().find(|line| line.starts_with(".TH ")).unwrap();

@@ -20,7 +20,7 @@ fn only_declared_crawlers_are_recognised() {
         "Miniflux/2.2 (+https://miniflux.app)",
         "Better Uptime Bot Mozilla/5.0 (Macintosh) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/74.0 Safari/537.36",
         "WhatsApp/2.23.20.0 A",
-        "tidings-client/0.1.0",
+        "tidings-access/0.1.0",
     ] {
         assert!(is_declared(crawler.as_bytes()), "{crawler}");
     }
