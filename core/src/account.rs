@@ -304,8 +304,8 @@ pub(crate) fn sign_out(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), Store
 
 /// Revokes every token of the member with this key and returns their new generation.
 ///
-/// A key is not a proof, so this function is private to the slice. Its callers are operations without a proof of the
-/// member: a sign-in, which has checked the password instead, and the administrators' `set_password`.
+/// A key is not a proof, so this function is private to the slice. It is for callers without a proof of the member, such as a
+/// sign-in, which has checked the password instead; others call [`sign_out`].
 fn revoke_tokens(tx: &mut dyn Tx, key: MemberKey) -> Result<i64, StoreError> {
     let generation = new_generation();
     let sql = "UPDATE member SET generation = $2 WHERE key = $1";

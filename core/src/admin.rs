@@ -32,7 +32,7 @@ impl Operation for Check {
     type Answer = ();
     const SPEC: Spec = Spec::get(GROUP, "/check_admin", Access::Persons).works(Work::Few);
 
-    fn refusals(_: &Config) -> Vec<Error> {
+    fn documented_refusals(_: &Config) -> Vec<Error> {
         let reasons = [Error::BadToken, Error::Forbidden, Error::SecondFactorNeeded];
         reasons.map(|reason| Outcome::NotAdmin.because(reason.problem())).into()
     }
@@ -208,7 +208,7 @@ impl Operation for PushBlacklist {
     const SPEC: Spec =
         Spec::get(GROUP, "/push_blacklist/{user_id}", ADMINS).writes().or(&[Failure::LastAdministrator]);
 
-    fn refusals(_: &Config) -> Vec<Error> {
+    fn documented_refusals(_: &Config) -> Vec<Error> {
         vec![Outcome::NotFound.into()]
     }
 
@@ -222,7 +222,7 @@ impl Operation for PushBlacklist {
                 return Ok(());
             }
             account::require_another_administrator(tx, &member)?;
-            blacklist_since(tx, &admin, member, Some(now))
+            set_blacklisting(tx, &admin, member, Some(now))
         })
     }
 }
@@ -241,7 +241,7 @@ impl Operation for PopBlacklist {
     type Answer = ();
     const SPEC: Spec = Spec::get(GROUP, "/pop_blacklist/{user_id}", ADMINS).writes();
 
-    fn refusals(_: &Config) -> Vec<Error> {
+    fn documented_refusals(_: &Config) -> Vec<Error> {
         vec![Outcome::NotFound.into()]
     }
 
@@ -254,13 +254,13 @@ impl Operation for PopBlacklist {
                 return Ok(());
             }
             // A sign-in that was in progress when the member was blacklisted may have issued a token afterwards.
-            blacklist_since(tx, &admin, member, None)
+            set_blacklisting(tx, &admin, member, None)
         })
     }
 }
 
 /// Sets or clears the date of a member's blacklisting, and revokes their tokens.
-fn blacklist_since(
+fn set_blacklisting(
     tx: &mut dyn Tx,
     admin: &Admin<'_>,
     member: MemberRecord,

@@ -37,7 +37,7 @@ impl Operation for Remove {
     const SPEC: Spec =
         Spec::get(GROUP, "/admin_remove_user/{user_id}", ADMINS).writes().or(&[Failure::LastAdministrator]);
 
-    fn refusals(_: &Config) -> Vec<Error> {
+    fn documented_refusals(_: &Config) -> Vec<Error> {
         let mut refusals: Vec<Error> = Outcome::not_admin(Scope::Members).into();
         refusals.push(Outcome::NotFound.into());
         refusals

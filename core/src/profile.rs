@@ -70,7 +70,7 @@ impl Operation for Get {
     type Answer = UserInfo;
     const SPEC: Spec = Spec::get(GROUP, "/get_userinfo", Access::Members).works(Work::Few);
 
-    fn refusals(_: &Config) -> Vec<Error> {
+    fn documented_refusals(_: &Config) -> Vec<Error> {
         vec![Outcome::UserNotFound.into()]
     }
 
@@ -154,7 +154,7 @@ impl Operation for GetLists {
     type Answer = Lists;
     const SPEC: Spec = Spec::get(GROUP, "/get_specific_userinfo/{type_num}", Access::Members);
 
-    fn refusals(_: &Config) -> Vec<Error> {
+    fn documented_refusals(_: &Config) -> Vec<Error> {
         [TYPE_RULE, Error::BadToken.problem()].map(|reason| Outcome::BadRequest.because(reason)).into()
     }
 
@@ -183,7 +183,7 @@ impl Wanted {
         Ok(Lists {
             fav_list: wants(1).then(|| history::liked(tx, member)).transpose()?,
             view_list: wants(2).then(|| history::viewed(tx, member)).transpose()?,
-            search_list: wants(3).then(|| history::searched(tx, member, LIST_MAX)).transpose()?,
+            search_list: wants(3).then(|| history::recent_searches(tx, member, LIST_MAX)).transpose()?,
             newsfeed_list: wants(4).then(|| history::opened(tx, member)).transpose()?,
             user_id: member.id.clone(),
         })
@@ -205,7 +205,7 @@ impl Operation for ChangeNickname {
     type Answer = ();
     const SPEC: Spec = Spec::post(GROUP, "/change_nickname", Access::Members);
 
-    fn refusals(settings: &Config) -> Vec<Error> {
+    fn documented_refusals(settings: &Config) -> Vec<Error> {
         let rule = Problem::nickname("new_nickname", settings.nickname_length);
         vec![Outcome::RewriteNickname.because(rule), Outcome::NoMember.because(Error::BadToken.problem())]
     }
@@ -283,7 +283,7 @@ impl Operation for ResetMeasurement {
     type Answer = ();
     const SPEC: Spec = Spec::get(GROUP, "/reset_user_measurement", Access::Members).writes();
 
-    fn refusals(_: &Config) -> Vec<Error> {
+    fn documented_refusals(_: &Config) -> Vec<Error> {
         vec![Outcome::NotFound.because(Error::BadToken.problem())]
     }
 
@@ -316,7 +316,7 @@ impl Operation for Remove {
     const SPEC: Spec =
         Spec::get(GROUP, "/remove_mine", Access::Members).writes().or(&[Failure::LastAdministrator]);
 
-    fn refusals(_: &Config) -> Vec<Error> {
+    fn documented_refusals(_: &Config) -> Vec<Error> {
         vec![Outcome::NotFound.because(Error::BadToken.problem())]
     }
 

@@ -187,7 +187,7 @@ impl Operation for SetPassword {
         .works(Work::Password)
         .or(&[Failure::Missing]);
 
-    fn refusals(settings: &Config) -> Vec<Error> {
+    fn documented_refusals(settings: &Config) -> Vec<Error> {
         let rule = Problem::password("new_pw", settings.password_length);
         vec![Outcome::WrongUserInfo.because(rule)]
     }

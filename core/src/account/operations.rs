@@ -43,7 +43,7 @@ impl Operation for SignUp {
         .limited(Rate::SignUp)
         .or(&[Failure::SignUp]);
 
-    fn refusals(settings: &Config) -> Vec<Error> {
+    fn documented_refusals(settings: &Config) -> Vec<Error> {
         let rule = Problem::password("pw", settings.password_length);
         vec![
             Outcome::WrongUserInfo.because(rule),
@@ -81,7 +81,7 @@ impl Operation for SignIn {
     type Answer = AccessToken;
     const SPEC: Spec = Spec::post(GROUP, "/sign_in", Access::Open).works(Work::SignIn).limited(Rate::General);
 
-    fn refusals(_: &Config) -> Vec<Error> {
+    fn documented_refusals(_: &Config) -> Vec<Error> {
         use Outcome::{BlacklistUser, IncorrectOtp, IncorrectPw, NoMember, OtpRequired};
         [NoMember, IncorrectPw, BlacklistUser, OtpRequired, IncorrectOtp].map(Error::from).into()
     }
@@ -109,7 +109,7 @@ impl Operation for SignInUp {
     const SPEC: Spec =
         Spec::post(GROUP, "/sign_in_up", Access::Open).works(Work::University).limited(Rate::General);
 
-    fn refusals(_: &Config) -> Vec<Error> {
+    fn documented_refusals(_: &Config) -> Vec<Error> {
         use Outcome::{ApiError, BlacklistUser, IncorrectOtp, NotSchool, OtpRequired, PwIncorrect};
         let all = [ApiError, NotSchool, OtpRequired, PwIncorrect, BlacklistUser, OtpRequired, IncorrectOtp];
         let closed = NotSchool.because(SIGN_UP_CLOSED);
@@ -144,7 +144,7 @@ impl Operation for ChangePassword {
     const SPEC: Spec =
         Spec::post(GROUP, "/change_pw", Access::Members).works(Work::Password).limited(Rate::General);
 
-    fn refusals(settings: &Config) -> Vec<Error> {
+    fn documented_refusals(settings: &Config) -> Vec<Error> {
         vec![
             Outcome::IncorrectPw.into(),
             Outcome::WrongUserInfo.because(Problem::password("new_pw", settings.password_length)),

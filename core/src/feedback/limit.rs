@@ -6,8 +6,8 @@ use crate::base::config;
 use crate::record::error::{Error, Result};
 use crate::store::{StoreError, Topic, Tx};
 
-/// The part of all open feedback that may be of one member.
-const MEMBERS: u32 = 50;
+/// One member may have a part of all open feedback: this is its divisor.
+const SHARE_DIVISOR: u32 = 50;
 
 /// Checks that a member may send feedback now.
 ///
@@ -27,7 +27,7 @@ pub(super) fn check(
     if wait_ms > 0 {
         return Err(Error::TooManyRequests { retry_after_s: (wait_ms / SECOND_MS).unsigned_abs() + 1 });
     }
-    if sql::is_open(tx, config.open)? || sql::is_open_of(tx, member, config.open.div_ceil(MEMBERS))? {
+    if sql::is_open(tx, config.open)? || sql::is_open_of(tx, member, config.open.div_ceil(SHARE_DIVISOR))? {
         return Err(Error::TooManyRequests { retry_after_s: (HOUR_MS / SECOND_MS).unsigned_abs() });
     }
     Ok(())

@@ -61,8 +61,8 @@ impl Operation for SendOnNotice {
         .or(&[Failure::Feedback])
         .named("notice_feedback");
 
-    fn refusals(settings: &Config) -> Vec<Error> {
-        let mut refusals = SendGeneral::refusals(settings);
+    fn documented_refusals(settings: &Config) -> Vec<Error> {
+        let mut refusals = SendGeneral::documented_refusals(settings);
         refusals.insert(1, Outcome::Fail.because(NO_NOTICE));
         refusals
     }
@@ -88,7 +88,7 @@ impl Operation for SendGeneral {
     const SPEC: Spec =
         Spec::post(GROUP, "/send_feedback", Access::Members).limited(Rate::Feedback).or(&[Failure::Feedback]);
 
-    fn refusals(_: &Config) -> Vec<Error> {
+    fn documented_refusals(_: &Config) -> Vec<Error> {
         vec![Outcome::BadRequest.because(Error::BadToken.problem()), Outcome::Fail.because(POST_RULE)]
     }
 
@@ -97,7 +97,7 @@ impl Operation for SendGeneral {
     }
 }
 
-/// Sends feedback on the notice with the id `notice` or in general. The order of the checks is that of the refusals.
+/// Sends feedback on the notice with the id `notice` or in general.
 fn send(tidings: &Tidings, caller: &Caller, notice: Option<String>, message: &Message) -> Result<()> {
     let identity = caller.identify(tidings);
     let (id, now, config) = (ObjectId::new(tidings.clock()), tidings.now(), tidings.config().feedback);

@@ -89,7 +89,7 @@ fn of_member(
         let Some(member) = identity.visitor(tx)?.filter(|member| member.key == key) else { return Ok(None) };
         let (acts, _) = history::acts_and_seen(tx, &member)?;
         let count = i64::try_from(acts.searched.len()).unwrap_or(i64::MAX);
-        let searched = history::searched(tx, &member, count)?;
+        let searched = history::recent_searches(tx, &member, count)?;
         Ok::<_, Error>(Some((acts, searched)))
     })?;
     let Some((acts, searched)) = read else { return Ok(Vec::new()) };

@@ -178,7 +178,7 @@ impl Operation for Insert {
     type Answer = Inserted;
     const SPEC: Spec = Spec::post(GROUP, "/insert_notice", ADMINS).requiring(&["title", "post"]);
 
-    fn refusals(settings: &Config) -> Vec<Error> {
+    fn documented_refusals(settings: &Config) -> Vec<Error> {
         not_admin(settings)
     }
 
@@ -213,7 +213,7 @@ impl Operation for Update {
     type Answer = ();
     const SPEC: Spec = Spec::post(GROUP, "/update_notice/{notice_obi}", ADMINS).or(&[Failure::Missing]);
 
-    fn refusals(settings: &Config) -> Vec<Error> {
+    fn documented_refusals(settings: &Config) -> Vec<Error> {
         not_admin(settings)
     }
 
@@ -243,7 +243,7 @@ impl Operation for Remove {
     type Answer = ();
     const SPEC: Spec = Spec::get(GROUP, "/remove_notice/{notice_obi}", ADMINS).writes();
 
-    fn refusals(settings: &Config) -> Vec<Error> {
+    fn documented_refusals(settings: &Config) -> Vec<Error> {
         let mut refusals = not_admin(settings);
         refusals.push(Outcome::NotFound.into());
         refusals

@@ -300,7 +300,7 @@ fn posts(
 }
 
 /// Returns at most `limit` searches, newest first.
-pub(crate) fn searched(
+pub(crate) fn recent_searches(
     tx: &mut dyn Tx,
     member: &Member<'_>,
     limit: i64,

@@ -89,7 +89,7 @@ impl Operation for ChangeNickname {
     type Answer = ();
     const SPEC: Spec = Spec::post(GROUP, "/change_member_nickname/{user_id}", ADMINS).or(&[Failure::Missing]);
 
-    fn refusals(settings: &Config) -> Vec<Error> {
+    fn documented_refusals(settings: &Config) -> Vec<Error> {
         let rule = Problem::nickname("new_nickname", settings.nickname_length);
         vec![Outcome::RewriteNickname.because(rule)]
     }

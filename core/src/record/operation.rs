@@ -75,7 +75,7 @@ pub trait Operation: Fields {
     const SPEC: Spec;
 
     /// Returns the failures that its documentation names, which are answered with status 200.
-    fn refusals(_settings: &Config) -> Vec<Error> {
+    fn documented_refusals(_settings: &Config) -> Vec<Error> {
         Vec::new()
     }
 
@@ -186,7 +186,8 @@ impl Method {
     }
 }
 
-/// Who may call an operation.
+/// The callers that an operation accepts, for the documentation, clients and limits. The operation itself checks its caller, in
+/// the transaction of its work; a test of all operations compares both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Everyone; a token changes nothing.

@@ -236,7 +236,7 @@ impl Operation for ListRecent {
         let identity = caller.identify(tidings);
         let lately_search_list = tidings.store().read(|tx| {
             let member = identity.member(tx)?;
-            Ok::<_, Error>(history::searched(tx, &member, checked_num(self.num)?)?)
+            Ok::<_, Error>(history::recent_searches(tx, &member, checked_num(self.num)?)?)
         })?;
         Ok(LatelySearches { lately_search_list })
     }

@@ -1,4 +1,4 @@
-//! Records searches, and returns the recorded searches of members.
+//! Records searches. [`history`] stores and lists those of a member.
 
 use std::sync::Arc;
 

@@ -65,7 +65,7 @@ impl Visitor for All {
             gives.push(("application/atom+xml", String::schema()));
             gives.push(("application/feed+json", add::<JsonFeed<'_>>(&mut named)));
         }
-        self.add::<O>(O::SPEC, Vec::new(), gives, named, O::refusals, O::describe);
+        self.add::<O>(O::SPEC, Vec::new(), gives, named, O::documented_refusals, O::describe);
     }
 
     fn stream<S: Stream>(&mut self) {

@@ -59,7 +59,7 @@ impl Shared {
 }
 
 /// Returns the responses to requests that are refused.
-fn refusals() -> [Shared; 11] {
+fn documented_refusals() -> [Shared; 11] {
     let invalid = Problem::invalid("title", "title is one line of 1 to 200 characters");
     [
         Shared::new(
@@ -181,7 +181,9 @@ fn outages() -> [Shared; 5] {
 
 /// Adds the shared responses and their schemas.
 pub(super) fn add_shared(components: &mut Components) {
-    for Shared { name, example, codes, description, header } in refusals().into_iter().chain(outages()) {
+    for Shared { name, example, codes, description, header } in
+        documented_refusals().into_iter().chain(outages())
+    {
         let (result, example) = (example.result(), object(&example.body()));
         components.schemas.insert(name.into(), failure(&[result], codes, description, &example).into());
         let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(name))).example(Some(example));

@@ -52,7 +52,7 @@ impl Operation for BeginOtp {
     type Answer = OtpSecret;
     const SPEC: Spec = confirmed("/begin_otp");
 
-    fn refusals(_: &Config) -> Vec<Error> {
+    fn documented_refusals(_: &Config) -> Vec<Error> {
         [IncorrectPw, OtpRequired, IncorrectOtp].map(Error::from).into()
     }
 
@@ -81,7 +81,7 @@ impl Operation for EnableOtp {
     type Answer = RecoveryCodes;
     const SPEC: Spec = Spec::post(GROUP, "/enable_otp", Access::Members).limited(Rate::General);
 
-    fn refusals(_: &Config) -> Vec<Error> {
+    fn documented_refusals(_: &Config) -> Vec<Error> {
         vec![IncorrectOtp.into()]
     }
 
@@ -109,7 +109,7 @@ impl Operation for DisableOtp {
     type Answer = ();
     const SPEC: Spec = confirmed("/disable_otp");
 
-    fn refusals(_: &Config) -> Vec<Error> {
+    fn documented_refusals(_: &Config) -> Vec<Error> {
         [IncorrectPw, IncorrectOtp].map(Error::from).into()
     }
 
@@ -136,7 +136,7 @@ impl Operation for RenewRecoveryCodes {
     type Answer = RecoveryCodes;
     const SPEC: Spec = confirmed("/renew_recovery_codes");
 
-    fn refusals(_: &Config) -> Vec<Error> {
+    fn documented_refusals(_: &Config) -> Vec<Error> {
         [IncorrectPw, IncorrectOtp].map(Error::from).into()
     }
 
