@@ -50,6 +50,11 @@ pub(crate) fn word(mut rank: u64) -> String {
     }
 }
 
+/// Returns the body of a search for a frequent and a rarer word.
+pub(crate) fn search(random: &mut Random) -> Value {
+    json!({ "search": format!("{} {}", word(random.number() % 400), word(random.number() % 4_000)) })
+}
+
 /// Returns the posts as JSON lines, the input of `import_posts` and `post import`.
 pub(crate) fn posts(count: usize) -> String {
     Posts::new().lines(count)

@@ -14,6 +14,7 @@ mod acts;
 mod analytics;
 mod bulk;
 mod events;
+mod history;
 mod mixed;
 mod reads;
 mod records;
@@ -39,6 +40,10 @@ pub(crate) enum Part {
     Userinfo,
     /// The recommended feed of members with a history
     MemberFeed,
+    /// The lists and feeds of members with 300 views, 300 likes and 300 searches
+    History,
+    /// Searches for two frequent words, and the reports
+    Searches,
     /// Likes, each synced to disk before the response
     PostLike,
     /// Signing in, alone and while feeds are read
@@ -91,6 +96,8 @@ impl Bench {
             Part::Notices => reads::notices(self.world()?, &self.turns),
             Part::Userinfo => reads::userinfo(self.world()?, &self.turns),
             Part::MemberFeed => acts::member_feed(self.world()?, &self.turns),
+            Part::History => history::history(self.world()?, &self.turns),
+            Part::Searches => history::searches(self.world()?, &self.turns),
             Part::PostLike => {
                 let bare_database = self.program.directory.join("bare.db");
                 acts::post_like(self.world()?, &self.turns, &bare_database)

@@ -78,6 +78,12 @@ impl Row {
         self.wanted(&format!("≤ {}", figure(wanted)), met)
     }
 
+    /// Adds a target for the processor time of a request in microseconds; call it after [`Row::costs`].
+    pub(crate) fn cpu_at_most(self, wanted_us: f64) -> Self {
+        let met = self.per_request.cpu_us.is_none_or(|used| used <= wanted_us);
+        self.wanted(&format!("≤ {} µs", figure(wanted_us)), met)
+    }
+
     /// Adds a target for the 99th percentile of latency; call it after [`Row::latency`].
     pub(crate) fn p99_under(self, wanted_ms: f64) -> Self {
         let met = self.p99_ms.is_some_and(|p99| p99 < wanted_ms);

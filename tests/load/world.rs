@@ -10,7 +10,7 @@ use serde_json::Value;
 use tidings_vectors::Random;
 
 use crate::Result;
-use crate::client::{Kind, Script, ask_json, get, post, post_json, run_to_the_end};
+use crate::client::{Kind, Script, ask_json, first, get, post, post_json, run_to_the_end};
 use crate::data::{self, TOPICS};
 use crate::program::{self, Program};
 use crate::server::Server;
@@ -97,6 +97,26 @@ impl World {
         let readers = tokens.into_iter().zip(0..).map(|(token, seed)| self.reader(token, seed));
         let readers: Vec<Reader> = readers.collect();
         run_to_the_end(self.address(), readers.iter().map(Reader::history).collect())?;
+        Ok(readers)
+    }
+
+    /// Registers members as [`World::readers`] does, who have also recorded searches.
+    pub(crate) fn searchers(&self, name: &str, count: usize, searches: usize) -> Result<Vec<Reader>> {
+        let readers = self.readers(name, count)?;
+        let scripts = readers.iter().zip(1..).map(|(reader, seed)| {
+            let mut random = Random::new(seed);
+            let token = reader.token.clone();
+            let script: Script = Box::new(move |out| {
+                out.extend_from_slice(&post_json(
+                    "/search_logging",
+                    Some(&token),
+                    &data::search(&mut random),
+                ));
+                Some(Kind::Aside)
+            });
+            first(script, searches)
+        });
+        run_to_the_end(self.address(), scripts.collect())?;
         Ok(readers)
     }
 

@@ -6,12 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use serde_json::json;
 use tidings_vectors::Random;
 
 use crate::Result;
 use crate::client::{Kind, Script, get, post, post_json, run, whole};
-use crate::data::{Posts, word};
+use crate::data::{Posts, search};
 use crate::measure::Turns;
 use crate::table::Row;
 use crate::world::{Reader, World};
@@ -108,10 +107,6 @@ fn member_scripts(world: &World, readers: &[Reader]) -> Vec<Script> {
         script
     });
     scripts.collect()
-}
-
-fn search(random: &mut Random) -> serde_json::Value {
-    json!({ "search": format!("{} {}", word(random.number() % 400), word(random.number() % 4_000)) })
 }
 
 /// Returns a script that imports new posts again and again.
