@@ -9,7 +9,7 @@ use tidings_core::copy::Step;
 /// The progress bar of a copy, hidden unless standard error is a terminal.
 pub(crate) struct StepBar {
     bar: ProgressBar,
-    /// What the bar shows.
+    /// The state that the bar shows.
     shown: Cell<Option<&'static str>>,
 }
 

@@ -23,13 +23,13 @@ pub enum Error {
     Unreachable {
         /// The address of the server.
         server: String,
-        /// What went wrong.
+        /// The kind of the failure.
         cause: String,
     },
     /// The caller stopped an import on a server, which keeps what it has received so far.
     #[error("the import was stopped")]
     Stopped,
-    /// What answered is no server of tidings, or one of another version.
+    /// The response is not from a tidings server, or from one of another version.
     #[error(
         "{server} answered {what}: check the address, and the versions of this program and of the server"
     )]
@@ -48,7 +48,7 @@ pub struct Refusal {
     pub result: String,
     /// The condition; `None` if this program does not know it.
     pub code: Option<Code>,
-    /// What was wrong, or what to do.
+    /// The cause, or the remedy.
     pub message: String,
     /// The field or the parameter at fault, if there is one.
     pub field: Option<String>,

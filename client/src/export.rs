@@ -111,7 +111,7 @@ impl Server {
     }
 }
 
-/// What was passed on of an object.
+/// The part of an object that was passed on.
 #[derive(Default)]
 struct Passed {
     entries: Cell<u64>,

@@ -92,12 +92,12 @@ pub enum Link {
     Lost {
         /// Since when, by the clock of the service.
         since: Timestamp,
-        /// What went wrong.
+        /// The failure.
         cause: String,
     },
 }
 
-/// What the thread has heard from the server.
+/// The latest state that the thread has received from the server.
 struct Heard {
     changes: Changes,
     /// How often the counters changed by requests of others.

@@ -1,4 +1,4 @@
-//! What the store itself is built on: the clock, settings, files, text and other small tools.
+//! The foundation of the store: the clock, settings, files, text and other small tools.
 
 pub mod atomic_file;
 pub(crate) mod cancel;

@@ -131,7 +131,7 @@ pub(crate) trait Kind: Send + Sync + 'static {
     const BATCH: usize;
     /// How the audit trail calls the import.
     const ACTION: Action;
-    /// What an API key needs for it.
+    /// The scope that an API key needs for it.
     const SCOPE: Scope;
 
     /// Returns the lines of a batch in the order in which they are written.

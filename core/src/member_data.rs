@@ -219,7 +219,7 @@ pub struct DataReader {
     of: Option<String>,
     /// The key and the id of the member of the parts before: a new member may have got the id of a removed one.
     member: Option<(MemberKey, String)>,
-    /// What it reads next; `None` for the account.
+    /// The place of the next read; `None` for the account.
     place: Option<Place>,
 }
 

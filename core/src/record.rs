@@ -1,4 +1,4 @@
-//! What the records of all domains share: ids, states, schemas, operations, answers, errors and leases.
+//! The parts that all domains share: ids, states, schemas, operations, answers, errors and leases.
 
 pub(crate) mod activation;
 pub mod answer;

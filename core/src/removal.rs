@@ -42,9 +42,9 @@ const SCATTERED: u64 = 8;
 /// Changes up to a number of rows of a removed member, and returns their number.
 type Step = fn(&mut dyn Tx, MemberKey, u64) -> Result<u64, StoreError>;
 
-/// What a removed member leaves: how it is deleted, and the weight of a row.
+/// Rows of a removed member: how they are deleted, and the weight of a row.
 const STEPS: [(Step, u64); 3] =
-    [(delete_acts, 1), (sql::disown_feedback, SCATTERED), (log::anonymise, SCATTERED)];
+    [(delete_acts, 1), (sql::anonymise_feedback, SCATTERED), (log::anonymise, SCATTERED)];
 
 /// The number of acts that the transaction of the removal deletes: all acts of many members.
 const DELETED_AT_ONCE: u64 = 300;
@@ -172,7 +172,11 @@ mod sql {
     }
 
     /// Makes up to `limit` texts of a member's feedback anonymous, and returns their number.
-    pub(super) fn disown_feedback(tx: &mut dyn Tx, member: MemberKey, limit: u64) -> Result<u64, StoreError> {
+    pub(super) fn anonymise_feedback(
+        tx: &mut dyn Tx,
+        member: MemberKey,
+        limit: u64,
+    ) -> Result<u64, StoreError> {
         let sql = "UPDATE feedback SET member = NULL
                    WHERE key IN (SELECT key FROM feedback WHERE member = $1 LIMIT $2)";
         tx.run(sql, &[member.into(), limit.cast_signed().into()])

@@ -1,6 +1,6 @@
 //! The filter of an operation: its path, the request, its fields, then the operation itself.
 //!
-//! What is generic about an operation ends here, in functions that read its fields and box its work: all operations share the
+//! The generic part of an operation ends here, in functions that read its fields and box its work: all operations share the
 //! code of the filter.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What every request goes through, and what operations read of a request and answer with.
+//! The steps that every request passes, the parts of a request that operations read, and their responses.
 //!
 //! | module | what it does |
 //! |---|---|

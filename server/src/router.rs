@@ -1,4 +1,4 @@
-//! What every request passes: limits, then its operation in the routing table, then the headers of its response.
+//! The way of every request: limits, then its operation in the routing table, then the headers of its response.
 
 use std::convert::Infallible;
 use std::error::Error as StdError;

@@ -104,7 +104,7 @@ pub(crate) struct FormatField {
     pub(crate) format: Option<String>,
 }
 
-/// What a document is about, and where it is.
+/// The subject of a document, and its address.
 pub(crate) struct Outline {
     format: Format,
     title: String,

@@ -21,7 +21,7 @@ mod query;
 
 pub(crate) use act::{Act, Changed, NoticeEdit, Saved, Secret};
 
-/// What effects use: the service, and the drafts on this machine.
+/// The sources of effects: the service, and the drafts on this machine.
 #[derive(Clone)]
 pub(crate) struct Sources {
     pub(crate) service: Service,

@@ -110,7 +110,7 @@ pub(crate) struct Question {
     /// The consequences.
     pub(crate) detail: String,
     pub(crate) choices: Vec<Choice>,
-    /// What Esc does: nothing.
+    /// The label of Esc, which declines.
     pub(crate) decline: &'static str,
 }
 

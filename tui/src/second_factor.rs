@@ -23,7 +23,7 @@ pub(crate) struct SecondFactor {
     fields: Fields,
 }
 
-/// What the dialog asks for, or shows.
+/// The step of the dialog.
 enum Step {
     /// The password, and an enrolment code where one is needed.
     Begin,

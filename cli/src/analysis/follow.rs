@@ -118,7 +118,7 @@ fn is_closed() -> bool {
     false
 }
 
-/// What was printed of a log.
+/// The printed part of a log.
 struct Follower<'s> {
     session: &'s Session,
     filter: LogFilter,

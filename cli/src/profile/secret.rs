@@ -92,7 +92,7 @@ fn entry(name: &str, profile: &Profile) -> String {
     format!("{name} {}", profile.server)
 }
 
-/// What the file contains: secrets by [`entry`].
+/// The content of the file: secrets by [`entry`].
 #[derive(Default, Deserialize)]
 struct Contents(BTreeMap<String, String>);
 

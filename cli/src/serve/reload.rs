@@ -13,7 +13,7 @@ const LOG_LEVEL: &str = "log-level";
 /// The settings that turn TLS on and off, which needs a restart.
 const TLS: [&str; 2] = ["tls-cert", "tls-key"];
 
-/// What a reload needs.
+/// The parts that a reload needs.
 pub(super) struct Reload {
     /// The settings of the command line and the environment, which do not change.
     pub(super) given: Settings,

@@ -1,4 +1,4 @@
-//! What a service manager such as systemd is told, and the socket that it passes. Without one, nothing happens.
+//! Messages to a service manager such as systemd, and the socket that it passes. Without one, nothing happens.
 
 use std::ffi::OsStr;
 use std::io;

@@ -26,7 +26,7 @@ mod tests;
 const KNOWN_MS: i64 = 30 * DAY_MS;
 /// The maximum number of places of a member. A further one replaces the one with the oldest sign-in.
 const PLACES_MAX: i64 = 32;
-/// What the hashes are for, so that they are no hashes of anything else.
+/// The purpose of the hashes, so that they differ from hashes of anything else.
 const DOMAIN: &[u8] = b"tidings sign-in place 1\0";
 /// The number of bytes of a place.
 const PLACE: usize = 16;

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use regex::bytes::Regex;
 
-/// What crawlers of all kinds have in their user agents, in any case. `\b` is the boundary of a word of ASCII.
+/// Words in the user agents of all kinds of crawlers, in any case. `\b` is the boundary of a word of ASCII.
 const GENERAL: &[&str] = &[
     // A word that ends in "bot", unless it is Cubot, a maker of phones.
     r"(?:\b|_)(?:bot|ubot|\w*[^\Wu]bot|\w*[^\Wc]ubot|\w+cubot)s?\b",

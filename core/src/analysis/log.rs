@@ -19,7 +19,7 @@ pub(super) use request::{LoggedAnswer, LoggedPath, named_id};
 pub(super) use scope::{LogAccess, LogScope, READING, record_reading};
 pub(crate) use sql::anonymise;
 
-/// What begins the name of an API key where a line has the id of a member: ids have no colon.
+/// The prefix of the name of an API key where a line has the id of a member: ids have no colon.
 const KEY_PREFIX: &str = "key:";
 /// The number of low bits of a line's key that number the lines of a millisecond.
 pub(super) const NUMBER_BITS: u32 = 14;
@@ -237,7 +237,7 @@ pub(super) struct LogRange {
     pub(super) lines: i64,
 }
 
-/// What the requests of lines have in common.
+/// The part that the requests of lines have in common.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RequestFilter<'a> {
     /// Their paths contain this text.

@@ -59,7 +59,7 @@ pub struct Verification {
         examples("0000000000000000000000000000000000000000000000000000000000000000")
     )]
     pub hash: String,
-    /// What is wrong, if anything is.
+    /// The fault, if there is one.
     pub fault: Option<Fault>,
 }
 

@@ -95,7 +95,7 @@ impl Actor {
     }
 }
 
-/// What an operation appends to the trail.
+/// A record that an operation appends to the trail.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry<'a> {
     action: Action,
@@ -133,7 +133,7 @@ impl<'a> Entry<'a> {
 
 macro_rules! actions {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
-        /// What was done. The texts are stored, so they must not change.
+        /// A recorded action. The texts are stored, so they must not change.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Action {
             $($(#[doc = $doc])+ $name,)+
@@ -183,7 +183,7 @@ actions! {
     MemberBlacklist = "member.blacklist",
     /// The automatic sign-in of a member was set by an administrator.
     MemberAutoLogin = "member.auto_login",
-    /// What is stored about a member was exported by an administrator.
+    /// An administrator exported the data of a member.
     MemberExport = "member.export",
     /// Members were imported.
     MemberImport = "member.import",

@@ -261,7 +261,7 @@ impl Default for Feedback {
     }
 }
 
-/// What callers other than administrators see of the ids of members in reports.
+/// The part of member ids in reports that callers other than administrators see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum StudentNumbers {
     /// The first four characters of an id of digits, such as an entrance year; `member` for all other ids.
@@ -309,7 +309,7 @@ pub struct Analysis {
     pub log_lines_per_client: Option<NonZeroU32>,
     /// Whether all callers may read the access log.
     pub public_logs: bool,
-    /// What callers see of member ids in reports unless they may see all of them.
+    /// The part of member ids in reports that callers see unless they may see all of them.
     pub student_num_chars: StudentNumbers,
     /// Terms that never appear among the most searched.
     pub trend_blocklist: Vec<String>,

@@ -150,11 +150,11 @@ impl<R: Read, L> Lines<R, L> {
 /// Its lines may end with CR alone, as old programs for the Mac write them: then each CR becomes LF. The end of the first
 /// line decides.
 struct Input<R> {
-    /// What was read to find the end of the first line.
+    /// The bytes that were read to find the end of the first line.
     first: VecDeque<u8>,
     source: R,
     ends_with_cr: Option<bool>,
-    /// What is left of what follows the input.
+    /// The unread rest of the bytes after the input.
     end: &'static [u8],
     /// The number of bytes read since the last record.
     read: usize,

@@ -1,4 +1,4 @@
-//! What others did: posts that the same people liked or viewed.
+//! Co-visits: posts that the same people liked or viewed.
 //!
 //! The similarity of a post to another is nearly the cosine of their acts over all members, of which a like counts twice as
 //! much as a view; but popular posts, which are similar to all, are less similar to others. It is damped for pairs that few

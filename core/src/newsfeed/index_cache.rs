@@ -61,9 +61,9 @@ pub(super) struct Shared {
     /// The orders of all servers; `None` for a database in a file.
     pub(super) published: Option<PublishedOrders>,
     pub(super) personals: MemberFeedCache,
-    /// What others did; `None` until it is read.
+    /// The similar posts by co-visits; `None` until they are read.
     pub(super) others: ArcSwapOption<ReadNeighbours>,
-    /// Locked while what others did is read.
+    /// Locked while the co-visits are read.
     reading: Mutex<()>,
     scoring: ArcSwap<Scoring>,
     pub(super) config: Feed,
@@ -75,7 +75,7 @@ pub(super) struct Shared {
     pub(super) stop: Stop,
 }
 
-/// What others did, at some moment.
+/// Similar posts by co-visits, as of one reading.
 pub(super) struct ReadNeighbours {
     /// The number of readings before.
     pub(super) number: u64,
@@ -105,7 +105,7 @@ impl Deref for CurrentIndex {
     }
 }
 
-/// What an update of the index must do.
+/// The work of an update of the index.
 enum Update {
     /// Nothing, because no other change is visible.
     Nothing,

@@ -11,7 +11,7 @@ use crate::base::clock::Timestamp;
 use crate::base::config::Feed;
 use crate::post::heat::{Decay, VIEW_WEIGHT};
 
-/// What an index shows while its acts are replayed.
+/// The state of an index while its acts are replayed.
 pub(super) struct Replay<'i> {
     index: &'i FeedIndex,
     acts: std::slice::Iter<'i, PastAct>,

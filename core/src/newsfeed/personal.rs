@@ -37,7 +37,7 @@ pub(super) struct ReadBy {
     acts: i64,
 }
 
-/// What a feed is made of: it is valid while this stays the same.
+/// The versions of a feed's sources: it is valid while they stay the same.
 #[derive(PartialEq)]
 struct MadeOf {
     /// The number of the index.
@@ -51,7 +51,7 @@ struct MadeOf {
     day: i64,
 }
 
-/// What feeds are made of, in addition to the acts of the member.
+/// The sources of feeds besides the acts of the member.
 pub(super) struct Ingredients<'i> {
     pub(super) moment: ScoringContext<'i>,
     /// The number of the reading of what others did.

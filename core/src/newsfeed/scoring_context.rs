@@ -1,4 +1,4 @@
-//! What the posts of an index are at a moment: now, or in the past.
+//! The signals of the posts of an index at a moment: now, or in the past.
 
 use std::borrow::Cow;
 

@@ -73,7 +73,7 @@ struct Queue {
     published: Published,
 }
 
-/// What this server has published since it last deleted rows.
+/// The orders that this server has stored since it last deleted rows.
 #[derive(Clone, Copy, Default)]
 struct Published {
     rows: u64,

@@ -16,7 +16,7 @@ const DEPTH_MAX: usize = 32;
 /// The maximum length of the address of a link in bytes.
 const ADDRESS_MAX: usize = 2_000;
 
-/// What the address of a link begins with.
+/// The beginnings of the address of a link.
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 
 /// Returns the HTML of a text.

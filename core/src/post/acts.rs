@@ -62,7 +62,7 @@ impl Acts {
     }
 }
 
-/// What acts that run together need.
+/// The parts that acts of one run share.
 struct Batch<'b> {
     calendar: &'b Calendar,
     viewers: &'b Viewers,

@@ -63,7 +63,7 @@ pub(crate) struct Query<'q> {
     cache: &'q postgres::PostingCache,
 }
 
-/// What searches of a process keep in memory.
+/// The cache that the searches of a process share.
 #[derive(Default)]
 pub(crate) struct SearchCache {
     #[cfg(feature = "postgres")]

@@ -1,4 +1,4 @@
-//! What an operation is: one type that declares its route, who may call it, what it takes and answers, and what it changes.
+//! Operations: each is one type that declares its route, its callers, its fields, its answer and its effect.
 //!
 //! Everything else follows from the declaration: the HTTP route and its documentation, the client that calls the operation on a
 //! server or on a database, the limits and the caching of its requests, and the tests that go through all operations.
@@ -68,10 +68,10 @@ pub const QUERY: &str = "?";
 
 /// An operation of the service that answers with one object: what a caller gives.
 pub trait Operation: Fields {
-    /// What it answers when it succeeds; `()` for nothing but success.
+    /// The answer of a success; `()` for nothing but success.
     type Answer: Serialize + DeserializeOwned + ToSchema + Send + 'static;
 
-    /// What it declares.
+    /// The declaration of the operation.
     const SPEC: Spec;
 
     /// Returns the failures that its documentation names, which are answered with status 200.
@@ -108,9 +108,9 @@ pub trait Stream: Fields {
     /// The object that it answers, if it answers with JSON.
     type Answer: ToSchema;
 
-    /// What it declares.
+    /// The declaration of the operation.
     const SPEC: Spec;
-    /// What it receives, in the media types that it knows.
+    /// The media types of bodies that it receives.
     const TAKES: &'static [Media] = &[];
     /// The media types of its answer.
     const GIVES: &'static [&'static str] = &[JSON];
@@ -216,7 +216,7 @@ impl Access {
     }
 }
 
-/// What an operation changes.
+/// The effect of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Nothing: `HEAD` is answered, and clients may ask again.
@@ -272,7 +272,7 @@ pub enum Rate {
 /// A failure with a status of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// What the path names does not exist: 404.
+    /// The object in the path does not exist: 404.
     Missing,
     /// The service would have no administrator: 409.
     LastAdministrator,
@@ -286,7 +286,7 @@ pub enum Failure {
     Import,
 }
 
-/// What an operation declares besides its fields and its answer.
+/// The declaration of an operation besides its fields and its answer.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct Spec {
@@ -298,7 +298,7 @@ pub struct Spec {
     pub path: &'static str,
     /// Who may call it.
     pub access: Access,
-    /// What it changes.
+    /// Its effect.
     pub effect: Effect,
     /// How much work it is.
     pub work: Work,

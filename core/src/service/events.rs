@@ -162,7 +162,7 @@ pub struct Mark {
     pub subject: Option<Subject>,
 }
 
-/// What an event is about, to compare it with [`News::withdrawn`].
+/// The subject of an event, to compare it with [`News::withdrawn`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subject(About);
 
@@ -210,7 +210,7 @@ impl Content {
     }
 }
 
-/// What a [`Follower`] has found.
+/// The news that a [`Follower`] has found.
 #[derive(Debug, Default)]
 pub struct News {
     /// The events in order.

@@ -9,7 +9,7 @@ use crate::{
     profile, search, webhook, words,
 };
 
-/// What is done with each operation.
+/// A visitor of all operations.
 pub trait Visitor {
     /// Visits an operation that answers with one object.
     fn visit<O: Operation>(&mut self);

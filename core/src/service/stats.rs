@@ -32,7 +32,7 @@ pub struct Stats {
     pub database_bytes: u64,
     /// Bytes of the write-ahead log of an SQLite file; 0 on a server.
     pub wal_bytes: u64,
-    /// What a PostgreSQL server and its standbys report; `None` for a file.
+    /// Figures of a PostgreSQL server and its standbys; `None` for a file.
     pub server: Option<ServerGauges>,
     /// Milliseconds since the last [dated backup](crate::transfer::backup::backup_dated) was complete and verified; `None` if none
     /// is recorded next to the database.

@@ -2,7 +2,7 @@
 
 use super::{Arg, Row, StoreError, Tx};
 
-/// What the caller needs of the runs of a statement.
+/// The part of a statement's results that the caller needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
     /// The first row of each result.
@@ -24,7 +24,7 @@ pub(crate) struct RunResult {
 #[must_use = "without reading the answer, nobody knows whether the statement succeeded"]
 pub(crate) struct Pipelined<'a, T>(Box<Reading<'a, T>>);
 
-/// What waits for an answer.
+/// Reads an answer that was awaited.
 type Reading<'a, T> = dyn FnOnce(&mut dyn Tx) -> Result<T, StoreError> + 'a;
 
 impl<'a, T: 'a> Pipelined<'a, T> {

@@ -1,4 +1,4 @@
-//! What the store needs of a database engine: reading, committing, and the state of its database.
+//! The interface of a database engine: reading, committing, and the state of its database.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

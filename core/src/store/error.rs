@@ -63,7 +63,7 @@ pub enum StoreError {
     NotAFile {
         /// The name.
         path: PathBuf,
-        /// What is wrong, such as `is a pipe or a device`.
+        /// The fault, such as `is a pipe or a device`.
         what: &'static str,
     },
     /// The file is damaged. Contains SQLite's message.

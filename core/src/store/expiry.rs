@@ -19,7 +19,7 @@ pub(crate) struct Expiry {
     pub(crate) unit: i64,
 }
 
-/// What a caller does with the expired rows that are left.
+/// The next step for expired rows that are left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "SQLite has no partitions"))]
 pub(crate) enum Leftover {

@@ -18,7 +18,7 @@ pub(super) fn count_statement() {
     STATEMENTS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// What a PostgreSQL server and its standbys report.
+/// Figures of a PostgreSQL server and its standbys.
 #[derive(Clone, Debug, Default)]
 pub struct ServerGauges {
     /// Write lanes that all servers of the database hold, as measured in the last second.

@@ -44,7 +44,7 @@ struct Connections<C> {
     waited: u64,
 }
 
-/// What a waiting read gets.
+/// The result of a wait for a connection.
 enum Place<C> {
     Connection(C),
     /// It may open a connection, which is counted as open.

@@ -93,7 +93,7 @@ impl Versions {
     }
 }
 
-/// What an engine does at every interval to learn of changes.
+/// Learns of changes, at every interval.
 pub(super) trait Watch: Send + 'static {
     /// Publishes the commits of other processes, and checks the state of the database.
     fn look(&mut self, versions: &Versions);

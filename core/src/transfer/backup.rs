@@ -62,7 +62,7 @@ pub struct Restored {
     /// The new path of the old database; `None` when there was none.
     #[serde(skip)]
     pub previous: Option<PathBuf>,
-    /// What restoring to a server reported; `None` for a file.
+    /// The report of restoring to a server; `None` for a file.
     #[serde(skip)]
     pub copied: Option<copy::Report>,
     /// What the old database had revoked since the backup, and what is therefore revoked again; `None` when there was no old

@@ -179,7 +179,7 @@ pub fn copy(
     }
 }
 
-/// What changes a verified copy before it becomes a database.
+/// Changes a verified copy before it becomes a database.
 pub(crate) type Last<'l> = &'l dyn Fn(&mut dyn Tx) -> Result<(), StoreError>;
 
 /// Copies a database file to an empty database on a server, and then runs `last` in a transaction.

@@ -34,7 +34,7 @@ pub(super) struct Outgoing {
     pub(super) at: Timestamp,
 }
 
-/// What sends deliveries. Tests have one without a network.
+/// Sends deliveries. Tests use one without a network.
 pub(super) trait Transport: Send + Sync {
     /// Sends a delivery. Blocks until the receiver has answered.
     ///

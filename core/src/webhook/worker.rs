@@ -47,14 +47,14 @@ struct Outcome {
     sent: Result<(), String>,
 }
 
-/// What an outcome changes.
+/// The change that an outcome causes.
 enum Change {
     Delivered,
     Again { next: Timestamp, error: String },
     GiveUp { error: String },
 }
 
-/// What there is to do.
+/// The scheduled work.
 struct Work {
     /// The time from which guests see the next notice.
     announcement: Option<Timestamp>,
@@ -63,7 +63,7 @@ struct Work {
     totals: Option<(i64, i64)>,
 }
 
-/// What [`Figures`](super::Figures) are read from.
+/// The sources of [`Figures`](super::Figures).
 #[derive(Default)]
 pub(super) struct Counters {
     pub(super) pending: AtomicI64,

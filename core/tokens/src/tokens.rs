@@ -282,7 +282,7 @@ fn word(word: &str, take: &mut impl FnMut(&str)) {
     compound(stem, take);
 }
 
-/// What divides the parts of a compound, the outer parts first.
+/// The separators of the parts of a compound, the outer ones first.
 const DIVIDERS: [&[char]; 3] = [&['.', '\'', '·', '‧'], &['&'], &['_', '‿', '⁀', '⁔']];
 
 /// Passes the parts of a compound to `take`, and the parts of these.

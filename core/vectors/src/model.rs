@@ -47,7 +47,7 @@ pub struct Origin {
 
 /// Words with their vectors and neighbours. Words are numbered from 0.
 pub struct Model {
-    /// What the model is based on.
+    /// The source of the model.
     pub origin: Origin,
     words: Vec<Arc<str>>,
     numbers: HashMap<Arc<str>, u32>,

@@ -1,4 +1,4 @@
-//! What each figure of a report counts, and what it leaves out.
+//! Notes on each figure of a report: which requests it counts and which it leaves out.
 
 use tidings_core::analysis::POSTS_READ;
 

@@ -299,7 +299,7 @@ fn table(columns: &[(&str, &str)], rows: impl Iterator<Item = Markup>) -> Markup
     }
 }
 
-/// What stands in place of a chart without figures.
+/// The text in place of a chart without figures.
 fn none(text: &str) -> Markup {
     html! { p .none-yet { (text) } }
 }

@@ -52,7 +52,7 @@ struct Active {
     expires_at: i64,
 }
 
-/// What the server knows of the files.
+/// The last seen state of the files.
 struct Watched {
     files: TlsFiles,
     /// The files as they were when they were last loaded.

@@ -68,7 +68,7 @@ pub(super) enum Since {
     Unknown,
 }
 
-/// What a listener reads next.
+/// The next read of a listener.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Frame(Bytes),
@@ -96,7 +96,7 @@ pub(super) struct History {
     place: Place,
     /// The last changes that the events tell.
     last: Place,
-    /// What a silent listener gets: a comment, and the current place.
+    /// The message to a listener without events: a comment, and the current place.
     heartbeat: Bytes,
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Watch {
     check_at: Instant,
 }
 
-/// What a look for changes found.
+/// The result of a look for changes.
 pub(super) enum Look {
     Nothing,
     Frame(Bytes),

@@ -130,7 +130,7 @@ fn kept<K: Key>(old: Option<&Arc<RateLimit<K>>>, new: Limit<K>) -> Limit<K> {
     old.filter(|old| new.as_ref().is_some_and(|new| new.quota == old.quota)).cloned().or(new)
 }
 
-/// What a limit tells apart: clients or API keys.
+/// The key of a limit: a client or an API key.
 pub(crate) trait Key: Copy + Eq + Hash {}
 
 impl Key for Client {}

@@ -62,7 +62,7 @@ impl Context {
 /// It is a pointer, because it is moved through the futures of several functions, each of which would have room for it.
 pub(crate) struct Call(Box<Parts>);
 
-/// What a [`Call`] consists of.
+/// The parts of a [`Call`].
 struct Parts {
     context: Arc<Context>,
     caller: Caller,

@@ -38,9 +38,9 @@ pub(super) struct Declared {
     describe: fn(&mut Described),
     /// The schema of its fields, with its name.
     fields: Named,
-    /// What its body contains if that is not its fields.
+    /// The content of its body if that is not its fields.
     takes: Vec<(&'static str, RefOr<Schema>)>,
-    /// What its answer contains.
+    /// The content of its answer.
     gives: Vec<(&'static str, RefOr<Schema>)>,
     /// The schemas to which the fields refer.
     of_fields: Vec<Named>,

@@ -21,7 +21,7 @@ use crate::sheet::{self, Sheet};
 /// changes.
 pub(crate) type Saved = Option<String>;
 
-/// What is written in the editor of notices.
+/// The content of the editor of notices.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NoticeEdit {
     /// The notice that is changed; `None` for a new one.

@@ -10,7 +10,7 @@ use crate::draft::SavedDraft;
 use crate::effect::{Act, Changed};
 use crate::keys::{Action, Table};
 
-/// What became of an action.
+/// The result of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handled {
     Yes,

@@ -38,7 +38,7 @@ pub(crate) struct Posts {
     read_at: Timestamp,
 }
 
-/// What is listed.
+/// The posts that the screen lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Listed<'l> {
     Popular,
@@ -77,7 +77,7 @@ impl<'l> Listed<'l> {
     }
 }
 
-/// What a filter begins with that names a topic.
+/// The prefix of a filter that names a topic.
 const TOPIC: char = '#';
 
 const FEED: [Column; 6] = [

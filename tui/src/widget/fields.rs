@@ -24,7 +24,7 @@ pub(crate) struct Field {
     pub(crate) input: Input,
     /// The rule that its text breaks.
     pub(crate) problem: Option<String>,
-    /// What an empty field means.
+    /// The meaning of an empty field.
     hint: &'static str,
     /// Whether the text is yes or no, which Space and the arrows change.
     is_toggle: bool,

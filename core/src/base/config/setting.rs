@@ -34,7 +34,7 @@ pub struct Setting<C> {
 pub struct About {
     /// The name, in lower case with hyphens. It is the flag and the key of the TOML file.
     pub name: &'static str,
-    /// What the setting does, in one sentence without a full stop. `{min}` and `{max}` stand for its bounds.
+    /// The effect of the setting, in one sentence without a full stop. `{min}` and `{max}` stand for its bounds.
     pub help: &'static str,
     /// The form and the bounds of a value.
     pub form: Form,

@@ -106,7 +106,7 @@ impl Display for Code {
     }
 }
 
-/// What was wrong with a request.
+/// The fault of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Its condition.

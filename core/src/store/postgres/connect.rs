@@ -72,13 +72,13 @@ pub(in crate::store) struct Connected {
     timeline: u32,
 }
 
-/// What errors tell of a connection.
+/// The description of a connection in errors.
 struct Names {
     user: String,
     database: String,
 }
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store) enum Purpose {
     /// It needs the primary, unless the URL says `target_session_attrs=any`.

@@ -100,7 +100,7 @@ pub(super) enum Roots {
     File(PathBuf),
 }
 
-/// What the environment adds to a URL.
+/// The parameters that the environment adds to a URL.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Environment {
     /// `PGUSER`, or the user of the operating system.

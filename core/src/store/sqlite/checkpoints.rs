@@ -194,7 +194,7 @@ fn copy_log(connection: &Connection) -> bool {
     checkpoint_with(connection, "PASSIVE") == Attempt::Restarted
 }
 
-/// What an attempt to make the log begin again has reached.
+/// The result of an attempt to restart the log.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Attempt {
     /// The next commit writes to the start of the log.

@@ -13,7 +13,7 @@ use crate::store::{Deferred, StoreError, TimeSlice, Topic};
 /// The time that a deferred write waits for a lock. It can be repeated later, and must not delay the writes of callers.
 const BRIEF_WAIT: Duration = Duration::from_secs(2);
 
-/// What the failure of a short write means for the short writes before it in the transaction.
+/// The writes that are rolled back when a short write fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rollback {
     /// All of them run again.

@@ -1,8 +1,8 @@
-//! What a copy does with each table.
+//! The plan of a copy: how each table is copied.
 
 use crate::store::bulk::Table;
 
-/// What a copy does with a table.
+/// The way in which a table is copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Treatment {
     /// Its rows are copied. A new database has none.
@@ -98,7 +98,7 @@ const TABLES: [(&str, Treatment); 64] = [
     ("incomplete_copy", Treatment::Own),
 ];
 
-/// What a copy does with the tables of a source and a target.
+/// The plan for the tables of a source and a target.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// The tables whose rows are copied.

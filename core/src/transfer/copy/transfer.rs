@@ -192,7 +192,7 @@ fn of_table(to: &Location, table: &Table, cause: StoreError) -> CopyError {
     }
 }
 
-/// What was copied.
+/// The numbers of copied rows.
 #[derive(Default)]
 struct Copied {
     /// The digest of each table, in the order of the plan.

@@ -26,7 +26,7 @@ const HOURS: [f32; 24] = [
 ];
 /// The relative traffic of each day of the week, from Monday.
 const WEEK: [f32; 7] = [1.0, 1.05, 1.0, 0.95, 0.8, 0.5, 0.55];
-/// What crawlers request.
+/// The paths that crawlers request.
 const CRAWLED: [Spec; 3] = [newsfeed::ListPopular::SPEC, post::ListCategories::SPEC, notice::List::SPEC];
 /// The devices that apps report; a frequent device is listed several times.
 const DEVICES: [(&str, Counter); 6] = [

@@ -1,4 +1,4 @@
-//! What a request gives to an operation: the segments of its path, its query and its body, as one object.
+//! The fields of a request: the segments of its path, its query and its body, as one object.
 //!
 //! [`tidings_core::operation`] says which field is where.
 
@@ -15,7 +15,7 @@ use super::fault::Fault;
 use super::json::Object;
 use super::{Field, Form, Format, json};
 
-/// What a request gives to an operation.
+/// The fields of a request.
 pub(crate) struct Given {
     pub(crate) spec: Spec,
     /// The segments of the path that the template names, percent-decoded.

@@ -24,7 +24,7 @@ const COMPRESSED_AT_ONCE: usize = 8 * 1024;
 /// The work of an operation with its fields.
 pub(crate) type Work = Box<dyn FnOnce(&Tidings, &Caller) -> Result<Made> + Send>;
 
-/// What an operation answers.
+/// The answer of an operation.
 pub(crate) enum Made {
     /// An answer to this caller.
     Own(Vec<u8>),

@@ -17,7 +17,7 @@ struct Feed<'f> {
     items: Vec<&'f RawValue>,
 }
 
-/// What is read of an item. An id may be a number, and must then be read as a text.
+/// The fields of an item that are read. An id may be a number, and must then be read as a text.
 #[derive(Deserialize)]
 struct Entry {
     id: Option<Value>,

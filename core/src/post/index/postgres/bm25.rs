@@ -10,7 +10,7 @@ pub(super) fn rarity(posts: i64, n: u64) -> f64 {
 /// The part of the formula that depends on the length of a post.
 #[derive(Clone, Copy)]
 pub(super) struct Relevance {
-    /// What one token adds.
+    /// The contribution of one token.
     each: f64,
 }
 

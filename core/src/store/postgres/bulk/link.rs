@@ -23,7 +23,7 @@ const CONNECT_MAX: Duration = Duration::from_secs(15);
 /// The maximum number of rows that are received at once.
 const RECEIVED_ROWS: usize = 1_024;
 
-/// What the connection sets first.
+/// The settings of the connection, which come first.
 const SETTINGS: &str = "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;
     SET lock_timeout = '10s'; SET client_min_messages = 'warning'; SET jit = off";
 /// Otherwise a statement runs on when this process has ended. Some systems do not support it.

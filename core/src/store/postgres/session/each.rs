@@ -24,7 +24,7 @@ pub(super) fn none_over_arrays() -> OverArrays {
     std::array::from_fn(|_| LruCache::new(STATEMENTS))
 }
 
-/// What returns the answer to a statement that was sent, once the session is settled.
+/// Returns the answer to a statement that was sent, once the session is settled.
 type Sent<T> = Box<dyn FnOnce() -> Result<T, StoreError>>;
 
 impl Session {

@@ -5,7 +5,7 @@ use crate::transfer::check::Check;
 
 const NAME: &str = "replication";
 
-/// What the server knows of its standbys.
+/// The server's view of its standbys.
 #[derive(Debug, Default)]
 struct Replication {
     /// The setting `synchronous_standby_names`.

@@ -1,4 +1,4 @@
-//! What is written in the editor.
+//! The text in the editor.
 
 use tidings_core::notice::Visibility;
 
