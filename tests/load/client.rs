@@ -67,12 +67,7 @@ pub(crate) fn get(path: &str, token: Option<&str>) -> Vec<u8> {
 
 /// Builds a GET request of a client that has the content with this tag.
 pub(crate) fn get_unless(path: &str, tag: &str) -> Vec<u8> {
-    get_unless_with(path, tag, None)
-}
-
-/// Builds a GET request of a client that has the content with this tag, optionally with a member's token.
-pub(crate) fn get_unless_with(path: &str, tag: &str, token: Option<&str>) -> Vec<u8> {
-    request("GET", path, token, &format!("If-None-Match: {tag}\r\n"))
+    request("GET", path, None, &format!("If-None-Match: {tag}\r\n"))
 }
 
 /// Builds a POST request with a body.
@@ -103,16 +98,7 @@ pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> Result<Vec<u8>> {
 
 /// Requests a path on a new connection, and returns the tag of the response and the length of its body.
 pub(crate) fn tag_and_length(address: SocketAddr, path: &str) -> Result<(String, usize)> {
-    tag_and_length_with(address, path, None)
-}
-
-/// Does the same as [`tag_and_length`], optionally with a member's token.
-pub(crate) fn tag_and_length_with(
-    address: SocketAddr,
-    path: &str,
-    token: Option<&str>,
-) -> Result<(String, usize)> {
-    let (head, answer) = exchange(address, &get(path, token))?;
+    let (head, answer) = exchange(address, &get(path, None))?;
     let lines = str::from_utf8(&answer[..head.length])?.lines();
     let tag =
         lines.filter_map(|line| line.split_once(": ")).find(|(name, _)| name.eq_ignore_ascii_case("etag"));

@@ -42,7 +42,7 @@ pub(crate) enum Part {
     MemberFeed,
     /// The lists and feeds of members with 300 views, 300 likes and 300 searches
     History,
-    /// Searches for two frequent words, and the reports
+    /// Searches for two frequent words, and the report
     Searches,
     /// Likes, each synced to disk before the response
     PostLike,

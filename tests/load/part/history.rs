@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{FEW, MANY};
 use crate::Result;
 use crate::bare;
-use crate::client::{always, ask, each, get, get_unless_with, post_json, tag_and_length_with};
+use crate::client::{always, ask, each, get, post_json};
 use crate::data::{TOPICS, word};
 use crate::measure::Turns;
 use crate::table::Row;
@@ -36,9 +36,6 @@ pub(super) fn history(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     ] {
         rows.push(of_members(world, turns, what, &readers, path)?.cpu_at_most(cpu_us));
     }
-    rows.insert(1, unchanged_userinfo(world, turns, &readers)?.cpu_at_most(30.0));
-    let data = of_members(world, &turns.fewer(4), "get_my_data", &readers, "/get_my_data")?;
-    rows.push(data.cpu_at_most(8_000.0));
     Ok(rows)
 }
 
@@ -53,21 +50,7 @@ fn of_members(world: &World, turns: &Turns, what: &str, readers: &[Reader], path
     Ok(row.note(format!("{} bytes", body.len())))
 }
 
-/// Measures `get_userinfo` of members whose client has the content.
-fn unchanged_userinfo(world: &World, turns: &Turns, readers: &[Reader]) -> Result<Row> {
-    const PATH: &str = "/get_userinfo";
-    let requests = readers.iter().take(FEW).map(|reader| {
-        let token = Some(reader.token.as_str());
-        let (tag, _) = tag_and_length_with(world.address(), PATH, token)?;
-        Ok(get_unless_with(PATH, &tag, token))
-    });
-    let requests = requests.collect::<Result<Vec<_>>>()?;
-    let measured =
-        turns.measure(world.server(), &mut [], || requests.iter().cloned().map(always).collect())?;
-    Ok(Row::measured("history: get_userinfo, 304", &measured))
-}
-
-/// Measures searches for two frequent words, and the reports.
+/// Measures searches for two frequent words, and the report.
 pub(super) fn searches(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     let search = json!({ "search": format!("{} {}", word(0), word(1)) });
     let category = format!("/category_search/{}/20", TOPICS[0]);
@@ -79,9 +62,8 @@ pub(super) fn searches(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     ] {
         rows.push(of_guests(world, turns, what, &post_json(path, None, &search))?.cpu_at_most(1_000.0));
     }
-    for path in ["/reports", "/get_report"] {
-        rows.push(of_guests(world, turns, path, &get(path, None))?.cpu_at_most(50.0));
-    }
+    let report = get("/get_report", None);
+    rows.push(of_guests(world, turns, "get_report", &report)?.cpu_at_most(50.0));
     Ok(rows)
 }
 
