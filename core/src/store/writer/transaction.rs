@@ -13,12 +13,12 @@ use crate::store::{Deferred, StoreError, TimeSlice, Topic};
 /// The time that a deferred write waits for a lock. It can be repeated later, and must not delay the writes of callers.
 const BRIEF_WAIT: Duration = Duration::from_secs(2);
 
-/// The writes that are rolled back when a short write fails.
+/// The short writes of a transaction that are rolled back when one of them fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rollback {
-    /// All of them run again.
+    /// All of them so far, which then run again.
     Group,
-    /// Nothing: each has a savepoint of its own.
+    /// Only the failed one: each has a savepoint of its own.
     Single,
 }
 
