@@ -23,7 +23,7 @@ pub enum Error {
     Unreachable {
         /// The address of the server.
         server: String,
-        /// The kind of the failure.
+        /// The failure, in words.
         cause: String,
     },
     /// The caller stopped an import on a server, which keeps what it has received so far.
