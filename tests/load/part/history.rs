@@ -3,6 +3,7 @@
 
 use serde_json::json;
 
+use super::reads::row;
 use super::{FEW, MANY};
 use crate::Result;
 use crate::bare;
@@ -46,8 +47,7 @@ fn of_members(world: &World, turns: &Turns, what: &str, readers: &[Reader], path
     let measured = turns.against_warp(FEW, (&get(bare::PATH, first), &body), world.server(), || {
         readers.iter().map(|reader| always(get(path, Some(&reader.token)))).take(FEW).collect()
     })?;
-    let row = Row::measured(format!("history: {what}"), &measured).beside(measured.limits[0]);
-    Ok(row.note(format!("{} bytes", body.len())))
+    Ok(row(&format!("history: {what}"), body.len(), &measured, None))
 }
 
 /// Measures searches for two frequent words, and the report.
@@ -71,6 +71,5 @@ fn of_guests(world: &World, turns: &Turns, what: &str, request: &[u8]) -> Result
     let body = ask(world.address(), request)?;
     let bare = get(bare::PATH, None);
     let measured = turns.against_warp(MANY, (&bare, &body), world.server(), || each(MANY, request))?;
-    let row = Row::measured(what, &measured).beside(measured.limits[0]);
-    Ok(row.note(format!("{} bytes", body.len())))
+    Ok(row(what, body.len(), &measured, None))
 }

@@ -138,7 +138,7 @@ pub(super) fn read(world: &World, turns: &Turns, what: &str, path: &str, wanted:
     Ok(row(what, body.len(), &measured, wanted))
 }
 
-fn row(what: &str, bytes: usize, measured: &Measured, wanted: Option<f64>) -> Row {
+pub(super) fn row(what: &str, bytes: usize, measured: &Measured, wanted: Option<f64>) -> Row {
     let (row, limit) = (Row::measured(what, measured), measured.limits[0]);
     let row = wanted.map_or_else(|| row.clone().beside(limit), |wanted| row.clone().against(limit, wanted));
     row.note(format!("{bytes} bytes"))
