@@ -85,13 +85,13 @@ fn answer(
         return stream_pages(paging.limit, paging.next.clone(), |next, left| {
             let most = i64::try_from(LIMIT_MAX).unwrap_or(i64::MAX);
             let page = newsfeed::Paging { limit: Some(left.min(most)), next, ..page.clone() };
-            let FeedPosts { newsfeed, next } = list(&service, page)?.posts();
+            let FeedPosts { newsfeed, next } = list(&service, page)?.fields();
             Ok((newsfeed, next))
         });
     }
     let answer = list(&service, page)?;
-    let FeedPosts { newsfeed, next } = answer.posts();
-    out.encoded(answer.answer().json(), |screen| {
+    let FeedPosts { newsfeed, next } = answer.fields();
+    out.encoded(answer.encoded().json(), |screen| {
         if paging.why {
             explained(screen, &newsfeed);
         } else {

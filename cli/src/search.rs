@@ -188,7 +188,7 @@ fn bursts(session: &Session) -> Result<ExitCode, Failure> {
 }
 
 fn recent(session: &Session, limit: i64) -> Result<ExitCode, Failure> {
-    let lately = session.acting_member()?.call(ListRecent { num: limit })?;
+    let lately = session.acting_member()?.call(ListRecent { num: limit })?.fields();
     session.out.list(&lately, &lately.lately_search_list, |page| {
         let mut table = Table::new([Column::whole(dated("Date")), Column::text("Search")]);
         for search in &lately.lately_search_list {

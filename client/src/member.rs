@@ -21,7 +21,7 @@ impl Service {
     /// # Errors
     /// Those of [`Service::registered`].
     pub fn user_info(&self, id: &str) -> Result<UserInfo> {
-        self.call_on(id, profile::Get {}, member::Get { user_id: id.to_owned() })
+        Ok(self.call_on(id, profile::Get {}, member::Get { user_id: id.to_owned() })?.fields())
     }
 
     /// Returns a member's lists: all (0), likes (1), views (2), searches (3) or opened newsfeeds (4).
@@ -31,7 +31,7 @@ impl Service {
     pub fn lists(&self, id: &str, kind: u8) -> Result<Lists> {
         let (user_id, type_num) = (id.to_owned(), kind.to_string());
         let own = profile::GetLists { type_num: type_num.clone() };
-        self.call_on(id, own, member::GetLists { user_id, type_num })
+        Ok(self.call_on(id, own, member::GetLists { user_id, type_num })?.fields())
     }
 
     /// Resets a member's measured interest.

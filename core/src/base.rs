@@ -9,6 +9,7 @@ pub(crate) mod files;
 pub(crate) mod keyed;
 pub mod location;
 pub(crate) mod random;
+pub(crate) mod sized_lru;
 pub(crate) mod step;
 pub(crate) mod text;
 pub mod text_file;

@@ -180,7 +180,10 @@ pub fn likes(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Result<Vec<
     let identity = caller.identify(tidings);
     tidings.store().read(|tx| {
         let Some(member) = identity.visitor(tx)? else { return Ok::<_, Error>(of_guest.clone()) };
-        Ok(history::likes(tx, &member, items.iter().map(|item| item.key))?)
+        Ok(match tidings.lists().liked(tx, &member)? {
+            Some(liked) => items.iter().map(|item| liked.contains(&item.key)).collect(),
+            None => history::likes(tx, &member, items.iter().map(|item| item.key))?,
+        })
     })
 }
 

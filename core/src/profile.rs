@@ -10,6 +10,7 @@ use crate::Tidings;
 use crate::account::{self, Caller, Identity, Member};
 use crate::base::clock::Timestamp;
 use crate::base::config::Config;
+use crate::record::answer::{self, Encoded, Ready};
 use crate::record::error::{Error, Outcome, Pending, Problem, Result};
 use crate::record::operation::{Access, Failure, Operation, Spec, Work};
 use crate::record::schema::Switch;
@@ -18,8 +19,14 @@ use crate::store::{GatheredReads, Isolation, Store, StoreError, Topic, Tx};
 
 pub(crate) mod history;
 pub(crate) mod likes;
+mod list_cache;
+mod listed;
 pub(crate) mod of_member;
+mod record_cache;
 mod records;
+
+pub(crate) use list_cache::{ListCache, Versions};
+pub(crate) use listed::Listed;
 
 pub use records::{JsonList, NewsfeedAccess, PostRecord, SearchRecord, TokenList};
 
@@ -67,15 +74,19 @@ pub struct UserInfo {
 pub struct Get {}
 
 impl Operation for Get {
-    type Answer = UserInfo;
-    const SPEC: Spec = Spec::get(GROUP, "/get_userinfo", Access::Members).works(Work::Few);
+    type Answer = Ready<UserInfo>;
+    const SPEC: Spec = Spec::get(GROUP, "/get_userinfo", Access::Members).works(Work::Few).tagged();
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         vec![Outcome::UserNotFound.into()]
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<UserInfo> {
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Ready<UserInfo>> {
         submit_user_info(tidings, caller).wait()
+    }
+
+    fn shared(answer: &Ready<UserInfo>) -> Option<&Arc<Encoded>> {
+        Some(answer.encoded())
     }
 }
 
@@ -83,36 +94,44 @@ impl Operation for Get {
 ///
 /// # Errors
 /// Those of [`Get`].
-pub fn submit_user_info(tidings: &Tidings, caller: &Caller) -> Pending<UserInfo> {
+pub fn submit_user_info(tidings: &Tidings, caller: &Caller) -> Pending<Ready<UserInfo>> {
     tidings.user_infos().0.submit(caller.identify(tidings))
 }
 
 /// The reads of members' data that wait.
-pub(crate) struct UserInfos(GatheredReads<Identity, UserInfo, Error>);
+pub(crate) struct UserInfos(GatheredReads<Identity, Ready<UserInfo>, Error>);
 
 impl UserInfos {
-    pub(crate) fn new(store: &Arc<Store>) -> Self {
-        Self(GatheredReads::new(store, |tx, identities| {
+    pub(crate) fn new(store: &Arc<Store>, lists: &Arc<ListCache>) -> Self {
+        let lists = Arc::clone(lists);
+        Self(GatheredReads::new(store, move |tx, identities| {
             let callers: Vec<&Identity> = identities.iter().collect();
             let members = Identity::ask_visitors(tx, callers)?.answer(tx)?;
-            let mut found = sql::user_infos(tx, members.iter().flatten())?.into_iter();
-            let info = |member: Option<&Member<'_>>| {
-                let member = member.ok_or(Outcome::UserNotFound)?;
-                let (info, has_likes) = found.next().ok_or(Outcome::UserNotFound)?;
-                with_likes(tx, member, info, has_likes)
-            };
-            Ok(members.iter().map(Option::as_ref).map(info).collect())
+            let found: Vec<&Member<'_>> = members.iter().flatten().collect();
+            let mut infos = user_infos(tx, &found, &lists)?.into_iter();
+            let mut info = |_: &Member<'_>| infos.next();
+            Ok(members
+                .iter()
+                .map(|member| member.as_ref().and_then(&mut info).ok_or(Outcome::UserNotFound.into()))
+                .collect())
         }))
     }
 }
 
-/// Adds the liked posts of a member, if there are any.
-fn with_likes(tx: &mut dyn Tx, member: &Member<'_>, info: UserInfo, has_likes: bool) -> Result<UserInfo> {
-    let mut user_fav_list = if has_likes { history::liked(tx, member)? } else { Vec::new() };
-    for post in &mut user_fav_list {
-        post.token.truncate(TOKENS_SHOWN);
-    }
-    Ok(UserInfo { user_fav_list, ..info })
+/// Returns the information of members.
+fn user_infos(
+    tx: &mut dyn Tx,
+    members: &[&Member<'_>],
+    lists: &ListCache,
+) -> Result<Vec<Ready<UserInfo>>, StoreError> {
+    let versions = Versions::of(tx, members)?;
+    let infos = sql::user_infos(tx, members)?;
+    let answers = members.iter().zip(versions).zip(infos).map(|((member, versions), info)| {
+        // Most members without acts ask for nothing else.
+        let (frame, favourites) = (answer::success(&info), [Listed::Favourites]);
+        lists.answer(tx, member, versions, frame, &favourites).map(Ready::new)
+    });
+    answers.collect()
 }
 
 /// The requested lists of a member.
@@ -151,21 +170,25 @@ pub struct GetLists {
 }
 
 impl Operation for GetLists {
-    type Answer = Lists;
-    const SPEC: Spec = Spec::get(GROUP, "/get_specific_userinfo/{type_num}", Access::Members);
+    type Answer = Ready<Lists>;
+    const SPEC: Spec = Spec::get(GROUP, "/get_specific_userinfo/{type_num}", Access::Members).tagged();
 
     fn documented_refusals(_: &Config) -> Vec<Error> {
         [TYPE_RULE, Error::BadToken.problem()].map(|reason| Outcome::BadRequest.because(reason)).into()
     }
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Lists> {
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Ready<Lists>> {
         let identity = caller.identify(tidings);
         let wanted = Wanted::parse(&self.type_num).ok_or(Outcome::BadRequest.because(TYPE_RULE))?;
         let read = tidings.store().read(|tx| {
             let member = identity.member(tx)?;
-            wanted.read(tx, &member)
+            wanted.read(tx, &member, tidings.lists())
         });
         read.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest))
+    }
+
+    fn shared(answer: &Ready<Lists>) -> Option<&Arc<Encoded>> {
+        Some(answer.encoded())
     }
 }
 
@@ -178,15 +201,19 @@ impl Wanted {
         type_num.parse().ok().filter(|n| *n <= 4).map(Self)
     }
 
-    fn read(self, tx: &mut dyn Tx, member: &Member<'_>) -> Result<Lists> {
+    fn read(self, tx: &mut dyn Tx, member: &Member<'_>, lists: &ListCache) -> Result<Ready<Lists>> {
         let wants = |list: u8| self.0 == 0 || self.0 == list;
-        Ok(Lists {
-            fav_list: wants(1).then(|| history::liked(tx, member)).transpose()?,
-            view_list: wants(2).then(|| history::viewed(tx, member)).transpose()?,
-            search_list: wants(3).then(|| history::recent_searches(tx, member, LIST_MAX)).transpose()?,
-            newsfeed_list: wants(4).then(|| history::opened(tx, member)).transpose()?,
+        let frame = Lists {
             user_id: member.id.clone(),
-        })
+            fav_list: wants(1).then(Vec::new),
+            view_list: wants(2).then(Vec::new),
+            search_list: wants(3).then(Vec::new),
+            newsfeed_list: wants(4).then(Vec::new),
+        };
+        let listed = [(1, Listed::Liked), (2, Listed::Viewed), (3, Listed::Searched), (4, Listed::Opened)];
+        let listed: Vec<Listed> =
+            listed.into_iter().filter(|(list, _)| wants(*list)).map(|(_, listed)| listed).collect();
+        Ok(Ready::new(lists.of_member(tx, member, answer::success(&frame), &listed)?))
     }
 }
 
@@ -335,21 +362,16 @@ mod sql {
     use crate::base::clock::Timestamp;
     use crate::store::{Row, Value, row_each};
 
-    /// Returns the data of members without their likes, and whether they have any.
-    pub(super) fn user_infos<'m>(
-        tx: &mut dyn Tx,
-        members: impl Iterator<Item = &'m Member<'m>> + Clone,
-    ) -> Result<Vec<(UserInfo, bool)>, StoreError> {
-        let sql =
-            "SELECT name, major, nickname, auto_login, EXISTS (SELECT 1 FROM settled_like WHERE member = $1)
-                   OR EXISTS (SELECT 1 FROM recent_like WHERE member = $1) FROM member WHERE key = $1";
-        let keys: Vec<_> = members.clone().map(|member| [member.key.into()]).collect();
-        let info = |(member, row): (&Member<'_>, Option<Row>)| {
+    /// Returns the data of members without their likes.
+    pub(super) fn user_infos(tx: &mut dyn Tx, members: &[&Member<'_>]) -> Result<Vec<UserInfo>, StoreError> {
+        let sql = "SELECT name, major, nickname, auto_login FROM member WHERE key = $1";
+        let keys: Vec<_> = members.iter().map(|member| [member.key.into()]).collect();
+        let info = |(member, row): (&&Member<'_>, Option<Row>)| {
             // The transaction has found the member.
             let mut row = row.ok_or_else(|| StoreError::other("a member has no row"))?;
             let (name, major): (Option<String>, Option<String>) = (row.take(0)?, row.take(1)?);
             let nickname: String = row.take(2)?;
-            let info = UserInfo {
+            Ok(UserInfo {
                 user_id: member.id.clone(),
                 user_name: name.unwrap_or_else(|| nickname.clone()),
                 user_major: major.unwrap_or_default(),
@@ -358,10 +380,9 @@ mod sql {
                 user_fav_list: Vec::new(),
                 auto_login: row.take(3)?,
                 admin: member.admin.into(),
-            };
-            Ok((info, row.take(4)?))
+            })
         };
-        members.zip(row_each(tx, sql, &keys)?).map(info).collect()
+        members.iter().zip(row_each(tx, sql, &keys)?).map(info).collect()
     }
 
     pub(super) fn set_nickname(tx: &mut dyn Tx, member: &Member<'_>, nickname: &str) {

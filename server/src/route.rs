@@ -136,6 +136,11 @@ impl Route {
         }
     }
 
+    /// Returns whether the response to a member has a tag.
+    pub(crate) fn is_tagged(&self) -> bool {
+        self.spec.is_some_and(|spec| spec.is_tagged)
+    }
+
     /// Marks the operation as one that changes nothing, so that `HEAD` is answered.
     pub(crate) fn reads(self) -> Self {
         Self { only_reads: true, ..self }

@@ -1,15 +1,10 @@
 //! The answer of a newsfeed: encoded, because all guests share it.
 
-use std::borrow::Cow;
-use std::sync::Arc;
-
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::Schema;
-use utoipa::{PartialSchema, ToSchema};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::post::Post;
-use crate::record::answer::{self, Encoded};
+use crate::record::answer::Ready;
 use crate::record::schema::Switch;
 
 /// A post of a newsfeed.
@@ -76,49 +71,7 @@ pub struct FeedPosts {
 }
 
 /// The encoded answer with a page of a newsfeed.
-#[derive(Clone, Debug)]
-pub struct Newsfeed(pub(super) Arc<Encoded>);
-
-impl Newsfeed {
-    /// Returns the complete answer, `{"result":"success","newsfeed":[…],"next":…}`.
-    pub fn answer(&self) -> &Arc<Encoded> {
-        &self.0
-    }
-
-    /// Decodes the posts.
-    pub fn posts(&self) -> FeedPosts {
-        serde_json::from_slice(self.0.json()).expect("the JSON object is that of a page")
-    }
-}
-
-impl Serialize for Newsfeed {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.posts().serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Newsfeed {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let posts = FeedPosts::deserialize(deserializer)?;
-        Ok(Self(Arc::new(Encoded::new(answer::success(&posts)))))
-    }
-}
-
-impl PartialSchema for Newsfeed {
-    fn schema() -> RefOr<Schema> {
-        FeedPosts::schema()
-    }
-}
-
-impl ToSchema for Newsfeed {
-    fn name() -> Cow<'static, str> {
-        FeedPosts::name()
-    }
-
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        FeedPosts::schemas(schemas);
-    }
-}
+pub type Newsfeed = Ready<FeedPosts>;
 
 #[cfg(test)]
 mod tests {
@@ -143,11 +96,11 @@ mod tests {
         for (limit, count, switch) in [(2, 2_usize, None), (3, 3, Some(1))] {
             let page = Paging { limit: Some(limit), liked: switch, why: switch, ..Paging::default() };
             let answer = service.call(&Caller::Guest, ListPopular { page, format: None }).unwrap();
-            let posts = answer.posts();
+            let posts = answer.fields();
             assert_eq!((posts.newsfeed.len(), posts.next.is_some()), (count, limit == 2));
             assert!(posts.newsfeed.iter().all(|post| post.why.is_some() == switch.is_some()));
-            let again: Newsfeed = serde_json::from_slice(answer.answer().json()).unwrap();
-            assert_eq!(again.answer().json(), answer.answer().json());
+            let again: Newsfeed = serde_json::from_slice(answer.encoded().json()).unwrap();
+            assert_eq!(again.encoded().json(), answer.encoded().json());
         }
     }
 }

@@ -68,11 +68,11 @@ impl Paging {
         let (likes, why) = (self.has_likes()?, self.has_why()?);
         let feed = super::with_own_likes(tidings, caller, feed(&self.page())?)?;
         if !likes && !why {
-            return Ok(Newsfeed(Arc::clone(feed.answer())));
+            return Ok(Newsfeed::new(Arc::clone(feed.answer())));
         }
         let likes = likes.then(|| super::likes(tidings, caller, &feed)).transpose()?;
         let why = why.then(|| super::why(tidings, caller, &feed)).transpose()?;
-        Ok(Newsfeed(Arc::new(feed.answer_with(likes.as_deref(), why.as_deref()))))
+        Ok(Newsfeed::new(Arc::new(feed.answer_with(likes.as_deref(), why.as_deref()))))
     }
 }
 
@@ -89,8 +89,8 @@ fn of_guest(
     operation: &(impl Operation<Answer = Newsfeed> + Clone),
     tidings: &Tidings,
 ) -> Result<Arc<Encoded>> {
-    let Newsfeed(answer) = operation.clone().run(tidings, &Caller::Guest)?;
-    Ok(answer)
+    let answer = operation.clone().run(tidings, &Caller::Guest)?;
+    Ok(Arc::clone(answer.encoded()))
 }
 
 /// Get posts recommended to the member
@@ -114,7 +114,7 @@ impl Operation for ListRecommended {
     }
 
     fn shared(answer: &Newsfeed) -> Option<&Arc<Encoded>> {
-        Some(answer.answer())
+        Some(answer.encoded())
     }
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
@@ -148,7 +148,7 @@ impl Operation for ListPopular {
     }
 
     fn shared(answer: &Newsfeed) -> Option<&Arc<Encoded>> {
-        Some(answer.answer())
+        Some(answer.encoded())
     }
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
@@ -186,7 +186,7 @@ impl Operation for ListTopic {
     }
 
     fn shared(answer: &Newsfeed) -> Option<&Arc<Encoded>> {
-        Some(answer.answer())
+        Some(answer.encoded())
     }
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
@@ -230,6 +230,6 @@ impl Operation for ListTopicV1 {
     }
 
     fn shared(answer: &Newsfeed) -> Option<&Arc<Encoded>> {
-        Some(answer.answer())
+        Some(answer.encoded())
     }
 }

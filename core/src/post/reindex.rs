@@ -194,6 +194,7 @@ fn renew(tx: &mut dyn Tx, posts: &[(PostKey, String, Arc<TokenFields>)]) -> Resu
     let changes: Vec<_> = changes.collect();
     index::write(tx, &changes)?;
     tx.touch(Topic::Posts);
+    tx.touch(Topic::PostTexts);
     Ok(changes.len() as u64)
 }
 

@@ -217,6 +217,7 @@ pub(super) fn update(
         derived.count(&old.content.topic, -1);
         derived.count(&new.topic, 1);
     }
+    tx.touch(Topic::PostTexts);
     change::add(tx, key)
 }
 
@@ -235,6 +236,7 @@ pub(super) fn remove(
     derived.count(&post.content.topic, -1);
     derived.posts -= 1;
     derived.index.push(index::Change::Remove(post.key));
+    tx.touch(Topic::PostTexts);
     Ok(())
 }
 

@@ -201,7 +201,7 @@ fn a_removed_post_is_in_no_list_and_caches_can_see_its_removal() {
     let since = service.store().version(Topic::Posts);
     service.call(&Caller::Operator, Remove { post_obi: id.clone() }).unwrap();
     assert_eq!(rows(&service), empty);
-    let lists = service.call(&ann, crate::profile::GetLists { type_num: "0".into() }).unwrap();
+    let lists = service.call(&ann, crate::profile::GetLists { type_num: "0".into() }).unwrap().fields();
     assert!(
         lists.fav_list.is_some_and(|list| list.is_empty())
             && lists.view_list.is_some_and(|list| list.is_empty())
@@ -250,8 +250,12 @@ fn views_of_guests_and_members_count_and_members_have_a_list() {
     let row = row(&service, &id);
     assert_eq!((row.view, row.fav), (4, 0));
     assert!((Decay::new(3.0).worth(row.heat, NOW) - 3.0).abs() < 1e-6, "only the first of Ann's views");
-    let list =
-        service.call(&ann, crate::profile::GetLists { type_num: "2".into() }).unwrap().view_list.unwrap();
+    let list = service
+        .call(&ann, crate::profile::GetLists { type_num: "2".into() })
+        .unwrap()
+        .fields()
+        .view_list
+        .unwrap();
     assert_eq!(list.iter().map(|post| post.date).collect::<Vec<_>>(), [NOW + 4]);
 }
 

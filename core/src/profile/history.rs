@@ -1,12 +1,13 @@
-//! The acts of members: likes, views, searches, opened newsfeeds and hidden posts. Members' lists show them, except the
+//! The acts of members: likes, views, searches, opened newsfeeds and hidden posts. [Lists](super::listed) show them, except the
 //! hidden posts, and interest is measured from them.
 
 use std::collections::BTreeMap;
 
-use super::records::{JsonList, NewsfeedAccess, PostRecord, SearchRecord, TokenList};
+use super::records::{SearchRecord, TokenList};
 use super::{LIST_MAX, likes};
 use crate::account::Member;
 use crate::base::clock::Timestamp;
+use crate::base::keyed::OwnSet;
 use crate::record::id::{MemberKey, PostKey};
 use crate::store::{Pipelined, Row, StoreError, Tx, row_each, send_each};
 
@@ -91,6 +92,25 @@ pub(crate) fn likes(
 ) -> Result<Vec<bool>, StoreError> {
     let keys: Vec<_> = posts.map(|post| [member.key.into(), post.into()]).collect();
     Ok(row_each(tx, LIKED_AT, &keys)?.iter().map(Option::is_some).collect())
+}
+
+/// Returns all posts that the member likes; `None` if they are more than `max`.
+pub(crate) fn all_liked(
+    tx: &mut dyn Tx,
+    member: &Member<'_>,
+    max: usize,
+) -> Result<Option<OwnSet<PostKey>>, StoreError> {
+    let mut liked = OwnSet::default();
+    let limit = i64::try_from(max).map_or(i64::MAX, |max| max + 1);
+    tx.for_each(
+        "SELECT post FROM liked WHERE member = $1 LIMIT $2",
+        &[member.key.into(), limit.into()],
+        &mut |row| {
+            liked.insert(row.take(0)?);
+            Ok(())
+        },
+    )?;
+    Ok((liked.len() <= max).then_some(liked))
 }
 
 /// Records a like of the past. The member does not like the post yet.
@@ -248,57 +268,6 @@ pub(crate) fn json_list(list: &[String]) -> String {
     serde_json::to_string(list).expect("a list of texts serialises without errors")
 }
 
-/// Returns the liked posts, newest first.
-pub(super) fn liked(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<PostRecord>, StoreError> {
-    // SQLite would sort the rows of the view `liked`, with all their columns.
-    let mut liked = posts(tx, "settled_like", NEWEST, LIST_MAX, member)?;
-    let recent = posts(tx, "recent_like", "LIMIT $2", i64::MAX, member)?;
-    if !recent.is_empty() {
-        liked.extend(recent);
-        liked.sort_unstable_by_key(|(post, record)| std::cmp::Reverse((record.date, *post)));
-        liked.truncate(LISTED);
-    }
-    Ok(liked.into_iter().map(|(_, record)| record).collect())
-}
-
-/// Returns the viewed posts, the most recently viewed first.
-pub(super) fn viewed(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<PostRecord>, StoreError> {
-    Ok(posts(tx, "viewed", NEWEST, LIST_MAX, member)?.into_iter().map(|(_, record)| record).collect())
-}
-
-/// The end of a statement that reads the newest entries of a list.
-const NEWEST: &str = "ORDER BY a.date DESC, a.post DESC LIMIT $2";
-
-fn posts(
-    tx: &mut dyn Tx,
-    table: &str,
-    order: &str,
-    limit: i64,
-    member: &Member<'_>,
-) -> Result<Vec<(PostKey, PostRecord)>, StoreError> {
-    let sql = format!(
-        "SELECT p.id, p.topic, p.tag, p.token, a.date, p.date, p.title, p.url, p.img, p.key
-         FROM {table} a JOIN post p ON p.key = a.post WHERE a.member = $1 {order}"
-    );
-    let mut posts = Vec::new();
-    tx.for_each(&sql, &[member.key.into(), limit.into()], &mut |row| {
-        let record = PostRecord {
-            id: row.take(0)?,
-            topic: JsonList(row.take(1)?),
-            tag: JsonList(row.take(2)?),
-            token: TokenList(row.take(3)?),
-            date: row.take(4)?,
-            post_date: row.take(5)?,
-            title: row.take(6)?,
-            url: row.take(7)?,
-            img: i64::from(!row.take::<String>(8)?.is_empty()),
-        };
-        posts.push((row.take(9)?, record));
-        Ok(())
-    })?;
-    Ok(posts)
-}
-
 /// Returns at most `limit` searches, newest first.
 pub(crate) fn recent_searches(
     tx: &mut dyn Tx,
@@ -319,18 +288,6 @@ pub(crate) fn recent_searches(
         })
     };
     rows.into_iter().map(record).collect()
-}
-
-/// Returns the opened topic feeds, newest first.
-pub(super) fn opened(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<NewsfeedAccess>, StoreError> {
-    let sql = "SELECT newsfeed, tag, date FROM opened
-               WHERE member = $1 ORDER BY date DESC, key DESC LIMIT $2";
-    let rows = tx.rows(sql, &[member.key.into(), LIST_MAX.into()])?;
-    let access = |mut row: Row| {
-        let (newsfeed_name, tag) = (row.take(0)?, JsonList(row.take(1)?));
-        Ok(NewsfeedAccess { newsfeed_name, tag, date: row.take(2)? })
-    };
-    rows.into_iter().map(access).collect()
 }
 
 /// Returns the acts that the member's interest is measured from, the newest [`LIST_MAX`] of each kind since the last

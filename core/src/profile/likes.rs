@@ -233,8 +233,12 @@ mod tests {
     }
 
     fn liked(service: &Service, member: &Caller) -> Vec<String> {
-        let list =
-            service.call(member, profile::GetLists { type_num: "0".into() }).unwrap().fav_list.unwrap();
+        let list = service
+            .call(member, profile::GetLists { type_num: "0".into() })
+            .unwrap()
+            .fields()
+            .fav_list
+            .unwrap();
         list.into_iter().map(|entry| entry.title).collect()
     }
 

@@ -1,13 +1,16 @@
 //! The data of any member, for administrators and API keys. Changes are in the audit trail.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Lists, NewNickname, TYPE_RULE, UserInfo, Wanted, reset, set_auto_login, sql, with_likes};
+use super::{Lists, NewNickname, TYPE_RULE, UserInfo, Wanted, reset, set_auto_login, user_infos};
 use crate::Tidings;
 use crate::account::{Admin, Caller, Member, find};
 use crate::audit::trail::{Action, Entry};
 use crate::base::config::Config;
+use crate::record::answer::{Encoded, Ready};
 use crate::record::error::{Error, Outcome, Problem, Result};
 use crate::record::operation::{Access, Failure, Operation, Spec};
 use crate::record::schema::Switch;
@@ -27,18 +30,21 @@ pub struct Get {
 }
 
 impl Operation for Get {
-    type Answer = UserInfo;
+    type Answer = Ready<UserInfo>;
     const SPEC: Spec = Spec::get(GROUP, "/get_member/{user_id}", READERS).or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<UserInfo> {
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Ready<UserInfo>> {
         let identity = caller.identify(tidings);
         tidings.store().read(|tx| {
             let admin = identity.admin(tx, Scope::MembersRead)?;
             let member = of_member(tx, &admin, &self.user_id)?;
-            let found = sql::user_infos(tx, std::iter::once(&member))?.pop();
-            let (info, has_likes) = found.ok_or_else(|| StoreError::other("a member has no row"))?;
-            with_likes(tx, &member, info, has_likes)
+            let info = user_infos(tx, &[&member], tidings.lists())?.pop();
+            Ok(info.ok_or_else(|| StoreError::other("a member has no row"))?)
         })
+    }
+
+    fn shared(answer: &Ready<UserInfo>) -> Option<&Arc<Encoded>> {
+        Some(answer.encoded())
     }
 }
 
@@ -56,18 +62,22 @@ pub struct GetLists {
 }
 
 impl Operation for GetLists {
-    type Answer = Lists;
+    type Answer = Ready<Lists>;
     const SPEC: Spec =
         Spec::get(GROUP, "/get_member_lists/{user_id}/{type_num}", READERS).or(&[Failure::Missing]);
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Lists> {
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Ready<Lists>> {
         let identity = caller.identify(tidings);
         tidings.store().read(|tx| {
             let admin = identity.admin(tx, Scope::MembersRead)?;
             let wanted = Wanted::parse(&self.type_num).ok_or(Error::BadRequest(TYPE_RULE))?;
             let member = of_member(tx, &admin, &self.user_id)?;
-            wanted.read(tx, &member)
+            wanted.read(tx, &member, tidings.lists())
         })
+    }
+
+    fn shared(answer: &Ready<Lists>) -> Option<&Arc<Encoded>> {
+        Some(answer.encoded())
     }
 }
 
@@ -188,16 +198,16 @@ mod tests {
         let service = service();
         let (ann, boss) = (service.member("Ann"), service.admin("boss"));
         search::log(&service, &ann, None, "library").wait().unwrap();
-        let own = service.call(&ann, profile::Get {}).unwrap();
+        let own = service.call(&ann, profile::Get {}).unwrap().fields();
         let keys = [service.key(Scope::MembersRead), service.key(Scope::Members)];
         for caller in [&boss, &Caller::Operator, &keys[0], &keys[1]] {
-            let found = service.call(caller, Get { user_id: "aNN".into() }).unwrap();
+            let found = service.call(caller, Get { user_id: "aNN".into() }).unwrap().fields();
             assert_eq!((found.user_id, found.nickname), (own.user_id.clone(), own.nickname.clone()));
             let found =
                 service.call(caller, GetLists { user_id: "ann".into(), type_num: "3".into() }).unwrap();
             let own = service.call(&ann, profile::GetLists { type_num: "3".into() }).unwrap();
             assert_eq!(serde_json::to_string(&found).unwrap(), serde_json::to_string(&own).unwrap());
-            assert_eq!(found.search_list.unwrap().len(), 1);
+            assert_eq!(found.fields().search_list.unwrap().len(), 1);
             assert_eq!(text(service.call(caller, Get { user_id: "nobody".into() })), "Not found");
             assert_eq!(
                 text(service.call(caller, GetLists { user_id: "nobody".into(), type_num: "0".into() })),
@@ -250,12 +260,13 @@ mod tests {
                 "{caller:?}"
             );
         }
-        let info = service.call(&ann, profile::Get {}).unwrap();
+        let info = service.call(&ann, profile::Get {}).unwrap().fields();
         assert_eq!((info.nickname.as_str(), info.auto_login), ("Annie", 1));
         assert_eq!(
             service
                 .call(&ann, profile::GetLists { type_num: "3".into() })
                 .unwrap()
+                .fields()
                 .search_list
                 .unwrap()
                 .len(),

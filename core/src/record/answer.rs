@@ -1,11 +1,16 @@
 //! Encodes the answer of an operation as a JSON object, the same for HTTP and `--json`.
 
 use std::any::Any;
-use std::sync::OnceLock;
+use std::borrow::Cow;
+use std::marker::PhantomData;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::record::error::{Done, Error, Problem};
 use crate::record::id::ObjectId;
@@ -134,10 +139,77 @@ impl Encoded {
     }
 }
 
+/// The complete answer of a success, which was encoded before. `T` are its fields.
+///
+/// Programs that embed the library, and the command line, decode it; a server sends it as it is.
+#[derive(Debug)]
+pub struct Ready<T> {
+    encoded: Arc<Encoded>,
+    fields: PhantomData<fn() -> T>,
+}
+
+impl<T> Ready<T> {
+    /// Wraps the complete JSON object of a success with the fields of `T`.
+    pub(crate) fn new(encoded: Arc<Encoded>) -> Self {
+        Self { encoded, fields: PhantomData }
+    }
+
+    /// Returns the complete JSON object, `{"result":"success",…}`.
+    pub fn encoded(&self) -> &Arc<Encoded> {
+        &self.encoded
+    }
+}
+
+impl<T: DeserializeOwned> Ready<T> {
+    /// Decodes the fields.
+    pub fn fields(&self) -> T {
+        serde_json::from_slice(self.encoded.json()).expect("the JSON object has the fields of its type")
+    }
+}
+
+impl<T: Serialize + DeserializeOwned> Serialize for Ready<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.fields().serialize(serializer)
+    }
+}
+
+impl<'de, T: Serialize + Deserialize<'de>> Deserialize<'de> for Ready<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let fields = T::deserialize(deserializer)?;
+        Ok(Self::new(Arc::new(Encoded::new(success(&fields)))))
+    }
+}
+
+impl<T: ToSchema> PartialSchema for Ready<T> {
+    fn schema() -> RefOr<Schema> {
+        T::schema()
+    }
+}
+
+impl<T: ToSchema> ToSchema for Ready<T> {
+    fn name() -> Cow<'static, str> {
+        T::name()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        T::schemas(schemas);
+    }
+}
+
 /// Appends the JSON of a value.
 fn encode<T: Serialize + ?Sized>(json: &mut Vec<u8>, value: &T) {
     serde_json::to_writer(json, value)
         .expect("the types of answers have text keys and serialise without errors");
+}
+
+/// Appends the elements of a list without its brackets.
+pub(crate) fn elements<T: Serialize>(json: &mut Vec<u8>, list: &[T]) {
+    for (number, element) in list.iter().enumerate() {
+        if number > 0 {
+            json.push(b',');
+        }
+        encode(json, element);
+    }
 }
 
 /// Cuts a page that was read with one item more than the `limit`, and returns its last item if another page follows.

@@ -310,6 +310,8 @@ pub struct Spec {
     pub failures: &'static [Failure],
     /// The fields that are required to insert a record. The operation that changes such a record has the same fields, all optional.
     pub requires: &'static [&'static str],
+    /// Whether the answer to a member has an entity tag, so that a client that keeps it asks whether it has changed.
+    pub is_tagged: bool,
     /// Whether the answer is a file, with a name.
     pub is_file: bool,
     /// Whether its requests are recorded as communications.
@@ -331,6 +333,7 @@ impl Spec {
             has_formats: false,
             failures: &[],
             requires: &[],
+            is_tagged: false,
             is_file: false,
             is_recorded: true,
             name: None,
@@ -400,6 +403,11 @@ impl Spec {
     /// Declares the fields that are required to insert a record; the operation that changes one has the same fields, all optional.
     pub const fn requiring(self, requires: &'static [&'static str]) -> Self {
         Self { requires, ..self }
+    }
+
+    /// Declares that its answer to a member has an entity tag.
+    pub const fn tagged(self) -> Self {
+        Self { is_tagged: true, ..self }
     }
 
     /// Declares that its answer is a file.

@@ -1,5 +1,7 @@
 //! The operations on searches.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -10,7 +12,8 @@ use super::{
 };
 use crate::post::index::{self, Query, Terms};
 use crate::post::texts;
-use crate::profile::history;
+use crate::profile::Listed;
+use crate::record::answer::{self, Encoded, Ready};
 use crate::record::error::{Error, Problem, Result};
 use crate::record::operation::{Access, Operation, Rate, Spec, Work};
 use crate::record::schema::Switch;
@@ -229,15 +232,20 @@ pub struct ListRecent {
 }
 
 impl Operation for ListRecent {
-    type Answer = LatelySearches;
-    const SPEC: Spec = Spec::get(GROUP, "/get_user_lately_search/{num}", Access::Members);
+    type Answer = Ready<LatelySearches>;
+    const SPEC: Spec = Spec::get(GROUP, "/get_user_lately_search/{num}", Access::Members).tagged();
 
-    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<LatelySearches> {
+    fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Ready<LatelySearches>> {
         let identity = caller.identify(tidings);
-        let lately_search_list = tidings.store().read(|tx| {
+        let frame = answer::success(&LatelySearches { lately_search_list: Vec::new() });
+        tidings.store().read(|tx| {
             let member = identity.member(tx)?;
-            Ok::<_, Error>(history::recent_searches(tx, &member, checked_num(self.num)?)?)
-        })?;
-        Ok(LatelySearches { lately_search_list })
+            let list = [Listed::LatelySearched(checked_num(self.num)?)];
+            Ok::<_, Error>(Ready::new(tidings.lists().of_member(tx, &member, frame, &list)?))
+        })
+    }
+
+    fn shared(answer: &Ready<LatelySearches>) -> Option<&Arc<Encoded>> {
+        Some(answer.encoded())
     }
 }

@@ -185,7 +185,7 @@ fn searches_are_logged_for_all_and_listed_for_members() {
     assert_eq!(list[1]["original"], " The  Rust\tBook");
     assert_eq!(list[1]["search_split"], serde_json::json!(["The", "Rust", "Book"]));
     assert_eq!(list[1]["similarity_split"], serde_json::json!([]));
-    assert_eq!(service.call(&ann, ListRecent { num: 1 }).unwrap().lately_search_list.len(), 1);
+    assert_eq!(service.call(&ann, ListRecent { num: 1 }).unwrap().fields().lately_search_list.len(), 1);
 
     let terms = service.store().read(|tx| {
         let rows = tx.rows("SELECT term, visitor > 0, date FROM term ORDER BY revision, number", &[])?;

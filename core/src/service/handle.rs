@@ -41,6 +41,7 @@ pub(crate) struct Inner {
     pub(super) words: Arc<words::ModelCache>,
     pub(super) notice_cache: notice::NoticeCache,
     pub(super) user_infos: profile::UserInfos,
+    pub(super) lists: Arc<profile::ListCache>,
     pub(crate) store: Arc<Store>,
     pub(super) keys: Keys,
     pub(super) known_keys: KnownKeys,
@@ -203,6 +204,10 @@ impl Tidings {
 
     pub(crate) fn user_infos(&self) -> &profile::UserInfos {
         &self.0.user_infos
+    }
+
+    pub(crate) fn lists(&self) -> &profile::ListCache {
+        &self.0.lists
     }
 
     pub(crate) fn acts(&self) -> &post::acts::Acts {

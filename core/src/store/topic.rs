@@ -9,6 +9,8 @@ pub(crate) enum Topic {
     Zone,
     /// Posts with their views and likes.
     Posts,
+    /// Posts that were changed or removed, without new ones, views and likes.
+    PostTexts,
     /// Notices without the number of their views.
     Notices,
     /// The views of notices.
@@ -31,10 +33,11 @@ pub(crate) enum Topic {
 
 impl Topic {
     /// All topics in the order of their numbers.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         // Before the counts, which are read by the days of the zone.
         Self::Zone,
         Self::Posts,
+        Self::PostTexts,
         Self::Notices,
         Self::NoticeViews,
         Self::Counts,
@@ -51,6 +54,7 @@ impl Topic {
         match self {
             Self::Zone => "zone",
             Self::Posts => "posts",
+            Self::PostTexts => "post texts",
             Self::Notices => "notices",
             Self::NoticeViews => "notice views",
             Self::Counts => "counts",

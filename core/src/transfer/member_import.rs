@@ -260,7 +260,7 @@ mod tests {
             assert_eq!(same, generation, "tokens stay");
             sign_in(&service, &id, "correct horse", None).unwrap();
             assert_eq!(password(&service, &folded).0, kept);
-            let info = service.call(&Caller::token(token.access_token), profile::Get {}).unwrap();
+            let info = service.call(&Caller::token(token.access_token), profile::Get {}).unwrap().fields();
             assert_eq!((info.user_id, info.nickname), (id.clone(), id));
         }
     }

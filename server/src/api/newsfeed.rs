@@ -87,7 +87,7 @@ async fn own(
     fields: impl Operation<Answer = Newsfeed>,
 ) -> Answer {
     let answer = move |tidings: &_, caller: &_, accepted| {
-        Ok(Reply::encoded(fields.run(tidings, caller)?.answer(), JSON, accepted))
+        Ok(Reply::encoded(fields.run(tidings, caller)?.encoded(), JSON, accepted))
     };
     call.run_in(lane, answer).await
 }

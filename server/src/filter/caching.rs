@@ -1,7 +1,7 @@
 //! HTTP caching: how long caches may use a response, and requests of clients that already have it.
 //!
-//! Only the responses of public operations to guests have an entity tag and may be stored. The response to a member is
-//! never stored and has no tag.
+//! Only the responses of public operations to guests may be stored. They have an entity tag, and so do the responses to members
+//! that an operation declares: an app that keeps such a response itself asks whether it has changed.
 
 use http::header::IF_NONE_MATCH;
 use http::{HeaderMap, HeaderValue};

@@ -24,12 +24,14 @@ pub(super) fn write(operation: &mut Operation, spec: &Spec) {
     if spec.is_file {
         add("Content-Disposition", text("The name of the file.", "attachment; filename=\"ann.json\""));
     }
-    if matches!(spec.effect, Effect::Public | Effect::Document) {
-        let tag =
-            text("The tag of the content. Only without a token.", r#"W/"4c3282b53cd7086b89a5f8d918591504""#);
+    let is_public = matches!(spec.effect, Effect::Public | Effect::Document);
+    if is_public || spec.is_tagged {
+        let to_whom = if spec.is_tagged { "" } else { " Only without a token." };
+        let tag = format!("The tag of the content.{to_whom}");
+        let tag = text(&tag, r#"W/"4c3282b53cd7086b89a5f8d918591504""#);
         add("ETag", tag.clone());
         let unchanged =
-            "The client has the content: it has sent the tag as `If-None-Match`. Only without a token.";
+            format!("The client has the content: it has sent the tag as `If-None-Match`.{to_whom}");
         let unchanged = ResponseBuilder::new().description(unchanged).header("ETag", tag);
         responses.insert("304".into(), unchanged.build().into());
     }

@@ -120,7 +120,7 @@ fn popular(service: &Service) -> Result<Vec<PostRow>, Error> {
         let why = why.map(|why| why.text).unwrap_or_default();
         PostRow { post, place, why }
     };
-    Ok((1..).zip(feed.posts().newsfeed).map(row).collect())
+    Ok((1..).zip(feed.fields().newsfeed).map(row).collect())
 }
 
 /// Returns the newest posts. A name that is not that of a topic or tag stands for the topic with the most posts among those

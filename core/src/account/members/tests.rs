@@ -100,7 +100,7 @@ fn an_operator_acts_as_any_member_who_is_not_blacklisted() {
     let service = service();
     service.member("Ann");
     let ann = Caller::acting_as(&service, "aNN").unwrap();
-    assert_eq!(service.call(&ann, profile::Get {}).unwrap().user_id, "Ann");
+    assert_eq!(service.call(&ann, profile::Get {}).unwrap().fields().user_id, "Ann");
     assert_eq!(text(service.call(&ann, admin::Check {})), "Not admin");
     assert_eq!(text(Caller::acting_as(&service, "nobody")), "Not found");
     service.call(&Caller::Operator, admin::PushBlacklist { user_id: "ann".into() }).unwrap();
@@ -113,7 +113,7 @@ fn an_operator_acts_on_any_account_and_a_member_only_on_their_own() {
     let (ann, ben) = (service.admin("ann"), service.member("ben"));
     service.call(&Caller::Operator, admin::PushBlacklist { user_id: "ben".into() }).unwrap();
     let operators = Caller::Operator.on_behalf_of(&service, "BEN").unwrap();
-    assert_eq!(service.call(&operators, profile::Get {}).unwrap().user_id, "ben");
+    assert_eq!(service.call(&operators, profile::Get {}).unwrap().fields().user_id, "ben");
     assert_eq!(text(Caller::Operator.on_behalf_of(&service, "nobody")), "Not found");
     assert_eq!(text(ann.on_behalf_of(&service, "Ann")), "success");
     for other in ["ben", "nobody"] {

@@ -26,7 +26,7 @@ fn text<T>(result: Result<T>) -> String {
 }
 
 fn id_of(service: &Service, caller: &Caller) -> Result<String> {
-    service.call(caller, profile::Get {}).map(|info| info.user_id)
+    service.call(caller, profile::Get {}).map(|info| info.fields().user_id)
 }
 
 fn client() -> Client {
@@ -184,7 +184,7 @@ fn a_university_member_signs_in_with_the_universitys_password() {
     assert_eq!(text(verified("2026-0001", "of another")), "pw incorrect");
     assert_eq!(text(verified("guest", "of the university")), "not school");
     let token = Caller::token(verified("2026-0001", "of the university").unwrap().access_token);
-    let info = service.call(&token, profile::Get {}).unwrap();
+    let info = service.call(&token, profile::Get {}).unwrap().fields();
     assert_eq!((info.user_name.as_str(), info.user_major.as_str()), ("김서연", "Computer Science"));
     assert_eq!(info.nickname, "김서연");
     // The university changes the password: the new one is stored, and older tokens are revoked.
@@ -206,7 +206,7 @@ fn ids_on_the_roster_are_reserved_and_earlier_members_are_linked_by_password() {
     import_roster(&service, &roster);
     assert_eq!(text(service.call(&Caller::Guest, form("2026-0001", PW, PW, "Nick"))), "already id");
     let token = sign_in_up(&service, "2026-0001", PW, None).unwrap().access_token;
-    assert_eq!(service.call(&Caller::token(token), profile::Get {}).unwrap().user_name, "김서연");
+    assert_eq!(service.call(&Caller::token(token), profile::Get {}).unwrap().fields().user_name, "김서연");
     assert_eq!(text(sign_in_up(&service, "2026-0002", "another one", None)), "pw incorrect");
 }
 

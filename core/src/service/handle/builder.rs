@@ -109,10 +109,11 @@ impl Builder {
             newsfeed::Feeds::new(Arc::clone(&store), Arc::clone(&words), config.feed.clone(), clock.clone());
         let analysis = analysis::State::open(&store, &config.analysis, &clock)?;
         let throttle = Throttle::new(&store, clock.clone());
-        let notice_cache = notice::NoticeCache::default();
+        let (notice_cache, lists) = (notice::NoticeCache::default(), Arc::default());
         let inner = Inner {
             acts: post::acts::Acts::new(&store, &analysis.calendar, config.feed.like_weight),
-            user_infos: profile::UserInfos::new(&store),
+            user_infos: profile::UserInfos::new(&store, &lists),
+            lists,
             posts_changed: store::Latest::default(),
             index_merger: post::index::Merger::new(Arc::clone(&store), clock.clone()),
             webhook_sender: webhook::Sender::new(&store, &clock, &config),

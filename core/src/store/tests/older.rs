@@ -228,7 +228,7 @@ fn a_database_of_each_earlier_version_takes_acts_and_passes_the_check() {
         post::like(&service, &ben, "6560c1a2ffeeddccbbaa0001").wait().unwrap();
         search::log(&service, &ben, None, "oven").wait().unwrap();
         let service = service.reopened();
-        let lists = service.call(&ben, profile::GetLists { type_num: "0".into() }).unwrap();
+        let lists = service.call(&ben, profile::GetLists { type_num: "0".into() }).unwrap().fields();
         assert_eq!((lists.fav_list.unwrap().len(), lists.search_list.unwrap().len()), (2, 2));
         let context = Context { clock: Clock::fixed(NOW), ..Context::default() };
         let found = check(testing::operator(), service.path(), &context, &mut |_| {}, &CancelFlag::default());

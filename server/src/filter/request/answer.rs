@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::HeaderValue;
 use serde::Serialize;
 use tidings_core::account::{Caller, SignInClient};
-use tidings_core::answer::{self, Encoded};
+use tidings_core::answer::{self, Encoded, Ready};
 use tidings_core::error::Code;
 use tidings_core::operation;
 use tidings_core::{Error, Outcome, Pending, Result, Tidings};
@@ -207,9 +207,9 @@ impl Call {
     }
 
     /// Returns the result of a read that runs together with others.
-    pub(crate) async fn read_together<T: Serialize>(self, read: Pending<T>) -> Answer {
+    pub(crate) async fn read_together<T>(self, read: Pending<Ready<T>>) -> Answer {
         let read = read.await?;
-        self.compressed(answer::success(&read).into()).await
+        self.encoded(read.encoded()).await
     }
 
     /// Answers with an object, which is compressed on another thread if it is large.
