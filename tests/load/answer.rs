@@ -4,6 +4,10 @@ use memchr::memmem;
 
 /// The text that every successful response body contains.
 const SUCCESS: &[u8] = br#""result":"success""#;
+/// The header of every successful response.
+const SUCCESS_HEADER: &[u8] = b"tidings-result: success";
+/// The header of a body of unknown length.
+const CHUNKED: &[u8] = b"transfer-encoding: chunked";
 /// The number of bytes at both ends of a body that are searched for `result` before the whole body is.
 const END: usize = 64;
 
@@ -18,12 +22,14 @@ pub(crate) struct Head {
     pub(crate) length: usize,
     /// The length of head and body in bytes.
     pub(crate) total: usize,
+    /// Whether a header says that the result is a success; a bare server has no such header.
+    is_success: bool,
 }
 
-/// Parses the head; `None` if it is still incomplete.
+/// Parses the head; `None` if it is still incomplete, or if the end of a body of unknown length is missing.
 ///
 /// # Errors
-/// When the response is not HTTP/1.1, or has no `content-length`, which every response of the service has but 304.
+/// When the response is not HTTP/1.1, or has neither a length nor chunks, one of which every response of the service has but 304.
 pub(crate) fn head(bytes: &[u8]) -> Result<Option<Head>, String> {
     let Some(end) = memmem::find(bytes, b"\r\n\r\n") else { return Ok(None) };
     let mut lines = bytes[..end].split(|byte| *byte == b'\n');
@@ -33,12 +39,31 @@ pub(crate) fn head(bytes: &[u8]) -> Result<Option<Head>, String> {
         .and_then(|rest| number(rest.get(..3)?))
         .and_then(|status| u16::try_from(status).ok())
         .ok_or("the response is not HTTP/1.1")?;
-    let body = match status {
-        NOT_MODIFIED => 0,
-        _ => lines.find_map(content_length).ok_or("the response has no content-length")?,
+    let (length, lines): (_, Vec<&[u8]>) = (end + 4, lines.map(<[u8]>::trim_ascii).collect());
+    let is_success = lines.iter().any(|line| line.eq_ignore_ascii_case(SUCCESS_HEADER));
+    let body = if status == NOT_MODIFIED {
+        Some(0)
+    } else if lines.iter().any(|line| line.eq_ignore_ascii_case(CHUNKED)) {
+        chunks(&bytes[length..])?
+    } else {
+        Some(lines.iter().find_map(|line| content_length(line)).ok_or("the response has no content-length")?)
     };
-    let length = end + 4;
-    Ok(Some(Head { status, length, total: length + body }))
+    Ok(body.map(|body| Head { status, length, total: length + body, is_success }))
+}
+
+/// Returns the length of a body in chunks; `None` if its end is missing.
+fn chunks(body: &[u8]) -> Result<Option<usize>, String> {
+    let mut at = 0;
+    loop {
+        let Some(end) = memmem::find(&body[at.min(body.len())..], b"\r\n") else { return Ok(None) };
+        let size = str::from_utf8(&body[at..at + end]).ok();
+        let size = size.and_then(|size| usize::from_str_radix(size, 16).ok()).ok_or("a chunk has no size")?;
+        // The line of the size, the chunk, and its end.
+        at += end + 2 + size + 2;
+        if size == 0 {
+            return Ok(Some(at).filter(|at| *at <= body.len()));
+        }
+    }
 }
 
 /// Checks that a complete response reports success, or that the client has the current content.
@@ -51,7 +76,8 @@ pub(crate) fn check(head: Head, answer: &[u8]) -> Result<(), String> {
         let (front, back) = (&body[..body.len().min(END)], &body[body.len().saturating_sub(END)..]);
         holds_success(front) || holds_success(back)
     };
-    if head.status == NOT_MODIFIED || head.status == 200 && (either_end() || holds_success(body)) {
+    let is_success = || head.is_success || either_end() || holds_success(body);
+    if head.status == NOT_MODIFIED || head.status == 200 && is_success() {
         return Ok(());
     }
     let start = String::from_utf8_lossy(&body[..body.len().min(200)]);

@@ -32,7 +32,18 @@ const ANSWER_BYTES: usize = 64 * 1024;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Counted,
+    /// It is measured, and has latencies of its own besides.
+    CountedAs(Noted),
     Aside,
+}
+
+/// The requests whose latencies are of interest in a mix.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Noted {
+    /// A feed of guests.
+    Feed,
+    /// A like.
+    Like,
 }
 
 /// The requests of one connection: writes the next request, or returns `None` when there are no more.
@@ -66,8 +77,8 @@ pub(crate) fn get(path: &str, token: Option<&str>) -> Vec<u8> {
 }
 
 /// Builds a GET request of a client that has the content with this tag.
-pub(crate) fn get_unless(path: &str, tag: &str) -> Vec<u8> {
-    request("GET", path, None, &format!("If-None-Match: {tag}\r\n"))
+pub(crate) fn get_unless(path: &str, token: Option<&str>, tag: &str) -> Vec<u8> {
+    request("GET", path, token, &format!("If-None-Match: {tag}\r\n"))
 }
 
 /// Builds a POST request with a body.
@@ -97,8 +108,12 @@ pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// Requests a path on a new connection, and returns the tag of the response and the length of its body.
-pub(crate) fn tag_and_length(address: SocketAddr, path: &str) -> Result<(String, usize)> {
-    let (head, answer) = exchange(address, &get(path, None))?;
+pub(crate) fn tag_and_length(
+    address: SocketAddr,
+    path: &str,
+    token: Option<&str>,
+) -> Result<(String, usize)> {
+    let (head, answer) = exchange(address, &get(path, token))?;
     let lines = str::from_utf8(&answer[..head.length])?.lines();
     let tag =
         lines.filter_map(|line| line.split_once(": ")).find(|(name, _)| name.eq_ignore_ascii_case("etag"));
@@ -109,7 +124,7 @@ pub(crate) fn tag_and_length(address: SocketAddr, path: &str) -> Result<(String,
 /// Returns the headers of the response to a client that has the content with this tag, a line each, without the date, which
 /// every server adds.
 pub(crate) fn unchanged_head(address: SocketAddr, path: &str, tag: &str) -> Result<String> {
-    let (head, answer) = exchange(address, &get_unless(path, tag))?;
+    let (head, answer) = exchange(address, &get_unless(path, None, tag))?;
     answer::check(head, &answer)?;
     let lines = str::from_utf8(&answer[..head.length])?.lines().skip(1);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("date: "));
@@ -154,6 +169,8 @@ pub(crate) fn ask_json(address: SocketAddr, request: &[u8]) -> Result<Value> {
 /// The measurements of a group of connections.
 pub(crate) struct LoadResult {
     pub(crate) latency: Histogram,
+    /// The latencies of each kind in [`Noted`].
+    pub(crate) noted: [Histogram; 2],
     /// Counted responses per second.
     pub(crate) rate: f64,
     /// The number of all counted requests that were answered, also before and after the measured time.
@@ -171,7 +188,8 @@ impl LoadResult {
 
     /// Wraps a rate that was measured without this client.
     pub(crate) fn of_rate(rate: f64) -> Self {
-        Self { latency: Histogram::new(), rate, answered: 0, client_busy: 0.0, errors: 0, first_error: None }
+        let (latency, noted) = (Histogram::new(), [Histogram::new(), Histogram::new()]);
+        Self { latency, noted, rate, answered: 0, client_busy: 0.0, errors: 0, first_error: None }
     }
 
     fn fail(&mut self, error: String) {
@@ -297,10 +315,13 @@ async fn drive(
             result.fail(error);
             return;
         }
-        if kind == Kind::Counted {
+        if kind != Kind::Aside {
             result.answered += 1;
             if span.is_some_and(|span| span.begin <= now && now < span.end) {
                 result.latency.record(now - sent);
+                if let Kind::CountedAs(noted) = kind {
+                    result.noted[noted as usize].record(now - sent);
+                }
             }
         }
         if span.is_some_and(|span| now >= span.end) {

@@ -50,8 +50,8 @@ pub(crate) enum Part {
     SignIn,
     /// The analytics reports, read while nothing changes
     Analytics,
-    /// Feeds, likes, views, searches and profiles of 24 members, alone and beside imports: the slowest responses, the largest
-    /// write-ahead log, and the memory
+    /// Feeds, likes, views, searches and lists of 24 members with a history, alone and beside imports: the slowest responses,
+    /// the largest write-ahead log, and the memory
     Mixed,
     /// Records: insert one, read one, list 30; the part `sign_in` measures signing in
     Records,
@@ -97,7 +97,7 @@ impl Bench {
             Part::Userinfo => reads::userinfo(self.world()?, &self.turns),
             Part::MemberFeed => acts::member_feed(self.world()?, &self.turns),
             Part::History => history::history(self.world()?, &self.turns),
-            Part::Searches => history::searches(self.world()?, &self.turns),
+            Part::Searches => history::searches(self.world()?, &self.turns, self.posts),
             Part::PostLike => {
                 let bare_database = self.program.directory.join("bare.db");
                 acts::post_like(self.world()?, &self.turns, &bare_database)

@@ -1,22 +1,22 @@
 //! Measures what members with a history read, searches, and reports, compared with a bare warp server that responds with the
-//! same bytes. The targets are processor time of the server for each request.
+//! same bytes, or with an FTS5 index alone. The targets are processor time of the server for each request.
 
 use serde_json::json;
 
 use super::reads::row;
 use super::{FEW, MANY};
 use crate::Result;
-use crate::bare;
-use crate::client::{always, ask, each, get, post_json};
+use crate::bare::{self, Fts};
+use crate::client::{Script, always, ask, each, get, get_unless, page, post_json, tag_and_length};
 use crate::data::{TOPICS, word};
-use crate::measure::Turns;
+use crate::measure::{Turns, one_group};
 use crate::table::Row;
 use crate::world::{Reader, World};
 
 /// The number of members with a history.
 const MEMBERS: usize = 60;
 /// The number of searches of each of them.
-const SEARCHES: usize = 300;
+pub(super) const SEARCHES: usize = 300;
 
 /// Measures the lists and feeds of members with a history.
 pub(super) fn history(world: &World, turns: &Turns) -> Result<Vec<Row>> {
@@ -34,10 +34,27 @@ pub(super) fn history(world: &World, turns: &Turns) -> Result<Vec<Row>> {
         ("topic feed", &topic, 60.0),
         ("recommended feed with why", "/get_recommendation_newsfeed?why=1", 100.0),
         ("get_user_lately_search of 50", "/get_user_lately_search/50", 40.0),
+        ("get_my_data", "/get_my_data", 8_000.0),
     ] {
         rows.push(of_members(world, turns, what, &readers, path)?.cpu_at_most(cpu_us));
     }
+    rows.insert(1, unchanged(world, turns, &readers)?.cpu_at_most(30.0));
     Ok(rows)
+}
+
+/// Measures `get_userinfo` for members whose apps have the current content.
+fn unchanged(world: &World, turns: &Turns, readers: &[Reader]) -> Result<Row> {
+    const PATH: &str = "/get_userinfo";
+    let conditional = |reader: &Reader| {
+        let (tag, _) = tag_and_length(world.address(), PATH, Some(&reader.token))?;
+        Ok(get_unless(PATH, Some(&reader.token), &tag))
+    };
+    let requests = readers.iter().take(FEW).map(conditional).collect::<Result<Vec<_>>>()?;
+    let bare = bare::warp_unchanged("etag: \"4c3282b53cd7086b89a5f8d918591504\"")?;
+    let mut limit = |slice| one_group(bare.address, each(FEW, &get(bare::PATH, None)), slice);
+    let scripts = || -> Vec<Script> { requests.iter().cloned().map(always).collect() };
+    let measured = turns.measure(world.server(), &mut [&mut limit], scripts)?;
+    Ok(row("history: get_userinfo, 304", 0, &measured, None))
 }
 
 /// Measures a path for each member in turn.
@@ -51,25 +68,28 @@ fn of_members(world: &World, turns: &Turns, what: &str, readers: &[Reader], path
 }
 
 /// Measures searches for two frequent words, and the report.
-pub(super) fn searches(world: &World, turns: &Turns) -> Result<Vec<Row>> {
-    let search = json!({ "search": format!("{} {}", word(0), word(1)) });
+pub(super) fn searches(world: &World, turns: &Turns, posts: usize) -> Result<Vec<Row>> {
+    let words = [word(0), word(1)];
+    let search = json!({ "search": words.join(" ") });
     let category = format!("/category_search/{}/20", TOPICS[0]);
-    let mut rows = Vec::new();
+    let (fts, mut rows) = (Fts::new(posts)?, Vec::new());
     for (what, path) in [
         ("search", "/priority_search/20"),
         ("category search", &category),
         ("domain search", "/domain_search"),
     ] {
-        rows.push(of_guests(world, turns, what, &post_json(path, None, &search))?.cpu_at_most(1_000.0));
+        let request = post_json(path, None, &search);
+        let mut alone = |slice| fts.rate([&words[0], &words[1]], slice);
+        let measured = turns.measure(world.server(), &mut [&mut alone], || each(FEW, &request))?;
+        let row = Row::measured(what, &measured).beside(measured.limits[0]).cpu_at_most(1_000.0);
+        rows.push(row.note("bare limit: FTS5 alone, on one processor"));
     }
-    let report = get("/get_report", None);
-    rows.push(of_guests(world, turns, "get_report", &report)?.cpu_at_most(50.0));
+    let report = ask(world.address(), &get("/get_report", None))?;
+    let shown = page(world.address(), "/reports")?;
+    for (path, body) in [("/get_report", report), ("/reports", shown.into_bytes())] {
+        let (request, bare) = (get(path, None), get(bare::PATH, None));
+        let measured = turns.against_warp(MANY, (&bare, &body), world.server(), || each(MANY, &request))?;
+        rows.push(row(path, body.len(), &measured, None).cpu_at_most(50.0));
+    }
     Ok(rows)
-}
-
-fn of_guests(world: &World, turns: &Turns, what: &str, request: &[u8]) -> Result<Row> {
-    let body = ask(world.address(), request)?;
-    let bare = get(bare::PATH, None);
-    let measured = turns.against_warp(MANY, (&bare, &body), world.server(), || each(MANY, request))?;
-    Ok(row(what, body.len(), &measured, None))
 }

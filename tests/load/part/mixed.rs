@@ -8,9 +8,12 @@ use std::time::Duration;
 
 use tidings_vectors::Random;
 
+use super::history::SEARCHES;
 use crate::Result;
-use crate::client::{Kind, Script, get, post, post_json, run, whole};
+use crate::client::{Kind, Noted, Script, get, post, post_json, run, whole};
+use crate::cost::Costs;
 use crate::data::{Posts, search};
+use crate::histogram::Histogram;
 use crate::measure::Turns;
 use crate::table::Row;
 use crate::world::{Reader, World};
@@ -23,13 +26,18 @@ const LONGER: u32 = 10;
 const READING: Duration = Duration::from_millis(10);
 /// The target for the size of the log in MiB.
 const LOG_MIB: f64 = 128.0;
+/// The targets for the rate and the slowest responses, of all requests and of two kinds.
+const RATE: f64 = 5_000.0;
+const P99_MS: f64 = 50.0;
+const FEEDS_P99_MS: f64 = 10.0;
+const LIKES_P99_MS: f64 = 50.0;
 /// The number of posts in an import request.
 const IMPORTED: usize = 500;
 const MIB: f64 = 1_048_576.0;
 
 /// Measures feeds, likes, views, searches and profiles of members, then the same beside imports.
 pub(super) fn mixed(world: &World, turns: &Turns) -> Result<Vec<Row>> {
-    let readers = world.readers("mixed", MEMBERS)?;
+    let readers = world.searchers("mixed", MEMBERS, SEARCHES)?;
     let mut rows = measure(world, turns, "mixed load", || [member_scripts(world, &readers), Vec::new()])?;
     let imports = imports(world.administrator().to_owned());
     let mut imports = Some(imports);
@@ -48,7 +56,7 @@ fn measure(
 ) -> Result<Vec<Row>> {
     let server = world.server();
     let log = server.log_file();
-    let before = server.memory_kb("VmRSS")?;
+    let (before, used) = (server.memory_kb("VmRSS")?, server.processor_time());
     let (is_over, length) = (AtomicBool::new(false), turns.length() * LONGER);
     let (load, log_bytes) = thread::scope(|scope| {
         let sizes = scope.spawn(|| largest(&log, &is_over));
@@ -57,7 +65,13 @@ fn measure(
         (load, sizes.join().unwrap_or_default())
     });
     let [members, imports] = load?;
+    let costs = Costs::default().with_processor_time(server.processor_time_since(used), members.answered);
     let after = server.memory_kb("VmRSS")?;
+    let [feeds, likes] = &members.noted;
+    let latency = |of: &str, histogram: &Histogram, p99_ms| {
+        let rate = whole(histogram.count()) / length.as_secs_f64();
+        Row::new(format!("{what}: {of}"), rate, "/s").latency(histogram).p99_under(p99_ms)
+    };
     let note = match imports.answered {
         0 => format!("{MEMBERS} members, {:.0} seconds", length.as_secs_f64()),
         posts => format!("{posts} imports of {IMPORTED} posts"),
@@ -66,7 +80,12 @@ fn measure(
         Row::new(what, members.rate, "/s")
             .latency(&members.latency)
             .client_busy(members.client_busy)
+            .costs(costs)
+            .at_least(RATE)
+            .p99_under(P99_MS)
             .note(note),
+        latency("feeds of guests", feeds, FEEDS_P99_MS),
+        latency("likes", likes, LIKES_P99_MS),
         Row::new(format!("{what}: largest log"), whole(log_bytes) / MIB, "MiB").at_most(LOG_MIB),
         Row::new(format!("{what}: memory"), after / 1024.0, "MiB")
             .note(format!("{:.1} MiB before", before / 1024.0)),
@@ -91,7 +110,8 @@ fn member_scripts(world: &World, readers: &[Reader]) -> Vec<Script> {
             let token = Some(token.as_str());
             let act = |act: &str, id: &str| get(&format!("/post_{act}/{id}"), token);
             let id = random.pick(&posts).as_str();
-            out.extend_from_slice(&match random.below(10) {
+            let choice = random.below(10);
+            out.extend_from_slice(&match choice {
                 0 => get("/get_popularity_newsfeed", None),
                 1 => get("/get_recommendation_newsfeed", token),
                 2 => get("/get_newsfeed_of_topic/library", token),
@@ -102,7 +122,11 @@ fn member_scripts(world: &World, readers: &[Reader]) -> Vec<Script> {
                 8 => post_json("/search_logging", token, &search(&mut random)),
                 _ => post_json("/priority_search/20", token, &search(&mut random)),
             });
-            Some(Kind::Counted)
+            Some(match choice {
+                0 => Kind::CountedAs(Noted::Feed),
+                5 => Kind::CountedAs(Noted::Like),
+                _ => Kind::Counted,
+            })
         });
         script
     });

@@ -51,12 +51,12 @@ pub(super) fn unchanged(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     ] {
         let server = world.server();
         let (tag, length) = settled(server.address(), path)?;
-        let (whole, conditional) = (get(path, None), get_unless(path, &tag));
+        let (whole, conditional) = (get(path, None), get_unless(path, None, &tag));
         let with_content = bare::warp_with(&ask(server.address(), &whole)?)?;
         let with_head = bare::warp_unchanged(&unchanged_head(server.address(), path, &tag)?)?;
         let with_tag = bare::warp_unchanged(&format!("etag: {tag}"))?;
         let of = |address, request: Vec<u8>| move |slice| one_group(address, each(MANY, &request), slice);
-        let bare_conditional = get_unless(bare::PATH, &tag);
+        let bare_conditional = get_unless(bare::PATH, None, &tag);
         let limits: &mut [Limit<'_>] = &mut [
             &mut of(with_tag.address, bare_conditional.clone()),
             &mut of(with_head.address, bare_conditional),
@@ -64,7 +64,7 @@ pub(super) fn unchanged(world: &World, turns: &Turns) -> Result<Vec<Row>> {
             &mut of(with_content.address, get(bare::PATH, None)),
         ];
         let measured = turns.measure(server, limits, || each(MANY, &conditional))?;
-        if tag_and_length(server.address(), path)?.0 != tag {
+        if tag_and_length(server.address(), path, None)?.0 != tag {
             return Err(format!("the content of {path} changed while it was measured").into());
         }
         let [head, full, content] = [1, 2, 3].map(|n| measured.limits[n].ratio);
@@ -80,10 +80,10 @@ pub(super) fn unchanged(world: &World, turns: &Turns) -> Result<Vec<Row>> {
 /// Waits until the tag of a path no longer changes, as it does while the server loads its words, and returns it with the
 /// length of the content.
 fn settled(address: SocketAddr, path: &str) -> Result<(String, usize)> {
-    let mut before = tag_and_length(address, path)?;
+    let mut before = tag_and_length(address, path, None)?;
     for _ in 0..SETTLING_MAX {
         thread::sleep(UPDATES);
-        let now = tag_and_length(address, path)?;
+        let now = tag_and_length(address, path, None)?;
         if now == before {
             return Ok(now);
         }
