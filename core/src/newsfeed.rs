@@ -73,7 +73,7 @@ pub use signals::{SignalWeights, Weights};
 pub use weights::{FeedWeights, GetWeights, LearnWeights, PinWeights, UnpinWeights};
 pub use why::why;
 
-use index::{FeedIndex, commonest_tags};
+use index::FeedIndex;
 use index_cache::CurrentIndex;
 use next::Next;
 use order::{FeedKind, Order};
@@ -126,8 +126,9 @@ pub fn topic(tidings: &Tidings, caller: &Caller, name: &str, page: &Page<'_>) ->
     let first = reader.index.topic_page(&name, reader.now);
     let answer = reader.page(page, &[FeedKind::topic(&name)], order, first)?;
     if page.next.is_none() && !matches!(caller, Caller::Guest) && !answer.items().is_empty() {
-        let tags = commonest_tags(answer.items().iter().map(|item| &**item));
-        record(tidings, caller, name, tags, reader.now)?;
+        // Now, because the writer has other things to do.
+        answer.commonest_tags();
+        record(tidings, caller, name, answer.clone(), reader.now)?;
     }
     Ok(answer)
 }
@@ -142,12 +143,12 @@ pub(crate) fn opened_at(tidings: &Tidings, name: &str, at: Timestamp) -> Result<
     Ok((name, tags))
 }
 
-fn record(tidings: &Tidings, caller: &Caller, name: String, tags: Vec<String>, now: Timestamp) -> Result<()> {
+fn record(tidings: &Tidings, caller: &Caller, name: String, page: FeedPage, now: Timestamp) -> Result<()> {
     let identity = caller.identify(tidings);
     // This adds an entry to a list. Pruning the list leaves out what another transaction prunes.
     tidings.store().write(Isolation::Concurrent, move |tx| {
         if let Some(member) = identity.visitor(tx)? {
-            history::open(tx, &member, &name, &tags, now)?;
+            history::open(tx, &member, &name, page.commonest_tags(), now)?;
         }
         Ok(())
     })

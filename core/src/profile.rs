@@ -124,12 +124,11 @@ fn user_infos(
     members: &[&Member<'_>],
     lists: &ListCache,
 ) -> Result<Vec<Ready<UserInfo>>, StoreError> {
-    let versions = Versions::of(tx, members)?;
+    const LISTS: [Listed; 1] = [Listed::Favourites];
+    let versions = Versions::of(tx, members, &LISTS)?;
     let infos = sql::user_infos(tx, members)?;
     let answers = members.iter().zip(versions).zip(infos).map(|((member, versions), info)| {
-        // Most members without acts ask for nothing else.
-        let (frame, favourites) = (answer::success(&info), [Listed::Favourites]);
-        lists.answer(tx, member, versions, frame, &favourites).map(Ready::new)
+        lists.answer(tx, member, versions, answer::success(&info), &LISTS).map(Ready::new)
     });
     answers.collect()
 }

@@ -22,7 +22,7 @@ const LINES: i64 = 500;
 /// The number of days in which a page looks for visits.
 const DAYS: i64 = 366;
 /// The number of searches of all visitors in which a page looks for those of the member.
-const SEARCHES: i64 = 4_096;
+const SEARCHES: i64 = 16_384;
 
 pub(super) fn account(tx: &mut dyn Tx, member: &Member<'_>) -> Result<AccountData> {
     let sql = "SELECT nickname, name, major, date, auto_login, admin, blacklisted, measured_since,
@@ -190,20 +190,21 @@ pub(super) fn visits(tx: &mut dyn Tx, page: &mut Page<'_>) -> Result<Option<Afte
 
 pub(super) fn trend_searches(tx: &mut dyn Tx, page: &mut Page<'_>) -> Result<Option<After>> {
     // The table has the searches of a day and no index by visitor.
-    let sql = "SELECT revision, number, visitor, term, date FROM term WHERE (revision, number) > ($1, $2)
-               ORDER BY revision, number LIMIT $3";
-    let (mut rows, mut last, mut found) = (0, page.after, Vec::new());
-    let member = page.member.key.as_i64();
-    tx.for_each(sql, &[page.after.0.into(), page.after.1.into(), SEARCHES.into()], &mut |row| {
-        rows += 1;
-        last = (row.take(0)?, row.take(1)?);
-        if row.take::<i64>(2)? == member {
-            found.push(TrendSearch { search: row.take(3)?, date: row.take(4)? });
-        }
-        Ok(())
-    })?;
-    found.iter().try_for_each(|search| page.add(search))?;
-    Ok((rows == SEARCHES).then_some(last))
+    let after = [page.after.0.into(), page.after.1.into()];
+    let sql = "SELECT revision, number FROM term WHERE (revision, number) > ($1, $2)
+               ORDER BY revision, number LIMIT 1 OFFSET $3";
+    let end = tx.row(sql, &[after[0], after[1], (SEARCHES - 1).into()])?;
+    let end: Option<After> =
+        end.map(|mut row| Ok::<_, StoreError>((row.take(0)?, row.take(1)?))).transpose()?;
+    let last = end.unwrap_or((i64::MAX, i64::MAX));
+    let sql = "SELECT term, date FROM term
+               WHERE (revision, number) > ($1, $2) AND (revision, number) <= ($3, $4) AND visitor = $5
+               ORDER BY revision, number";
+    let args = [after[0], after[1], last.0.into(), last.1.into(), page.member.key.as_i64().into()];
+    for mut row in tx.rows(sql, &args)? {
+        page.add(&TrendSearch { search: row.take(0)?, date: row.take(1)? })?;
+    }
+    Ok(end)
 }
 
 pub(super) fn log(tx: &mut dyn Tx, page: &mut Page<'_>) -> Result<Option<After>> {

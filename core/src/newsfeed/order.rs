@@ -66,6 +66,8 @@ pub(super) struct Order {
     pub(super) tail: Arc<Tail>,
     /// The keys of the tail to leave out, sorted.
     pub(super) skip: Box<[PostKey]>,
+    /// Whether `skip` has what the member has seen, and the head: other servers find both.
+    pub(super) skips_seen: bool,
     /// Whether `bytes` includes the tail.
     owns_tail: bool,
     /// The monotonic time of the last first page with which other servers learned of the order.
@@ -105,7 +107,13 @@ impl Order {
         skip: Vec<PostKey>,
     ) -> Self {
         let published = AtomicI64::new(NEVER);
-        Self { id, kind, head: head.into(), tail, skip: skip.into(), owns_tail: false, published }
+        let (head, skip) = (head.into(), skip.into());
+        Self { id, kind, head, tail, skip, skips_seen: false, owns_tail: false, published }
+    }
+
+    /// Returns the order, in which the posts to skip are those of the head and all that the member has seen.
+    pub(super) fn without_seen(self) -> Self {
+        Self { skips_seen: true, ..self }
     }
 
     /// Returns the order, which has the only copy of its tail in memory.

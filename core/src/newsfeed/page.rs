@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::answer::Why;
+use super::index::commonest_tags;
 use super::item::Item;
 use super::next::Next;
 use super::order::FeedKind;
@@ -25,13 +26,19 @@ struct Content {
     ranked: usize,
     next: Option<String>,
     answer: OnceLock<Arc<Encoded>>,
+    commonest_tags: OnceLock<Vec<String>>,
 }
 
 impl FeedPage {
     /// Creates a page of the feed `kind`, of whose posts the first `ranked` were ranked for one member.
     pub(super) fn new(kind: FeedKind, items: Vec<Arc<Item>>, ranked: usize, next: Option<Next>) -> Self {
         let (items, next) = (items.into(), next.map(Next::write));
-        Self(Arc::new(Content { kind, items, ranked, next, answer: OnceLock::new() }))
+        Self::of(kind, items, ranked, next)
+    }
+
+    fn of(kind: FeedKind, items: Box<[Arc<Item>]>, ranked: usize, next: Option<String>) -> Self {
+        let (answer, commonest_tags) = (OnceLock::new(), OnceLock::new());
+        Self(Arc::new(Content { kind, items, ranked, next, answer, commonest_tags }))
     }
 
     /// Creates a page without posts.
@@ -67,7 +74,13 @@ impl FeedPage {
         for (place, count) in counts {
             items[place] = Arc::new(items[place].with_likes(count));
         }
-        Self(Arc::new(Content { kind: *kind, items, ranked: *ranked, next, answer: OnceLock::new() }))
+        Self::of(*kind, items, *ranked, next)
+    }
+
+    /// Returns the ten most common tags of the posts, most common first, ties by name.
+    pub(super) fn commonest_tags(&self) -> &[String] {
+        let tags = || commonest_tags(self.0.items.iter().map(|item| &**item));
+        self.0.commonest_tags.get_or_init(tags)
     }
 
     pub(super) fn kind(&self) -> FeedKind {

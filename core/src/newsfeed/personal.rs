@@ -144,8 +144,8 @@ fn compute(tx: &mut dyn Tx, member: &Member<'_>, of: &Ingredients<'_>) -> Result
     let hidden: OwnSet<PostKey> = acts.hidden.iter().map(|(post, _)| *post).collect();
     let guests = &index.recommended_feed.order;
     let head = moment.recommend(&acts, &seen, member.key, scoring, config);
-    let (head, seen) = if let Some(head) = head {
-        (head, seen)
+    let order = if let Some(head) = head {
+        Order::personal(member.key, head, guests, seen).without_seen()
     } else {
         // The guests' feed without the hidden posts, and without those of the acts if they are enough and show no interest.
         let has_enough = acts.len() >= config.interest.min_acts;
@@ -155,9 +155,9 @@ fn compute(tx: &mut dyn Tx, member: &Member<'_>, of: &Ingredients<'_>) -> Result
             return Ok(None);
         }
         let head = guests.head.iter().copied().filter(|post| !own.contains(post)).collect();
-        (head, own.into_iter().collect())
+        Order::personal(member.key, head, guests, own.into_iter().collect())
     };
-    let order = Arc::new(Order::personal(member.key, head, guests, seen));
+    let order = Arc::new(order);
     let first = index.page(&order, 0, LIMIT, now);
     Ok(Some(Personal { order, first, hidden }))
 }

@@ -16,7 +16,7 @@ use crate::profile::history::Acts;
 use crate::record::id::{MemberKey, PostKey};
 
 /// The number of posts that are ranked for a member; the guests' order follows them.
-pub(super) const RANKED: usize = 600;
+pub(super) const RANKED: usize = 300;
 
 /// The number of the best of them whose nearest own posts are found, which takes the longest.
 const NEAR: usize = 100;

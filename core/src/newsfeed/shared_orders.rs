@@ -12,6 +12,11 @@
 //! its last first page, and only the server that made the order changes that. Each server deletes the oldest rows. Changing
 //! and deleting skip rows that another server has locked, so no server waits for another. An order whose time is not changed
 //! because it is being deleted is inserted again with its next first page.
+//!
+//! # Members
+//!
+//! Each act of a member makes another order, so those of members are many. Their rows do not have the posts that the member has
+//! seen, which are left out of the tail: the server that loads the order reads them, with those of later acts.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::ControlFlow;
@@ -23,6 +28,7 @@ use super::next::Next;
 use super::order::{FeedKind, Order, PUBLISH_AGAIN_MS, Tail};
 use super::order_cache::LIFETIME_MS;
 use crate::base::clock::{Clock, SECOND_MS, Timestamp};
+use crate::profile::history;
 use crate::record::error::{Error, Result};
 use crate::record::id::PostKey;
 use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Topic, Tx, last_change_in};
@@ -158,7 +164,11 @@ impl PublishedOrders {
                     Order::restored(next.order, *kind, Vec::new(), tail, Vec::new()).with_own_tail()
                 }
                 Some(id) => {
-                    let skip = unpacked(&row.skip).ok_or_else(damaged)?;
+                    let mut skip = unpacked(&row.skip).ok_or_else(damaged)?;
+                    if let (FeedKind::Personal(member), true) = (kind, row.skips_seen) {
+                        skip.extend(history::seen(tx, *member)?.into_iter().chain(keys.iter().copied()));
+                        skip.sort_unstable();
+                    }
                     let known = lock(&self.tails).get(&id).and_then(Weak::upgrade);
                     if let Some(tail) = known {
                         Order::restored(next.order, *kind, keys, tail, skip)
@@ -220,11 +230,13 @@ impl Publication {
     /// Inserts orders, and their tails that belong to other orders. Returns the size of the new rows in bytes.
     fn insert(tx: &mut dyn Tx, orders: &[Arc<Order>], now: Timestamp) -> Result<usize, StoreError> {
         let (mut rows, mut tails) = (Vec::with_capacity(orders.len()), BTreeMap::new());
-        for Order { id, kind, head, tail, skip, .. } in orders.iter().map(Arc::as_ref) {
+        for Order { id, kind, head, tail, skip, skips_seen, .. } in orders.iter().map(Arc::as_ref) {
+            let whole = NewOrder { id: *id, kind: *kind, tail: None, keys: &tail.keys, skip: Some(&[]) };
             if tail.order == *id {
-                rows.push(NewOrder { id: *id, kind: *kind, tail: None, keys: &tail.keys, skip: &[] });
+                rows.push(whole);
             } else {
-                rows.push(NewOrder { id: *id, kind: *kind, tail: Some(tail.order), keys: head, skip });
+                let skip = (!skips_seen).then_some(&**skip);
+                rows.push(NewOrder { tail: Some(tail.order), keys: head, skip, ..whole });
                 tails.insert(tail.order, tail);
             }
         }
@@ -233,7 +245,7 @@ impl Publication {
             match begun {
                 None => {
                     let (id, kind, keys) = (tail.order, tail.kind, &tail.keys);
-                    rows.push(NewOrder { id, kind, tail: None, keys, skip: &[] });
+                    rows.push(NewOrder { id, kind, tail: None, keys, skip: Some(&[]) });
                 }
                 Some(begun) if now - begun > TOUCH_MS => sql::touch(tx, tail.order, now)?,
                 Some(_) => {}
@@ -251,8 +263,8 @@ struct NewOrder<'o> {
     kind: FeedKind,
     tail: Option<u64>,
     keys: &'o [PostKey],
-    /// Those of the tail to leave out.
-    skip: &'o [PostKey],
+    /// Those of the tail to leave out; `None` for those of the head and all that the member has seen.
+    skip: Option<&'o [PostKey]>,
 }
 
 impl Deferred for Publication {
@@ -352,6 +364,7 @@ struct OrderRow {
     tail: Option<u64>,
     keys: String,
     skip: String,
+    skips_seen: bool,
 }
 
 #[cfg(test)]

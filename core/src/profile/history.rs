@@ -320,6 +320,18 @@ pub(crate) fn acts_and_seen(
     Ok((Acts { liked, viewed, hidden, searched, opened }, seen))
 }
 
+/// Returns the posts that a member likes, has viewed or hidden, some of them several times. Callers show the member the others.
+pub(crate) fn seen(tx: &mut dyn Tx, member: MemberKey) -> Result<Vec<PostKey>, StoreError> {
+    let mut seen = Vec::new();
+    for table in ["liked", "viewed", "hidden"] {
+        tx.for_each(&format!("SELECT post FROM {table} WHERE member = $1"), &[member.into()], &mut |row| {
+            seen.push(row.take(0)?);
+            Ok(())
+        })?;
+    }
+    Ok(seen)
+}
+
 /// Returns the acts of a member before `until`, the newest [`LIST_MAX`] of each kind since the last reset; none if the
 /// member was removed. Callers compute figures of all members from them, which show nothing of a single one.
 pub(crate) fn acts_before(tx: &mut dyn Tx, member: MemberKey, until: Timestamp) -> Result<Acts, StoreError> {

@@ -29,14 +29,19 @@ const LIKED_BYTES: usize = 160;
 pub(crate) struct Versions {
     /// The revision of the member's acts. A late commit changes it too; it may become smaller.
     acts: i64,
-    /// The version of the texts of posts, if the transaction sees all of it.
+    /// The version of the texts of posts, if the transaction sees all of it; 0 for lists without posts.
     texts: Option<i64>,
 }
 
 impl Versions {
     /// Returns the versions for each of these members.
-    pub(crate) fn of(tx: &mut dyn Tx, members: &[&Member<'_>]) -> Result<Vec<Self>, StoreError> {
-        let texts = complete_version_in(tx, Topic::PostTexts)?;
+    pub(crate) fn of(
+        tx: &mut dyn Tx,
+        members: &[&Member<'_>],
+        lists: &[Listed],
+    ) -> Result<Vec<Self>, StoreError> {
+        let have_posts = lists.iter().any(|list| list.has_posts());
+        let texts = if have_posts { complete_version_in(tx, Topic::PostTexts)? } else { Some(0) };
         let acts = history::acts_revisions(tx, members)?;
         Ok(acts.into_iter().map(|acts| Self { acts, texts }).collect())
     }
@@ -129,7 +134,7 @@ impl ListCache {
         frame: Vec<u8>,
         lists: &[Listed],
     ) -> Result<Arc<Encoded>, StoreError> {
-        let versions = Versions::of(tx, &[member])?.pop();
+        let versions = Versions::of(tx, &[member], lists)?.pop();
         let versions = versions.ok_or_else(|| StoreError::other("a member has no versions"))?;
         self.answer(tx, member, versions, frame, lists)
     }

@@ -42,6 +42,11 @@ impl Listed {
         }
     }
 
+    /// Returns whether its elements are posts.
+    pub(super) const fn has_posts(self) -> bool {
+        matches!(self, Self::Favourites | Self::Liked | Self::Viewed)
+    }
+
     /// Appends the elements of the list, newest first. `texts` is the version of the texts of posts in this transaction, if it has
     /// one.
     pub(super) fn write(

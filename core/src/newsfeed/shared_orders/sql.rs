@@ -3,11 +3,21 @@
 use super::{BYTES_MAX, DELETE_MAX, NewOrder, OrderRow, StoreError, Timestamp, Tx, packed};
 use crate::store::{Arg, row_each, run_each};
 
+/// The number of members' feeds, see [`FeedKind::numbers`].
+///
+/// [`FeedKind::numbers`]: super::FeedKind::numbers
+const PERSONAL: i64 = 3;
+/// The number of members' feeds whose posts to skip are not in the row. Servers of earlier versions do not find these orders.
+const WITHOUT_SEEN: i64 = 4;
+
 pub(super) fn order(tx: &mut dyn Tx, id: u64) -> Result<Option<OrderRow>, StoreError> {
     let sql = "SELECT feed, owner, begun, tail, keys, skip FROM feed_order WHERE id = $1";
     let Some(mut row) = tx.row(sql, &[id.cast_signed().into()])? else { return Ok(None) };
+    let (feed, owner) = (row.take(0)?, row.take(1)?);
+    let skips_seen = feed == WITHOUT_SEEN;
     Ok(Some(OrderRow {
-        kind: (row.take(0)?, row.take(1)?),
+        skips_seen,
+        kind: (if skips_seen { PERSONAL } else { feed }, owner),
         begun: row.take(2)?,
         tail: row.take::<Option<i64>>(3)?.map(i64::cast_unsigned),
         keys: row.take(4)?,
@@ -36,10 +46,12 @@ pub(super) fn touch(tx: &mut dyn Tx, id: u64, now: Timestamp) -> Result<(), Stor
 pub(super) fn insert(tx: &mut dyn Tx, rows: &[NewOrder<'_>], now: Timestamp) -> Result<usize, StoreError> {
     let sql = "INSERT INTO feed_order (id, feed, owner, begun, bytes, tail, keys, skip)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING";
-    let texts: Vec<_> = rows.iter().map(|row| [packed(row.keys), packed(row.skip)]).collect();
+    let texts: Vec<_> =
+        rows.iter().map(|row| [packed(row.keys), packed(row.skip.unwrap_or_default())]).collect();
     let size = |[keys, skip]: &[String; 2]| keys.len() + skip.len() + 200;
-    let args = rows.iter().zip(&texts).map(|(NewOrder { id, kind, tail, .. }, texts)| {
-        let ((feed, owner), [keys, skip]) = (kind.numbers(), texts);
+    let args = rows.iter().zip(&texts).map(|(NewOrder { id, kind, tail, skip, .. }, texts)| {
+        let feed = if skip.is_some() { kind.numbers().0 } else { WITHOUT_SEEN };
+        let (owner, [keys, skip]) = (kind.numbers().1, texts);
         let bytes = i64::try_from(size(texts)).unwrap_or(i64::MAX);
         let tail = tail.map_or(Arg::Null, |id| id.cast_signed().into());
         let (id, now) = (id.cast_signed().into(), now.into());
