@@ -183,8 +183,8 @@ impl Fts {
     pub(crate) fn new(posts: usize) -> Result<Self> {
         let connection = Connection::open_in_memory()?;
         connection
-            .execute_batch("CREATE VIRTUAL TABLE post USING fts5 (title, post, content = ''); BEGIN")?;
-        let mut insert = connection.prepare("INSERT INTO post (title, post) VALUES (?1, ?2)")?;
+            .execute_batch("CREATE VIRTUAL TABLE texts USING fts5 (title, post, content = ''); BEGIN")?;
+        let mut insert = connection.prepare("INSERT INTO texts (title, post) VALUES (?1, ?2)")?;
         for line in data::posts(posts).lines() {
             let post: Value = serde_json::from_str(line)?;
             insert.execute((post["title"].as_str(), post["post"].as_str()))?;
@@ -196,7 +196,7 @@ impl Fts {
 
     /// Measures searches for the 20 posts that match one of two words best, per second and one after the other.
     pub(crate) fn rate(&self, words: [&str; 2], length: Duration) -> Result<LoadResult> {
-        let sql = "SELECT rowid FROM post WHERE post MATCH ?1 ORDER BY bm25(post, 4.0, 1.0) LIMIT 20";
+        let sql = "SELECT rowid FROM texts WHERE texts MATCH ?1 ORDER BY bm25(texts, 4.0, 1.0) LIMIT 20";
         let (mut search, words) = (self.0.prepare(sql)?, words.join(" OR "));
         let mut find = || search.query_map([&words], |row| row.get::<_, i64>(0)).ok().map(Iterator::count);
         let rate = rate_of(length, || find().filter(|found| *found > 0).map(drop));
