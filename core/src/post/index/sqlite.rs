@@ -10,26 +10,6 @@ use crate::store::{StoreError, Tx, Value};
 /// The column with the key of the post.
 pub(super) const KEY: &str = "rowid";
 
-/// The posts that match $3, where a word in the title weighs $4.
-const FOUND: &str = "found AS MATERIALIZED (
-    SELECT rowid AS key, -bm25(post_index, $4, 1.0) AS relevance FROM post_index WHERE post_index MATCH $3)";
-/// Like [`FOUND`], with the posts that match $5 in addition, whose relevance is multiplied by $6.
-const FOUND_BY_2: &str = "found AS MATERIALIZED (
-    SELECT key, sum(relevance) AS relevance FROM (
-        SELECT rowid AS key, -bm25(post_index, $4, 1.0) AS relevance FROM post_index WHERE post_index MATCH $3
-        UNION ALL
-        SELECT rowid, -bm25(post_index, $4, 1.0) * $6 FROM post_index WHERE post_index MATCH $5)
-    GROUP BY key)";
-/// Like [`FOUND_BY_2`], with the posts that match $7 in addition, whose relevance is multiplied by $8.
-const FOUND_BY_3: &str = "found AS MATERIALIZED (
-    SELECT key, sum(relevance) AS relevance FROM (
-        SELECT rowid AS key, -bm25(post_index, $4, 1.0) AS relevance FROM post_index WHERE post_index MATCH $3
-        UNION ALL
-        SELECT rowid, -bm25(post_index, $4, 1.0) * $6 FROM post_index WHERE post_index MATCH $5
-        UNION ALL
-        SELECT rowid, -bm25(post_index, $4, 1.0) * $8 FROM post_index WHERE post_index MATCH $7)
-    GROUP BY key)";
-
 /// Writes changes, in order.
 pub(super) fn write(tx: &mut dyn Tx, changes: &[Change]) -> Result<(), StoreError> {
     for change in changes {
@@ -63,20 +43,94 @@ pub(super) fn clear(tx: &mut dyn Tx) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns the posts that match a query.
-pub(super) fn matches(query: &Query<'_>) -> Matches {
-    let mut args = Vec::new();
-    for (group, (terms, weight)) in query.groups().enumerate() {
-        // The words of the search come first; their relevance has no factor.
-        let number = if group == 0 { TITLE_WEIGHT.into() } else { weight };
-        args.extend([Value::Text(any_of(terms)), Value::Real(number)]);
+/// The posts that match a query, in two parts: the best ones, then all that are less relevant.
+pub(super) struct Ranked {
+    groups: Vec<(Value, f64)>,
+    /// The number of parts that were taken.
+    taken: usize,
+}
+
+impl Ranked {
+    pub(super) fn of(tx: &mut dyn Tx, query: &Query<'_>) -> Result<Self, StoreError> {
+        Ok(Self { groups: groups(tx, query)?, taken: 0 })
     }
-    let sql = match args.len() / 2 {
-        1 => FOUND,
-        2 => FOUND_BY_2,
-        _ => FOUND_BY_3,
+
+    /// Returns the next part, only of posts of the category; `None` after the last one. The first part is for `num` posts and has
+    /// more, because some do not count. The second part has the posts that are less relevant than `border`.
+    pub(super) fn next(&mut self, num: i64, category: Option<&str>, border: f64) -> Option<Matches> {
+        let mut args = Vec::new();
+        let every = select(&self.groups, category, &mut args);
+        let sql = match self.taken {
+            0 => {
+                let limit = arg(&mut args, Value::Integer(num.saturating_mul(4)));
+                // Posts beyond the limit may be as relevant as the last one within it.
+                format!(
+                    "first AS MATERIALIZED ({every} ORDER BY relevance DESC LIMIT {limit}),
+                     found AS (SELECT key, relevance FROM first WHERE relevance > (
+                         SELECT CASE WHEN count(*) < {limit} THEN 0.0 ELSE min(relevance) END FROM first))"
+                )
+            }
+            1 => {
+                let border = arg(&mut args, Value::Real(border));
+                format!(
+                    "every AS MATERIALIZED ({every}),
+                     found AS (SELECT key, relevance FROM every WHERE relevance < {border})"
+                )
+            }
+            _ => return None,
+        };
+        self.taken += 1;
+        Some(Matches { sql, args })
+    }
+}
+
+/// Returns all posts that match a query.
+pub(super) fn matches(tx: &mut dyn Tx, query: &Query<'_>) -> Result<Matches, StoreError> {
+    let mut args = Vec::new();
+    let sql = format!("found AS MATERIALIZED ({})", select(&groups(tx, query)?, None, &mut args));
+    Ok(Matches { sql, args })
+}
+
+/// Returns an FTS5 expression for the terms of each weight.
+fn groups(tx: &mut dyn Tx, query: &Query<'_>) -> Result<Vec<(Value, f64)>, StoreError> {
+    let mut groups = Vec::new();
+    for (number, (terms, weight)) in query.groups().enumerate() {
+        // Forms are often in no post, and without them there is no sum for each post.
+        if number == 0 || has_words(tx, terms)?.contains(&true) {
+            groups.push((Value::Text(any_of(terms)), weight));
+        }
+    }
+    Ok(groups)
+}
+
+/// Returns a statement that selects the key and the relevance of each post that matches, with a category only of its posts.
+fn select(groups: &[(Value, f64)], category: Option<&str>, args: &mut Vec<Value>) -> String {
+    // With the sign, FTS5 searches once, not once for each post of the category.
+    let within = category.map_or_else(String::new, |category| {
+        let category = arg(args, Value::Text(category.to_owned()));
+        format!("AND +rowid IN (SELECT post FROM label WHERE name = {category})")
+    });
+    let select = |(terms, weight): &(Value, f64)| {
+        let (weight, terms) = (arg(args, Value::Real(*weight)), arg(args, terms.clone()));
+        format!(
+            "SELECT rowid AS key, -bm25(post_index, {TITLE_WEIGHT}, 1.0) * {weight} AS relevance
+             FROM post_index WHERE post_index MATCH {terms} {within}"
+        )
     };
-    Matches { sql, args }
+    let selects: Vec<String> = groups.iter().map(select).collect();
+    match &*selects {
+        [select] => select.clone(),
+        _ => format!(
+            "SELECT key, sum(relevance) AS relevance FROM ({}) GROUP BY key",
+            selects.join(" UNION ALL ")
+        ),
+    }
+}
+
+/// Adds an argument, and returns its name.
+fn arg(args: &mut Vec<Value>, value: Value) -> String {
+    args.push(value);
+    format!("${}", args.len() + 2)
 }
 
 /// Returns which of these words a post of the index has.
