@@ -32,7 +32,7 @@ pub(crate) const QUERY_TOKENS: usize = 32;
 /// The weight of another form of a word relative to a word of the search.
 const FORM_WEIGHT: f64 = 0.8;
 /// The weight of a similar word relative to a word of the search.
-const SIMILAR_WEIGHT: f64 = 0.2;
+pub(crate) const SIMILAR_WEIGHT: f64 = 0.2;
 
 /// The distinct words to search, by their weights.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
