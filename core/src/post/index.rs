@@ -153,7 +153,7 @@ impl Parts {
         border: f64,
     ) -> Result<Option<Matches>, StoreError> {
         match self {
-            Self::Sqlite(ranked) => Ok(ranked.next(num, category, border)),
+            Self::Sqlite(ranked) => ranked.next(tx, num, category, border),
             #[cfg(feature = "postgres")]
             Self::Postgres(ranked) => ranked.next(tx, num, category),
         }

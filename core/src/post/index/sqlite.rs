@@ -43,45 +43,79 @@ pub(super) fn clear(tx: &mut dyn Tx) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The posts that match a query, in two parts: the best ones, then all that are less relevant.
+/// The posts that match a query, in parts: the best of the posts with both words of a search, the best of all, and the rest.
 pub(super) struct Ranked {
-    groups: Vec<(Value, f64)>,
-    /// The number of parts that were taken.
+    groups: Vec<(String, f64)>,
+    /// The words of a search for two.
+    both: Option<[String; 2]>,
+    /// The number of parts of all posts that were taken.
     taken: usize,
 }
 
 impl Ranked {
     pub(super) fn of(tx: &mut dyn Tx, query: &Query<'_>) -> Result<Self, StoreError> {
-        Ok(Self { groups: groups(tx, query)?, taken: 0 })
+        let groups = groups(tx, query)?;
+        let word = |word| any_of(std::slice::from_ref(word));
+        let both = match &*query.terms.words {
+            [one, other] if groups.len() == 1 => Some([word(one), word(other)]),
+            _ => None,
+        };
+        Ok(Self { groups, both, taken: 0 })
     }
 
-    /// Returns the next part, only of posts of the category; `None` after the last one. The first part is for `num` posts and has
-    /// more, because some do not count. The second part has the posts that are less relevant than `border`.
-    pub(super) fn next(&mut self, num: i64, category: Option<&str>, border: f64) -> Option<Matches> {
-        let mut args = Vec::new();
-        let every = select(&self.groups, category, &mut args);
-        let sql = match self.taken {
-            0 => {
-                let limit = arg(&mut args, Value::Integer(num.saturating_mul(4)));
-                // Posts beyond the limit may be as relevant as the last one within it.
-                format!(
-                    "first AS MATERIALIZED ({every} ORDER BY relevance DESC LIMIT {limit}),
-                     found AS (SELECT key, relevance FROM first WHERE relevance > (
-                         SELECT CASE WHEN count(*) < {limit} THEN 0.0 ELSE min(relevance) END FROM first))"
-                )
-            }
-            1 => {
-                let border = arg(&mut args, Value::Real(border));
-                format!(
-                    "every AS MATERIALIZED ({every}),
-                     found AS (SELECT key, relevance FROM every WHERE relevance < {border})"
-                )
-            }
-            _ => return None,
-        };
+    /// Returns the next part, only of posts of the category; `None` after the last one. The best are four times `num`, because
+    /// some do not count. All are less relevant than `border`.
+    pub(super) fn next(
+        &mut self,
+        tx: &mut dyn Tx,
+        num: i64,
+        category: Option<&str>,
+        border: f64,
+    ) -> Result<Option<Matches>, StoreError> {
+        let limit = num.saturating_mul(4);
+        if let Some(words) = self.both.take()
+            && let Some(least) = least_of_both(tx, &words, limit)?
+        {
+            return Ok(Some(best(&[(words.join(" AND "), 1.0)], category, least, border, limit)));
+        }
         self.taken += 1;
-        Some(Matches { sql, args })
+        Ok(match self.taken {
+            1 => Some(best(&self.groups, category, 0.0, border, limit)),
+            2 => Some(best(&self.groups, category, 0.0, border, i64::MAX)),
+            _ => None,
+        })
     }
+}
+
+/// Returns the relevance that only posts with both words can exceed; `None` if these posts are probably fewer than the limit.
+fn least_of_both(tx: &mut dyn Tx, words: &[String; 2], limit: i64) -> Result<Option<f64>, StoreError> {
+    // At least the number of posts, and found without counting them.
+    let posts: f64 = tx.one("SELECT CAST(coalesce(max(key), 0) AS REAL) FROM post", &[])?.take(0)?;
+    let sql = "SELECT CAST(count(*) AS REAL) FROM post_index WHERE post_index MATCH $1 HAVING count(*) >= $2";
+    let mut rarities = [0.0; 2];
+    for (word, rarity) in words.iter().zip(&mut rarities) {
+        let Some(mut row) = tx.row(sql, &[word.into(), limit.into()])? else { return Ok(None) };
+        let number: f64 = row.take(0)?;
+        *rarity = ((posts - number + 0.5) / (number + 0.5)).ln().max(1e-6);
+    }
+    let [common, rare] = [rarities[0].min(rarities[1]), rarities[0].max(rarities[1])];
+    // A word adds less than 2.2 times its rarity. Numbers are rounded, so the bound is slightly higher.
+    Ok((rare < 2.0 * common).then_some(2.200_001 * rare))
+}
+
+/// Returns the posts that match best, those with a relevance between the bounds, without the last ones within the limit if
+/// others beyond it may be as relevant.
+fn best(groups: &[(String, f64)], category: Option<&str>, least: f64, border: f64, limit: i64) -> Matches {
+    let mut args = Vec::new();
+    let select = select(groups, category, &mut args);
+    let [least, border] = [least, border].map(|number| arg(&mut args, Value::Real(number)));
+    let limit = arg(&mut args, Value::Integer(limit));
+    let sql = format!(
+        "top AS MATERIALIZED ({select} ORDER BY relevance DESC LIMIT {limit}),
+         found AS (SELECT key, relevance FROM top WHERE relevance < {border} AND relevance > (
+             SELECT CASE WHEN count(*) < {limit} THEN {least} ELSE max({least}, min(relevance)) END FROM top))"
+    );
+    Matches { sql, args }
 }
 
 /// Returns all posts that match a query.
@@ -92,26 +126,26 @@ pub(super) fn matches(tx: &mut dyn Tx, query: &Query<'_>) -> Result<Matches, Sto
 }
 
 /// Returns an FTS5 expression for the terms of each weight.
-fn groups(tx: &mut dyn Tx, query: &Query<'_>) -> Result<Vec<(Value, f64)>, StoreError> {
+fn groups(tx: &mut dyn Tx, query: &Query<'_>) -> Result<Vec<(String, f64)>, StoreError> {
     let mut groups = Vec::new();
     for (number, (terms, weight)) in query.groups().enumerate() {
         // Forms are often in no post, and without them there is no sum for each post.
         if number == 0 || has_words(tx, terms)?.contains(&true) {
-            groups.push((Value::Text(any_of(terms)), weight));
+            groups.push((any_of(terms), weight));
         }
     }
     Ok(groups)
 }
 
 /// Returns a statement that selects the key and the relevance of each post that matches, with a category only of its posts.
-fn select(groups: &[(Value, f64)], category: Option<&str>, args: &mut Vec<Value>) -> String {
+fn select(groups: &[(String, f64)], category: Option<&str>, args: &mut Vec<Value>) -> String {
     // With the sign, FTS5 searches once, not once for each post of the category.
     let within = category.map_or_else(String::new, |category| {
         let category = arg(args, Value::Text(category.to_owned()));
         format!("AND +rowid IN (SELECT post FROM label WHERE name = {category})")
     });
-    let select = |(terms, weight): &(Value, f64)| {
-        let (weight, terms) = (arg(args, Value::Real(*weight)), arg(args, terms.clone()));
+    let select = |(terms, weight): &(String, f64)| {
+        let (weight, terms) = (arg(args, Value::Real(*weight)), arg(args, Value::Text(terms.clone())));
         format!(
             "SELECT rowid AS key, -bm25(post_index, {TITLE_WEIGHT}, 1.0) * {weight} AS relevance
              FROM post_index WHERE post_index MATCH {terms} {within}"

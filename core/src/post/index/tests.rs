@@ -94,10 +94,10 @@ fn the_relevance_of_a_post_is_that_of_the_formula() {
 #[test]
 fn fewer_posts_are_the_first_of_more() {
     let service = service();
-    for number in 0..60 {
+    for number in 0..120 {
         let draft = Draft {
-            title: Some(["whale", "a whale and an orca", "orca"][number % 3].into()),
-            post: Some("sea ".repeat(number / 30)),
+            title: Some(["whale", "a whale and an orca", "orca", "ship", "ship", "ship"][number % 6].into()),
+            post: Some("sea ".repeat(number / 60)),
             url: Some(format!("https://a.example/{number}")),
             tag: Some(vec![format!("tag {}", number % 2)]),
             end_date: Some(if number % 5 > 0 { "2026-11-20T08:36:00Z" } else { "" }.into()),
@@ -106,9 +106,10 @@ fn fewer_posts_are_the_first_of_more() {
         service.call(&Caller::Operator, post::Insert { draft }).unwrap();
     }
     for (words, forms, category, number) in [
-        (["whale", "orca"], vec!["sea".to_owned()], None, 12),
-        (["whale", "unknown"], vec!["orcas".to_owned()], None, 8),
-        (["sea", "whale"], Vec::new(), Some("tag 0"), 5),
+        (["whale", "orca"], vec!["sea".to_owned()], None, 18),
+        (["whale", "orca"], vec!["orcas".to_owned()], None, 12),
+        (["whale", "orca"], Vec::new(), Some("tag 1"), 4),
+        (["sea", "whale"], Vec::new(), Some("tag 0"), 8),
     ] {
         let terms = Terms { words: words.map(str::to_owned).into(), forms, ..Terms::default() };
         let query = Query::new(&terms, service.search_cache()).unwrap();
