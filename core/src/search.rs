@@ -3,7 +3,8 @@
 //! A search finds the posts that have at least one of its words. A post ranks higher the more of the words it has and
 //! the rarer they are ([`crate::post`] maintains the index). A word that no post contains counts as its most probable
 //! correction. Compounds written as one word or as several, and similar
-//! words ([`crate::words`]), are searched as well and count less. Searching records nothing; [`log`] records a search.
+//! words ([`crate::words`]), are searched as well and count less. If posts have all words of a search, those that only similar
+//! words find come last. Searching records nothing; [`log`] records a search.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

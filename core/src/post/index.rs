@@ -4,11 +4,7 @@
 //! defines what a word is, and rank posts by the same formula.
 #![cfg_attr(
     not(feature = "postgres"),
-    expect(
-        clippy::unnecessary_wraps,
-        unused_variables,
-        reason = "SQLite finds all posts at once and merges by itself"
-    )
+    expect(clippy::unnecessary_wraps, unused_variables, reason = "SQLite merges by itself")
 )]
 
 mod merger;
@@ -36,10 +32,10 @@ pub(crate) const QUERY_TOKENS: usize = 32;
 /// The weight of another form of a word relative to a word of the search.
 const FORM_WEIGHT: f64 = 0.8;
 /// The weight of a similar word relative to a word of the search.
-const SIMILAR_WEIGHT: f64 = 0.2;
+pub(crate) const SIMILAR_WEIGHT: f64 = 0.2;
 
 /// The distinct words to search, by their weights.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Terms {
     /// The words of the search.
     pub(crate) words: Vec<String>,
@@ -106,7 +102,7 @@ pub(crate) fn has_words(
 /// Some of the posts that match a query: a table `found` with their keys and their relevance.
 struct Matches {
     /// The common table expressions, the last of which is `found`. They take the arguments from $3 on.
-    sql: &'static str,
+    sql: String,
     args: Vec<Value>,
 }
 
@@ -114,7 +110,7 @@ impl Matches {
     /// Returns all posts that match a query.
     fn of(tx: &mut dyn Tx, query: &Query<'_>) -> Result<Self, StoreError> {
         match tx.dialect() {
-            Dialect::Sqlite => Ok(sqlite::matches(query)),
+            Dialect::Sqlite => sqlite::matches(tx, query),
             #[cfg(feature = "postgres")]
             Dialect::Postgres => Ok(postgres::Ranked::of(tx, query)?.all()),
         }
@@ -128,33 +124,38 @@ impl Matches {
 
 /// The posts that match a query, in parts: each post is less relevant than all of the part before.
 enum Parts {
-    /// One part, which is `None` after it was taken.
-    Whole(Option<Matches>),
+    Sqlite(sqlite::Ranked),
     #[cfg(feature = "postgres")]
-    Ranked(postgres::Ranked),
+    Postgres(postgres::Ranked),
 }
 
 impl Parts {
     fn of(tx: &mut dyn Tx, query: &Query<'_>) -> Result<Self, StoreError> {
         match tx.dialect() {
-            Dialect::Sqlite => Ok(Self::Whole(Some(sqlite::matches(query)))),
+            Dialect::Sqlite => Ok(Self::Sqlite(sqlite::Ranked::of(tx, query)?)),
             #[cfg(feature = "postgres")]
-            Dialect::Postgres => Ok(Self::Ranked(postgres::Ranked::of(tx, query)?)),
+            Dialect::Postgres => Ok(Self::Postgres(postgres::Ranked::of(tx, query)?)),
         }
     }
 
+    /// Returns whether the parts have only posts of the category.
+    fn are_within(&self) -> bool {
+        matches!(self, Self::Sqlite(_))
+    }
+
     /// Returns the next part, of a size for `num` posts; `None` after the last one. It may leave out posts that do not have the
-    /// `category`.
+    /// `category`. `border` is the least relevance of the posts found in earlier parts.
     fn next(
         &mut self,
         tx: &mut dyn Tx,
         num: i64,
         category: Option<&str>,
+        border: f64,
     ) -> Result<Option<Matches>, StoreError> {
         match self {
-            Self::Whole(whole) => Ok(whole.take()),
+            Self::Sqlite(ranked) => ranked.next(tx, num, category, border),
             #[cfg(feature = "postgres")]
-            Self::Ranked(ranked) => ranked.next(tx, num, category),
+            Self::Postgres(ranked) => ranked.next(tx, num, category),
         }
     }
 }
@@ -289,10 +290,12 @@ pub(crate) fn find(
     now: Timestamp,
     num: i64,
 ) -> Result<Vec<(Post, f64)>, StoreError> {
-    let (mut parts, mut found) = (Parts::of(tx, query)?, Vec::new());
+    let (mut parts, mut found) = (Parts::of(tx, query)?, Vec::<(Post, f64)>::new());
     while let left @ 1.. = num - i64::try_from(found.len()).unwrap_or(num)
-        && let Some(matches) = parts.next(tx, num, category)?
+        && let border = found.last().map_or(f64::MAX, |(_, relevance)| *relevance)
+        && let Some(matches) = parts.next(tx, num, category, border)?
     {
+        let category = category.filter(|_| !parts.are_within());
         found.extend(find_among(tx, &matches, category, now, left)?);
     }
     Ok(found)
@@ -336,17 +339,25 @@ pub(crate) fn sites(
     num: i64,
 ) -> Result<Vec<Site>, StoreError> {
     let matches = Matches::of(tx, query)?;
+    // Only the sites of the answer need a title and an address: those of their posts that are the best or the newest.
     let sql = format!(
-        "WITH {}, ranked AS (
-             SELECT p.host, p.title, f.relevance,
-                    count(*) OVER (PARTITION BY p.host) AS posts,
-                    first_value(p.url) OVER (PARTITION BY p.host ORDER BY p.date DESC, p.id DESC) AS newest,
-                    row_number() OVER (
-                        PARTITION BY p.host ORDER BY f.relevance DESC, p.date DESC, p.id DESC) AS place
+        "WITH {}, site AS MATERIALIZED (
+             SELECT p.host, count(*) AS posts, max(f.relevance) AS relevance, max(p.date) AS newest
              FROM found f JOIN post p ON p.key = f.key
+             WHERE p.end_date IS NULL OR p.end_date > $1
+             GROUP BY p.host ORDER BY posts DESC, relevance DESC, p.host LIMIT $2),
+         best AS (
+             SELECT s.host, s.posts, s.relevance, s.newest, p.title,
+                    row_number() OVER (PARTITION BY s.host ORDER BY p.date DESC, p.id DESC) AS place
+             FROM site s JOIN found f ON f.relevance = s.relevance JOIN post p ON p.key = f.key AND p.host = s.host
              WHERE p.end_date IS NULL OR p.end_date > $1)
-         SELECT host, posts, title, newest FROM ranked WHERE place = 1
-         ORDER BY posts DESC, relevance DESC, host LIMIT $2",
+         SELECT host, posts, title, (
+             SELECT p.url FROM post p
+             WHERE p.date = b.newest AND p.host = b.host AND p.key IN (SELECT key FROM found)
+                 AND (p.end_date IS NULL OR p.end_date > $1)
+             ORDER BY p.id DESC LIMIT 1)
+         FROM best b WHERE place = 1
+         ORDER BY posts DESC, relevance DESC, host",
         matches.sql
     );
     let rows = tx.rows(&sql, &matches.args([now.into(), num.into()]))?;

@@ -1,5 +1,6 @@
 //! The operations on searches.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -10,14 +11,14 @@ use super::{
     Domain, Domains, LatelySearches, PostHit, SITES, SearchResult, checked, checked_num, similarity, snippet,
     terms,
 };
-use crate::post::index::{self, Query, Terms};
-use crate::post::texts;
+use crate::post::index::{self, Query, SIMILAR_WEIGHT, Terms};
+use crate::post::{Post, texts};
 use crate::profile::Listed;
 use crate::record::answer::{self, Encoded, Ready};
 use crate::record::error::{Error, Problem, Result};
 use crate::record::operation::{Access, Operation, Rate, Spec, Work};
 use crate::record::schema::Switch;
-use crate::store::StoreError;
+use crate::store::{StoreError, Tx};
 use crate::{Caller, Tidings};
 
 const GROUP: &str = "search";
@@ -80,25 +81,52 @@ impl PostPage {
         let (search, num) = (checked(search)?, checked_num(num)?);
         let category = category.map(tidings_tokens::compose);
         let page = Page::of(paging, &search, category.as_deref(), num)?;
-        let terms = terms::terms(tidings, &search)?;
-        let Some(query) = Query::new(&terms, tidings.search_cache()) else {
-            let next = page.cut(&mut Vec::<PostHit>::new());
-            return Ok(SearchResult { search_result: Vec::new(), next });
-        };
+        let (terms, known) = terms::terms(tidings, &search)?;
         let limit = tidings.config().query_timeout;
-        let (found, texts, next) =
+        let (terms, found, texts, next) =
             tidings.store().read_stale(Some(limit), tidings.posts_changed().get(), |tx| {
-                let mut found = index::find(tx, &query, category.as_deref(), tidings.now(), page.needed())?;
+                let mut terms = terms.clone();
+                let mut found = best(tidings, tx, &mut terms, &known, category.as_deref(), page.needed())?;
                 let next = page.cut(&mut found);
                 let ids = found.iter().map(|(post, _)| post.id.as_str()).filter(|_| snippets);
                 let texts = texts::beginnings(tx, ids, snippet::SEARCHED)?;
-                Ok::<_, StoreError>((found, texts, next))
+                Ok::<_, StoreError>((terms, found, texts, next))
             })?;
         let mut snippets = texts.iter().map(|text| snippet::snippet(text, &terms));
         let hit =
             |(post, relevance)| PostHit { post, similarity: similarity(relevance), snippet: snippets.next() };
         Ok(SearchResult { search_result: found.into_iter().map(hit).collect(), next })
     }
+}
+
+/// Returns the posts that match best, at most `num`. If posts have all words of the search and these find fewer, adds the
+/// similar words to `terms`, and posts that only these find after all others.
+fn best(
+    tidings: &Tidings,
+    tx: &mut dyn Tx,
+    terms: &mut Terms,
+    known: &[bool],
+    category: Option<&str>,
+    num: i64,
+) -> Result<Vec<(Post, f64)>, StoreError> {
+    let now = tidings.now();
+    let mut find = |terms: &Terms| {
+        let query = Query::new(terms, tidings.search_cache());
+        query.map_or_else(|| Ok(Vec::new()), |query| index::find(tx, &query, category, now, num))
+    };
+    let mut found = find(terms)?;
+    let left = usize::try_from(num).unwrap_or_default().saturating_sub(found.len());
+    if left > 0 && !known.contains(&false) {
+        terms::add_similar(tidings, terms, known);
+        let similar = find(&Terms { words: terms.similar.clone(), ..Terms::default() })?;
+        let ids: HashSet<&str> = found.iter().map(|(post, _)| post.id.as_str()).collect();
+        let least = found.last().map_or(f64::INFINITY, |(_, relevance)| *relevance);
+        let others = similar.into_iter().filter(|(post, _)| !ids.contains(post.id.as_str()));
+        let others = others.map(|(post, relevance)| (post, least.min(relevance * SIMILAR_WEIGHT)));
+        let others: Vec<_> = others.take(left).collect();
+        found.extend(others);
+    }
+    Ok(found)
 }
 
 /// Which page of the web sites is found.

@@ -3,7 +3,8 @@
 //! Some words are written both as one and as two: `data base` and `database`. So neighbouring words of a search are also
 //! searched as one word, and a long word is also searched as the words that it consists of. A word that no post contains is
 //! replaced by its most probable correction, which counts like the word itself. If posts have a word, only very similar words
-//! are searched, because others find less relevant posts.
+//! are searched, because others find less relevant posts. If posts have all words of a search, similar words only add posts
+//! when the others find too few.
 
 use tidings_tokens::{hangul, tokens};
 
@@ -25,22 +26,34 @@ const CORRECTED: usize = 8;
 /// text found it less well with a lower minimum.
 const KNOWN_SIMILARITY: f64 = 0.82;
 
-/// Returns the terms of a search.
+/// Returns the terms of a search, and which of its words posts have. If they have all, the similar words are left out.
 ///
 /// # Errors
 /// An error of the store.
-pub(super) fn terms(tidings: &Tidings, search: &str) -> Result<Terms> {
+pub(super) fn terms(tidings: &Tidings, search: &str) -> Result<(Terms, Vec<bool>)> {
     let Corrected { stream, words, known } = Corrected::of(tidings, tokens::tokens(search))?;
-    let forms = joined(&stream);
-    let similar = similar(tidings, &words, &known);
-    let parts = words.iter().zip(known).flat_map(|(word, is_known)| {
+    let mut terms = Terms { words, ..Terms::default() };
+    for form in joined(&stream).into_iter().take(JOINED) {
+        if !terms.has(&form) {
+            terms.forms.push(form);
+        }
+    }
+    if known.contains(&false) {
+        add_similar(tidings, &mut terms, &known);
+    }
+    Ok((terms, known))
+}
+
+/// Adds the similar words of the words of a search, of which it is known whether posts have them, and the parts of these words.
+pub(super) fn add_similar(tidings: &Tidings, terms: &mut Terms, known: &[bool]) {
+    let similar = similar(tidings, &terms.words, known);
+    let parts = terms.words.iter().zip(known).flat_map(|(word, is_known)| {
         words::parts(tidings, word).into_iter().map(move |part| (part, is_known))
     });
-    let parts: Vec<(String, bool)> = parts.take(PARTS).collect();
+    let parts: Vec<(String, &bool)> = parts.take(PARTS).collect();
     // Posts that have a compound itself are what the search is for, so its parts count little.
-    let (of_known, of_unknown): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(_, is_known)| *is_known);
-    let mut terms = Terms { words, ..Terms::default() };
-    for form in forms.into_iter().take(JOINED).chain(of_unknown.into_iter().map(|(part, _)| part)) {
+    let (of_known, of_unknown): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(_, is_known)| **is_known);
+    for (form, _) in of_unknown {
         if !terms.has(&form) {
             terms.forms.push(form);
         }
@@ -50,7 +63,6 @@ pub(super) fn terms(tidings: &Tidings, search: &str) -> Result<Terms> {
             terms.similar.push(word);
         }
     }
-    Ok(terms)
 }
 
 /// Returns the words of a search, corrected.
@@ -205,6 +217,16 @@ mod tests {
         service
     }
 
+    /// Returns the terms of a search with all similar words.
+    fn all_terms(tidings: &Tidings, search: &str) -> Terms {
+        let (mut terms, known) = terms(tidings, search).unwrap();
+        if !known.contains(&false) {
+            assert!(terms.similar.is_empty(), "{search}");
+            add_similar(tidings, &mut terms, &known);
+        }
+        terms
+    }
+
     fn strings(words: &[&str]) -> Vec<String> {
         words.iter().map(|word| (*word).to_owned()).collect()
     }
@@ -226,20 +248,20 @@ mod tests {
     #[test]
     fn parts_of_an_unknown_word_are_other_forms_and_those_of_a_known_one_count_less() {
         let service = service(&["data base", "notebook", "note", "book"], "2 2\ndata 1 0\nbase 0 1\n");
-        let found = terms(&service, "database").unwrap();
+        let found = all_terms(&service, "database");
         assert_eq!(
             found,
             Terms { words: strings(&["database"]), forms: strings(&["data", "base"]), similar: Vec::new() }
         );
         let vectors = "3 3\nnote 1 0 0\nbook 0 1 0\nnotebook 0 0 1\n";
         words::load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap();
-        let found = terms(&service, "notebook").unwrap();
+        let found = all_terms(&service, "notebook");
         assert_eq!(found.similar, ["note", "book"]);
         assert!(found.forms.is_empty());
-        let found = terms(&service, "note book").unwrap();
+        let found = all_terms(&service, "note book");
         assert_eq!((found.forms, found.similar), (strings(&["notebook"]), Vec::new()));
         let without = testing::service();
-        assert_eq!(terms(&without, "note book").unwrap().forms, ["notebook"], "without a model");
+        assert_eq!(all_terms(&without, "note book").forms, ["notebook"], "without a model");
     }
 
     #[test]
@@ -247,14 +269,14 @@ mod tests {
         // The cosines with whale are 0.8 and 0.6, which are similarities of 0.86 and 0.71.
         let vectors = "4 2\nwhale 1 0\norca 0.8 0.6\nship 0.6 0.8\nsea 0 -1\n";
         let service = service(&["whale orca ship sea", "whalee"], vectors);
-        let similar = |search: &str| terms(&service, search).unwrap().similar;
+        let similar = |search: &str| all_terms(&service, search).similar;
         assert_eq!(similar("whale"), ["orca"]);
         assert_eq!(similar("whalee"), ["whale", "orca"], "a rare word that the model lacks");
         for mistyped in ["wahle", "whle", "whalle", "shalee"] {
             let meant = if mistyped == "shalee" { "whalee" } else { "whale" };
-            assert_eq!(terms(&service, mistyped).unwrap(), terms(&service, meant).unwrap(), "{mistyped}");
+            assert_eq!(all_terms(&service, mistyped), all_terms(&service, meant), "{mistyped}");
         }
-        assert_eq!(terms(&service, "ship wahle").unwrap().words, ["ship", "whale"]);
+        assert_eq!(all_terms(&service, "ship wahle").words, ["ship", "whale"]);
     }
 
     #[test]

@@ -76,6 +76,52 @@ fn similar_words_are_searched_too_and_count_less() {
 }
 
 #[test]
+fn pages_show_posts_of_the_words_then_those_of_similar_words() {
+    let service = testing::service();
+    let texts =
+        ["whale", "orca", "The whale and the orca", "orca whale whale", "orca", "ship", "An orca, a ship"];
+    for (number, text) in texts.iter().cycle().take(21).enumerate() {
+        let draft = Draft {
+            title: Some((*text).into()),
+            post: Some("sea ".repeat(number / 4)),
+            url: Some(format!("https://a.example/{number}")),
+            topic: Some(vec![["sea", "land"][number % 2].into()]),
+            end_date: Some(if number == 8 { "2026-11-20T08:36:00Z" } else { "" }.into()),
+            ..Draft::default()
+        };
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+    }
+    let vectors = "2 2\nwhale 1 0\norca 1 0.1\n";
+    words::load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap();
+    let hits = |num| testing::search(&service, "whale", num).unwrap().search_result;
+    let all = hits(300);
+    let number = all.iter().filter(|hit| hit.post.title.contains("whale")).count();
+    assert_eq!((number, all.len()), (9, 17));
+    assert!(all[..number].iter().all(|hit| hit.post.title.contains("whale")));
+    assert!(all.is_sorted_by(|one, other| one.similarity >= other.similarity));
+    for num in 1..=all.len() {
+        let mut shown = Vec::new();
+        let mut page = PostPage { paged: Some(1), snippets: Some(1), ..PostPage::default() };
+        loop {
+            let num = i64::try_from(num).unwrap();
+            let found =
+                service.call(&Caller::Guest, Find { num, search: "whale".into(), page: page.clone() });
+            let found = found.unwrap();
+            shown.extend(found.search_result);
+            page.next = found.next.unwrap();
+            if page.next.is_none() {
+                break;
+            }
+        }
+        let ids = |hits: &[PostHit]| hits.iter().map(|hit| hit.post.id.clone()).collect::<Vec<_>>();
+        assert_eq!(ids(&shown), ids(&all), "{num}");
+    }
+    let is_in_sea = |hit: &&PostHit| hit.post.url.ends_with(['0', '2', '4', '6', '8']);
+    let in_sea = testing::search_in(&service, "sea", "whale", 300).unwrap().search_result;
+    assert!(in_sea.iter().map(|hit| &hit.post.id).eq(all.iter().filter(is_in_sea).map(|hit| &hit.post.id)));
+}
+
+#[test]
 fn equal_matches_are_ordered_by_date_then_by_id() {
     let service = testing::service();
     for (url, date) in [("a", "2026-01-01"), ("b", "2026-01-03"), ("c", "2026-01-01"), ("d", "2026-01-02")] {

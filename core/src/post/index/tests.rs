@@ -92,6 +92,40 @@ fn the_relevance_of_a_post_is_that_of_the_formula() {
 }
 
 #[test]
+fn fewer_posts_are_the_first_of_more() {
+    let service = service();
+    for number in 0..120 {
+        let draft = Draft {
+            title: Some(["whale", "a whale and an orca", "orca", "ship", "ship", "ship"][number % 6].into()),
+            post: Some("sea ".repeat(number / 60)),
+            url: Some(format!("https://a.example/{number}")),
+            tag: Some(vec![format!("tag {}", number % 2)]),
+            end_date: Some(if number % 5 > 0 { "2026-11-20T08:36:00Z" } else { "" }.into()),
+            ..Draft::default()
+        };
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+    }
+    for (words, forms, category, number) in [
+        (["whale", "orca"], vec!["sea".to_owned()], None, 18),
+        (["whale", "orca"], vec!["orcas".to_owned()], None, 12),
+        (["whale", "orca"], Vec::new(), Some("tag 1"), 4),
+        (["sea", "whale"], Vec::new(), Some("tag 0"), 8),
+    ] {
+        let terms = Terms { words: words.map(str::to_owned).into(), forms, ..Terms::default() };
+        let query = Query::new(&terms, service.search_cache()).unwrap();
+        let found = |num| {
+            let found = service.store().read(|tx| find(tx, &query, category, NOW, num)).unwrap();
+            found.into_iter().map(|(post, relevance)| (post.id, relevance)).collect::<Vec<_>>()
+        };
+        let all = found(300);
+        assert_eq!(all.len(), number, "{words:?}");
+        for num in 1..number {
+            assert_eq!(found(i64::try_from(num).unwrap()), all[..num], "{words:?} {num}");
+        }
+    }
+}
+
+#[test]
 fn the_index_knows_the_words_of_its_posts() {
     let service = service();
     for (title, post) in POSTS {

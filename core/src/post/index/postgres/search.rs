@@ -282,5 +282,5 @@ fn found(sql: &'static str, matches: &[Match]) -> Matches {
         let _ = write!(relevances, "{comma}{relevance:e}");
     }
     let args = [entries, relevances].map(|text| Value::Text(text + "}"));
-    Matches { sql, args: args.into() }
+    Matches { sql: sql.to_owned(), args: args.into() }
 }
