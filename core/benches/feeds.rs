@@ -1,11 +1,12 @@
 //! Measures feeds over 20,000 posts with a word model: `cargo bench -p tidings-core --bench feeds`.
 
 use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use tidings_core::account::{Caller, SignUp};
-use tidings_core::newsfeed::{self, FeedPage, Page};
-use tidings_core::{Tidings, post, words};
+use tidings_core::newsfeed::{self, FeedPage, ListRecommended, Page, Paging};
+use tidings_core::{Tidings, post, search, words};
 
 const POSTS: u64 = 20_000;
 
@@ -55,6 +56,10 @@ fn feeds(criterion: &mut Criterion) {
         post::like(&tidings, &ann, id).wait().expect("the post exists");
         post::view(&tidings, &ann, id).wait().expect("the post exists");
     }
+    let next = newsfeed::popular(&tidings, &Page { next: first.next(), ..Page::default() })
+        .expect("there are posts");
+    let more: Vec<String> = ids.iter().cloned().chain(next.posts().map(|post| post.id)).collect();
+    reasons(criterion, &tidings, &more);
     criterion.bench_function("load 20,000 posts", |bencher| {
         bencher.iter(|| {
             let reopened = Tidings::open(&path).expect("the database opens");
@@ -83,6 +88,44 @@ fn feeds(criterion: &mut Criterion) {
             liked = !liked;
         });
     });
+}
+
+/// Measures the recommended feed of a member with as many acts as are listed.
+fn reasons(criterion: &mut Criterion, tidings: &Tidings, posts: &[String]) {
+    let pw = String::from("correct horse");
+    let form = SignUp { id: "ben".into(), pw: pw.clone(), pw_check: pw, nickname: "Ben".into() };
+    let ben = Caller::token(tidings.call(&Caller::Guest, form).expect("the id is free").access_token);
+    for (n, id) in posts.iter().enumerate() {
+        let act = if n % 2 == 0 { post::like } else { post::view };
+        act(tidings, &ben, id).wait().expect("the post exists");
+        if n % 2 == 0 {
+            search::log(tidings, &ben, None, &format!("word{n} word{}", n + 1)).wait().expect("it is logged");
+        }
+    }
+    let mut liked = true;
+    for why in [None, Some(1)] {
+        let feed = || {
+            let page = Paging { why, ..Paging::default() };
+            let answer = tidings.call(&ben, ListRecommended { page }).expect("there are posts");
+            answer.encoded().json().len()
+        };
+        let name = if why.is_some() { "feed with reasons" } else { "feed" };
+        criterion.bench_function(&format!("{name} after 900 acts, unchanged"), |bencher| bencher.iter(feed));
+        criterion.bench_function(&format!("{name} after 900 acts, ranked"), |bencher| {
+            bencher.iter_custom(|times| {
+                let mut spent = Duration::ZERO;
+                for _ in 0..times {
+                    let act = if liked { post::unlike } else { post::like };
+                    act(tidings, &ben, &posts[0]).wait().expect("the post exists");
+                    liked = !liked;
+                    let began = Instant::now();
+                    feed();
+                    spent += began.elapsed();
+                }
+                spent
+            });
+        });
+    }
 }
 
 criterion_group!(benches, feeds);

@@ -71,7 +71,7 @@ pub use own_likes::{has_own_likes, with_own_likes};
 pub use page::FeedPage;
 pub use signals::{SignalWeights, Weights};
 pub use weights::{FeedWeights, GetWeights, LearnWeights, PinWeights, UnpinWeights};
-pub use why::why;
+pub use why::{Reasons, why};
 
 use index::FeedIndex;
 use index_cache::CurrentIndex;

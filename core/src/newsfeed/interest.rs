@@ -31,7 +31,7 @@ pub(super) struct Interest {
     /// The distinct times of the acts, the latest first.
     pub(super) times: Vec<Timestamp>,
     /// The share of the acts on posts that were on posts with each label, by the label's number.
-    labels: Vec<f32>,
+    pub(super) labels: Vec<f32>,
 }
 
 /// Measures the interest that `acts` show; `None` if there are too few.

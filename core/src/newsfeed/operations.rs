@@ -71,7 +71,8 @@ impl Paging {
             return Ok(Newsfeed::new(Arc::clone(feed.answer())));
         }
         let likes = likes.then(|| super::likes(tidings, caller, &feed)).transpose()?;
-        let why = why.then(|| super::why(tidings, caller, &feed)).transpose()?;
+        // The page was read for this caller.
+        let why = why.then(|| super::why::of_page(tidings, caller, &feed)).transpose()?;
         Ok(Newsfeed::new(Arc::new(feed.answer_with(likes.as_deref(), why.as_deref()))))
     }
 }

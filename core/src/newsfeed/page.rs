@@ -2,11 +2,14 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::answer::Why;
+use arc_swap::ArcSwapOption;
+
 use super::index::commonest_tags;
 use super::item::Item;
 use super::next::Next;
 use super::order::FeedKind;
+use super::why::Reasons;
+use crate::base::clock::Timestamp;
 use crate::post::Post;
 use crate::record::answer::Encoded;
 
@@ -27,18 +30,26 @@ struct Content {
     next: Option<String>,
     answer: OnceLock<Arc<Encoded>>,
     commonest_tags: OnceLock<Vec<String>>,
+    /// The reasons, once they were asked for. A page with other counts of likes has the same.
+    reasons: Arc<ArcSwapOption<Reasons>>,
 }
 
 impl FeedPage {
     /// Creates a page of the feed `kind`, of whose posts the first `ranked` were ranked for one member.
     pub(super) fn new(kind: FeedKind, items: Vec<Arc<Item>>, ranked: usize, next: Option<Next>) -> Self {
         let (items, next) = (items.into(), next.map(Next::write));
-        Self::of(kind, items, ranked, next)
+        Self::of(kind, items, ranked, next, Arc::default())
     }
 
-    fn of(kind: FeedKind, items: Box<[Arc<Item>]>, ranked: usize, next: Option<String>) -> Self {
+    fn of(
+        kind: FeedKind,
+        items: Box<[Arc<Item>]>,
+        ranked: usize,
+        next: Option<String>,
+        reasons: Arc<ArcSwapOption<Reasons>>,
+    ) -> Self {
         let (answer, commonest_tags) = (OnceLock::new(), OnceLock::new());
-        Self(Arc::new(Content { kind, items, ranked, next, answer, commonest_tags }))
+        Self(Arc::new(Content { kind, items, ranked, next, answer, commonest_tags, reasons }))
     }
 
     /// Creates a page without posts.
@@ -63,24 +74,33 @@ impl FeedPage {
 
     /// Returns the complete answer with more in each post: `liked`, 0 or 1, from [`super::likes`], and `why` from
     /// [`super::why`].
-    pub fn answer_with(&self, likes: Option<&[bool]>, why: Option<&[Why]>) -> Encoded {
+    pub fn answer_with(&self, likes: Option<&[bool]>, why: Option<&Reasons>) -> Encoded {
         Encoded::new(self.encode(likes, why))
     }
 
     /// Returns the page with other counts of likes, each with the place of its post on the page.
     pub(super) fn with_likes(&self, counts: impl Iterator<Item = (usize, i64)>) -> Self {
-        let Content { kind, items, ranked, next, .. } = &*self.0;
-        let (mut items, next) = (items.clone(), next.clone());
+        let Content { kind, items, ranked, next, reasons, .. } = &*self.0;
+        let (mut items, next, reasons) = (items.clone(), next.clone(), Arc::clone(reasons));
         for (place, count) in counts {
             items[place] = Arc::new(items[place].with_likes(count));
         }
-        Self::of(*kind, items, *ranked, next)
+        Self::of(*kind, items, *ranked, next, reasons)
     }
 
     /// Returns the ten most common tags of the posts, most common first, ties by name.
     pub(super) fn commonest_tags(&self) -> &[String] {
         let tags = || commonest_tags(self.0.items.iter().map(|item| &**item));
         self.0.commonest_tags.get_or_init(tags)
+    }
+
+    /// Returns the reasons of the posts, if they were computed with the index of this number within a minute before `now`.
+    pub(super) fn reasons(&self, index: u64, now: Timestamp) -> Option<Arc<Reasons>> {
+        self.0.reasons.load_full().filter(|reasons| reasons.hold(index, now))
+    }
+
+    pub(super) fn set_reasons(&self, reasons: &Arc<Reasons>) {
+        self.0.reasons.store(Some(Arc::clone(reasons)));
     }
 
     pub(super) fn kind(&self) -> FeedKind {
@@ -95,10 +115,11 @@ impl FeedPage {
         &self.0.items
     }
 
-    fn encode(&self, likes: Option<&[bool]>, why: Option<&[Why]>) -> Vec<u8> {
+    fn encode(&self, likes: Option<&[bool]>, why: Option<&Reasons>) -> Vec<u8> {
         let Content { items, next, .. } = &*self.0;
         let posts: usize = items.iter().map(|item| item.json.len() + NOT_LIKED.len()).sum();
-        let mut answer = Vec::with_capacity(posts + 80);
+        let more = why.map_or(0, Reasons::len);
+        let mut answer = Vec::with_capacity(posts + more + 80);
         answer.extend_from_slice(br#"{"result":"success","newsfeed":["#);
         for (n, item) in items.iter().enumerate() {
             if n > 0 {
@@ -113,8 +134,7 @@ impl FeedPage {
             if let Some(why) = why {
                 answer.pop();
                 answer.extend_from_slice(br#","why":"#);
-                serde_json::to_writer(&mut answer, &why[n])
-                    .expect("texts and numbers serialise without errors");
+                answer.extend_from_slice(why.json(n).as_bytes());
                 answer.push(b'}');
             }
         }

@@ -51,8 +51,22 @@ impl<'i> ScoringContext<'i> {
         scoring: &Scoring,
         config: &Feed,
     ) -> Option<Vec<PostKey>> {
+        let interest = measure(acts, &config.interest, self.index)?;
+        Some(self.rank(&interest, acts, seen, member, scoring, config))
+    }
+
+    /// Returns the posts that an interest and the `acts` from which it was measured recommend, as
+    /// [`ScoringContext::recommend`] does.
+    pub(super) fn rank(
+        &self,
+        interest: &Interest,
+        acts: &Acts,
+        seen: &[PostKey],
+        member: MemberKey,
+        scoring: &Scoring,
+        config: &Feed,
+    ) -> Vec<PostKey> {
         let (index, weights) = (self.index, &scoring.weights_for(acts, config));
-        let interest = measure(acts, &config.interest, index)?;
         let mut scores = interest.scores(index, weights, &config.interest);
         self.blend(&mut scores, &interest.times, weights, config);
         if scoring.exploration > 0.0 {
@@ -78,9 +92,9 @@ impl<'i> ScoringContext<'i> {
             best.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         }
         let best: Vec<u32> = best.into_iter().map(|(at, _)| at).collect();
-        let max = |label| places(&interest, label, config.diverse_max);
+        let max = |label| places(interest, label, config.diverse_max);
         let diverse = ranking::diversify(&best, |at| index.labels().of(at), max, RANKED);
-        Some(diverse.into_iter().map(|at| index.key(at)).collect())
+        diverse.into_iter().map(|at| index.key(at)).collect()
     }
 
     /// Returns the member's own posts.

@@ -14,23 +14,25 @@
 //! | more in TOPIC, more on SITE | the same of a post that is more than [`NEW_DAYS`] older than the newest |
 //! | popular today, popular | popular; today, if it is among the most popular and its acts are as young as that |
 //!
-//! Reasons are computed when they are asked for, from the current acts of the member.
+//! Reasons are computed when they are asked for, from the current acts of the member and the interest by which the posts were
+//! ranked. A page keeps them while its index is current, for a minute at most, because a post does not stay popular of today.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use super::answer::{SignalShares, Why};
-use super::interest;
 use super::item::Item;
 use super::member_signals::MemberSignals;
 use super::order::FeedKind;
 use super::page::FeedPage;
+use super::personal::Ingredients;
 use super::scoring_context::ScoringContext;
 use super::signals::{SIGNALS, Signal, Values};
 use super::{FeedIndex, Reader};
 
 use crate::Tidings;
 use crate::account::Caller;
-use crate::base::clock::{DAY_MS, Timestamp};
+use crate::base::clock::{DAY_MS, SECOND_MS, Timestamp};
 use crate::base::config::Feed;
 use crate::base::text::shortened;
 use crate::post::heat::{self, Decay};
@@ -48,62 +50,121 @@ use own::OwnActs;
 const NEW_DAYS: i64 = 30;
 /// The number of the first posts of the popular feed that may be popular today.
 const POPULAR_TODAY: usize = 30;
+/// The time for which the reasons of a page hold.
+const HOLD_MS: i64 = 60 * SECOND_MS;
 /// The maximum length in characters of a title, a search or a name in a sentence.
 const NAMED_MAX: usize = 60;
 
-/// Returns the reason of each post of a page of a feed of the caller.
+/// The reasons of the posts of a page, encoded.
+pub struct Reasons {
+    /// The JSON object of each [`Why`].
+    json: Box<[Box<str>]>,
+    /// The number of the index with which they were computed, and the time.
+    index: u64,
+    at: Timestamp,
+}
+
+impl Reasons {
+    /// Decodes the reasons, in the order of the posts.
+    pub fn decode(&self) -> Vec<Why> {
+        let decode = |json| serde_json::from_str(json).expect("the JSON object is that of a reason");
+        self.json.iter().map(|json| decode(json)).collect()
+    }
+
+    /// Returns the JSON object of the reason of a post by its place on the page.
+    pub(super) fn json(&self, place: usize) -> &str {
+        &self.json[place]
+    }
+
+    /// Returns the number of bytes that the reasons add to an answer, approximately.
+    pub(super) fn len(&self) -> usize {
+        self.json.iter().map(|json| json.len() + 9).sum()
+    }
+
+    /// Returns whether they still hold with the index of this number.
+    pub(super) fn hold(&self, index: u64, now: Timestamp) -> bool {
+        self.index == index && (self.at..self.at + HOLD_MS).contains(&now)
+    }
+}
+
+/// Returns the reason of each post of a page of a feed.
 ///
-/// In the feed of a member, it is the share of each signal in the score for the member. For others, and in the part of a
+/// In the caller's own feed, it is the share of each signal in the score for the member. For others, and in the part of a
 /// member's feed that is the same for all readers, it is the share of freshness and popularity. Posts of the popular feed
 /// are popular, or recent if nobody viewed or liked them; posts of a topic's feed are recent.
 ///
 /// # Errors
 /// An error of the store.
-pub fn why(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Result<Vec<Why>> {
-    let reader = Reader::new(tidings)?;
-    let half_life = tidings.store().read(heat::half_life_days)?.unwrap_or(heat::DEFAULT_HALF_LIFE_DAYS);
-    let facts = PublicFacts::new(&reader.index, reader.now, half_life, &tidings.config().feed);
-    let mut all = match page.kind() {
-        FeedKind::Personal(key) => of_member(&reader, &facts, caller, key, page)?,
-        FeedKind::Popular | FeedKind::Topic(_) | FeedKind::Recommended => Vec::new(),
-    };
-    all.extend(page.items()[all.len()..].iter().map(|item| facts.why(page.kind(), item)));
-    Ok(all)
+pub fn why(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Result<Reasons> {
+    Ok(compute(&Reader::new(tidings)?, caller, page)?.0)
 }
 
-/// Returns the reasons of the posts that were ranked for the member; none if the acts of the member rank no posts.
+/// Returns what [`why`] returns, for a page that was read for this caller. Reasons that still hold are not computed again.
+///
+/// # Errors
+/// An error of the store.
+pub(super) fn of_page(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Result<Arc<Reasons>> {
+    let reader = Reader::new(tidings)?;
+    if let Some(reasons) = page.reasons(reader.index.number, reader.now) {
+        return Ok(reasons);
+    }
+    let (reasons, is_complete) = compute(&reader, caller, page)?;
+    let reasons = Arc::new(reasons);
+    if is_complete {
+        page.set_reasons(&reasons);
+    }
+    Ok(reasons)
+}
+
+/// Computes the reasons, and returns whether they are complete: the reasons of a member's feed for others lack the signals.
+fn compute(reader: &Reader<'_>, caller: &Caller, page: &FeedPage) -> Result<(Reasons, bool)> {
+    let tidings = reader.tidings;
+    let half_life = tidings.store().read(heat::half_life_days)?.unwrap_or(heat::DEFAULT_HALF_LIFE_DAYS);
+    let facts = PublicFacts::new(&reader.index, reader.now, half_life, &tidings.config().feed);
+    let of_member = match page.kind() {
+        FeedKind::Personal(key) => of_member(reader, &facts, caller, key, page)?,
+        FeedKind::Popular | FeedKind::Topic(_) | FeedKind::Recommended => Some(Vec::new()),
+    };
+    let is_complete = of_member.is_some();
+    let mut all = of_member.unwrap_or_default();
+    all.extend(page.items()[all.len()..].iter().map(|item| facts.why(page.kind(), item)));
+    let json = |why| serde_json::to_string(why).expect("texts and numbers serialise without errors");
+    let json = all.iter().map(|why| json(why).into()).collect();
+    Ok((Reasons { json, index: reader.index.number, at: reader.now }, is_complete))
+}
+
+/// Returns the reasons of the posts that were ranked for the member; none if the acts of the member rank no posts, and `None`
+/// if the caller is not the member.
 fn of_member(
     reader: &Reader<'_>,
     facts: &PublicFacts<'_>,
     caller: &Caller,
     key: MemberKey,
     page: &FeedPage,
-) -> Result<Vec<Why>> {
+) -> Result<Option<Vec<Why>>> {
     let config = &reader.tidings.config().feed;
     // Before the read, which would keep its connection while the first similarity is computed.
     reader.index.similarity();
     let shared = &reader.tidings.feeds().shared;
     let (others, scoring) = (shared.others()?, shared.scoring());
+    let moment = ScoringContext::now(&reader.index, &others.neighbours, reader.now);
+    let of = Ingredients { moment, others: others.number, scoring: &scoring, config };
     let identity = caller.identify(reader.tidings);
     let read = reader.tidings.store().read(|tx| {
         let Some(member) = identity.visitor(tx)?.filter(|member| member.key == key) else { return Ok(None) };
-        let (acts, _) = history::acts_and_seen(tx, &member)?;
-        let count = i64::try_from(acts.searched.len()).unwrap_or(i64::MAX);
-        let searched = history::recent_searches(tx, &member, count)?;
-        Ok::<_, Error>(Some((acts, searched)))
+        let personal = shared.personals.get(tx, &member, &of)?;
+        Ok::<_, Error>(Some((personal, history::searched_and_opened(tx, &member)?)))
     })?;
-    let Some((acts, searched)) = read else { return Ok(Vec::new()) };
-    let Some(interest) = interest::measure(&acts, &config.interest, &reader.index) else {
-        return Ok(Vec::new());
+    let Some((personal, (searched, opened))) = read else { return Ok(None) };
+    let Some((personal, by)) = personal.as_deref().and_then(|of| Some((of, of.ranked_by.as_ref()?))) else {
+        return Ok(Some(Vec::new()));
     };
-    let moment = ScoringContext::now(&reader.index, &others.neighbours, reader.now);
-    let mut signals = MemberSignals::new(&moment, &interest, &acts, config);
-    let weights = scoring.weights_for(&acts, config);
-    let mut own = OwnActs::new(&moment, &acts, &searched, &config.interest);
+    let mut signals = MemberSignals::new(&of.moment, &by.interest, &by.acts, config);
+    let own = OwnActs::new(&of.moment, personal, &by.acts, (&searched, &opened), &config.interest);
     let mut why = |item: &Item| {
         let Some(position) = reader.index.position(item.key) else { return facts.why(page.kind(), item) };
         let mut parts = signals.of(position);
-        parts.iter_mut().zip(weights.0).for_each(|(part, weight)| *part *= weight);
+        parts.iter_mut().zip(by.weights.0).for_each(|(part, weight)| *part *= weight);
         reason(&parts, |signal| match signal {
             Signal::Novel | Signal::Recent | Signal::Fresh | Signal::Popular => {
                 Some(facts.sentence(signal, page.kind(), item))
@@ -111,7 +172,7 @@ fn of_member(
             _ => own.sentence(signal, position),
         })
     };
-    Ok(page.items()[..page.ranked()].iter().map(|item| why(item)).collect())
+    Ok(Some(page.items()[..page.ranked()].iter().map(|item| why(item)).collect()))
 }
 
 /// The facts that everybody may know.
@@ -160,21 +221,24 @@ impl<'i> PublicFacts<'i> {
             return text.to_owned();
         }
         let word = if self.newest - item.about.date > NEW_DAYS * DAY_MS { "more" } else { "new" };
-        match (name_in(kind, item), site(item)) {
-            (Some(topic), _) => format!("{word} in {}", named(topic)),
-            (None, Some(site)) => format!("{word} on {}", named(&site)),
-            (None, None) => word.to_owned(),
+        if let Some(topic) = name_in(kind, item) {
+            return format!("{word} in {}", named(topic));
         }
+        site(item).map_or_else(|| word.to_owned(), |site| format!("{word} on {}", named(&site)))
     }
 
     /// Returns whether a post is among the most popular ones, and its views and likes weigh as much as if each were at most
     /// a day old.
     fn is_popular_today(&self, item: &Item) -> bool {
+        // Few posts are, and the others need not be decoded.
+        if !self.popular.contains(&item.key) {
+            return false;
+        }
         let post = item.post();
         let weight = heat::weight_of(post.view, post.fav_cnt, self.config.like_weight);
         let after_a_day = (-1.0 / self.half_life).exp2();
         let worth = Decay::new(self.half_life).worth(item.heat, self.now);
-        weight > 0.0 && worth >= weight * after_a_day && self.popular.contains(&item.key)
+        weight > 0.0 && worth >= weight * after_a_day
     }
 }
 
@@ -199,17 +263,16 @@ fn reason(parts: &Values, mut sentence: impl FnMut(Signal) -> Option<String>) ->
             .map(|signal| parts[signal as usize].max(0.0))
             .sum()
     };
-    let sums = |signal: &Signal| {
-        let (of, part) = group(*signal);
-        [
-            sum(&|other| group(other).0 == of),
-            sum(&|other| group(other) == (of, part)),
-            parts[*signal as usize],
-        ]
-    };
+    let sums = Signal::ALL.map(|signal| {
+        let (of, part) = group(signal);
+        [sum(&|other| group(other).0 == of), sum(&|other| group(other) == (of, part)), parts[signal as usize]]
+    });
     let mut signals = Signal::ALL;
     // The sort is stable, so the first of equal signals stays the first.
-    signals.sort_by(|a, b| sums(b).partial_cmp(&sums(a)).unwrap_or(Ordering::Equal));
+    signals.sort_by(|a, b| {
+        let [a, b] = [a, b].map(|signal| &sums[*signal as usize]);
+        b.partial_cmp(a).unwrap_or(Ordering::Equal)
+    });
     let mut adding = signals.into_iter().filter(|signal| parts[*signal as usize] > 0.0);
     let text = adding.find_map(&mut sentence);
     // A post without a score is at the end of a feed, behind all that have one.

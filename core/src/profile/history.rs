@@ -351,6 +351,25 @@ pub(crate) fn acts_before(tx: &mut dyn Tx, member: MemberKey, until: Timestamp) 
     Ok(Acts { liked, viewed, hidden, searched, opened })
 }
 
+/// The searches as they were written, each with its tokens and similar words, separated by blanks.
+type Searches = Vec<(String, String)>;
+
+/// Returns the searches and the names of opened newsfeeds from which the member's interest is measured, newest first.
+pub(crate) fn searched_and_opened(
+    tx: &mut dyn Tx,
+    member: &Member<'_>,
+) -> Result<(Searches, Vec<String>), StoreError> {
+    let args = [member.key.into(), member.measured.into(), LIST_MAX.into()];
+    let sql = "SELECT original, token || ' ' || similar_words FROM searched WHERE member = $1 AND date >= $2
+               ORDER BY date DESC, key DESC LIMIT $3";
+    let searched = tx.rows(sql, &args)?.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?)));
+    let searched = searched.collect::<Result<_, StoreError>>()?;
+    let sql =
+        "SELECT newsfeed FROM opened WHERE member = $1 AND date >= $2 ORDER BY date DESC, key DESC LIMIT $3";
+    let opened = tx.rows(sql, &args)?.into_iter().map(|mut row| row.take(0));
+    Ok((searched, opened.collect::<Result<_, StoreError>>()?))
+}
+
 /// Texts with the times of the acts that they are from.
 type Texts = Vec<(String, Timestamp)>;
 

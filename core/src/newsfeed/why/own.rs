@@ -1,17 +1,19 @@
 //! The acts of a member that sentences name.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 
-use super::super::features::{Feature, Kind, Number, feature};
+use super::super::features::{Feature, FeatureIndex, Kind, Number, feature};
 use super::super::interest::{numbered, unit, unit_of};
 use super::super::item::Item;
 use super::super::near;
+use super::super::personal::Personal;
 use super::super::scoring_context::ScoringContext;
 use super::super::signals::Signal;
 use super::named;
 use crate::base::clock::Timestamp;
 use crate::base::config::Interest;
-use crate::profile::SearchRecord;
 use crate::profile::history::Acts;
 use crate::record::id::PostKey;
 
@@ -20,17 +22,24 @@ pub(super) struct OwnActs<'m> {
     moment: &'m ScoringContext<'m>,
     /// The posts that the member liked or viewed and has not hidden, the latest act first.
     posts: Vec<OwnPost>,
+    /// The features of these posts; found when they are first needed.
+    by_feature: OnceCell<Postings>,
+    /// The posts similar to these posts, with the number of each that has any; found when they are first needed.
+    similar: OnceCell<Vec<(usize, Similar<'m>)>>,
     /// The topics of these posts and the names of opened feeds as topics, sorted.
     topics: Vec<Feature>,
     /// The names of opened feeds as tags, sorted.
     opened_tags: Vec<Feature>,
-    /// The searches as they were written, with their words, tags and topics, the latest first.
-    searched: Vec<(&'m str, Vec<(Number, f32)>)>,
+    /// The searches as they were written, the latest first.
+    searched: &'m [(String, String)],
+    /// Their words, tags and topics; found when they are first needed.
+    search_features: OnceCell<Vec<Vec<(Number, f32)>>>,
     /// The factor from a product of word vectors to a cosine.
     word_unit: f32,
-    /// The vector of the post in question, by the numbers of features; 0 between two questions.
-    vector: Vec<f32>,
 }
+
+/// The posts similar to a post, with their similarities.
+type Similar<'m> = Cow<'m, [(PostKey, f32)]>;
 
 /// A post that the member liked or viewed.
 struct OwnPost {
@@ -40,72 +49,103 @@ struct OwnPost {
     at: Timestamp,
 }
 
+/// The own posts by their features.
+struct Postings {
+    /// The place in `all` of the last posting of each feature, by number, from 1; 0 for none.
+    last: Vec<u32>,
+    all: Vec<Posting>,
+}
+
+struct Posting {
+    /// The number of the own post.
+    own: usize,
+    weight: f32,
+    /// The place of the posting of the same feature before this one, from 1; 0 for none.
+    before: u32,
+}
+
+impl Postings {
+    fn new(features: &FeatureIndex, posts: &[OwnPost]) -> Self {
+        let (mut last, mut all) = (vec![0; features.len()], Vec::new());
+        for (own, post) in posts.iter().enumerate() {
+            for (number, weight) in features.vector(post.position) {
+                let last = &mut last[*number as usize];
+                all.push(Posting { own, weight: *weight, before: *last });
+                *last = u32::try_from(all.len()).expect("posts have far fewer features");
+            }
+        }
+        Self { last, all }
+    }
+
+    /// Adds the products of the own posts and a vector to the sums of the posts.
+    fn add_products<'v>(&self, vector: impl Iterator<Item = &'v (Number, f32)>, sums: &mut [f32]) {
+        for (number, weight) in vector {
+            let mut next = self.last[*number as usize];
+            while let Some(place) = next.checked_sub(1) {
+                let posting = &self.all[place as usize];
+                sums[posting.own] += weight * posting.weight;
+                next = posting.before;
+            }
+        }
+    }
+}
+
 impl<'m> OwnActs<'m> {
-    /// Gathers the acts of a member. `searched` has the searches of `acts` as they were written, in the same order.
+    /// Gathers the acts of a member: those on posts by which `personal` is ranked, and the searches and opened newsfeeds, see
+    /// [`searched_and_opened`](crate::profile::history::searched_and_opened).
     pub(super) fn new(
         moment: &'m ScoringContext<'m>,
+        personal: &Personal,
         acts: &Acts,
-        searched: &'m [SearchRecord],
+        (searched, opened): (&'m [(String, String)], &[String]),
         config: &Interest,
     ) -> Self {
-        let (index, features) = (moment.index, moment.index.features());
-        let is_hidden = |key: &PostKey| acts.hidden.iter().any(|(hidden, _)| hidden == key);
+        let index = moment.index;
         let own = |(key, at): &(PostKey, Timestamp), is_liked| {
-            let position = index.position(*key).filter(|_| !is_hidden(key))?;
+            let position = index.position(*key).filter(|_| !personal.hidden.contains(key))?;
             Some(OwnPost { key: *key, position, is_liked, at: *at })
         };
         let liked = acts.liked.iter().filter_map(|act| own(act, true));
         let mut posts: Vec<OwnPost> =
             liked.chain(acts.viewed.iter().filter_map(|act| own(act, false))).collect();
         // Of a view and a like of a post, the like stays.
-        posts.sort_by_key(|own| (own.key, !own.is_liked));
+        posts.sort_unstable_by_key(|own| (own.key, !own.is_liked));
         posts.dedup_by_key(|own| own.key);
-        posts.sort_by_key(|own| Reverse((own.at, own.key)));
-        let opened = |kind| acts.opened.iter().map(move |(name, _)| feature(kind, name));
-        let of_posts = posts.iter().flat_map(|own| &index.item(own.position).about.topic);
-        let topics = of_posts.map(|name| feature(Kind::Topic, name)).chain(opened(Kind::Topic));
-        let words_of = |search: &SearchRecord| -> Vec<(Number, f32)> {
-            let words = search.tokenizer_split.iter().chain(search.similarity_split.iter());
-            let named: Vec<Feature> =
-                words.flat_map(|word| Kind::ALL.map(|kind| feature(kind, word))).collect();
-            numbered(features, &unit(features, &named))
-        };
+        posts.sort_unstable_by_key(|own| Reverse((own.at, own.key)));
+        let mut of_posts: Vec<_> =
+            posts.iter().flat_map(|own| &index.item(own.position).about.topic).collect();
+        of_posts.sort_unstable();
+        of_posts.dedup();
+        let of_posts = of_posts.into_iter().map(|name| feature(Kind::Topic, name));
+        let opened = |kind| opened.iter().map(move |name| feature(kind, name));
         Self {
             moment,
-            topics: sorted(topics.collect()),
+            topics: sorted(of_posts.chain(opened(Kind::Topic)).collect()),
             opened_tags: sorted(opened(Kind::Tag).collect()),
-            searched: searched.iter().map(|search| (search.original.as_str(), words_of(search))).collect(),
+            searched,
             word_unit: unit_of(Kind::Word, config),
-            vector: vec![0.0; features.len()],
+            by_feature: OnceCell::new(),
+            similar: OnceCell::new(),
+            search_features: OnceCell::new(),
             posts,
         }
     }
 
     /// Returns the sentence of a signal that depends on the member's acts, about the post at a position; `None` if no act
     /// of the member can be named.
-    pub(super) fn sentence(&mut self, signal: Signal, position: u32) -> Option<String> {
-        let index = self.moment.index;
-        for (number, weight) in index.features().vector(position) {
-            self.vector[*number as usize] += weight;
-        }
-        let item = index.item(position);
-        let sentence = match signal {
-            Signal::Topic => {
-                read(&item.about.topic, Kind::Topic, &self.topics).or_else(|| self.search(&[Kind::Topic]))
-            }
-            Signal::Tag => {
-                let of_posts = self.post(signal, position).or_else(|| self.search(&[Kind::Tag]));
-                of_posts.or_else(|| read(&item.about.tag, Kind::Tag, &self.opened_tags))
-            }
-            Signal::Word => self.post(signal, position).or_else(|| self.search(&[Kind::Word])),
-            Signal::Meaning => self.post(signal, position).or_else(|| self.search(&Kind::ALL)),
-            Signal::Near | Signal::CoVisits => self.post(signal, position),
+    pub(super) fn sentence(&self, signal: Signal, position: u32) -> Option<String> {
+        let about = &self.moment.index.item(position).about;
+        let (post, search) = (|| self.post(signal, position), |kinds| self.search(kinds, position));
+        match signal {
+            Signal::Topic => read(&about.topic, Kind::Topic, &self.topics).or_else(|| search(&[Kind::Topic])),
+            Signal::Tag => post()
+                .or_else(|| search(&[Kind::Tag]))
+                .or_else(|| read(&about.tag, Kind::Tag, &self.opened_tags)),
+            Signal::Word => post().or_else(|| search(&[Kind::Word])),
+            Signal::Meaning => post().or_else(|| search(&Kind::ALL)),
+            Signal::Near | Signal::CoVisits => post(),
             Signal::Novel | Signal::Recent | Signal::Fresh | Signal::Popular => None,
-        };
-        for (number, _) in index.features().vector(position) {
-            self.vector[*number as usize] = 0.0;
         }
-        sentence
     }
 
     /// Returns the sentence that names the own post nearest to the one at a position; `None` if none is like it. Of
@@ -113,10 +153,10 @@ impl<'m> OwnActs<'m> {
     fn post(&self, signal: Signal, position: u32) -> Option<String> {
         let key = self.moment.index.key(position);
         let mut nearest: Option<(f32, &OwnPost)> = None;
-        let latest = if signal == Signal::Near { near::OWN_MAX } else { self.posts.len() };
+        let similarities = self.similarities(signal, position);
         // The member may have viewed the post after the page was ranked.
-        for own in self.posts.iter().take(latest).filter(|own| own.key != key) {
-            let similarity = self.similarity(signal, own, position);
+        let others = self.posts.iter().zip(similarities).filter(|(own, _)| own.key != key);
+        for (own, similarity) in others {
             let is_nearer = |(most, other): (f32, &OwnPost)| {
                 similarity > most || (similarity >= most && own.is_liked && !other.is_liked)
             };
@@ -129,52 +169,91 @@ impl<'m> OwnActs<'m> {
         Some(format!("because you {verb} “{}”", named(&title(self.moment.index.item(own.position)))))
     }
 
-    /// Returns the similarity of an own post to the one at a position. It can only be compared within a signal.
-    fn similarity(&self, signal: Signal, own: &OwnPost, position: u32) -> f32 {
-        let meaning = || {
-            let meanings = self.moment.index.meanings();
-            meanings.map(|meanings| meanings.cosine(position, own.position).max(0.0))
-        };
+    /// Returns the similarity of each own post to the one at a position. It can only be compared within a signal.
+    fn similarities(&self, signal: Signal, position: u32) -> Vec<f32> {
+        let index = self.moment.index;
+        let mut all = vec![0.0; self.posts.len()];
         match signal {
-            Signal::Tag => self.product(Kind::Tag, own.position),
-            Signal::Word => self.product(Kind::Word, own.position),
-            Signal::Meaning => meaning().unwrap_or_default(),
-            Signal::Near => {
-                let words = self.word_unit * self.product(Kind::Word, own.position);
-                meaning().map_or(words, |meaning| f32::midpoint(words, meaning))
-            }
+            Signal::Tag => self.add_products(Kind::Tag, position, &mut all),
+            Signal::Word | Signal::Near => self.add_products(Kind::Word, position, &mut all),
             Signal::CoVisits => {
-                let (key, similar) = (self.moment.index.key(position), self.moment.others.similar(own.key));
-                similar.iter().find(|(other, _)| *other == key).map_or(0.0, |(_, similarity)| *similarity)
+                let key = index.key(position);
+                for (own, similar) in self.similar.get_or_init(|| self.find_similar()) {
+                    let found = similar.iter().find(|(other, _)| *other == key);
+                    all[*own] = found.map_or(0.0, |(_, similarity)| *similarity);
+                }
             }
-            Signal::Topic | Signal::Novel | Signal::Recent | Signal::Fresh | Signal::Popular => 0.0,
+            Signal::Meaning
+            | Signal::Topic
+            | Signal::Novel
+            | Signal::Recent
+            | Signal::Fresh
+            | Signal::Popular => {}
         }
+        if signal == Signal::Near {
+            all.truncate(near::OWN_MAX);
+            for words in &mut all {
+                *words *= self.word_unit;
+            }
+        }
+        if let (Signal::Meaning | Signal::Near, Some(meanings)) = (signal, index.meanings()) {
+            for (similarity, own) in all.iter_mut().zip(&self.posts) {
+                let meaning = meanings.cosine(position, own.position).max(0.0);
+                *similarity =
+                    if signal == Signal::Near { f32::midpoint(*similarity, meaning) } else { meaning };
+            }
+        }
+        all
     }
 
-    /// Returns the product of the features of a kind of the post in question and of the one at a position.
-    fn product(&self, kind: Kind, position: u32) -> f32 {
+    /// Adds the products of the features of a kind of the own posts and of the post at a position to the sums of the posts.
+    fn add_products(&self, kind: Kind, position: u32, sums: &mut [f32]) {
         let features = self.moment.index.features();
         let of_kind = features.numbers(kind);
         let vector = features.vector(position).iter();
-        let of_kind = vector.filter(|(number, _)| of_kind.contains(&(*number as usize)));
-        of_kind.map(|(number, weight)| weight * self.vector[*number as usize]).sum()
+        let vector = vector.filter(|(number, _)| of_kind.contains(&(*number as usize)));
+        self.by_feature.get_or_init(|| Postings::new(features, &self.posts)).add_products(vector, sums);
     }
 
-    /// Returns the sentence that names the search with most of the features of these kinds that the post in question has;
+    fn find_similar(&self) -> Vec<(usize, Similar<'m>)> {
+        let all = self.posts.iter().map(|own| self.moment.others.similar(own.key)).enumerate();
+        all.filter(|(_, similar)| !similar.is_empty()).collect()
+    }
+
+    /// Returns the sentence that names the search with most of the features of these kinds that the post at a position has;
     /// `None` if no search has any.
-    fn search(&self, kinds: &[Kind]) -> Option<String> {
+    fn search(&self, kinds: &[Kind], position: u32) -> Option<String> {
         let features = self.moment.index.features();
         let is_of_kinds =
             |number: Number| kinds.iter().any(|kind| features.numbers(*kind).contains(&(number as usize)));
+        let mut post: Vec<(Number, f32)> =
+            features.vector(position).iter().copied().filter(|(number, _)| is_of_kinds(*number)).collect();
+        post.sort_unstable_by_key(|(number, _)| *number);
+        let weight = |number: &Number| {
+            let found = post.binary_search_by_key(number, |(number, _)| *number);
+            found.map_or(0.0, |place| post[place].1)
+        };
         let mut best: Option<(f32, &str)> = None;
-        for (search, words) in &self.searched {
-            let words = words.iter().filter(|(number, _)| is_of_kinds(*number));
-            let product: f32 = words.map(|(number, weight)| weight * self.vector[*number as usize]).sum();
+        let searches = self.search_features.get_or_init(|| self.find_features());
+        for ((search, _), words) in self.searched.iter().zip(searches) {
+            let product: f32 = words.iter().map(|(number, of_search)| of_search * weight(number)).sum();
             if product > best.map_or(0.0, |(most, _)| most) {
                 best = Some((product, search));
             }
         }
         best.map(|(_, search)| format!("because you searched for “{}”", named(search)))
+    }
+
+    /// Returns the words, tags and topics of the searches.
+    fn find_features(&self) -> Vec<Vec<(Number, f32)>> {
+        let features = self.moment.index.features();
+        let of_search = |(_, words): &(String, String)| {
+            let words = words.split_ascii_whitespace();
+            let named: Vec<Feature> =
+                words.flat_map(|word| Kind::ALL.map(|kind| feature(kind, word))).collect();
+            numbered(features, &unit(features, &named))
+        };
+        self.searched.iter().map(of_search).collect()
     }
 }
 

@@ -66,7 +66,7 @@ fn view(service: &Service, member: &Caller, id: &str) {
 
 /// Returns the titles and the reasons of a page.
 fn reasons(service: &Service, caller: &Caller, page: &FeedPage) -> Vec<(String, Why)> {
-    let why = why(service, caller, page).unwrap();
+    let why = why(service, caller, page).unwrap().decode();
     let sum = |shares: &SignalShares| -> f64 {
         let shares = serde_json::to_value(shares).unwrap();
         assert_eq!(shares.as_object().unwrap().len(), SIGNALS);
@@ -318,6 +318,30 @@ fn the_page_of_another_member_tells_nothing_of_them() {
     for other in [&bob, &Caller::Guest, &Caller::Operator] {
         assert_eq!(reasons(&service, other, &page)[0].1.text, "new in birds");
     }
+}
+
+#[test]
+fn the_reasons_of_a_page_are_computed_once_a_minute_until_something_changes() {
+    let service = service_of(|feed| only_interest(feed, [0.0, 1.0, 0.0]));
+    publish(&service, "Owls at night", &["birds"], &["owl"]);
+    let owls = ["An owl", "Another owl"].map(|title| publish(&service, title, &["birds"], &["owl"]));
+    let (ann, bob) = (service.member("ann"), service.member("bob"));
+    view(&service, &ann, &owls[0]);
+    followed(&service);
+    let page = || newsfeed::recommended(&service, &ann, &Page::default()).unwrap();
+    let reasons = || of_page(&service, &ann, &page()).unwrap();
+    assert_eq!(why(&service, &bob, &page()).unwrap().decode()[0].text, "new in birds");
+    let first = reasons();
+    assert_eq!(first.decode()[0].text, "because you viewed “An owl”");
+    assert!(Arc::ptr_eq(&first, &reasons()));
+    like(&service, &ann, &owls[1]);
+    followed(&service);
+    let second = reasons();
+    assert_eq!(second.decode()[0].text, "because you liked “Another owl”");
+    let page = newsfeed::with_own_likes(&service, &ann, page()).unwrap();
+    assert!(Arc::ptr_eq(&second, &of_page(&service, &ann, &page).unwrap()), "other counts change nothing");
+    service.clock().advance(HOLD_MS);
+    assert!(!Arc::ptr_eq(&second, &of_page(&service, &ann, &page).unwrap()));
 }
 
 #[test]
