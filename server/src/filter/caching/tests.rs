@@ -129,6 +129,34 @@ async fn a_304_names_the_origin_where_only_certain_origins_may_read() {
 }
 
 #[tokio::test]
+async fn an_app_that_keeps_a_member_s_information_and_lists_gets_304_until_they_change() {
+    let (service, _) = filled();
+    let token = service.member("ann").await;
+    let paths = ["/get_userinfo", "/get_specific_userinfo/0", "/get_user_lately_search/5"];
+    for coding in ["identity", "gzip"] {
+        for path in paths {
+            let get = || by(&token, with(request("GET", path), "accept-encoding", coding));
+            let full = service.call(get()).await;
+            let tag = header(&full, "etag");
+            assert!(
+                tag.starts_with("W/\"") && header(&full, "cache-control") == "no-store",
+                "{path}: {full:?}"
+            );
+            let unchanged = service.call(with(get(), "if-none-match", tag)).await;
+            assert_eq!((unchanged.status().as_u16(), unchanged.body().len()), (304, 0), "{path}");
+            assert_eq!((header(&unchanged, "etag"), header(&unchanged, "cache-control")), (tag, "no-store"));
+            tidings_core::search::log(&service.tidings, &Caller::token(&token), None, "sea").wait().unwrap();
+            tidings_core::search::log(&service.tidings, &Caller::token(&token), None, "sea").wait().unwrap();
+            let again = service.call(with(get(), "if-none-match", tag)).await;
+            assert_eq!(again.status() == 304, path == "/get_userinfo", "{path}: it has no searches");
+            let refused = by("forged", with(request("GET", path), "if-none-match", "*"));
+            let refused = service.call(refused).await;
+            assert_eq!((header(&refused, "etag"), refused.status() == 304), ("", false), "{path}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn members_and_refusals_never_get_a_tag_or_304() {
     let (service, paths) = filled();
     let token = service.member("ann").await;
