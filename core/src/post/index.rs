@@ -339,7 +339,8 @@ pub(crate) fn sites(
     num: i64,
 ) -> Result<Vec<Site>, StoreError> {
     let matches = Matches::of(tx, query)?;
-    // Only the sites of the answer need a title and an address: those of their posts that are the best or the newest.
+    // Only the sites of the answer need a title and an address: those of their posts that are the best or the newest. With
+    // `IS TRUE`, PostgreSQL hashes the keys once instead of reading all for each site.
     let sql = format!(
         "WITH {}, site AS MATERIALIZED (
              SELECT p.host, count(*) AS posts, max(f.relevance) AS relevance, max(p.date) AS newest
@@ -353,7 +354,7 @@ pub(crate) fn sites(
              WHERE p.end_date IS NULL OR p.end_date > $1)
          SELECT host, posts, title, (
              SELECT p.url FROM post p
-             WHERE p.date = b.newest AND p.host = b.host AND p.key IN (SELECT key FROM found)
+             WHERE p.date = b.newest AND p.host = b.host AND (p.key IN (SELECT key FROM found)) IS TRUE
                  AND (p.end_date IS NULL OR p.end_date > $1)
              ORDER BY p.id DESC LIMIT 1)
          FROM best b WHERE place = 1
