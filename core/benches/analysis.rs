@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
 use tidings_core::Tidings;
 use tidings_core::account::Caller;
-use tidings_core::analysis::{self, Communication, LogFilter, Operation, Question};
+use tidings_core::analysis::{self, Communication, GetReport, LogFilter, Operation, Question};
 use tidings_core::answer::SUCCESS;
 use tidings_core::config::Config;
 use tidings_core::post::{self, Draft};
@@ -104,6 +104,7 @@ fn benches(c: &mut Criterion) {
             });
         });
     }
+    report(c, &tidings);
     // A screen with live analytics reads these figures once a second while they change.
     c.bench_function("live figures of today", |b| {
         b.iter(|| analysis::live(&tidings, &Caller::Operator).expect("the store answers"));
@@ -116,6 +117,20 @@ fn benches(c: &mut Criterion) {
     c.bench_function("100 lines of the log", |b| {
         b.iter(|| tidings.call(&Caller::Operator, log).expect("the log is read"));
     });
+}
+
+/// Measures the cached report of a period with 20,000 posts.
+fn report(c: &mut Criterion, tidings: &Tidings) {
+    let post = |n| format!(r#"{{"title":"Post {n}","url":"https://a.b/{n}","topic":["topic{}"]}}"#, n % 50);
+    let posts: Vec<String> = (0..20_000).map(post).collect();
+    let source = posts.join("\n");
+    post::import(tidings, &Caller::Operator, source.as_bytes(), &mut tidings_core::import::to_the_end)
+        .expect("the posts are valid");
+    let ask = || {
+        let report = tidings.call(&Caller::Guest, GetReport::default()).expect("the store answers");
+        report.answer().json().len()
+    };
+    c.bench_function("report of a period, cached", |b| b.iter(ask));
 }
 
 criterion_group!(analytics, benches);

@@ -53,8 +53,8 @@ pub use log_page::{GetLog, InvalidLogPlace, LogLine, LogLines};
 pub use operations::{GetLogDate, GetLogUser, GetLogUserDate, InsertDevice};
 pub use period::{DayFigures, GetPeriod, PERIOD_MAX, Period};
 pub use period_report::{
-    GetReport, POSTS_READ, PeriodReport, PostFigures, RANKED_MAX, REPORT_DAYS, TermCount, TopicFigures,
-    WeekdayHours,
+    GetReport, POSTS_READ, PeriodReport, PostFigures, RANKED_MAX, REPORT_DAYS, Report, TermCount,
+    TopicFigures, WeekdayHours,
 };
 pub use report::{
     Analysis, Bursts, DAYS_MAX, Day, Days, Devices, GetBursts, GetDay, GetDaysAgo, GetDevices, GetRealtime,
@@ -69,6 +69,7 @@ use counters::Counter;
 use journal::{Journal, Record, UnloggedCounts};
 use local_time::LocalTime;
 use log::{LogAccess, LoggedAnswer};
+use period_report::PeriodCache;
 use report::ReportCache;
 use trends::Trends;
 use visitor::DayKeys;
@@ -91,6 +92,7 @@ pub(crate) struct State {
     journal: Arc<Journal>,
     pub(crate) keys: Arc<DayKeys>,
     reports: ReportCache,
+    periods: PeriodCache,
     trends: Trends,
     store: Arc<Store>,
 }
@@ -107,6 +109,7 @@ impl State {
             calendar,
             keys: Arc::default(),
             reports: ReportCache::default(),
+            periods: PeriodCache::default(),
             trends: Trends::new(config),
             store: Arc::clone(store),
         })

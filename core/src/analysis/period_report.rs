@@ -2,7 +2,9 @@
 //!
 //! Everyone may read it, like the daily reports: it has no member, no address and nothing else about a single visitor. So
 //! its cost is bounded: it reads the counters of at most 366 days and at most [`POSTS_READ`] posts of the period, however
-//! long the history before and after the period is.
+//! long the history before and after the period is. Reports are cached.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -11,17 +13,25 @@ use super::counters::{Counter, Counts};
 use super::local_time::{HOURS, date_text};
 use super::period::{DayFigures, PERIOD_MAX, day_number};
 use super::report::Devices;
+use super::trends;
 use crate::account::Caller;
 use crate::record::id::ObjectId;
 use crate::record::schema::{Date, one_of, schemas};
 
 use crate::Tidings;
 use crate::base::clock::Timestamp;
+use crate::record::answer::Encoded;
 use crate::record::error::{Code, Error, Problem, Result};
 use crate::record::operation::{Access, Operation, Spec, Work};
 use crate::store::Tx;
 
+mod answer;
+mod cache;
 mod sql;
+
+pub use answer::Report;
+pub(super) use cache::PeriodCache;
+use cache::{Cached, sources_in};
 
 /// The number of days of a report whose first day is not given.
 pub const REPORT_DAYS: i64 = 30;
@@ -169,42 +179,74 @@ pub struct GetReport {
 }
 
 impl Operation for GetReport {
-    type Answer = PeriodReport;
+    type Answer = Report;
     const SPEC: Spec = Spec::get("analysis", "/get_report", Access::Open).public().works(Work::Query);
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<PeriodReport> {
+    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Report> {
         let (analysis, now) = (tidings.analysis(), tidings.now());
+        let asked = analysis.asks_for_period(now);
         analysis.calendar.refresh(tidings.store());
         let today = analysis.calendar.local_hour(now).day;
-        let (first, last) = days(today, self.from.as_deref(), self.to.as_deref())?;
-        let terms = (last == today).then(|| analysis.trends.ranking(tidings.store(), now)).transpose()?;
-        let terms = terms.map(|current| {
-            current.list.into_iter().map(|(term, count)| TermCount { term, count }).collect::<Vec<_>>()
-        });
-        let local_time = analysis.calendar.local_time();
-        // A post with a later date is not published yet.
-        let dates = local_time.day_start(first)..local_time.day_start(last + 1).min(now + 1);
-        let is_final = last < analysis.calendar.local_hour(now - super::LATE_MS).day;
-        let seen = analysis.settle();
-        tidings.store().read_stale(Some(tidings.config().query_timeout), seen, |tx| {
-            let (days, weekdays, devices) = count(tx, first, last)?;
-            let (post_count, topics) = sql::topics(tx, &dates)?;
-            let day_of = |date: Timestamp| date_text(local_time.local_hour(date).day);
-            Ok(PeriodReport {
-                from: date_text(first),
-                to: date_text(last),
-                zone: local_time.zone_at(now).name().to_owned(),
-                is_final,
-                days,
-                weekdays,
-                terms: terms.clone(),
-                devices,
-                post_count,
-                topics,
-                posts: sql::posts(tx, &dates, day_of)?,
-            })
-        })
+        let days = days(today, self.from.as_deref(), self.to.as_deref())?;
+        analysis.period(days, &asked, || compute(tidings, days, today, now))
     }
+
+    fn shared(answer: &Report) -> Option<&Arc<Encoded>> {
+        Some(answer.answer())
+    }
+
+    fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
+        let (analysis, now) = (tidings.analysis(), tidings.now());
+        let today = analysis.calendar.local_hour(now).day;
+        let days = days(today, self.from.as_deref(), self.to.as_deref()).ok()?;
+        let cached = analysis.cached_period(days, &analysis.asks_for_period(now))?;
+        Some(Ok(Arc::clone(cached.answer())))
+    }
+}
+
+/// Computes the report of the period with these first and last days.
+fn compute(tidings: &Tidings, (first, last): (i64, i64), today: i64, now: Timestamp) -> Result<Cached> {
+    let analysis = tidings.analysis();
+    let ranking = (last == today).then(|| analysis.trends.ranking(tidings.store(), now)).transpose()?;
+    let term = |(term, count)| TermCount { term, count };
+    let (terms, searches) = ranking
+        .map(|trends::Current { list, version, until }| {
+            (list.into_iter().map(term).collect::<Vec<_>>(), (version, until))
+        })
+        .unzip();
+    let local_time = analysis.calendar.local_time();
+    let starts = local_time.day_start(first)..local_time.day_start(last + 1);
+    // A post with a later date is not published yet.
+    let dates = starts.start..starts.end.min(now + 1);
+    let is_final = last < analysis.calendar.local_hour(now - super::LATE_MS).day;
+    let seen = analysis.settle();
+    tidings.store().read_stale(Some(tidings.config().query_timeout), seen, |tx| {
+        let made_of = sources_in(tx, is_final, searches.map(|(version, _)| version))?;
+        let (days, weekdays, devices) = count(tx, first, last)?;
+        let (post_count, topics) = sql::topics(tx, &dates)?;
+        let day_of = |date: Timestamp| date_text(local_time.local_hour(date).day);
+        let report = PeriodReport {
+            from: date_text(first),
+            to: date_text(last),
+            zone: local_time.zone_at(now).name().to_owned(),
+            is_final,
+            days,
+            weekdays,
+            terms: terms.clone(),
+            devices,
+            post_count,
+            topics,
+            posts: sql::posts(tx, &dates, day_of)?,
+        };
+        let ends = [
+            Some(local_time.day_start(today + 1)),
+            searches.map(|(_, until)| until),
+            (!is_final).then_some(starts.end + super::LATE_MS),
+            sql::next(tx, &(dates.end..starts.end))?,
+        ];
+        let until = ends.into_iter().flatten().min().unwrap_or(now);
+        Ok(Cached { report: Report::new(report), made_of, from: now, until, is_final })
+    })
 }
 
 /// Returns the numbers of the first and the last day.

@@ -32,8 +32,8 @@ async fn page(call: Call, GetReportPage { report: asked }: GetReportPage) -> Ans
         |lanes| &lanes.query,
         HTML,
         move |tidings, caller| {
-            let page = tidings_report::page(&asked.run(tidings, caller)?, Place::Server);
-            Ok(Arc::new(Encoded::new(page)))
+            let report = asked.run(tidings, caller)?;
+            Ok(Arc::clone(report.page(|report| tidings_report::page(report, Place::Server))))
         },
     );
     Ok(page.await?.described(CONTENT_SECURITY_POLICY, POLICY))
@@ -45,7 +45,10 @@ async fn table(call: Call, GetReportTable { file, report: asked }: GetReportTabl
     let csv = call.document_in(
         |lanes| &lanes.query,
         CSV,
-        move |tidings, caller| Ok(Arc::new(Encoded::new(table.csv(&asked.run(tidings, caller)?)))),
+        move |tidings, caller| {
+            let report = asked.run(tidings, caller)?;
+            Ok(Arc::new(Encoded::new(table.csv(&report))))
+        },
     );
     let name = format!("attachment; filename=\"{}\"", table.file_name());
     let name = HeaderValue::try_from(name).expect("the name of a table is ASCII");

@@ -30,6 +30,12 @@ pub(super) fn topics(
     Ok((posts, rows.into_iter().map(topic).collect::<Result<_, StoreError>>()?))
 }
 
+/// Returns the earliest date of a post among these dates.
+pub(super) fn next(tx: &mut dyn Tx, dates: &Range<Timestamp>) -> Result<Option<Timestamp>, StoreError> {
+    let sql = "SELECT min(date) FROM post WHERE date >= $1 AND date < $2";
+    tx.one(sql, &[dates.start.into(), dates.end.into()])?.take(0)
+}
+
 /// Returns the posts of a period with the most views; `day` names the day of a date.
 pub(super) fn posts(
     tx: &mut dyn Tx,
