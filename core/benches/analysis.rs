@@ -128,7 +128,7 @@ fn report(c: &mut Criterion, tidings: &Tidings) {
         .expect("the posts are valid");
     let ask = || {
         let report = tidings.call(&Caller::Guest, GetReport::default()).expect("the store answers");
-        report.answer().json().len()
+        report.encoded().json().len()
     };
     c.bench_function("report of a period, cached", |b| b.iter(ask));
 }

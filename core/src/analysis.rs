@@ -53,8 +53,8 @@ pub use log_page::{GetLog, InvalidLogPlace, LogLine, LogLines};
 pub use operations::{GetLogDate, GetLogUser, GetLogUserDate, InsertDevice};
 pub use period::{DayFigures, GetPeriod, PERIOD_MAX, Period};
 pub use period_report::{
-    GetReport, POSTS_READ, PeriodReport, PostFigures, RANKED_MAX, REPORT_DAYS, Report, TermCount,
-    TopicFigures, WeekdayHours,
+    GetReport, POSTS_READ, PeriodReport, PostFigures, RANKED_MAX, REPORT_DAYS, TermCount, TopicFigures,
+    WeekdayHours,
 };
 pub use report::{
     Analysis, Bursts, DAYS_MAX, Day, Days, Devices, GetBursts, GetDay, GetDaysAgo, GetDevices, GetRealtime,

@@ -39,7 +39,7 @@ pub(super) fn run(session: &Session, args: &ReportArgs) -> Result<ExitCode, Fail
         ));
     }
     let asked = GetReport { from: args.from.clone(), to: args.to.clone() };
-    let report = session.service.as_reader().call(asked)?;
+    let report = session.service.as_reader().call(asked)?.fields();
     let mut written = Vec::new();
     if let Some(directory) = &args.csv {
         refuse_stdout(directory)?;

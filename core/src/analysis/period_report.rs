@@ -20,16 +20,14 @@ use crate::record::schema::{Date, one_of, schemas};
 
 use crate::Tidings;
 use crate::base::clock::Timestamp;
-use crate::record::answer::Encoded;
+use crate::record::answer::{self, Encoded, Ready};
 use crate::record::error::{Code, Error, Problem, Result};
 use crate::record::operation::{Access, Operation, Spec, Work};
 use crate::store::Tx;
 
-mod answer;
 mod cache;
 mod sql;
 
-pub use answer::Report;
 pub(super) use cache::PeriodCache;
 use cache::{Cached, sources_in};
 
@@ -179,20 +177,20 @@ pub struct GetReport {
 }
 
 impl Operation for GetReport {
-    type Answer = Report;
+    type Answer = Ready<PeriodReport>;
     const SPEC: Spec = Spec::get("analysis", "/get_report", Access::Open).public().works(Work::Query);
 
-    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Report> {
+    fn run(self, tidings: &Tidings, _: &Caller) -> Result<Ready<PeriodReport>> {
         let (analysis, now) = (tidings.analysis(), tidings.now());
         let asked = analysis.asks_for_period(now);
         analysis.calendar.refresh(tidings.store());
         let today = analysis.calendar.local_hour(now).day;
         let days = days(today, self.from.as_deref(), self.to.as_deref())?;
-        analysis.period(days, &asked, || compute(tidings, days, today, now))
+        analysis.period(days, &asked, || compute(tidings, days, today, now)).map(Ready::new)
     }
 
-    fn shared(answer: &Report) -> Option<&Arc<Encoded>> {
-        Some(answer.answer())
+    fn shared(answer: &Ready<PeriodReport>) -> Option<&Arc<Encoded>> {
+        Some(answer.encoded())
     }
 
     fn remembered(&self, tidings: &Tidings) -> Option<Result<Arc<Encoded>>> {
@@ -200,7 +198,7 @@ impl Operation for GetReport {
         let today = analysis.calendar.local_hour(now).day;
         let days = days(today, self.from.as_deref(), self.to.as_deref()).ok()?;
         let cached = analysis.cached_period(days, &analysis.asks_for_period(now))?;
-        Some(Ok(Arc::clone(cached.answer())))
+        Some(Ok(cached))
     }
 }
 
@@ -245,7 +243,8 @@ fn compute(tidings: &Tidings, (first, last): (i64, i64), today: i64, now: Timest
             sql::next(tx, &(dates.end..starts.end))?,
         ];
         let until = ends.into_iter().flatten().min().unwrap_or(now);
-        Ok(Cached { report: Report::new(report), made_of, from: now, until, is_final })
+        let answer = Arc::new(Encoded::new(answer::success(&report)));
+        Ok(Cached { answer, made_of, from: now, until, is_final })
     })
 }
 

@@ -11,6 +11,7 @@ use tidings_core::operation::Operation as _;
 use tidings_report::{Place, Table};
 
 use crate::api::home::HTML;
+use crate::filter::forms::Forms as _;
 use crate::filter::reply::Answer;
 use crate::filter::request::Call;
 use crate::route::Route;
@@ -33,7 +34,7 @@ async fn page(call: Call, GetReportPage { report: asked }: GetReportPage) -> Ans
         HTML,
         move |tidings, caller| {
             let report = asked.run(tidings, caller)?;
-            Ok(Arc::clone(report.page(|report| tidings_report::page(report, Place::Server))))
+            Ok(Arc::clone(report.encoded().page(|| tidings_report::page(&report.fields(), Place::Server))))
         },
     );
     Ok(page.await?.described(CONTENT_SECURITY_POLICY, POLICY))
@@ -46,7 +47,7 @@ async fn table(call: Call, GetReportTable { file, report: asked }: GetReportTabl
         |lanes| &lanes.query,
         CSV,
         move |tidings, caller| {
-            let report = asked.run(tidings, caller)?;
+            let report = asked.run(tidings, caller)?.fields();
             Ok(Arc::new(Encoded::new(table.csv(&report))))
         },
     );

@@ -1,7 +1,8 @@
-//! The forms in which an answer that many callers share is sent: compressed ones, and its tag. They are kept with the answer.
+//! The forms in which an answer that many callers share is sent: compressed ones, a page, and its tag. They are kept with the
+//! answer.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use siphasher::sip128::SipHasher13;
@@ -15,6 +16,7 @@ struct Kept {
     /// The number of calls of [`Forms::claim_brotli`], up to [`CLAIMED`].
     claims: AtomicU8,
     tag: OnceLock<Bytes>,
+    page: OnceLock<Arc<Encoded>>,
 }
 
 /// The number of calls of [`Forms::claim_brotli`] of which the last one was told to compute the Brotli form.
@@ -24,6 +26,9 @@ const CLAIMED: u8 = 2;
 pub(crate) trait Forms {
     /// Returns the [`tag`] of the JSON object, which also identifies its compressed forms. Computed only the first time.
     fn tag(&self) -> &Bytes;
+
+    /// Returns the page that shows the answer to people. Calls `render` only the first time.
+    fn page(&self, render: impl FnOnce() -> String) -> &Arc<Encoded>;
 
     /// Returns the compressed JSON object if [`Forms::compress`] has made it.
     fn gzip(&self) -> Option<&Bytes>;
@@ -49,6 +54,10 @@ pub(crate) trait Forms {
 impl Forms for Encoded {
     fn tag(&self) -> &Bytes {
         self.forms::<Kept>().tag.get_or_init(|| tag(self.json()))
+    }
+
+    fn page(&self, render: impl FnOnce() -> String) -> &Arc<Encoded> {
+        self.forms::<Kept>().page.get_or_init(|| Arc::new(Self::new(render())))
     }
 
     fn gzip(&self) -> Option<&Bytes> {

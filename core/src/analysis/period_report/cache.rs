@@ -13,9 +13,9 @@ use std::time::Instant;
 
 use lru::LruCache;
 
-use super::Report;
 use crate::analysis::State;
 use crate::base::clock::{Monotonic, SECOND_MS, Timestamp};
+use crate::record::answer::Encoded;
 use crate::record::error::Result;
 use crate::store::{StoreError, Topic, Tx, version_in};
 
@@ -39,7 +39,7 @@ type Days = (i64, i64);
 
 /// A report and its validity.
 pub(in crate::analysis) struct Cached {
-    pub(super) report: Report,
+    pub(super) answer: Arc<Encoded>,
     pub(super) made_of: Sources,
     /// The times at which it is valid.
     pub(super) from: Timestamp,
@@ -114,13 +114,13 @@ impl State {
     }
 
     /// Returns the cached report of a period if it is exact or, when exact ones are requested too often, recent. Never blocks.
-    pub(super) fn cached_period(&self, days: Days, asked: &Asked) -> Option<Report> {
+    pub(super) fn cached_period(&self, days: Days, asked: &Asked) -> Option<Arc<Encoded>> {
         let entry = Arc::clone(self.periods.reports.try_lock().ok()?.get(&days)?);
         let entry = entry.try_lock().ok()?;
         let entry = entry.as_ref()?;
         let is_valid = asked.is_current(entry)
             || (asked.is_recent(entry) && !self.periods.may_be_exact(asked.monotonic));
-        is_valid.then(|| entry.cached.report.clone())
+        is_valid.then(|| Arc::clone(&entry.cached.answer))
     }
 
     /// Returns the report of a period. Calls `compute` if the cached one is not valid.
@@ -129,7 +129,7 @@ impl State {
         days: Days,
         asked: &Asked,
         compute: impl FnOnce() -> Result<Cached>,
-    ) -> Result<Report> {
+    ) -> Result<Arc<Encoded>> {
         let periods = &self.periods;
         let entry = {
             let mut reports = periods.reports.lock().unwrap_or_else(PoisonError::into_inner);
@@ -139,14 +139,14 @@ impl State {
         if let Some(entry) = &*entry {
             let is_exact = asked.is_current(entry);
             if is_exact || (asked.is_recent(entry) && !periods.charge(asked.monotonic)) {
-                return Ok(entry.cached.report.clone());
+                return Ok(Arc::clone(&entry.cached.answer));
             }
         }
         let began = Instant::now();
         let cached = compute()?;
-        let report = cached.report.clone();
+        let answer = Arc::clone(&cached.answer);
         *entry = Some(Entry { cached, began, age_from: asked.monotonic });
-        Ok(report)
+        Ok(answer)
     }
 }
 
