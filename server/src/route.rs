@@ -125,7 +125,7 @@ impl Route {
             public: match spec.effect {
                 Effect::Public => Some(Content::Data),
                 Effect::Document => Some(Content::Document),
-                Effect::Reads | Effect::Counts | Effect::Writes => None,
+                Effect::Reads | Effect::ReadsTagged | Effect::Counts | Effect::Writes => None,
             },
             has_formats: spec.has_formats,
             counted,
@@ -138,7 +138,7 @@ impl Route {
 
     /// Returns whether the response to a member has a tag.
     pub(crate) fn is_tagged(&self) -> bool {
-        self.spec.is_some_and(|spec| spec.is_tagged)
+        self.spec.is_some_and(|spec| spec.effect == Effect::ReadsTagged)
     }
 
     /// Marks the operation as one that changes nothing, so that `HEAD` is answered.

@@ -75,7 +75,7 @@ mod tests {
             let mut cache = SizedLru::new(NonZeroUsize::new(8).unwrap(), 500);
             for (key, bytes) in puts {
                 cache.put(key, (), bytes);
-                let sum: usize = cache.values.iter().map(|(_, (_, size))| size).sum();
+                let sum: usize = cache.values.iter().map(|(_, ((), size))| size).sum();
                 prop_assert_eq!(cache.bytes, sum);
                 prop_assert!(sum <= 500 && cache.values.len() <= 8);
             }

@@ -47,25 +47,24 @@ impl Kind {
 /// It is the same in every process, so that all processes give the same feeds. Names with equal hashes count as one
 /// name, which does no other harm, because the maps of features are keyed ([`NumberMap`]).
 pub(super) fn feature(kind: Kind, name: &str) -> Feature {
-    let mut hasher = Unkeyed::default();
-    name.chars().flat_map(char::to_lowercase).for_each(|c| c.hash(&mut hasher));
-    of_hash(kind, hasher.finish())
+    of_hash(kind, hash(name))
 }
 
-/// Passes the features of words that are separated by blanks to `take`.
-fn of_words(words: &str, mut take: impl FnMut(Feature)) {
-    if !words.is_ascii() {
-        words.split(' ').filter(|word| !word.is_empty()).for_each(|word| take(feature(Kind::Word, word)));
-        return;
+/// Returns the features of a name in all kinds, in the order of [`Kind::ALL`].
+pub(super) fn of_all_kinds(name: &str) -> [Feature; Kind::ALL.len()] {
+    let hash = hash(name);
+    Kind::ALL.map(|kind| of_hash(kind, hash))
+}
+
+fn hash(name: &str) -> u64 {
+    let mut hasher = Unkeyed::default();
+    if name.is_ascii() {
+        // The same hash in a fraction of the time.
+        name.bytes().for_each(|byte| hasher.write_u32(byte.to_ascii_lowercase().into()));
+    } else {
+        name.chars().flat_map(char::to_lowercase).for_each(|c| c.hash(&mut hasher));
     }
-    // The same hashes in one pass, which takes a fraction of the time.
-    for word in words.as_bytes().split(|byte| *byte == b' ').filter(|word| !word.is_empty()) {
-        let mut hasher = Unkeyed::default();
-        for byte in word {
-            hasher.write_u32(byte.to_ascii_lowercase().into());
-        }
-        take(of_hash(Kind::Word, hasher.finish()));
-    }
+    hasher.finish()
 }
 
 fn of_hash(kind: Kind, hash: u64) -> Feature {
@@ -86,7 +85,7 @@ impl Features {
         let mut all = Vec::with_capacity(64);
         all.extend(topics.map(|name| feature(Kind::Topic, name)));
         all.extend(tags.map(|name| feature(Kind::Tag, name)));
-        of_words(keywords, |word| all.push(word));
+        all.extend(keywords.split_ascii_whitespace().map(|word| feature(Kind::Word, word)));
         Self(all.into())
     }
 
@@ -369,11 +368,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_have_the_features_of_names(words in prop::collection::vec("[a-zA-Z0-9_+.]{1,9}|[a-zÄ학é]{1,4}", 0..9)) {
-            let mut found = Vec::new();
-            of_words(&words.join(" "), |word| found.push(word));
-            let expected: Vec<Feature> = words.iter().map(|word| feature(Kind::Word, word)).collect();
-            prop_assert_eq!(found, expected);
+        fn the_characters_of_ascii_have_the_same_hash_alone_and_beside_others(name in "[a-zA-Z0-9_+.]{0,9}") {
+            let mut hasher = Unkeyed::default();
+            name.chars().flat_map(char::to_lowercase).for_each(|c| c.hash(&mut hasher));
+            prop_assert_eq!(hash(&name), hasher.finish());
+            prop_assert_eq!(of_all_kinds(&name), Kind::ALL.map(|kind| feature(kind, &name)));
         }
     }
 

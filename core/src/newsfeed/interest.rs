@@ -1,6 +1,6 @@
 //! The interest of a member, measured from the member's acts.
 
-use super::features::{Feature, FeatureIndex, Kind, Number, add, feature, normalise};
+use super::features::{Feature, FeatureIndex, Kind, Number, add, feature, normalise, of_all_kinds};
 use super::index::FeedIndex;
 use super::meaning::Meanings;
 use super::signals::{Signal, Weights};
@@ -82,10 +82,7 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
     }
     for (words, date) in searched {
         // A searched word may be the name of a topic or a tag.
-        let named = words
-            .split_ascii_whitespace()
-            .flat_map(|word| [Kind::Word, Kind::Tag, Kind::Topic].map(|kind| feature(kind, word)));
-        let named: Vec<Feature> = named.collect();
+        let named: Vec<Feature> = words.split_ascii_whitespace().flat_map(of_all_kinds).collect();
         let (named, weight) = (unit(features, &named), narrow(config.search_weight * decay(*date)));
         add(&mut sum, &numbered(features, &named), weight);
         if let Some((meanings, meaning)) = meanings.zip(meaning.as_mut()) {

@@ -9,7 +9,7 @@ use crate::account::Member;
 use crate::base::clock::Timestamp;
 use crate::base::keyed::OwnSet;
 use crate::record::id::{MemberKey, PostKey};
-use crate::store::{Pipelined, Row, StoreError, Tx, row_each, send_each};
+use crate::store::{Pipelined, StoreError, Tx, row_each, send_each};
 
 /// About every 32nd act prunes the member's list. Pruning only saves space, because reading skips old entries.
 const PRUNE_EVERY: i64 = 32;
@@ -276,18 +276,19 @@ pub(crate) fn recent_searches(
 ) -> Result<Vec<SearchRecord>, StoreError> {
     let sql = "SELECT original, token, similar_words, date FROM searched
                WHERE member = $1 ORDER BY date DESC, key DESC LIMIT $2";
-    let rows = tx.rows(sql, &[member.key.into(), limit.into()])?;
-    let record = |mut row: Row| {
+    let mut searches = Vec::new();
+    tx.for_each(sql, &[member.key.into(), limit.into()], &mut |row| {
         let original: String = row.take(0)?;
-        Ok(SearchRecord {
+        searches.push(SearchRecord {
             search_split: tidings_tokens::tokens::split(&original),
             original,
             tokenizer_split: TokenList(row.take(1)?),
             similarity_split: TokenList(row.take(2)?),
             date: row.take(3)?,
-        })
-    };
-    rows.into_iter().map(record).collect()
+        });
+        Ok(())
+    })?;
+    Ok(searches)
 }
 
 /// Returns the acts that the member's interest is measured from, the newest [`LIST_MAX`] of each kind since the last
@@ -382,8 +383,12 @@ fn texts_between(
     until: Timestamp,
 ) -> Result<(Texts, Texts), StoreError> {
     let mut texts = |sql: &str| -> Result<Texts, StoreError> {
-        let rows = tx.rows(sql, &[member.into(), measured.into(), until.into(), LIST_MAX.into()])?;
-        rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
+        let mut texts = Vec::new();
+        tx.for_each(sql, &[member.into(), measured.into(), until.into(), LIST_MAX.into()], &mut |row| {
+            texts.push((row.take(0)?, row.take(1)?));
+            Ok(())
+        })?;
+        Ok(texts)
     };
     let searched = texts(
         "SELECT token || ' ' || similar_words, date FROM searched WHERE member = $1 AND date >= $2 AND date < $3

@@ -73,8 +73,11 @@ impl Default for Answers {
     }
 }
 
-/// The liked posts of members, each with the revision of the member's acts.
-struct Liked(Mutex<SizedLru<MemberKey, (i64, Arc<OwnSet<PostKey>>)>>);
+/// The liked posts of members.
+struct Liked(Mutex<SizedLru<MemberKey, LikedAt>>);
+
+/// The posts that a member likes, and the revision of the member's acts.
+type LikedAt = (i64, Arc<OwnSet<PostKey>>);
 
 impl Default for Liked {
     fn default() -> Self {

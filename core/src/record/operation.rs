@@ -221,6 +221,8 @@ impl Access {
 pub enum Effect {
     /// Nothing: `HEAD` is answered, and clients may ask again.
     Reads,
+    /// Nothing, and its answer to a member has an entity tag, so that an app that keeps it asks whether it has changed.
+    ReadsTagged,
     /// Nothing, and it answers all guests alike, so that caches may store the answers.
     Public,
     /// Nothing, and its answer is a part of the program, which caches may store for longer.
@@ -310,8 +312,6 @@ pub struct Spec {
     pub failures: &'static [Failure],
     /// The fields that are required to insert a record. The operation that changes such a record has the same fields, all optional.
     pub requires: &'static [&'static str],
-    /// Whether the answer to a member has an entity tag, so that a client that keeps it asks whether it has changed.
-    pub is_tagged: bool,
     /// Whether the answer is a file, with a name.
     pub is_file: bool,
     /// Whether its requests are recorded as communications.
@@ -333,7 +333,6 @@ impl Spec {
             has_formats: false,
             failures: &[],
             requires: &[],
-            is_tagged: false,
             is_file: false,
             is_recorded: true,
             name: None,
@@ -407,7 +406,7 @@ impl Spec {
 
     /// Declares that its answer to a member has an entity tag.
     pub const fn tagged(self) -> Self {
-        Self { is_tagged: true, ..self }
+        Self { effect: Effect::ReadsTagged, ..self }
     }
 
     /// Declares that its answer is a file.
@@ -423,7 +422,7 @@ impl Spec {
 
     /// Returns whether it changes nothing.
     pub const fn only_reads(&self) -> bool {
-        matches!(self.effect, Effect::Reads | Effect::Public | Effect::Document)
+        matches!(self.effect, Effect::Reads | Effect::ReadsTagged | Effect::Public | Effect::Document)
     }
 
     /// Returns the names of the fields in the path, in order.

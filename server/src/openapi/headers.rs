@@ -24,9 +24,8 @@ pub(super) fn write(operation: &mut Operation, spec: &Spec) {
     if spec.is_file {
         add("Content-Disposition", text("The name of the file.", "attachment; filename=\"ann.json\""));
     }
-    let is_public = matches!(spec.effect, Effect::Public | Effect::Document);
-    if is_public || spec.is_tagged {
-        let to_whom = if spec.is_tagged { "" } else { " Only without a token." };
+    if matches!(spec.effect, Effect::ReadsTagged | Effect::Public | Effect::Document) {
+        let to_whom = if spec.effect == Effect::ReadsTagged { "" } else { " Only without a token." };
         let tag = format!("The tag of the content.{to_whom}");
         let tag = text(&tag, r#"W/"4c3282b53cd7086b89a5f8d918591504""#);
         add("ETag", tag.clone());

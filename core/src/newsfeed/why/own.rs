@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 
-use super::super::features::{Feature, FeatureIndex, Kind, Number, feature};
+use super::super::features::{Feature, FeatureIndex, Kind, Number, feature, of_all_kinds};
 use super::super::interest::{numbered, unit, unit_of};
 use super::super::item::Item;
 use super::super::near;
@@ -248,9 +248,7 @@ impl<'m> OwnActs<'m> {
     fn find_features(&self) -> Vec<Vec<(Number, f32)>> {
         let features = self.moment.index.features();
         let of_search = |(_, words): &(String, String)| {
-            let words = words.split_ascii_whitespace();
-            let named: Vec<Feature> =
-                words.flat_map(|word| Kind::ALL.map(|kind| feature(kind, word))).collect();
+            let named: Vec<Feature> = words.split_ascii_whitespace().flat_map(of_all_kinds).collect();
             numbered(features, &unit(features, &named))
         };
         self.searched.iter().map(of_search).collect()

@@ -40,7 +40,9 @@ fn an_answer_is_the_same_until_something_in_it_changes() {
     let service = service();
     let (ann, ben) = (service.member("ann"), service.member("ben"));
     let posts = ["a", "b"].map(|title| insert(&service, title));
-    posts.iter().for_each(|post| like(&service, &ann, post));
+    for post in &posts {
+        like(&service, &ann, post);
+    }
     let answers = || (info(&service, &ann).0, lists(&service, &ann).0);
     let is_same = |(info, lists): &(Arc<Encoded>, Arc<Encoded>)| {
         let (info_now, lists_now) = answers();
@@ -90,7 +92,9 @@ fn removed_posts_take_no_place_in_a_list() {
     let ids = "SELECT id FROM post ORDER BY key";
     let read = |tx: &mut dyn Tx| tx.rows(ids, &[])?.into_iter().map(|mut row| row.take(0)).collect();
     let ids: Vec<String> = service.store().read::<_, StoreError>(read).unwrap();
-    ids.iter().for_each(|id| like(&service, &ann, id));
+    for id in &ids {
+        like(&service, &ann, id);
+    }
     for id in &ids[ids.len() - 12..] {
         service.call(&Caller::Operator, post::Remove { post_obi: id.clone() }).unwrap();
     }
