@@ -299,7 +299,7 @@ pub(crate) fn lines_of(
     sql::lines_of(tx, member, after, limit)
 }
 
-fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
+fn entry(row: &mut Row) -> Result<LogEntry, StoreError> {
     let key: i64 = row.take(0)?;
     let id = match row.take(1)? {
         LogMember::Guest => account::GUEST.to_owned(),
@@ -369,7 +369,17 @@ mod sql {
         );
         let args: [Arg<'_>; 3] = [super::first_key(since).into(), limit.into(), member.into()];
         let args = if member.is_some() { &args[..] } else { &args[..2] };
-        tx.rows(&sql, args)?.into_iter().map(entry).collect()
+        entries(tx, &sql, args)
+    }
+
+    /// Returns the lines that a statement selects.
+    fn entries(tx: &mut dyn Tx, sql: &str, args: &[Arg<'_>]) -> Result<Vec<LogEntry>, StoreError> {
+        let mut entries = Vec::new();
+        tx.for_each(sql, args, &mut |row| {
+            entries.push(entry(row)?);
+            Ok(())
+        })?;
+        Ok(entries)
     }
 
     /// Returns the lines of a member after the one with this key, earliest first.
@@ -383,7 +393,7 @@ mod sql {
             "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status, r.result, k.name
              FROM log l {JOINED} WHERE l.member = $1 AND l.key > $2 ORDER BY l.key LIMIT $3"
         );
-        tx.rows(&sql, &[member.key.into(), after.into(), limit.into()])?.into_iter().map(entry).collect()
+        entries(tx, &sql, &[member.key.into(), after.into(), limit.into()])
     }
 
     /// Returns the lines of a range whose requests match a filter.
@@ -410,7 +420,7 @@ mod sql {
         let (since, before, lines, limit) = (since.into(), before.into(), lines.into(), limit.into());
         let args: [Arg<'_>; 9] = [since, before, lines, path, result, limit, low, high, member.into()];
         let args = if member.is_some() { &args[..] } else { &args[..8] };
-        tx.rows(&sql, args)?.into_iter().map(entry).collect()
+        entries(tx, &sql, args)
     }
 
     /// Returns the last key that a search of the range reads, if the range has more lines than its maximum.

@@ -60,15 +60,17 @@ fn add_rows<T: Serialize>(
     (sql, args, limit): (&str, &[Arg<'_>], i64),
     entry: impl Fn(&mut Row) -> Result<(After, T), StoreError>,
 ) -> Result<Option<After>> {
-    let rows = tx.rows(sql, args)?;
-    let is_full = has(rows.len(), limit);
-    let mut last = None;
-    for mut row in rows {
-        let (key, entry) = entry(&mut row)?;
-        page.add(&entry)?;
-        last = Some(key);
-    }
-    Ok(last.filter(|_| is_full))
+    let (mut count, mut last, mut added) = (0, None, Ok(()));
+    tx.for_each(sql, args, &mut |row| {
+        let (key, entry) = entry(row)?;
+        (count, last) = (count + 1, Some(key));
+        if added.is_ok() {
+            added = page.add(&entry);
+        }
+        Ok(())
+    })?;
+    added?;
+    Ok(last.filter(|_| has(count, limit)))
 }
 
 pub(super) fn sessions(tx: &mut dyn Tx, page: &mut Page<'_>) -> Result<Option<After>> {
