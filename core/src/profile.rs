@@ -125,8 +125,8 @@ fn user_infos(
     lists: &ListCache,
 ) -> Result<Vec<Ready<UserInfo>>, StoreError> {
     const LISTS: [Listed; 1] = [Listed::Favourites];
-    let versions = Versions::of(tx, members, &LISTS)?;
-    let infos = sql::user_infos(tx, members)?;
+    let (infos, acts): (Vec<_>, _) = sql::user_infos(tx, members)?.into_iter().unzip();
+    let versions = Versions::of(tx, acts, &LISTS)?;
     let answers = members.iter().zip(versions).zip(infos).map(|((member, versions), info)| {
         lists.answer(tx, member, versions, answer::success(&info), &LISTS).map(Ready::new)
     });
@@ -361,16 +361,21 @@ mod sql {
     use crate::base::clock::Timestamp;
     use crate::store::{Row, Value, row_each};
 
-    /// Returns the data of members without their likes.
-    pub(super) fn user_infos(tx: &mut dyn Tx, members: &[&Member<'_>]) -> Result<Vec<UserInfo>, StoreError> {
-        let sql = "SELECT name, major, nickname, auto_login FROM member WHERE key = $1";
+    /// Returns the data of members without their likes, and the revisions of their acts.
+    pub(super) fn user_infos(
+        tx: &mut dyn Tx,
+        members: &[&Member<'_>],
+    ) -> Result<Vec<(UserInfo, i64)>, StoreError> {
+        let sql = "SELECT name, major, nickname, auto_login,
+                          coalesce((SELECT revision FROM member_acts WHERE member = $1), 0)
+                   FROM member WHERE key = $1";
         let keys: Vec<_> = members.iter().map(|member| [member.key.into()]).collect();
         let info = |(member, row): (&&Member<'_>, Option<Row>)| {
             // The transaction has found the member.
             let mut row = row.ok_or_else(|| StoreError::other("a member has no row"))?;
             let (name, major): (Option<String>, Option<String>) = (row.take(0)?, row.take(1)?);
             let nickname: String = row.take(2)?;
-            Ok(UserInfo {
+            let info = UserInfo {
                 user_id: member.id.clone(),
                 user_name: name.unwrap_or_else(|| nickname.clone()),
                 user_major: major.unwrap_or_default(),
@@ -379,7 +384,8 @@ mod sql {
                 user_fav_list: Vec::new(),
                 auto_login: row.take(3)?,
                 admin: member.admin.into(),
-            })
+            };
+            Ok((info, row.take(4)?))
         };
         members.iter().zip(row_each(tx, sql, &keys)?).map(info).collect()
     }

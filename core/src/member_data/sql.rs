@@ -17,8 +17,8 @@ use crate::{audit, feedback};
 const ENTRIES: i64 = 100;
 /// The number of texts of feedback in a page; each has up to 5,000 characters.
 const TEXTS: i64 = 20;
-/// The number of lines of the log, of records of the audit trail, and of imported acts in a page.
-const LINES: i64 = 500;
+/// The number of acts on posts, of imported acts, of lines of the log, and of records of the audit trail in a page.
+const LINES: i64 = 1_000;
 /// The number of days in which a page looks for visits.
 const DAYS: i64 = 366;
 /// The number of searches of all visitors in which a page looks for those of the member.
@@ -106,8 +106,8 @@ fn posts(tx: &mut dyn Tx, page: &mut Page<'_>, acts: &str) -> Result<Option<Afte
         "SELECT a.post, coalesce(p.id, ''), coalesce(p.title, ''), coalesce(p.url, ''), a.date
          FROM ({acts}) a LEFT JOIN post p ON p.key = a.post ORDER BY a.post"
     );
-    let args = [page.member.key.into(), page.after.0.into(), ENTRIES.into()];
-    add_rows(tx, page, (&sql, &args, ENTRIES), |row| {
+    let args = [page.member.key.into(), page.after.0.into(), LINES.into()];
+    add_rows(tx, page, (&sql, &args, LINES), |row| {
         let act = PostAct { id: row.take(1)?, title: row.take(2)?, url: row.take(3)?, date: row.take(4)? };
         Ok(((row.take(0)?, 0), act))
     })

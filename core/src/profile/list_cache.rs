@@ -27,22 +27,17 @@ const LIKED_BYTES: usize = 160;
 /// The versions of what the answers to a member are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Versions {
-    /// The revision of the member's acts. A late commit changes it too; it may become smaller.
+    /// The revision of the member's acts, 0 without any. A late commit changes it too; it may become smaller.
     acts: i64,
-    /// The version of the texts of posts, if the transaction sees all of it; 0 for lists without posts.
+    /// The version of the texts of posts, if the transaction sees all of it; 0 for lists that have no posts.
     texts: Option<i64>,
 }
 
 impl Versions {
-    /// Returns the versions for each of these members.
-    pub(crate) fn of(
-        tx: &mut dyn Tx,
-        members: &[&Member<'_>],
-        lists: &[Listed],
-    ) -> Result<Vec<Self>, StoreError> {
-        let have_posts = lists.iter().any(|list| list.has_posts());
+    /// Returns the versions for each of the members whose acts have these revisions.
+    pub(crate) fn of(tx: &mut dyn Tx, acts: Vec<i64>, lists: &[Listed]) -> Result<Vec<Self>, StoreError> {
+        let have_posts = acts.iter().any(|acts| *acts > 0) && lists.iter().any(|list| list.has_posts());
         let texts = if have_posts { complete_version_in(tx, Topic::PostTexts)? } else { Some(0) };
-        let acts = history::acts_revisions(tx, members)?;
         Ok(acts.into_iter().map(|acts| Self { acts, texts }).collect())
     }
 }
@@ -137,7 +132,8 @@ impl ListCache {
         frame: Vec<u8>,
         lists: &[Listed],
     ) -> Result<Arc<Encoded>, StoreError> {
-        let versions = Versions::of(tx, &[member], lists)?.pop();
+        let acts = history::acts_revisions(tx, &[member])?;
+        let versions = Versions::of(tx, acts, lists)?.pop();
         let versions = versions.ok_or_else(|| StoreError::other("a member has no versions"))?;
         self.answer(tx, member, versions, frame, lists)
     }
