@@ -8216,11 +8216,22 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Success_UserInfo"] | components["schemas"]["Failure_get_userinfo"];
                 };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
@@ -8246,11 +8257,22 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Success_Lists"] | components["schemas"]["Failure_get_specific_userinfo"];
                 };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 405: components["responses"]["MethodNotAllowed"];
@@ -11000,11 +11022,22 @@ export interface operations {
             /** @description The answer of the operation. */
             readonly 200: {
                 headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Success_LatelySearches"];
                 };
+            };
+            /** @description The client has the content: it has sent the tag as `If-None-Match`. */
+            readonly 304: {
+                headers: {
+                    /** @description The tag of the content. */
+                    readonly ETag?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["BadToken"];
