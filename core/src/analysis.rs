@@ -29,6 +29,7 @@ mod browse;
 pub(crate) mod calendar;
 pub(crate) mod counters;
 mod crawler;
+mod exact_limit;
 mod journal;
 mod live;
 pub(crate) mod local_time;

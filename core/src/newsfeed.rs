@@ -126,7 +126,7 @@ pub fn topic(tidings: &Tidings, caller: &Caller, name: &str, page: &Page<'_>) ->
     let first = reader.index.topic_page(&name, reader.now);
     let answer = reader.page(page, &[FeedKind::topic(&name)], order, first)?;
     if page.next.is_none() && !matches!(caller, Caller::Guest) && !answer.items().is_empty() {
-        // Now, because the writer has other things to do.
+        // Computed here, so that the thread of the writer does not.
         answer.commonest_tags();
         record(tidings, caller, name, answer.clone(), reader.now)?;
     }

@@ -25,7 +25,7 @@ pub(crate) mod of_member;
 mod record_cache;
 mod records;
 
-pub(crate) use list_cache::{ListCache, Versions};
+pub(crate) use list_cache::ListCache;
 pub(crate) use listed::Listed;
 
 pub use records::{JsonList, NewsfeedAccess, PostRecord, SearchRecord, TokenList};
@@ -109,10 +109,9 @@ impl UserInfos {
             let members = Identity::ask_visitors(tx, callers)?.answer(tx)?;
             let found: Vec<&Member<'_>> = members.iter().flatten().collect();
             let mut infos = user_infos(tx, &found, &lists)?.into_iter();
-            let mut info = |_: &Member<'_>| infos.next();
             Ok(members
                 .iter()
-                .map(|member| member.as_ref().and_then(&mut info).ok_or(Outcome::UserNotFound.into()))
+                .map(|member| member.as_ref().and_then(|_| infos.next()).ok_or(Outcome::UserNotFound.into()))
                 .collect())
         }))
     }
@@ -126,7 +125,7 @@ fn user_infos(
 ) -> Result<Vec<Ready<UserInfo>>, StoreError> {
     const LISTS: [Listed; 1] = [Listed::Favourites];
     let (infos, acts): (Vec<_>, _) = sql::user_infos(tx, members)?.into_iter().unzip();
-    let versions = Versions::of(tx, acts, &LISTS)?;
+    let versions = lists.versions(tx, acts, &LISTS)?;
     let answers = members.iter().zip(versions).zip(infos).map(|((member, versions), info)| {
         lists.answer(tx, member, versions, answer::success(&info), &LISTS).map(Ready::new)
     });

@@ -189,7 +189,8 @@ impl Router {
             (scope.public, scope.has_formats) = (route.public, route.has_formats);
         }
         scope.is_guest = matches!(context.caller(), Caller::Guest);
-        context.is_tagged = scope.kept().is_some() || route.as_ref().is_ok_and(|route| route.is_tagged());
+        context.is_personal = route.as_ref().is_ok_and(|route| route.is_tagged());
+        context.is_tagged = scope.kept().is_some() || context.is_personal;
         let route = route.and_then(|route| self.check(policy, route, &context).map(|()| route));
         let response = match route {
             Ok(route) => {

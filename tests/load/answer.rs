@@ -22,8 +22,6 @@ pub(crate) struct Head {
     pub(crate) length: usize,
     /// The length of head and body in bytes.
     pub(crate) total: usize,
-    /// Whether a header says that the result is a success; a bare server has no such header.
-    is_success: bool,
 }
 
 /// Parses the head; `None` if it is still incomplete, or if the end of a body of unknown length is missing.
@@ -39,16 +37,17 @@ pub(crate) fn head(bytes: &[u8]) -> Result<Option<Head>, String> {
         .and_then(|rest| number(rest.get(..3)?))
         .and_then(|status| u16::try_from(status).ok())
         .ok_or("the response is not HTTP/1.1")?;
-    let (length, lines): (_, Vec<&[u8]>) = (end + 4, lines.map(<[u8]>::trim_ascii).collect());
-    let is_success = lines.iter().any(|line| line.eq_ignore_ascii_case(SUCCESS_HEADER));
+    let length = end + 4;
     let body = if status == NOT_MODIFIED {
         Some(0)
-    } else if lines.iter().any(|line| line.eq_ignore_ascii_case(CHUNKED)) {
+    } else if let Some(body) = lines.find_map(content_length) {
+        Some(body)
+    } else if has_line(&bytes[..end], CHUNKED) {
         chunks(&bytes[length..])?
     } else {
-        Some(lines.iter().find_map(|line| content_length(line)).ok_or("the response has no content-length")?)
+        return Err("the response has no content-length".into());
     };
-    Ok(body.map(|body| Head { status, length, total: length + body, is_success }))
+    Ok(body.map(|body| Head { status, length, total: length + body }))
 }
 
 /// Returns the length of a body in chunks; `None` if its end is missing.
@@ -76,12 +75,18 @@ pub(crate) fn check(head: Head, answer: &[u8]) -> Result<(), String> {
         let (front, back) = (&body[..body.len().min(END)], &body[body.len().saturating_sub(END)..]);
         holds_success(front) || holds_success(back)
     };
-    let is_success = || head.is_success || either_end() || holds_success(body);
+    let is_success =
+        || either_end() || has_line(&answer[..head.length], SUCCESS_HEADER) || holds_success(body);
     if head.status == NOT_MODIFIED || head.status == 200 && is_success() {
         return Ok(());
     }
     let start = String::from_utf8_lossy(&body[..body.len().min(200)]);
     Err(format!("{} {start}", head.status))
+}
+
+/// Returns whether a head has a line, regardless of case.
+fn has_line(head: &[u8], line: &[u8]) -> bool {
+    head.split(|byte| *byte == b'\n').any(|other| other.trim_ascii().eq_ignore_ascii_case(line))
 }
 
 fn holds_success(bytes: &[u8]) -> bool {

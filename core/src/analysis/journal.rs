@@ -8,14 +8,15 @@
 
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::calendar::Calendar;
+use super::exact_limit::ExactLimit;
 use super::log::{LoggedAnswer, Operation, RequestKeys};
 use super::visitor::Guest;
 use crate::account::ResolvedCaller;
-use crate::base::clock::{Clock, Monotonic, Timestamp};
+use crate::base::clock::{Clock, Timestamp};
 use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Tx};
 
 mod client_limit;
@@ -29,9 +30,7 @@ pub(super) use write::write;
 
 /// The queue length at which the journal requests a commit at once.
 const FLUSH_AT: usize = 4_096;
-/// The number of consecutive reports that include all communications answered before them …
-const EXACT_BURST: i64 = 16;
-/// … and the time after which one more report does.
+/// The time after which one more report includes all communications answered before it.
 const EXACT_INTERVAL_MS: i64 = 100;
 
 /// A communication to be written.
@@ -60,8 +59,7 @@ pub(crate) struct Journal {
     calendar: Arc<Calendar>,
     /// Written communications of crawlers since the process started.
     crawled: AtomicU64,
-    /// The limiter of exact reports: the theoretical arrival time of a GCRA, monotonic milliseconds.
-    exact_until: AtomicI64,
+    exact: ExactLimit,
 }
 
 impl Journal {
@@ -72,7 +70,7 @@ impl Journal {
             request_keys: Mutex::default(),
             calendar,
             crawled: AtomicU64::new(0),
-            exact_until: AtomicI64::new(0),
+            exact: ExactLimit::new(EXACT_INTERVAL_MS),
         }
     }
 
@@ -116,12 +114,7 @@ impl Journal {
 
     /// Returns whether a report includes the latest communications, because reports are not requested too often.
     pub(super) fn may_be_exact(&self) -> bool {
-        self.exact_debt(self.calendar.monotonic()) + EXACT_INTERVAL_MS <= EXACT_BURST * EXACT_INTERVAL_MS
-    }
-
-    /// Returns the limiter's current debt in milliseconds.
-    fn exact_debt(&self, now: Monotonic) -> i64 {
-        (self.exact_until.load(Ordering::Relaxed) - now.as_millis()).clamp(0, EXACT_BURST * EXACT_INTERVAL_MS)
+        self.exact.allows(self.calendar.monotonic())
     }
 
     /// Waits for a commit of the queued records; if they are too many for one commit, of the first few thousand.
@@ -129,10 +122,7 @@ impl Journal {
     /// # Errors
     /// When the store fails.
     pub(super) fn settle(self: &Arc<Self>, store: &Store) -> Result<(), StoreError> {
-        let now = self.calendar.monotonic();
-        // Two concurrent reports may count as one, which is harmless.
-        let until = now + self.exact_debt(now) + EXACT_INTERVAL_MS;
-        self.exact_until.store(until.as_millis(), Ordering::Relaxed);
+        self.exact.count(self.calendar.monotonic());
         self.flush(store);
         store.flush().wait()
     }

@@ -186,7 +186,7 @@ impl Operation for GetReport {
         analysis.calendar.refresh(tidings.store());
         let today = analysis.calendar.local_hour(now).day;
         let days = days(today, self.from.as_deref(), self.to.as_deref())?;
-        analysis.period(days, &asked, || compute(tidings, days, today, now)).map(Ready::new)
+        analysis.period(days, &asked, || compute(tidings, asked.zone(), days, today, now)).map(Ready::new)
     }
 
     fn shared(answer: &Ready<PeriodReport>) -> Option<&Arc<Encoded>> {
@@ -202,8 +202,14 @@ impl Operation for GetReport {
     }
 }
 
-/// Computes the report of the period with these first and last days.
-fn compute(tidings: &Tidings, (first, last): (i64, i64), today: i64, now: Timestamp) -> Result<Cached> {
+/// Computes the report of the period with these first and last days. `zone` is the version of the time zone.
+fn compute(
+    tidings: &Tidings,
+    zone: i64,
+    (first, last): (i64, i64),
+    today: i64,
+    now: Timestamp,
+) -> Result<Cached> {
     let analysis = tidings.analysis();
     let ranking = (last == today).then(|| analysis.trends.ranking(tidings.store(), now)).transpose()?;
     let term = |(term, count)| TermCount { term, count };
@@ -219,7 +225,7 @@ fn compute(tidings: &Tidings, (first, last): (i64, i64), today: i64, now: Timest
     let is_final = last < analysis.calendar.local_hour(now - super::LATE_MS).day;
     let seen = analysis.settle();
     tidings.store().read_stale(Some(tidings.config().query_timeout), seen, |tx| {
-        let made_of = sources_in(tx, is_final, searches.map(|(version, _)| version))?;
+        let made_of = sources_in(tx, zone, is_final, searches.map(|(version, _)| version))?;
         let (days, weekdays, devices) = count(tx, first, last)?;
         let (post_count, topics) = sql::topics(tx, &dates)?;
         let day_of = |date: Timestamp| date_text(local_time.local_hour(date).day);

@@ -111,8 +111,8 @@ impl Order {
         Self { id, kind, head, tail, skip, skips_seen: false, owns_tail: false, published }
     }
 
-    /// Returns the order, in which the posts to skip are those of the head and all that the member has seen.
-    pub(super) fn without_seen(self) -> Self {
+    /// Returns the order, whose posts to skip are those of the head and all that the member has seen.
+    pub(super) fn skipping_seen(self) -> Self {
         Self { skips_seen: true, ..self }
     }
 

@@ -186,7 +186,7 @@ fn compute(tx: &mut dyn Tx, member: &Member<'_>, of: &Ingredients<'_>) -> Result
     let guests = &index.recommended_feed.order;
     let (order, ranked_by) = if let Some(interest) = measure(&acts, &config.interest, index) {
         let head = moment.rank(&interest, &acts, &seen, member.key, scoring, config);
-        let order = Order::personal(member.key, head, guests, seen).without_seen();
+        let order = Order::personal(member.key, head, guests, seen).skipping_seen();
         let weights = scoring.weights_for(&acts, config);
         (order, Some(RankedBy::new(interest, weights, acts)))
     } else {

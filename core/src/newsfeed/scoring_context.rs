@@ -16,7 +16,9 @@ use crate::profile::history::Acts;
 use crate::record::id::{MemberKey, PostKey};
 
 /// The number of posts that are ranked for a member; the guests' order follows them.
-pub(super) const RANKED: usize = 300;
+const RANKED: usize = 300;
+/// The number of best posts from which they are chosen, so that there are others where one label has many of the best.
+const CANDIDATES: usize = 600;
 
 /// The number of the best of them whose nearest own posts are found, which takes the longest.
 const NEAR: usize = 100;
@@ -81,7 +83,7 @@ impl<'i> ScoringContext<'i> {
         let seen_at = seen.iter().filter_map(|key| index.position(*key));
         seen_at.chain(index.ended(self.at)).for_each(|at| scores[at as usize] = LEFT_OUT);
         // Ties by position: newest first.
-        let mut best = top(&scores, RANKED, LEFT_OUT);
+        let mut best = top(&scores, CANDIDATES, LEFT_OUT);
         if weights[Signal::Near] > 0.0 {
             let own = self.own(acts, config);
             let mut sums = Vec::new();

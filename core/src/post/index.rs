@@ -347,11 +347,13 @@ pub(crate) fn sites(
              FROM found f JOIN post p ON p.key = f.key
              WHERE p.end_date IS NULL OR p.end_date > $1
              GROUP BY p.host ORDER BY posts DESC, relevance DESC, p.host LIMIT $2),
+         candidate AS MATERIALIZED (
+             SELECT p.host, f.relevance, p.title, p.date, p.id FROM found f JOIN post p ON p.key = f.key
+             WHERE f.relevance IN (SELECT relevance FROM site) AND (p.end_date IS NULL OR p.end_date > $1)),
          best AS (
-             SELECT s.host, s.posts, s.relevance, s.newest, p.title,
-                    row_number() OVER (PARTITION BY s.host ORDER BY p.date DESC, p.id DESC) AS place
-             FROM site s JOIN found f ON f.relevance = s.relevance JOIN post p ON p.key = f.key AND p.host = s.host
-             WHERE p.end_date IS NULL OR p.end_date > $1)
+             SELECT s.host, s.posts, s.relevance, s.newest, c.title,
+                    row_number() OVER (PARTITION BY s.host ORDER BY c.date DESC, c.id DESC) AS place
+             FROM site s JOIN candidate c ON c.host = s.host AND c.relevance = s.relevance)
          SELECT host, posts, title, (
              SELECT p.url FROM post p
              WHERE p.date = b.newest AND p.host = b.host AND (p.key IN (SELECT key FROM found)) IS TRUE

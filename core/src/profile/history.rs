@@ -16,7 +16,7 @@ const PRUNE_EVERY: i64 = 32;
 
 /// [`LIST_MAX`] as a length.
 #[expect(clippy::cast_possible_truncation, reason = "a few hundred")]
-const LISTED: usize = LIST_MAX as usize;
+pub(super) const LISTED: usize = LIST_MAX as usize;
 
 /// The acts that a member's interest is measured from, newest first.
 #[derive(Default)]

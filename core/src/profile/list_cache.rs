@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::history;
 use super::listed::Listed;
@@ -15,6 +16,9 @@ use crate::store::{StoreError, Topic, Tx, complete_version_in};
 
 /// The maximum size of the answers in bytes.
 const BYTES_MAX: usize = 32 << 20;
+/// The time after which answers and records are made again. A program of an earlier version, which serves the same database
+/// during an upgrade, does not tell that it has changed or removed posts.
+const RENEWED: Duration = Duration::from_secs(10 * 60);
 /// The maximum number of answers, most of which are short.
 const ANSWERS_MAX: NonZeroUsize = NonZeroUsize::new(1 << 14).expect("not zero");
 /// The maximum size of the sets of liked posts in bytes.
@@ -24,63 +28,67 @@ const LIKED_MAX: usize = 1_024;
 /// The size of such a set without its posts, approximately.
 const LIKED_BYTES: usize = 160;
 
-/// The versions of what the answers to a member are made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Versions {
-    /// The revision of the member's acts, 0 without any. A late commit changes it too; it may become smaller.
-    acts: i64,
-    /// The version of the texts of posts, if the transaction sees all of it; 0 for lists that have no posts.
-    texts: Option<i64>,
-}
-
-impl Versions {
-    /// Returns the versions for each of the members whose acts have these revisions.
-    pub(crate) fn of(tx: &mut dyn Tx, acts: Vec<i64>, lists: &[Listed]) -> Result<Vec<Self>, StoreError> {
-        let have_posts = acts.iter().any(|acts| *acts > 0) && lists.iter().any(|list| list.has_posts());
-        let texts = if have_posts { complete_version_in(tx, Topic::PostTexts)? } else { Some(0) };
-        Ok(acts.into_iter().map(|acts| Self { acts, texts }).collect())
-    }
-}
-
-/// The answers to members that were made last.
-#[derive(Default)]
+/// The answers to members that were made last, and the posts that they like.
 pub(crate) struct ListCache {
     records: RecordCache,
-    answers: Answers,
-    liked: Liked,
+    answers: Mutex<SizedLru<AnswerKey, CachedAnswer>>,
+    liked: Mutex<SizedLru<MemberKey, LikedAt>>,
+    began: Instant,
 }
 
-struct Answers(Mutex<SizedLru<(MemberKey, Lists), Answer>>);
+/// A member, and the lists in the answer.
+type AnswerKey = (MemberKey, Box<[Listed]>);
 
-/// The lists of an answer.
-type Lists = Box<[Listed]>;
-
-struct Answer {
-    versions: Versions,
+struct CachedAnswer {
+    versions: AnswerVersions,
     /// The answer with empty lists.
     frame: Vec<u8>,
     encoded: Arc<Encoded>,
 }
 
-impl Default for Answers {
-    fn default() -> Self {
-        Self(Mutex::new(SizedLru::new(ANSWERS_MAX, BYTES_MAX)))
-    }
+/// The posts that a member likes, if they are not too many, and the revision of the member's acts.
+type LikedAt = (i64, Option<Arc<OwnSet<PostKey>>>);
+
+/// The versions of what the answers to a member are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AnswerVersions {
+    /// The revision of the member's acts, 0 without any. A late commit changes it too; it may become smaller.
+    acts: i64,
+    texts: Option<TextsVersion>,
 }
 
-/// The liked posts of members.
-struct Liked(Mutex<SizedLru<MemberKey, LikedAt>>);
+/// The version of the texts of posts, if a transaction sees all of it, 0 for lists that have no posts; then the number of the
+/// [`RENEWED`] since the cache began.
+pub(super) type TextsVersion = (i64, u64);
 
-/// The posts that a member likes, and the revision of the member's acts.
-type LikedAt = (i64, Arc<OwnSet<PostKey>>);
-
-impl Default for Liked {
+impl Default for ListCache {
     fn default() -> Self {
-        Self(Mutex::new(SizedLru::new(ANSWERS_MAX, LIKED_BYTES_MAX)))
+        Self {
+            records: RecordCache::default(),
+            answers: Mutex::new(SizedLru::new(ANSWERS_MAX, BYTES_MAX)),
+            liked: Mutex::new(SizedLru::new(ANSWERS_MAX, LIKED_BYTES_MAX)),
+            began: Instant::now(),
+        }
     }
 }
 
 impl ListCache {
+    /// Returns the versions for each of the members whose acts have these revisions.
+    ///
+    /// # Errors
+    /// An error of the store.
+    pub(crate) fn versions(
+        &self,
+        tx: &mut dyn Tx,
+        acts: Vec<i64>,
+        lists: &[Listed],
+    ) -> Result<Vec<AnswerVersions>, StoreError> {
+        let needs_texts = acts.iter().any(|acts| *acts > 0) && lists.iter().any(|list| list.has_posts());
+        let texts = if needs_texts { complete_version_in(tx, Topic::PostTexts)? } else { Some(0) };
+        let texts = texts.map(|texts| (texts, self.began.elapsed().as_secs() / RENEWED.as_secs()));
+        Ok(acts.into_iter().map(|acts| AnswerVersions { acts, texts }).collect())
+    }
+
     /// Returns an answer to a member: `frame`, the JSON object with empty lists, in which the `lists` take their places.
     ///
     /// # Errors
@@ -89,12 +97,12 @@ impl ListCache {
         &self,
         tx: &mut dyn Tx,
         member: &Member<'_>,
-        versions: Versions,
+        versions: AnswerVersions,
         frame: Vec<u8>,
         lists: &[Listed],
     ) -> Result<Arc<Encoded>, StoreError> {
         let key = (member.key, lists.into());
-        if let Some(answer) = lock(&self.answers.0).get(&key)
+        if let Some(answer) = lock(&self.answers).get(&key)
             && answer.versions == versions
             && answer.frame == frame
         {
@@ -114,14 +122,14 @@ impl ListCache {
         json.shrink_to_fit();
         let encoded = Arc::new(Encoded::new(json));
         if versions.texts.is_some() {
-            let bytes = encoded.json().len() + frame.len() + size_of::<Answer>();
-            let answer = Answer { versions, frame, encoded: Arc::clone(&encoded) };
-            lock(&self.answers.0).put(key, answer, bytes);
+            let bytes = encoded.json().len() + frame.len() + size_of::<CachedAnswer>();
+            let answer = CachedAnswer { versions, frame, encoded: Arc::clone(&encoded) };
+            lock(&self.answers).put(key, answer, bytes);
         }
         Ok(encoded)
     }
 
-    /// Does the same as [`ListCache::answer`] for a member whose versions are not known.
+    /// Like [`ListCache::answer`], but for a member whose versions are not known.
     ///
     /// # Errors
     /// An error of the store.
@@ -133,7 +141,7 @@ impl ListCache {
         lists: &[Listed],
     ) -> Result<Arc<Encoded>, StoreError> {
         let acts = history::acts_revisions(tx, &[member])?;
-        let versions = Versions::of(tx, acts, lists)?.pop();
+        let versions = self.versions(tx, acts, lists)?.pop();
         let versions = versions.ok_or_else(|| StoreError::other("a member has no versions"))?;
         self.answer(tx, member, versions, frame, lists)
     }
@@ -148,14 +156,14 @@ impl ListCache {
         member: &Member<'_>,
     ) -> Result<Option<Arc<OwnSet<PostKey>>>, StoreError> {
         let acts = history::acts_revisions(tx, &[member])?.pop().unwrap_or_default();
-        if let Some((_, liked)) = lock(&self.liked.0).get(&member.key).filter(|(then, _)| *then == acts) {
-            return Ok(Some(Arc::clone(liked)));
+        if let Some((_, liked)) = lock(&self.liked).get(&member.key).filter(|(then, _)| *then == acts) {
+            return Ok(liked.clone());
         }
-        let Some(liked) = history::all_liked(tx, member, LIKED_MAX)? else { return Ok(None) };
-        let bytes = LIKED_BYTES + liked.capacity() * (size_of::<PostKey>() + 1);
-        let liked = Arc::new(liked);
-        lock(&self.liked.0).put(member.key, (acts, Arc::clone(&liked)), bytes);
-        Ok(Some(liked))
+        let liked = history::all_liked(tx, member, LIKED_MAX)?.map(Arc::new);
+        let posts = liked.as_ref().map_or(0, |liked| liked.capacity());
+        let bytes = LIKED_BYTES + posts * (size_of::<PostKey>() + 1);
+        lock(&self.liked).put(member.key, (acts, liked.clone()), bytes);
+        Ok(liked)
     }
 }
 

@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 
 use super::LIST_MAX;
-use super::history;
+use super::history::{self, LISTED};
+use super::list_cache::TextsVersion;
 use super::record_cache::{RecordCache, Tokens};
 use super::records::{JsonList, NewsfeedAccess};
 use crate::account::Member;
@@ -23,7 +24,7 @@ pub(crate) enum Listed {
     Viewed,
     /// The searches.
     Searched,
-    /// The newest searches, so many.
+    /// At most this number of the newest searches.
     LatelySearched(i64),
     /// The opened topic feeds.
     Opened,
@@ -54,7 +55,7 @@ impl Listed {
         tx: &mut dyn Tx,
         member: &Member<'_>,
         records: &RecordCache,
-        texts: Option<i64>,
+        texts: Option<TextsVersion>,
         json: &mut Vec<u8>,
     ) -> Result<(), StoreError> {
         let (acts, tokens): (Acts, _) = match self {
@@ -93,12 +94,8 @@ impl Listed {
     }
 }
 
-/// Reads the newest acts on posts, at most so many, the newest first.
+/// Reads the newest acts on posts, at most as many as the number, the newest first.
 type Acts = fn(&mut dyn Tx, &Member<'_>, i64) -> Result<Vec<(PostKey, Timestamp)>, StoreError>;
-
-/// [`LIST_MAX`] as a length.
-#[expect(clippy::cast_possible_truncation, reason = "a few hundred")]
-const LISTED: usize = LIST_MAX as usize;
 
 fn liked(tx: &mut dyn Tx, member: &Member<'_>, limit: i64) -> Result<Vec<(PostKey, Timestamp)>, StoreError> {
     // SQLite would sort the rows of the view `liked`.

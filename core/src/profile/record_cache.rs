@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::TOKENS_SHOWN;
+use super::list_cache::TextsVersion;
 use super::records::{JsonList, PostRecord, TokenList};
 use crate::base::clock::Timestamp;
 use crate::base::sized_lru::SizedLru;
@@ -68,17 +69,16 @@ impl Record {
 }
 
 /// The records that lists have used last.
-pub(super) struct RecordCache(Mutex<Known>);
+pub(super) struct RecordCache(Mutex<State>);
 
-struct Known {
-    /// The version of the texts of posts.
-    texts: i64,
+struct State {
+    texts: TextsVersion,
     records: SizedLru<PostKey, Arc<Record>>,
 }
 
 impl Default for RecordCache {
     fn default() -> Self {
-        Self(Mutex::new(Known { texts: 0, records: SizedLru::new(RECORDS_MAX, BYTES_MAX) }))
+        Self(Mutex::new(State { texts: (0, 0), records: SizedLru::new(RECORDS_MAX, BYTES_MAX) }))
     }
 }
 
@@ -88,15 +88,15 @@ impl RecordCache {
     pub(super) fn of(
         &self,
         tx: &mut dyn Tx,
-        texts: Option<i64>,
+        texts: Option<TextsVersion>,
         posts: &[PostKey],
     ) -> Result<Vec<Option<Arc<Record>>>, StoreError> {
         let mut records = vec![None; posts.len()];
-        if let Some(mut known) = texts.and_then(|texts| self.known(texts)) {
+        if let Some(mut state) = texts.and_then(|texts| self.at_version(texts)) {
             records
                 .iter_mut()
                 .zip(posts)
-                .for_each(|(record, post)| *record = known.records.get(post).cloned());
+                .for_each(|(record, post)| *record = state.records.get(post).cloned());
         }
         let missing: Vec<usize> = (0..posts.len()).filter(|at| records[*at].is_none()).collect();
         let keys: Vec<_> = missing.iter().map(|at| [posts[*at].into()]).collect();
@@ -104,23 +104,23 @@ impl RecordCache {
         for (at, row) in missing.iter().zip(row_each(tx, sql, &keys)?) {
             records[*at] = row.map(record).transpose()?.map(Arc::new);
         }
-        if let Some(mut known) = texts.and_then(|texts| self.known(texts)) {
+        if let Some(mut state) = texts.and_then(|texts| self.at_version(texts)) {
             for at in missing {
                 let Some(record) = &records[at] else { continue };
-                known.records.put(posts[at], Arc::clone(record), record.size());
+                state.records.put(posts[at], Arc::clone(record), record.size());
             }
         }
         Ok(records)
     }
 
     /// Returns the records of this version of the texts, without those of an earlier one; `None` if a later one is known.
-    fn known(&self, texts: i64) -> Option<MutexGuard<'_, Known>> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.texts < texts {
-            known.texts = texts;
-            known.records.clear();
+    fn at_version(&self, texts: TextsVersion) -> Option<MutexGuard<'_, State>> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.texts < texts {
+            state.texts = texts;
+            state.records.clear();
         }
-        (known.texts == texts).then_some(known)
+        (state.texts == texts).then_some(state)
     }
 }
 

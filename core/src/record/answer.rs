@@ -139,7 +139,7 @@ impl Encoded {
     }
 }
 
-/// The complete answer of a success, which was encoded before. `T` are its fields.
+/// The complete answer of a success, already encoded. `T` has its fields.
 ///
 /// Programs that embed the library, and the command line, decode it; a server sends it as it is.
 #[derive(Debug)]

@@ -90,7 +90,7 @@ pub trait Operation: Fields {
     /// Those that it documents; `bad request` if a field breaks its rule; an error of the store.
     fn run(self, tidings: &Tidings, caller: &Caller) -> Result<Self::Answer>;
 
-    /// Returns the encoded answer, if it is one that several callers share.
+    /// Returns the encoded answer, if it is kept: several callers share it, or a caller gets it again until it changes.
     fn shared(_answer: &Self::Answer) -> Option<&Arc<Encoded>> {
         None
     }

@@ -1,4 +1,4 @@
-//! The forms in which an answer that many callers share is sent: compressed ones, a page, and its tag. They are kept with the
+//! The forms in which an answer that is sent many times is sent: compressed ones, a page, and its tag. They are kept with the
 //! answer.
 
 use std::sync::atomic::{AtomicU8, Ordering};

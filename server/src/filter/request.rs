@@ -34,8 +34,10 @@ pub(crate) struct Context {
     caller: Caller,
     pub(crate) head: Head,
     peer: Option<IpAddr>,
-    /// Whether the response has a tag, because caches may store it.
+    /// Whether the response has a tag, because caches may store it or the operation declares one.
     pub(crate) is_tagged: bool,
+    /// Whether the response is one to a single member, which is not worth a dense coding.
+    pub(crate) is_personal: bool,
     /// Whether the request has a body.
     pub(crate) has_body: bool,
 }
@@ -43,7 +45,8 @@ pub(crate) struct Context {
 impl Context {
     /// Returns a request that arrived on a connection from `peer`, if it is known.
     pub(crate) fn new(app: AppRef, head: Head, peer: Option<IpAddr>) -> Self {
-        Self { caller: caller(&head.headers), app, head, peer, is_tagged: false, has_body: false }
+        let caller = caller(&head.headers);
+        Self { caller, app, head, peer, is_tagged: false, is_personal: false, has_body: false }
     }
 
     /// Returns the caller.

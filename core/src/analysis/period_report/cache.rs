@@ -7,29 +7,27 @@
 //! while changed ones are not requested too often; otherwise they are at most [`AGE_MS`] old.
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use lru::LruCache;
 
 use crate::analysis::State;
+use crate::analysis::exact_limit::ExactLimit;
 use crate::base::clock::{Monotonic, SECOND_MS, Timestamp};
 use crate::record::answer::Encoded;
-use crate::record::error::Result;
+use crate::record::error::{Error, Result};
 use crate::store::{StoreError, Topic, Tx, version_in};
 
 /// The maximum number of cached reports, with less than 1 MB each.
 const REPORTS: NonZeroUsize = NonZeroUsize::new(32).expect("not zero");
 /// The maximum age of a report that has changed.
 const AGE_MS: i64 = 5 * SECOND_MS;
-/// The average time between two changed reports that are computed again before that age …
+/// The time after which one more changed report is computed again before that age.
 const EXACT_INTERVAL_MS: i64 = SECOND_MS;
-/// … and how many may be computed at once.
-const EXACT_BURST: i64 = 16;
 
 /// The topics that reports are made from.
-const TOPICS: [Topic; 4] = [Topic::Posts, Topic::History, Topic::Counts, Topic::Terms];
+const TOPICS: [Topic; 5] = [Topic::Zone, Topic::Posts, Topic::History, Topic::Counts, Topic::Terms];
 
 /// The versions of [`TOPICS`].
 pub(super) type Sources = [i64; TOPICS.len()];
@@ -55,26 +53,38 @@ struct Entry {
     age_from: Monotonic,
 }
 
+/// What was computed last for a period.
+#[derive(Default)]
+struct Computed {
+    entry: Option<Entry>,
+    /// When computing it began last that failed.
+    failed: Option<Instant>,
+}
+
 /// The latest reports.
 pub(in crate::analysis) struct PeriodCache {
     /// A caller locks the report of a period while computing it.
-    reports: Mutex<LruCache<Days, Arc<Mutex<Option<Entry>>>>>,
-    /// The time at which the limiter of exact reports has no debt.
-    exact_until: AtomicI64,
+    reports: Mutex<LruCache<Days, Arc<Mutex<Computed>>>>,
+    exact: ExactLimit,
 }
 
 impl Default for PeriodCache {
     fn default() -> Self {
-        Self { reports: Mutex::new(LruCache::new(REPORTS)), exact_until: AtomicI64::new(i64::MIN) }
+        Self { reports: Mutex::new(LruCache::new(REPORTS)), exact: ExactLimit::new(EXACT_INTERVAL_MS) }
     }
 }
 
 /// Returns the versions of [`TOPICS`] that the transaction sees, or the greatest number for a topic that the report does not
-/// depend on. `terms` is the version of its search terms.
-pub(super) fn sources_in(tx: &mut dyn Tx, is_final: bool, terms: Option<i64>) -> Result<Sources, StoreError> {
+/// depend on. `zone` is the version from before its time zone was read, and `terms` that of its search terms.
+pub(super) fn sources_in(
+    tx: &mut dyn Tx,
+    zone: i64,
+    is_final: bool,
+    terms: Option<i64>,
+) -> Result<Sources, StoreError> {
     let counts = if is_final { i64::MAX } else { version_in(tx, Topic::Counts)? };
     let (posts, history) = (version_in(tx, Topic::Posts)?, version_in(tx, Topic::History)?);
-    Ok([posts, history, counts, terms.unwrap_or(i64::MAX)])
+    Ok([zone, posts, history, counts, terms.unwrap_or(i64::MAX)])
 }
 
 /// The state of the service at the beginning of a request.
@@ -88,6 +98,11 @@ pub(in crate::analysis) struct Asked {
 }
 
 impl Asked {
+    /// Returns the version of the time zone.
+    pub(super) fn zone(&self) -> i64 {
+        self.sources[0]
+    }
+
     /// Returns whether a report includes everything that was done before the request.
     fn is_current(&self, Entry { cached, began, .. }: &Entry) -> bool {
         let is_unchanged = || self.sources.iter().zip(cached.made_of).all(|(seen, made_of)| *seen <= made_of);
@@ -116,10 +131,10 @@ impl State {
     /// Returns the cached report of a period if it is exact or, when exact ones are requested too often, recent. Never blocks.
     pub(super) fn cached_period(&self, days: Days, asked: &Asked) -> Option<Arc<Encoded>> {
         let entry = Arc::clone(self.periods.reports.try_lock().ok()?.get(&days)?);
-        let entry = entry.try_lock().ok()?;
-        let entry = entry.as_ref()?;
+        let computed = entry.try_lock().ok()?;
+        let entry = computed.entry.as_ref()?;
         let is_valid = asked.is_current(entry)
-            || (asked.is_recent(entry) && !self.periods.may_be_exact(asked.monotonic));
+            || (asked.is_recent(entry) && !self.periods.exact.allows(asked.monotonic));
         is_valid.then(|| Arc::clone(&entry.cached.answer))
     }
 
@@ -135,41 +150,24 @@ impl State {
             let mut reports = periods.reports.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(reports.get_or_insert(days, Arc::default))
         };
-        let mut entry = entry.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = &*entry {
-            let is_exact = asked.is_current(entry);
-            if is_exact || (asked.is_recent(entry) && !periods.charge(asked.monotonic)) {
+        let mut computed = entry.lock().unwrap_or_else(PoisonError::into_inner);
+        // Those who waited for a computation that failed would otherwise wait for one another.
+        if computed.failed.is_some_and(|began| asked.at <= began) {
+            return Err(Error::Overloaded);
+        }
+        if let Some(entry) = &computed.entry {
+            let is_recent = asked.is_recent(entry);
+            if asked.is_current(entry) || (is_recent && !periods.exact.allows(asked.monotonic)) {
                 return Ok(Arc::clone(&entry.cached.answer));
+            }
+            if is_recent {
+                periods.exact.count(asked.monotonic);
             }
         }
         let began = Instant::now();
-        let cached = compute()?;
+        let cached = compute().inspect_err(|_| computed.failed = Some(began))?;
         let answer = Arc::clone(&cached.answer);
-        *entry = Some(Entry { cached, began, age_from: asked.monotonic });
+        computed.entry = Some(Entry { cached, began, age_from: asked.monotonic });
         Ok(answer)
-    }
-}
-
-impl PeriodCache {
-    /// Returns whether a changed report is computed, because such reports are not requested too often.
-    fn may_be_exact(&self, now: Monotonic) -> bool {
-        self.debt(now) + EXACT_INTERVAL_MS <= EXACT_BURST * EXACT_INTERVAL_MS
-    }
-
-    /// Does the same as [`PeriodCache::may_be_exact`] and, if it is so, counts it.
-    fn charge(&self, now: Monotonic) -> bool {
-        let may = self.may_be_exact(now);
-        if may {
-            // Two concurrent reports may count as one, which is harmless.
-            let until = now.as_millis() + self.debt(now) + EXACT_INTERVAL_MS;
-            self.exact_until.store(until, Ordering::Relaxed);
-        }
-        may
-    }
-
-    /// Returns the limiter's current debt in milliseconds.
-    fn debt(&self, now: Monotonic) -> i64 {
-        let debt = self.exact_until.load(Ordering::Relaxed).saturating_sub(now.as_millis());
-        debt.clamp(0, EXACT_BURST * EXACT_INTERVAL_MS)
     }
 }

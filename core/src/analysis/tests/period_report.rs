@@ -232,3 +232,25 @@ fn callers_who_wait_for_a_report_get_the_one_that_was_begun_meanwhile() {
     assert!(Arc::ptr_eq(made.encoded(), &got));
     assert_eq!(report(&service, "2026-11-01", "2026-11-10").posts[0].view, 1, "a later caller gets the view");
 }
+
+#[test]
+fn who_waited_for_a_report_that_failed_does_not_wait_for_another() {
+    let service = service();
+    let days =
+        (super::local_time::day_of(2026, 11, 1).unwrap(), super::local_time::day_of(2026, 11, 10).unwrap());
+    let waiting = service.analysis().asks_for_period(service.now());
+    let failed = service.analysis().period(days, &waiting, || Err(Error::BadToken));
+    assert!(matches!(failed, Err(Error::BadToken)));
+    let refused = service.analysis().period(days, &waiting, || panic!("it was computed meanwhile"));
+    assert!(matches!(refused, Err(Error::Overloaded)));
+    assert_eq!(report(&service, "2026-11-01", "2026-11-10").days.len(), 10, "a later caller");
+}
+
+#[test]
+fn a_report_that_is_kept_has_the_time_zone_of_now() {
+    let service = service();
+    let zone = || report(&service, "2026-11-01", "2026-11-10").zone;
+    assert_eq!((zone(), zone()), ("UTC".into(), "UTC".into()));
+    set_timezone(&service, &Caller::Operator, &"Asia/Seoul".parse().unwrap()).unwrap();
+    assert_eq!(zone(), "Asia/Seoul");
+}

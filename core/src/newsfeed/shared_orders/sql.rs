@@ -8,13 +8,13 @@ use crate::store::{Arg, row_each, run_each};
 /// [`FeedKind::numbers`]: super::FeedKind::numbers
 const PERSONAL: i64 = 3;
 /// The number of members' feeds whose posts to skip are not in the row. Servers of earlier versions do not find these orders.
-const WITHOUT_SEEN: i64 = 4;
+const PERSONAL_SKIPPING_SEEN: i64 = 4;
 
 pub(super) fn order(tx: &mut dyn Tx, id: u64) -> Result<Option<OrderRow>, StoreError> {
     let sql = "SELECT feed, owner, begun, tail, keys, skip FROM feed_order WHERE id = $1";
     let Some(mut row) = tx.row(sql, &[id.cast_signed().into()])? else { return Ok(None) };
     let (feed, owner) = (row.take(0)?, row.take(1)?);
-    let skips_seen = feed == WITHOUT_SEEN;
+    let skips_seen = feed == PERSONAL_SKIPPING_SEEN;
     Ok(Some(OrderRow {
         skips_seen,
         kind: (if skips_seen { PERSONAL } else { feed }, owner),
@@ -50,7 +50,7 @@ pub(super) fn insert(tx: &mut dyn Tx, rows: &[NewOrder<'_>], now: Timestamp) -> 
         rows.iter().map(|row| [packed(row.keys), packed(row.skip.unwrap_or_default())]).collect();
     let size = |[keys, skip]: &[String; 2]| keys.len() + skip.len() + 200;
     let args = rows.iter().zip(&texts).map(|(NewOrder { id, kind, tail, skip, .. }, texts)| {
-        let feed = if skip.is_some() { kind.numbers().0 } else { WITHOUT_SEEN };
+        let feed = if skip.is_some() { kind.numbers().0 } else { PERSONAL_SKIPPING_SEEN };
         let (owner, [keys, skip]) = (kind.numbers().1, texts);
         let bytes = i64::try_from(size(texts)).unwrap_or(i64::MAX);
         let tail = tail.map_or(Arg::Null, |id| id.cast_signed().into());

@@ -140,4 +140,6 @@ fn the_likes_that_a_feed_shows_are_current_also_of_a_member_with_too_many_to_kee
     service.store().write::<_, StoreError>(Isolation::Alone, many).unwrap();
     like(&service, &ann, &posts[0]);
     assert_eq!(liked(&ann), ["b", "a"]);
+    post::unlike(&service, &ann, &posts[1]).wait().unwrap();
+    assert_eq!((liked(&ann), liked(&ann)), (vec!["a".to_owned()], vec!["a".to_owned()]));
 }

@@ -28,7 +28,7 @@ pub(crate) type Work = Box<dyn FnOnce(&Tidings, &Caller) -> Result<Made> + Send>
 pub(crate) enum Made {
     /// An answer to this caller.
     Own(Vec<u8>),
-    /// An answer that several callers share.
+    /// An answer that is sent several times.
     Shared(Arc<Encoded>),
 }
 
@@ -82,7 +82,9 @@ impl Context {
 
     async fn coded(&self, cached: &Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
         let accepted = self.accepted();
-        self.app.compressor.offer(cached, accepted, level);
+        if !self.is_personal {
+            self.app.compressor.offer(cached, accepted, level);
+        }
         let is_ready = cached.gzip().is_some() || (accepted.brotli && cached.brotli().is_some());
         if !accepted.gzip || is_ready || cached.json().len() <= COMPRESSED_AT_ONCE {
             return Ok(Reply::encoded(cached, media_type, accepted));
@@ -147,6 +149,7 @@ impl Call {
     /// Runs an operation in the lane of its kind of work, and returns its answer.
     async fn make_in(self, kind: operation::Work, work: Work) -> Answer {
         let (app, condition) = (self.app().clone(), self.0.context.condition());
+        let is_personal = self.0.context.is_personal;
         let answer = move |tidings: &_, caller: &_, accepted| {
             Ok(match work(tidings, caller)? {
                 Made::Own(json) => {
@@ -159,7 +162,9 @@ impl Call {
                 Made::Shared(cached) => match condition.check(|| cached.tag()) {
                     Checked::Unchanged(tag) => Reply::not_modified(tag),
                     Checked::Changed(tag) => {
-                        app.compressor.offer(&cached, accepted, Level::Answer);
+                        if !is_personal {
+                            app.compressor.offer(&cached, accepted, Level::Answer);
+                        }
                         Reply::encoded(&cached, JSON, accepted).tagged(tag)
                     }
                 },
