@@ -12,7 +12,7 @@
 //! use tidings_report::{Place, Table, page};
 //!
 //! let tidings = Tidings::open(directory.join("campus.db"))?;
-//! let report = tidings.call(&Caller::Guest, analysis::GetReport::default())?;
+//! let report = tidings.call(&Caller::Guest, analysis::GetReport::default())?.fields();
 //! let html = page(&report, Place::File);
 //! assert!(html.starts_with("<!DOCTYPE html>") && !html.contains("<script"));
 //! let csv = Table::Days.csv(&report);
