@@ -139,9 +139,6 @@ pub(crate) trait Kind: Send + Sync + 'static {
         batch
     }
 
-    /// Runs after a batch was submitted, while it is written.
-    fn submitted(&self, _: &Tidings) {}
-
     /// Writes the first lines of an arranged batch on behalf of an administrator, until its time is over. It may run more
     /// than once.
     ///

@@ -141,7 +141,6 @@ pub struct Categories {
 /// Records that this process has changed posts.
 fn changed(tidings: &Tidings) {
     tidings.posts_changed().record();
-    tidings.index_merger().after_write();
 }
 
 /// Returns the posts whose ids are in a range.

@@ -74,7 +74,6 @@ use engine::{Committer, Engine};
 use postgres::PgEngine;
 use sqlite::SqliteEngine;
 
-mod access;
 pub(crate) mod bulk;
 mod commit_time;
 mod counts;
@@ -105,7 +104,6 @@ mod value;
 mod watch;
 mod writer;
 
-pub(crate) use access::Access;
 pub(crate) use commit_time::{CommitTime, Latest};
 #[cfg(test)]
 pub(crate) use deferred::once;

@@ -149,9 +149,8 @@ impl Service {
                 ),
                 #[cfg(feature = "postgres")]
                 Dialect::Postgres => (
-                    "SET CONSTRAINTS ALL DEFERRED",
-                    "INSERT INTO post_segment_block (segment, first_word, part, last_word, data)
-                     VALUES (999, 'sea', 0, 'sea', '')",
+                    "ALTER TABLE label ALTER CONSTRAINT label_post_fkey DEFERRABLE INITIALLY DEFERRED",
+                    "INSERT INTO label (name, post, topic) VALUES ('sea', 999, 1)",
                 ),
             };
             tx.run(defer, &[])?;

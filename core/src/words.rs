@@ -36,7 +36,7 @@ mod spelling;
 mod tests;
 
 pub(crate) use model_cache::{Current, ModelCache};
-pub(crate) use spelling::{Spelling, corrections};
+pub(crate) use spelling::corrections;
 
 /// The length of a search in characters.
 pub const SEARCH: Bounds = Bounds { min: 1, max: 200 };
@@ -163,11 +163,6 @@ pub(crate) fn similar_to(tidings: &Tidings, token: &str, most: usize, least: f64
         similarity >= least && words.len() < most
     });
     words
-}
-
-/// Returns whether the word model knows that posts have a word. It does not know rare words.
-pub(crate) fn is_in_posts(tidings: &Tidings, word: &str) -> bool {
-    tidings.words().current().is_some_and(|current| current.model.is_in_posts(word))
 }
 
 /// Returns the two or three words of posts that a compound consists of; none if it is not a compound.

@@ -146,7 +146,6 @@ impl<K: Kind> Batches<'_, K> {
             kind.write(tx, &admin, &lines, &BatchTime::begin(waiting.clone()))
         });
         self.written = Some((batch, written));
-        self.kind.submitted(self.tidings);
     }
 
     /// Waits until the submitted batch is written, but for at most `most` lines, and lines that fit into another batch.

@@ -243,11 +243,6 @@ impl Kind for Posts {
     const ACTION: Action = Action::PostImport;
     const SCOPE: Scope = Scope::PostsImport;
 
-    /// The search index is merged while the batch is written.
-    fn submitted(&self, tidings: &Tidings) {
-        tidings.index_merger().after_write();
-    }
-
     fn write(&self, tx: &mut dyn Tx, admin: &Admin<'_>, batch: &[Line], time: &BatchTime) -> Result<Written> {
         let (mut written, mut derived) = (Written::default(), DerivedChanges::default());
         let (at_once, mut rest) = (tx.dialect().records_at_once(), batch);

@@ -1,33 +1,40 @@
-//! The full-text index over posts: all statements that use `post_index`.
+//! The search index: finds the posts with the words of a search, and ranks them.
 //!
-//! Each engine has an index of its own, in `index/`. All contain the tokens of [`tidings_tokens::tokens`], which alone
-//! defines what a word is, and rank posts by the same formula.
-#![cfg_attr(
-    not(feature = "postgres"),
-    expect(clippy::unnecessary_wraps, unused_variables, reason = "SQLite merges by itself")
-)]
+//! `post_terms` has an entry for each post: its terms with their occurrences ([`entry`]). A term is a token of
+//! [`tidings_tokens::tokens`], which alone defines what a word is; a pair of syllables of a Hangul word, because Korean words
+//! are found in compounds and with other particles; a character of Han or Kana; or a topic or tag. Both engines only find
+//! candidates by terms, the newest first ([`candidates`]): SQLite by an FTS5 table, PostgreSQL by a GIN index over hashes of
+//! terms, or by reading the latest posts. The program ranks the candidates ([`query`]), with the rarity of words in the latest
+//! posts ([`frequencies`]). So a search costs the same however many posts match, and both engines find the same.
+//!
+//! Posts that a new version of the index lacks are inserted from the newest to the oldest, so the missing ones are always those
+//! below the first entry ([`next_unindexed`]).
 
-mod merger;
-#[cfg(feature = "postgres")]
-mod postgres;
-mod sqlite;
+mod candidates;
+mod entry;
+mod frequencies;
+mod indexer;
+mod query;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use super::Post;
-use super::token_fields::TokenFields;
 use crate::base::clock::Timestamp;
 use crate::record::id::PostKey;
-use crate::store::{Access, Arg, Dialect, Row, StoreError, Tx, Value};
+use crate::store::{Arg, Dialect, Row, StoreError, Tx, row_each, run_each};
+use candidates::{Candidate, Scope, TIER};
 
-pub(crate) use merger::Merger;
+pub(super) use entry::Entry;
+pub(crate) use frequencies::TermFrequencies;
+pub(crate) use indexer::Indexer;
+pub(crate) use query::Query;
 
-/// The weight of a word in the title relative to a word in the text.
-const TITLE_WEIGHT: u8 = 4;
 /// The maximum number of words of a search; further words are ignored.
 pub(crate) const QUERY_TOKENS: usize = 32;
+/// The maximum number of results of a search.
+pub(crate) const RESULTS_MAX: usize = 3_000;
 
 /// The weight of another form of a word relative to a word of the search.
 const FORM_WEIGHT: f64 = 0.8;
@@ -52,112 +59,176 @@ impl Terms {
     }
 }
 
-/// A query. It matches a post that has one of its terms.
-pub(crate) struct Query<'q> {
-    terms: &'q Terms,
-    #[cfg(feature = "postgres")]
-    cache: &'q postgres::PostingCache,
+/// A change to the index.
+pub(super) enum Change {
+    /// Inserts a post that is not in the index.
+    Insert(Entry),
+    /// Replaces the entry of a post. One that is not in the index yet stays out.
+    Update(Entry),
+    /// Removes a post.
+    Remove(PostKey),
 }
 
-/// The cache that the searches of a process share.
-#[derive(Default)]
-pub(crate) struct SearchCache {
-    #[cfg(feature = "postgres")]
-    postings: postgres::PostingCache,
-}
-
-impl<'q> Query<'q> {
-    /// Creates a query for terms; `None` without words of the search.
-    pub(crate) fn new(terms: &'q Terms, cache: &'q SearchCache) -> Option<Self> {
-        (!terms.words.is_empty()).then_some(Self {
-            terms,
-            #[cfg(feature = "postgres")]
-            cache: &cache.postings,
-        })
+/// Writes changes.
+pub(super) fn write(tx: &mut dyn Tx, changes: &[Change]) -> Result<(), StoreError> {
+    let (mut inserts, mut removals, mut updates) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
+    for change in changes {
+        match change {
+            Change::Insert(entry) => drop(inserts.insert(entry.key, entry)),
+            Change::Update(entry) => match inserts.get_mut(&entry.key) {
+                Some(inserted) => *inserted = entry,
+                None => drop(updates.insert(entry.key, entry)),
+            },
+            Change::Remove(key) => {
+                inserts.remove(key);
+                updates.remove(key);
+                removals.push(*key);
+            }
+        }
     }
-
-    /// Returns the terms of each weight, without weights that no term has.
-    fn groups(&self) -> impl Iterator<Item = (&'q [String], f64)> {
-        let Terms { words, forms, similar } = self.terms;
-        [(words, 1.0), (forms, FORM_WEIGHT), (similar, SIMILAR_WEIGHT)]
-            .into_iter()
-            .map(|(terms, weight)| (&terms[..terms.len().min(QUERY_TOKENS)], weight))
-            .filter(|(terms, _)| !terms.is_empty())
-    }
+    let updated: Vec<PostKey> = updates.keys().copied().collect();
+    let were_in = remove(tx, &updated)?;
+    remove(tx, &removals)?;
+    let updates = updates.into_iter().zip(were_in).filter(|(_, was_in)| *was_in).map(|(update, _)| update);
+    let mut entries: Vec<&Entry> = inserts.into_iter().chain(updates).map(|(_, entry)| entry).collect();
+    entries.sort_unstable_by_key(|entry| entry.key);
+    insert(tx, &entries)
 }
 
-/// Returns which of these words a post of the index has, or had until recently.
-pub(crate) fn has_words(
-    tx: &mut dyn Tx,
-    words: &[String],
-    cache: &SearchCache,
-) -> Result<Vec<bool>, StoreError> {
+fn insert(tx: &mut dyn Tx, entries: &[&Entry]) -> Result<(), StoreError> {
     match tx.dialect() {
-        Dialect::Sqlite => sqlite::has_words(tx, words),
+        Dialect::Sqlite => {
+            let terms: Vec<String> = entries.iter().map(|entry| entry.terms.join(" ")).collect();
+            let found_by: Vec<[Arg<'_>; 2]> =
+                entries.iter().zip(&terms).map(|(entry, terms)| [entry.key.into(), terms.into()]).collect();
+            run_each(tx, "INSERT INTO post_index (rowid, terms) VALUES ($1, $2)", &found_by)?;
+            let rows: Vec<[Arg<'_>; 4]> = entries.iter().map(|entry| columns(entry)).collect();
+            let sql = "INSERT INTO post_terms (post, date, end_date, counts) VALUES ($1, $2, $3, $4)";
+            run_each(tx, sql, &rows).map(drop)
+        }
         #[cfg(feature = "postgres")]
-        Dialect::Postgres => postgres::has_words(tx, words, &cache.postings),
-    }
-}
-
-/// Some of the posts that match a query: a table `found` with their keys and their relevance.
-struct Matches {
-    /// The common table expressions, the last of which is `found`. They take the arguments from $3 on.
-    sql: String,
-    args: Vec<Value>,
-}
-
-impl Matches {
-    /// Returns all posts that match a query.
-    fn of(tx: &mut dyn Tx, query: &Query<'_>) -> Result<Self, StoreError> {
-        match tx.dialect() {
-            Dialect::Sqlite => sqlite::matches(tx, query),
-            #[cfg(feature = "postgres")]
-            Dialect::Postgres => Ok(postgres::Ranked::of(tx, query)?.all()),
+        Dialect::Postgres => {
+            let terms: Vec<String> = entries.iter().map(|entry| candidates::array(&entry.terms)).collect();
+            let rows = entries.iter().zip(&terms).map(|(entry, terms)| {
+                let [key, date, end_date, counts] = columns(entry);
+                [key, date, end_date, counts, terms.into()]
+            });
+            let rows: Vec<[Arg<'_>; 5]> = rows.collect();
+            let sql = "INSERT INTO post_terms (post, date, end_date, counts, terms)
+                       VALUES ($1, $2, $3, $4, CAST(CAST($5 AS text) AS integer[]))";
+            run_each(tx, sql, &rows).map(drop)
         }
     }
-
-    /// Returns the arguments of a statement, of which $1 and $2 are `first`.
-    fn args<'a>(&'a self, first: [Arg<'a>; 2]) -> Vec<Arg<'a>> {
-        first.into_iter().chain(self.args.iter().map(Into::into)).collect()
-    }
 }
 
-/// The posts that match a query, in parts: each post is less relevant than all of the part before.
-enum Parts {
-    Sqlite(sqlite::Ranked),
-    #[cfg(feature = "postgres")]
-    Postgres(postgres::Ranked),
+fn columns(entry: &Entry) -> [Arg<'_>; 4] {
+    [entry.key.into(), entry.date.into(), entry.end_date.into(), (&entry.counts).into()]
 }
 
-impl Parts {
-    fn of(tx: &mut dyn Tx, query: &Query<'_>) -> Result<Self, StoreError> {
-        match tx.dialect() {
-            Dialect::Sqlite => Ok(Self::Sqlite(sqlite::Ranked::of(tx, query)?)),
-            #[cfg(feature = "postgres")]
-            Dialect::Postgres => Ok(Self::Postgres(postgres::Ranked::of(tx, query)?)),
-        }
+/// Removes the entries of posts, and returns which posts had one.
+fn remove(tx: &mut dyn Tx, keys: &[PostKey]) -> Result<Vec<bool>, StoreError> {
+    let keys: Vec<[Arg<'_>; 1]> = keys.iter().map(|key| [(*key).into()]).collect();
+    if tx.dialect() == Dialect::Sqlite {
+        run_each(tx, "DELETE FROM post_index WHERE rowid = $1", &keys)?;
     }
+    let removed = run_each(tx, "DELETE FROM post_terms WHERE post = $1", &keys)?;
+    Ok(removed.into_iter().map(|rows| rows > 0).collect())
+}
 
-    /// Returns whether the parts have only posts of the category.
-    fn are_within(&self) -> bool {
-        matches!(self, Self::Sqlite(_))
-    }
+/// Makes the index wrong for a test: inserts an entry with a word, or removes one.
+#[cfg(test)]
+pub(crate) fn corrupt(tx: &mut dyn Tx, key: PostKey, word: Option<&str>) -> Result<(), StoreError> {
+    use super::token_fields::TokenFields;
+    let time = Timestamp::from_millis(0);
+    let insert =
+        |word| Change::Insert(Entry::new(key, &TokenFields::of(word, ""), std::iter::empty(), time, None));
+    write(tx, &[word.map_or(Change::Remove(key), insert)])
+}
 
-    /// Returns the next part, of a size for `num` posts; `None` after the last one. It may leave out posts that do not have the
-    /// `category`. `border` is the least relevance of the posts found in earlier parts.
-    fn next(
-        &mut self,
-        tx: &mut dyn Tx,
-        num: i64,
-        category: Option<&str>,
-        border: f64,
-    ) -> Result<Option<Matches>, StoreError> {
-        match self {
-            Self::Sqlite(ranked) => ranked.next(tx, num, category, border),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(ranked) => ranked.next(tx, num, category),
-        }
+/// Returns the keys of posts missing in the index, and of entries without a post.
+pub(super) fn mismatches(tx: &mut dyn Tx) -> Result<Vec<PostKey>, StoreError> {
+    let without =
+        |one: &str, other: &str| format!("SELECT key FROM (SELECT {one} EXCEPT SELECT {other}) AS k");
+    let (posts, entries) = ("key FROM post", "post AS key FROM post_terms");
+    let mut parts = vec![without(posts, entries), without(entries, posts)];
+    if tx.dialect() == Dialect::Sqlite {
+        let found_by = "rowid AS key FROM post_index";
+        parts.extend([without(entries, found_by), without(found_by, entries)]);
     }
+    let sql = format!("{} ORDER BY 1", parts.join(" UNION "));
+    tx.rows(&sql, &[])?.into_iter().map(|mut row| row.take(0)).collect()
+}
+
+/// Empties the index, even if it is damaged.
+pub(super) fn clear(tx: &mut dyn Tx) -> Result<(), StoreError> {
+    if tx.dialect() == Dialect::Sqlite {
+        tx.run("INSERT INTO post_index (post_index) VALUES ('delete-all')", &[])?;
+    }
+    tx.run("DELETE FROM post_terms", &[]).map(drop)
+}
+
+/// Returns the greatest key of the posts that are not in the index yet, because it was emptied; `None` if it is complete.
+pub(super) fn next_unindexed(tx: &mut dyn Tx) -> Result<Option<PostKey>, StoreError> {
+    let sql = "SELECT max(key) FROM post WHERE key < coalesce((SELECT min(post) FROM post_terms), $1)";
+    tx.one(sql, &[PostKey::MAX.into()])?.take(0)
+}
+
+/// Returns which of these words a post of the index has.
+///
+/// It reads all posts with a word that PostgreSQL finds, so it is for words that few posts have.
+pub(crate) fn has_words(tx: &mut dyn Tx, words: &[String]) -> Result<Vec<bool>, StoreError> {
+    let has = |word: &String| -> Result<bool, StoreError> {
+        let word = std::slice::from_ref(word);
+        let (sql, terms) = match tx.dialect() {
+            Dialect::Sqlite => (
+                "SELECT count(*) FROM (SELECT 1 FROM post_index WHERE post_index MATCH $1 LIMIT 1)",
+                candidates::any_of(word),
+            ),
+            #[cfg(feature = "postgres")]
+            Dialect::Postgres => (
+                "SELECT count(*) FROM post_terms WHERE terms @> CAST(CAST($1 AS text) AS integer[])",
+                candidates::array(word),
+            ),
+        };
+        Ok(tx.one(sql, &[(&terms).into()])?.take::<i64>(0)? > 0)
+    };
+    words.iter().map(has).collect()
+}
+
+/// Returns the posts that match best, at most `num`, each with its relevance above 0. Posts whose end date is not after
+/// `now` are left out; with a `category`, posts without this topic or tag are also left out.
+///
+/// The relevance is BM25, the sum over the words of the query of `idf · f · (k + 1) / (f + k · (1 - b + b · l))`, where
+/// `f` is the number of occurrences of the word in the post, each in the title counted four times, `l` is the number of
+/// distinct words of the post relative to the average, `idf` measures the rarity of the word among the latest posts, `k` is 1.2
+/// and `b` is 0.75. Another form of a word counts four fifths, a similar word a fifth, and a pair of syllables of a Hangul word
+/// three tenths. Posts of equal relevance are ordered by date, then by their insertion, latest first.
+///
+/// The posts are the best of 1,000 candidates: the newest with all words of the search, then the newest with its rarest words.
+/// The posts after them are those of the next 2,000, and no more relevant than these.
+///
+/// Source: Robertson and Zaragoza, *The probabilistic relevance framework: BM25 and beyond*, Foundations and
+/// Trends in Information Retrieval 3(4), 2009.
+pub(crate) fn find(
+    tx: &mut dyn Tx,
+    query: &Query,
+    category: Option<&str>,
+    now: Timestamp,
+    num: usize,
+) -> Result<Vec<(Post, f64)>, StoreError> {
+    let limit = if num <= TIER { TIER } else { RESULTS_MAX };
+    let mut best = candidates::ranked(tx, query, Scope { category, now }, limit)?;
+    best.truncate(num);
+    let sql =
+        format!("SELECT {} FROM post p JOIN post_stats s ON s.post = p.key WHERE p.key = $1", Post::COLUMNS);
+    let posts = rows(tx, &sql, &best)?.into_iter().zip(best);
+    let found = posts.filter_map(|(row, Candidate { relevance, .. })| Some((row?, relevance)));
+    found.map(|(mut row, relevance)| Ok((Post::take(&mut row)?, relevance))).collect()
+}
+
+/// Returns the row of each candidate by its key, if it has one.
+fn rows(tx: &mut dyn Tx, sql: &str, of: &[Candidate]) -> Result<Vec<Option<Row>>, StoreError> {
+    row_each(tx, sql, &of.iter().map(|candidate| [candidate.key.into()]).collect::<Vec<_>>())
 }
 
 /// A site with matching posts.
@@ -171,201 +242,49 @@ pub(crate) struct Site {
     pub(crate) newest: String,
 }
 
-/// A change to the index.
-pub(super) enum Change {
-    /// Inserts a post that is not in the index.
-    Insert(PostKey, Arc<TokenFields>),
-    /// Replaces the tokens of a post, or inserts the post.
-    Update(PostKey, Arc<TokenFields>),
-    /// Removes a post.
-    Remove(PostKey),
-}
-
-/// Writes changes, in order.
-pub(super) fn write(tx: &mut dyn Tx, changes: &[Change]) -> Result<(), StoreError> {
-    match tx.dialect() {
-        Dialect::Sqlite => sqlite::write(tx, changes),
-        #[cfg(feature = "postgres")]
-        Dialect::Postgres => postgres::write(tx, changes),
-    }
-}
-
-/// Makes the index wrong for a test: inserts an entry with a word, or removes one.
-#[cfg(test)]
-pub(crate) fn corrupt(tx: &mut dyn Tx, key: PostKey, word: Option<&str>) -> Result<(), StoreError> {
-    let insert = |word| Change::Insert(key, Arc::new(TokenFields::of(word, "")));
-    write(tx, &[word.map_or(Change::Remove(key), insert)])
-}
-
-/// Returns the keys of posts missing in the index, and of entries without a post.
-pub(super) fn mismatches(tx: &mut dyn Tx) -> Result<Vec<PostKey>, StoreError> {
-    let key = match tx.dialect() {
-        Dialect::Sqlite => sqlite::KEY,
-        #[cfg(feature = "postgres")]
-        Dialect::Postgres => postgres::KEY,
-    };
-    let sql = format!(
-        "SELECT key FROM (SELECT key FROM post EXCEPT SELECT {key} FROM post_index) missing
-         UNION ALL SELECT {key} FROM (SELECT {key} FROM post_index EXCEPT SELECT key FROM post) left_over
-         ORDER BY 1"
-    );
-    tx.rows(&sql, &[])?.into_iter().map(|mut row| row.take(0)).collect()
-}
-
-/// Returns the faults of the index itself, for people.
-pub(super) fn damage(tx: &mut dyn Tx) -> Result<Vec<String>, StoreError> {
-    match tx.dialect() {
-        // SQLite checks it together with the file.
-        Dialect::Sqlite => Ok(Vec::new()),
-        #[cfg(feature = "postgres")]
-        Dialect::Postgres => postgres::damage(tx),
-    }
-}
-
-/// Empties the index, even if it is damaged.
-pub(super) fn clear(tx: &mut dyn Tx) -> Result<(), StoreError> {
-    match tx.dialect() {
-        Dialect::Sqlite => sqlite::clear(tx),
-        #[cfg(feature = "postgres")]
-        Dialect::Postgres => postgres::clear(tx),
-    }
-}
-
-/// Returns whether parts of the index should be merged.
-fn is_merge_due(tx: &mut dyn Tx) -> Result<bool, StoreError> {
-    match tx.dialect() {
-        Dialect::Sqlite => Ok(false),
-        #[cfg(feature = "postgres")]
-        Dialect::Postgres => postgres::merge::is_due(tx),
-    }
-}
-
-/// Merges parts of the index as long as that is due.
-///
-/// # Errors
-/// An error of the store; [`StoreError::Interrupted`] when `is_stopped` returns true; when the index is damaged.
-pub(super) fn merge<A: Access + ?Sized>(
-    database: &A,
-    is_stopped: &dyn Fn() -> bool,
-) -> Result<(), StoreError> {
-    if database.read(is_merge_due)? {
-        #[cfg(feature = "postgres")]
-        postgres::merge::merge(database, is_stopped)?;
-    }
-    Ok(())
-}
-
-/// Returns the key up to which posts are not in the index yet, because an update of the schema has emptied it.
-pub(super) fn unindexed(tx: &mut dyn Tx) -> Result<Option<PostKey>, StoreError> {
-    match tx.dialect() {
-        Dialect::Sqlite => Ok(None),
-        #[cfg(feature = "postgres")]
-        Dialect::Postgres => postgres::unindexed(tx),
-    }
-}
-
-/// Sets what [`unindexed`] returns.
-pub(super) fn set_unindexed(tx: &mut dyn Tx, key: Option<PostKey>) -> Result<(), StoreError> {
-    match tx.dialect() {
-        Dialect::Sqlite => Ok(()),
-        #[cfg(feature = "postgres")]
-        Dialect::Postgres => postgres::set_unindexed(tx, key),
-    }
-}
-
-/// Returns the posts that match best, at most `num`, each with its relevance above 0. Posts whose end date is not after
-/// `now` are left out; with a `category`, posts without this topic or tag are also left out.
-///
-/// The relevance is BM25, the sum over the words of the query of `idf · f · (k + 1) / (f + k · (1 - b + b · l))`, where
-/// `f` is the number of occurrences of the word in the post, each in the title counted four times, `l` is the length of
-/// the post relative to the average, `idf` measures the rarity of the word, `k` is 1.2 and `b` is 0.75. Another form of
-/// a word counts four fifths, and a similar word a fifth. Posts of equal relevance are ordered by date, then by id, greatest first.
-///
-/// Source: Robertson and Zaragoza, *The probabilistic relevance framework: BM25 and beyond*, Foundations and
-/// Trends in Information Retrieval 3(4), 2009.
-pub(crate) fn find(
-    tx: &mut dyn Tx,
-    query: &Query<'_>,
-    category: Option<&str>,
-    now: Timestamp,
-    num: i64,
-) -> Result<Vec<(Post, f64)>, StoreError> {
-    let (mut parts, mut found) = (Parts::of(tx, query)?, Vec::<(Post, f64)>::new());
-    while let left @ 1.. = num - i64::try_from(found.len()).unwrap_or(num)
-        && let border = found.last().map_or(f64::MAX, |(_, relevance)| *relevance)
-        && let Some(matches) = parts.next(tx, num, category, border)?
-    {
-        let category = category.filter(|_| !parts.are_within());
-        found.extend(find_among(tx, &matches, category, now, left)?);
-    }
-    Ok(found)
-}
-
-/// Does the same as [`find`] among some of the posts that match.
-fn find_among(
-    tx: &mut dyn Tx,
-    matches: &Matches,
-    category: Option<&str>,
-    now: Timestamp,
-    num: i64,
-) -> Result<Vec<(Post, f64)>, StoreError> {
-    let mut args = matches.args([now.into(), num.into()]);
-    let mut within = String::new();
-    if let Some(category) = category {
-        args.push(category.into());
-        within = format!("JOIN label l ON l.post = p.key AND l.name = ${}", args.len());
-    }
-    // The inner query selects the best posts by short columns; the outer one reads only those completely.
-    let sql = format!(
-        "WITH {}, best AS MATERIALIZED (
-             SELECT p.key, f.relevance FROM found f JOIN post p ON p.key = f.key {within}
-             WHERE p.end_date IS NULL OR p.end_date > $1
-             ORDER BY f.relevance DESC, p.date DESC, p.id DESC LIMIT $2)
-         SELECT {}, b.relevance FROM best b JOIN post p ON p.key = b.key JOIN post_stats s ON s.post = b.key
-         ORDER BY b.relevance DESC, p.date DESC, p.id DESC",
-        matches.sql,
-        Post::COLUMNS
-    );
-    let rows = tx.rows(&sql, &args)?;
-    rows.into_iter().map(|mut row| Ok((Post::take(&mut row)?, row.take(Post::WIDTH)?))).collect()
-}
-
-/// Returns the sites with matching posts whose end date is after `now`, ordered by the number of matches, the relevance
-/// of the best match, and the name: the first `num`.
+/// Returns the sites of the 3,000 posts that match best, ordered by the number of these posts, the relevance of the best match,
+/// and the name: the first `num`.
 pub(crate) fn sites(
     tx: &mut dyn Tx,
-    query: &Query<'_>,
+    query: &Query,
     now: Timestamp,
-    num: i64,
+    num: usize,
 ) -> Result<Vec<Site>, StoreError> {
-    let matches = Matches::of(tx, query)?;
-    // Only the sites of the answer need a title and an address: those of their posts that are the best or the newest. With
-    // `IS TRUE`, PostgreSQL hashes the keys once instead of reading all for each site.
-    let sql = format!(
-        "WITH {}, site AS MATERIALIZED (
-             SELECT p.host, count(*) AS posts, max(f.relevance) AS relevance, max(p.date) AS newest
-             FROM found f JOIN post p ON p.key = f.key
-             WHERE p.end_date IS NULL OR p.end_date > $1
-             GROUP BY p.host ORDER BY posts DESC, relevance DESC, p.host LIMIT $2),
-         candidate AS MATERIALIZED (
-             SELECT p.host, f.relevance, p.title, p.date, p.id FROM found f JOIN post p ON p.key = f.key
-             WHERE f.relevance IN (SELECT relevance FROM site) AND (p.end_date IS NULL OR p.end_date > $1)),
-         best AS (
-             SELECT s.host, s.posts, s.relevance, s.newest, c.title,
-                    row_number() OVER (PARTITION BY s.host ORDER BY c.date DESC, c.id DESC) AS place
-             FROM site s JOIN candidate c ON c.host = s.host AND c.relevance = s.relevance)
-         SELECT host, posts, title, (
-             SELECT p.url FROM post p
-             WHERE p.date = b.newest AND p.host = b.host AND (p.key IN (SELECT key FROM found)) IS TRUE
-                 AND (p.end_date IS NULL OR p.end_date > $1)
-             ORDER BY p.id DESC LIMIT 1)
-         FROM best b WHERE place = 1
-         ORDER BY posts DESC, relevance DESC, host",
-        matches.sql
-    );
-    let rows = tx.rows(&sql, &matches.args([now.into(), num.into()]))?;
-    let site = |mut row: Row| {
-        Ok(Site { host: row.take(0)?, posts: row.take(1)?, best: row.take(2)?, newest: row.take(3)? })
+    let mut matches = candidates::ranked(tx, query, Scope { category: None, now }, RESULTS_MAX)?;
+    let hosts = rows(tx, "SELECT host FROM post WHERE key = $1", &matches)?;
+    /// A site with the places of its best and its newest match.
+    struct Found {
+        posts: i64,
+        best: Candidate,
+        newest: Candidate,
+    }
+    let mut sites: BTreeMap<String, Found> = BTreeMap::new();
+    for (row, candidate) in hosts.into_iter().zip(matches.drain(..)) {
+        let Some(mut row) = row else { continue };
+        let found = Found { posts: 0, best: candidate, newest: candidate };
+        let found = sites.entry(row.take(0)?).or_insert(found);
+        found.posts += 1;
+        if (candidate.date, candidate.key) > (found.newest.date, found.newest.key) {
+            found.newest = candidate;
+        }
+    }
+    let mut sites: Vec<(String, Found)> = sites.into_iter().collect();
+    // The sort is stable, so equal sites stay ordered by their names.
+    sites.sort_by(|(_, one), (_, other)| {
+        other.posts.cmp(&one.posts).then(other.best.relevance.total_cmp(&one.best.relevance))
+    });
+    sites.truncate(num);
+    let mut texts = |column: &str, of: fn(&Found) -> Candidate| -> Result<Vec<String>, StoreError> {
+        let of: Vec<Candidate> = sites.iter().map(|(_, found)| of(found)).collect();
+        let rows = rows(tx, &format!("SELECT {column} FROM post WHERE key = $1"), &of)?;
+        rows.into_iter().map(|row| row.map_or(Ok(String::new()), |mut row| row.take(0))).collect()
     };
-    rows.into_iter().map(site).collect()
+    let (best, newest) = (texts("title", |found| found.best)?, texts("url", |found| found.newest)?);
+    let site = |((host, found), (best, newest)): ((String, Found), (String, String))| Site {
+        host,
+        posts: found.posts,
+        best,
+        newest,
+    };
+    Ok(sites.into_iter().zip(best.into_iter().zip(newest)).map(site).collect())
 }

@@ -37,6 +37,8 @@ pub(super) struct New<'p> {
 #[derive(Default)]
 pub(super) struct DerivedChanges {
     index: Vec<index::Change>,
+    /// The number of posts that were inserted, rewritten or removed.
+    texts: i64,
     categories: BTreeMap<String, i64>,
     /// The change in the number of posts.
     posts: i64,
@@ -53,11 +55,10 @@ impl DerivedChanges {
         if self.categories.values().any(|more| *more < 0) {
             tx.run("DELETE FROM category WHERE posts = 0", &[])?;
         }
-        if !self.index.is_empty() {
-            let changes = i64::try_from(self.index.len()).unwrap_or(i64::MAX);
-            tx.count(Counter::Wording as i64, None, changes);
-            index::write(tx, &self.index)?;
+        if self.texts != 0 {
+            tx.count(Counter::Wording as i64, None, self.texts);
         }
+        index::write(tx, &self.index)?;
         if self.posts != 0 {
             tx.count(Counter::Posts as i64, None, self.posts);
         }
@@ -152,9 +153,16 @@ pub(super) fn insert(
     for (new, key) in posts.iter().zip(keys) {
         derived.count(&new.content.topic, 1);
         derived.posts += 1;
-        derived.index.push(index::Change::Insert(key, Arc::clone(&new.tokens)));
+        derived.texts += 1;
+        derived.index.push(index::Change::Insert(entry(key, new.content, &new.tokens)));
     }
     Ok(())
+}
+
+/// Returns the entry of a post in the search index.
+fn entry(key: PostKey, content: &Content, tokens: &TokenFields) -> index::Entry {
+    let labels = labels(&content.topic, &content.tag).map(|(name, _)| name);
+    index::Entry::new(key, tokens, labels, content.date, content.end_date)
 }
 
 /// Returns the columns of a new post.
@@ -203,14 +211,15 @@ pub(super) fn update(
         new.end_date.into(),
     ];
     tx.run(sql, &args)?;
+    let tokens = tokens.unwrap_or_else(|| Arc::new(TokenFields::of(&new.title, &new.post)));
+    derived.index.push(index::Change::Update(entry(key, new, &tokens)));
     if (&old.content.title, &old.content.post) != (&new.title, &new.post) {
-        let tokens = tokens.unwrap_or_else(|| Arc::new(TokenFields::of(&new.title, &new.post)));
         let TokenFields { token, keyword, .. } = &*tokens;
         let texts = [&new.title, &new.post, token, keyword].map(Into::into);
         let sql = "UPDATE post SET title = $2, post = $3, token = $4, keyword = $5,
                                    tokenizer = CASE tokenizer WHEN 1 THEN 2 ELSE 1 END WHERE key = $1";
         tx.run(sql, &[key.into(), texts[0], texts[1], texts[2], texts[3]])?;
-        derived.index.push(index::Change::Update(key, tokens));
+        derived.texts += 1;
     }
     if (&old.content.topic, &old.content.tag) != (&new.topic, &new.tag) {
         relabel(tx, key, &new.topic, &new.tag)?;
@@ -235,6 +244,7 @@ pub(super) fn remove(
     tx.run(sql, &[post.key.into(), revision.into()])?;
     derived.count(&post.content.topic, -1);
     derived.posts -= 1;
+    derived.texts += 1;
     derived.index.push(index::Change::Remove(post.key));
     tx.touch(Topic::PostTexts);
     Ok(())

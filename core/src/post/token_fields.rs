@@ -1,7 +1,6 @@
 //! The tokens of a post, which the store holds in addition to its text.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use tidings_tokens::tokens;
 
@@ -12,20 +11,13 @@ const TITLE_WEIGHT: u32 = 3;
 /// The number of bytes of a text for which a distinct token is expected.
 const BYTES_PER_TOKEN: usize = 12;
 
-/// The tokens of a post, separated by blanks in each field.
+/// The tokens of a post, separated by blanks in each text.
 #[derive(Debug, PartialEq)]
 pub(super) struct TokenFields {
-    /// The tokens of the title, for the search index.
-    pub(super) title: String,
-    /// The tokens of the text, for the search index.
-    pub(super) post: String,
     /// The distinct tokens of title and text, in order.
     pub(super) token: String,
     /// The number of occurrences of each of the distinct tokens.
     pub(super) counts: Vec<Count>,
-    /// The distinct characters of the pairs of Han and Kana in title and text, for the search index: a search for one of
-    /// them finds the post. They are neither among the tokens nor keywords.
-    pub(super) letters: Vec<(char, Count)>,
     /// The keywords, most significant first, from which interest and similarity are computed: the most frequent tokens,
     /// where each occurrence in the title counts three times. Of equally frequent tokens, the earlier comes first.
     ///
@@ -60,52 +52,13 @@ impl TokenFields {
             }
         }
         let token = joined(tokens.iter().map(|(token, _)| *token));
-        let letters = letters(&tokens);
         let counts = tokens.iter().map(|(_, count)| *count).collect();
         tokens.retain(|(token, _)| token.contains(char::is_alphabetic));
         // The sort is stable, so of equal tokens the earlier stays first.
         tokens.sort_by_key(|(_, count)| std::cmp::Reverse(TITLE_WEIGHT * count.title + count.post));
         let keyword = joined(tokens.iter().take(KEYWORDS).map(|(token, _)| *token));
-        Self { title, post, token, counts, letters, keyword }
+        Self { token, counts, keyword }
     }
-
-    /// Returns the tokens and the letters of the title, and those of the text, separated by blanks.
-    pub(super) fn indexed(&self) -> [Cow<'_, str>; 2] {
-        let with = |stream: &'_ str, is_in: fn(&Count) -> u32| {
-            let mut stream = stream.to_owned();
-            for (letter, _) in self.letters.iter().filter(|(_, count)| is_in(count) > 0) {
-                push(&mut stream, letter.encode_utf8(&mut [0; 4]));
-            }
-            stream
-        };
-        if self.letters.is_empty() {
-            return [(&self.title).into(), (&self.post).into()];
-        }
-        [with(&self.title, |count| count.title).into(), with(&self.post, |count| count.post).into()]
-    }
-}
-
-/// Returns the distinct characters of pairs of Han and Kana, each with one occurrence in the title, in the text, or in both.
-/// A character that is a token itself is left out.
-fn letters(tokens: &[(&str, Count)]) -> Vec<(char, Count)> {
-    let mut letters: BTreeMap<char, Count> = BTreeMap::new();
-    for (token, count) in tokens {
-        for letter in tokens::letters(token) {
-            let of_letter = letters.entry(letter).or_default();
-            of_letter.title |= u32::from(count.title > 0);
-            of_letter.post |= u32::from(count.post > 0);
-        }
-    }
-    if letters.is_empty() {
-        return Vec::new();
-    }
-    for (token, _) in tokens {
-        let mut characters = token.chars();
-        if let (Some(only), None) = (characters.next(), characters.next()) {
-            letters.remove(&only);
-        }
-    }
-    letters.into_iter().collect()
 }
 
 fn stream(text: &str) -> String {
@@ -136,22 +89,10 @@ mod tests {
     #[test]
     fn words_of_the_title_count_three_times() {
         let fields = TokenFields::of("Rust 1.95 news", "Cargo, cargo and cargo; news in 2026. The compiler.");
-        assert_eq!(fields.title, "rust 1.95 news");
-        assert_eq!(fields.post, "cargo cargo cargo news 2026 compiler");
         assert_eq!(fields.token, "rust 1.95 news cargo 2026 compiler");
         let counts: Vec<_> = fields.counts.iter().map(|count| (count.title, count.post)).collect();
         assert_eq!(counts, [(1, 0), (1, 0), (1, 1), (0, 3), (0, 1), (0, 1)]);
         assert_eq!(fields.keyword, "news rust cargo compiler");
-    }
-
-    #[test]
-    fn pairs_of_han_and_kana_have_letters_for_the_index_only() {
-        let fields = TokenFields::of("図書館", "書く 館 sea");
-        assert_eq!(fields.token, "図書 書館 書く 館 sea");
-        assert_eq!(fields.keyword, "図書 書館 書く 館 sea");
-        assert_eq!(fields.indexed(), ["図書 書館 図 書", "書く 館 sea く 書"]);
-        let fields = TokenFields::of("茶 sea", "");
-        assert_eq!(fields.indexed(), ["茶 sea", ""]);
     }
 
     #[test]

@@ -47,11 +47,6 @@ impl Background {
         Ok(())
     }
 
-    /// Returns whether the thread was started.
-    pub(crate) fn is_started(&self) -> bool {
-        self.thread().is_some()
-    }
-
     fn thread(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
         self.thread.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -107,15 +107,15 @@ fn best(
     terms: &mut Terms,
     known: &[bool],
     category: Option<&str>,
-    num: i64,
+    num: usize,
 ) -> Result<Vec<(Post, f64)>, StoreError> {
     let now = tidings.now();
     let mut find = |terms: &Terms| {
-        let query = Query::new(terms, tidings.search_cache());
+        let query = Query::new(terms, tidings.term_frequencies())?;
         query.map_or_else(|| Ok(Vec::new()), |query| index::find(tx, &query, category, now, num))
     };
     let mut found = find(terms)?;
-    let left = usize::try_from(num).unwrap_or_default().saturating_sub(found.len());
+    let left = num.saturating_sub(found.len());
     if left > 0 && !known.contains(&false) {
         terms::add_similar(tidings, terms, known);
         let similar = find(&Terms { words: terms.similar.clone(), ..Terms::default() })?;
@@ -223,7 +223,7 @@ impl Operation for FindSites {
         let search = checked(&self.search)?;
         let page = Page::of(paging, &search, None, SITES)?;
         let terms = Terms { words: terms::words(tidings, &search)?, ..Terms::default() };
-        let Some(query) = Query::new(&terms, tidings.search_cache()) else {
+        let Some(query) = Query::new(&terms, tidings.term_frequencies())? else {
             let next = page.cut(&mut Vec::<Domain>::new());
             return Ok(Domains { search_result: Vec::new(), next });
         };

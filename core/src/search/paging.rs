@@ -3,10 +3,11 @@
 use std::hash::{Hash as _, Hasher as _};
 
 use crate::base::keyed::Unkeyed;
+use crate::post::index;
 use crate::record::error::{Error, Problem, Result};
 
-/// The number of best results that pages show. A page costs as much as all pages before it.
-pub const RESULTS_MAX: i64 = 3_000;
+/// The number of best results that pages show.
+pub const RESULTS_MAX: i64 = index::RESULTS_MAX as i64;
 
 const NEXT_RULE: Problem = Problem::invalid("next", "next is not from a previous page of this search");
 
@@ -51,11 +52,12 @@ impl Page {
 
     /// Returns the number of results from the first one that the page needs: one more than it shows, to know whether it is
     /// the last.
-    pub(super) fn needed(&self) -> i64 {
-        match self.search {
+    pub(super) fn needed(&self) -> usize {
+        let needed = match self.search {
             Some(_) => (self.offset + self.num + 1).min(RESULTS_MAX),
             None => self.num,
-        }
+        };
+        usize::try_from(needed).unwrap_or_default()
     }
 
     /// Reduces the needed results to those of the page. Returns the `next`, if the caller wants one.
@@ -90,7 +92,7 @@ mod tests {
             loop {
                 let paging = next.as_deref().map_or(Paging::First, Paging::After);
                 let page = Page::of(paging, "whales", Some("sea"), num).unwrap();
-                let mut results: Vec<i64> = (0..count.min(page.needed())).collect();
+                let mut results: Vec<i64> = (0..count.min(i64::try_from(page.needed()).unwrap())).collect();
                 next = page.cut(&mut results).unwrap();
                 shown.extend(results);
                 let Some(next) = &next else { break };

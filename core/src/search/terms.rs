@@ -6,6 +6,8 @@
 //! are searched, because others find less relevant posts. If posts have all words of a search, similar words only add posts
 //! when the others find too few.
 
+use std::collections::HashMap;
+
 use tidings_tokens::{hangul, tokens};
 
 use crate::Tidings;
@@ -147,17 +149,18 @@ fn similar(tidings: &Tidings, tokens: &[String], known: &[bool]) -> Vec<String> 
 
 /// Returns which of these words posts have.
 fn known(tidings: &Tidings, tokens: &[String]) -> Result<Vec<bool>> {
-    let mut known: Vec<bool> = tokens.iter().map(|token| words::is_in_posts(tidings, token)).collect();
-    // The model lacks rare words.
+    let latest =
+        |words: &HashMap<Box<str>, u32>| tokens.iter().map(|token| words.contains_key(&**token)).collect();
+    let mut known: Vec<bool> = tidings.term_frequencies().with_words(latest)?;
     let rare: Vec<usize> = (0..tokens.len()).filter(|at| !known[*at]).collect();
     if rare.is_empty() {
         return Ok(known);
     }
     let words: Vec<String> = rare.iter().map(|at| tokens[*at].clone()).collect();
     let limit = tidings.config().query_timeout;
-    let has = tidings.store().read_stale(Some(limit), tidings.posts_changed().get(), |tx| {
-        index::has_words(tx, &words, tidings.search_cache())
-    })?;
+    let has = tidings
+        .store()
+        .read_stale(Some(limit), tidings.posts_changed().get(), |tx| index::has_words(tx, &words))?;
     for (at, has) in rare.into_iter().zip(has) {
         known[at] = has;
     }

@@ -33,11 +33,10 @@ pub(crate) struct Inner {
     pub(super) feeds: newsfeed::Feeds,
     pub(super) retention: Retention,
     pub(super) analysis: analysis::State,
-    pub(super) index_merger: post::index::Merger,
+    pub(super) indexer: post::index::Indexer,
     pub(super) webhook_sender: webhook::Sender,
     pub(super) other_views: notice::OtherViews,
-    pub(super) search_cache: post::index::SearchCache,
-    pub(super) spelling: words::Spelling,
+    pub(super) term_frequencies: post::index::TermFrequencies,
     pub(super) words: Arc<words::ModelCache>,
     pub(super) notice_cache: notice::NoticeCache,
     pub(super) user_infos: profile::UserInfos,
@@ -109,7 +108,7 @@ impl Tidings {
         newsfeed::start(self)?;
         retention::start(self)?;
         analysis::start(self)?;
-        self.index_merger().start()?;
+        self.indexer().start()?;
         self.webhook_sender().start()?;
         self.0.other_views.start()?;
         words::start(self)
@@ -251,20 +250,16 @@ impl Tidings {
         &self.0.posts_changed
     }
 
-    pub(crate) fn index_merger(&self) -> &post::index::Merger {
-        &self.0.index_merger
+    pub(crate) fn indexer(&self) -> &post::index::Indexer {
+        &self.0.indexer
     }
 
     pub(crate) fn webhook_sender(&self) -> &webhook::Sender {
         &self.0.webhook_sender
     }
 
-    pub(crate) fn search_cache(&self) -> &post::index::SearchCache {
-        &self.0.search_cache
-    }
-
-    pub(crate) fn spelling(&self) -> &words::Spelling {
-        &self.0.spelling
+    pub(crate) fn term_frequencies(&self) -> &post::index::TermFrequencies {
+        &self.0.term_frequencies
     }
 
     pub(crate) fn feeds(&self) -> &newsfeed::Feeds {

@@ -71,11 +71,6 @@ pub(super) trait Engine: Send + Sync {
     /// Implements [`Store::copy_wal`](super::Store::copy_wal).
     fn copy_wal(&self) -> Result<(), StoreError>;
 
-    /// Implements [`Access::reclaim`](super::Access::reclaim).
-    fn reclaim(&self, _table: &'static str, _is_stopped: &dyn Fn() -> bool) -> Result<(), StoreError> {
-        Ok(())
-    }
-
     /// Implements [`Store::arrange_partitions`](super::Store::arrange_partitions).
     fn arrange_partitions(&self, _: &Expiry) -> Result<Leftover, StoreError> {
         Ok(Leftover::Delete)

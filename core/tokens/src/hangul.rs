@@ -124,6 +124,21 @@ fn follows_others(particle: &str) -> bool {
     matches!(particle, "은" | "는" | "도" | "만" | "의" | "이" | "가" | "을" | "를")
 }
 
+/// Returns the pairs of adjacent Hangul syllables of a word.
+///
+/// ```
+/// use tidings_tokens::hangul::pairs;
+///
+/// assert_eq!(pairs("ai반도체").collect::<Vec<_>>(), ["반도", "도체"]);
+/// ```
+pub fn pairs(word: &str) -> impl Iterator<Item = &str> {
+    // The syllables are in a range of code points that all have three bytes.
+    const BYTES: usize = 3;
+    let pair = |at: usize| word.get(at..at + 2 * BYTES);
+    let places = word.char_indices().filter(|(_, c)| is_syllable(*c)).map(|(at, _)| at);
+    places.filter_map(pair).filter(|pair| pair.chars().all(is_syllable))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

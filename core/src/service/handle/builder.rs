@@ -96,8 +96,7 @@ impl Builder {
         let store = Arc::new(Store::open_with(&location, config.postgres_read_connections)?);
         let clock = store.clock_ahead().map_or(clock.clone(), |ahead| clock.corrected(ahead));
         let stem = location.base();
-        post::reindex::complete_index(&store)?;
-        post::reindex::begin_to_renew_tokens(&store)?;
+        post::reindex::begin_to_renew(&store)?;
         post::heat::start(&store, config.feed.popular_half_life_days, clock.now())?;
         let keys = match &location {
             Location::File(named) => Keys::open(&config, &stem, named, clock.clone())?,
@@ -115,10 +114,9 @@ impl Builder {
             user_infos: profile::UserInfos::new(&store, &lists),
             lists,
             posts_changed: store::Latest::default(),
-            index_merger: post::index::Merger::new(Arc::clone(&store), clock.clone()),
+            indexer: post::index::Indexer::new(Arc::clone(&store), clock.clone()),
             webhook_sender: webhook::Sender::new(&store, &clock, &config),
-            spelling: words::Spelling::new(Arc::clone(&store)),
-            search_cache: post::index::SearchCache::default(),
+            term_frequencies: post::index::TermFrequencies::new(Arc::clone(&store)),
             feeds,
             retention: Retention::new(Arc::clone(&store)),
             analysis,

@@ -1,9 +1,7 @@
 //! The store's engine over a database on a PostgreSQL server.
 
-use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
-use std::thread;
 use std::time::Duration;
 
 use super::super::engine::Engine;
@@ -15,13 +13,12 @@ use super::committer::PgCommitter;
 use super::connect::Connector;
 use super::migrate::migrate;
 use super::partition;
-use super::server::{LOOK_EVERY, Server};
+use super::server::Server;
 use super::session::Session;
 use super::standby::Standbys;
 use super::tx::{ReadTx, lease};
 use super::watch::ServerWatch;
 use super::write_connection::ANSWER_MAX;
-use crate::base::cancel::CancelFlag;
 use crate::base::location::PostgresUrl;
 
 /// How reads wait for a connection: about as long as a client waits for an answer. The queue holds as many reads as a server
@@ -136,27 +133,6 @@ impl Engine for PgEngine {
 
     fn copy_wal(&self) -> Result<(), StoreError> {
         Ok(())
-    }
-
-    fn reclaim(&self, table: &'static str, is_stopped: &dyn Fn() -> bool) -> Result<(), StoreError> {
-        let mut session = self.server.connect_if_reachable()?;
-        session.allow_long_statements()?;
-        // It warns if the table belongs to another user, and then the server does it later.
-        session.control("SET client_min_messages = error")?;
-        // Giving the space back to the disk would stop readers for a moment.
-        let stop = CancelFlag::default();
-        let _interrupts = self.server.interrupts(&session, &stop)?;
-        thread::scope(|scope| {
-            let vacuum = format!("VACUUM (SKIP_LOCKED, TRUNCATE FALSE) {table}");
-            let reclaimed = scope.spawn(move || session.control(&vacuum).map(drop));
-            while !reclaimed.is_finished() {
-                if is_stopped() {
-                    stop.set();
-                }
-                thread::sleep(LOOK_EVERY);
-            }
-            reclaimed.join().unwrap_or_else(|panic| resume_unwind(panic))
-        })
     }
 
     fn arrange_partitions(&self, expiry: &Expiry) -> Result<Leftover, StoreError> {

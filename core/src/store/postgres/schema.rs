@@ -63,7 +63,7 @@ FROM pg_proc p JOIN ns ON ns.oid = p.pronamespace WHERE p.prokind = 'f' AND p.pr
 ";
 
 /// How the row of a table is created if a new database's row would be wrong: from the rows of other tables. Empty if it cannot.
-const ROWS: [(&str, &str); 5] = [
+const ROWS: [(&str, &str); 4] = [
     // Other programs read the version before anything else, so without its row there is no check.
     ("schema_version", ""),
     (
@@ -75,13 +75,6 @@ const ROWS: [(&str, &str); 5] = [
         "post_change",
         "INSERT INTO post_change (revision, post)
          SELECT base + CAST(CAST(pg_current_xact_id() AS text) AS bigint), 0 FROM revision_base",
-    ),
-    (
-        "post_index_size",
-        "INSERT INTO post_index_size (one, posts, length, last_entry, unindexed)
-         SELECT 1, count(*), coalesce(sum(length), 0),
-                greatest(max(entry), (SELECT max(last_entry) FROM post_segment), 0), NULL
-         FROM post_index",
     ),
     // The chain before its earliest record is known only if that is the first one.
     (

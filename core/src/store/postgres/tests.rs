@@ -15,7 +15,7 @@ use super::watch::ServerWatch;
 use super::write_connection::ANSWER_MAX;
 use crate::base::location::Location;
 use crate::store::watch::{Versions, Watch as _};
-use crate::store::{Access as _, Isolation, ServerError, Store, StoreError, Topic, Tx, Value, once};
+use crate::store::{Isolation, ServerError, Store, StoreError, Topic, Tx, Value, once};
 
 /// Longer than anything takes on a busy machine.
 const LONG: Duration = Duration::from_secs(20);
@@ -320,40 +320,6 @@ fn a_task_that_has_waited_often_may_block() {
         sender.send(()).unwrap();
     });
     done.recv_timeout(LONG).unwrap();
-}
-
-#[test]
-fn reclaimed_space_is_used_again() {
-    let Some(database) = database() else { return };
-    let store = create(&database);
-    let size = || count(&database, "SELECT pg_relation_size('number')");
-    let sizes: Vec<i64> = (0..8)
-        .map(|_| {
-            database.query("INSERT INTO number SELECT generate_series(1, 5000)", &[]);
-            database.query("DELETE FROM number", &[]);
-            store.reclaim("number", &|| false).unwrap();
-            size()
-        })
-        .collect();
-    // A snapshot of the watching connection may keep the rows of a round or two.
-    assert!(sizes[7] <= 3 * sizes[0], "{sizes:?}");
-}
-
-#[test]
-fn reclaiming_space_ends_when_it_is_stopped() {
-    let Some(database) = database() else { return };
-    let store = create(&database);
-    database.query("INSERT INTO number SELECT generate_series(1, 100000)", &[]);
-    database.query("DELETE FROM number", &[]);
-    // 0.1 s for each of its 443 pages.
-    let name = database.query("SELECT quote_ident(current_database())", &[])[0][0].take().unwrap();
-    for setting in ["vacuum_cost_delay = '100ms'", "vacuum_cost_limit = 1"] {
-        database.query(&format!("ALTER DATABASE {name} SET {setting}"), &[]);
-    }
-    let begin = Instant::now();
-    let reclaimed = store.reclaim("number", &|| true);
-    assert!(matches!(reclaimed, Err(StoreError::Interrupted)), "{reclaimed:?}");
-    assert!(begin.elapsed() < LONG);
 }
 
 #[test]

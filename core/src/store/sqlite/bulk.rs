@@ -110,7 +110,8 @@ fn tables(connection: &Connection) -> Result<Vec<Table>, StoreError> {
             "INTEGER" => Kind::Integer,
             "REAL" => Kind::Real,
             "TEXT" => Kind::Text,
-            // Columns of the search index have no types.
+            // The search index has bytes and columns without types. It is never copied.
+            "BLOB" => Kind::Text,
             _ if form == "virtual" => Kind::Text,
             _ => return Err(StoreError::other(format!("{table}.{name} has the type {declared}"))),
         };

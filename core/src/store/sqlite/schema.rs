@@ -9,7 +9,7 @@ use super::open::create_schema;
 use crate::store::schema::{Comparison, Part, PartKind, PartName, Parts, compare, normalised};
 
 /// The tables whose rows `tidings check --repair` recomputes, so that they can be created again without a loss.
-const RECOMPUTED: [&str; 3] = ["category", "label", "post_index"];
+const RECOMPUTED: [&str; 4] = ["category", "label", "post_index", "post_terms"];
 
 /// How the row of a table is created if a new database's row would be wrong: from the rows of other tables.
 const ROWS: [(&str, &str); 3] = [

@@ -243,6 +243,7 @@ fn repairable_parts() -> Vec<(&'static str, &'static str)> {
             ("DELETE FROM revision", "the row of revision is missing"),
             ("DROP TABLE label", "the table label is missing, the index label_post of label is missing"),
             ("DROP TABLE post_index", "the table post_index is missing"),
+            ("DROP TABLE post_terms", "the table post_terms is missing"),
         ]),
         Engine::Postgres => parts.extend([
             (
@@ -260,7 +261,6 @@ fn repairable_parts() -> Vec<(&'static str, &'static str)> {
             ),
             ("ALTER TABLE post DROP CONSTRAINT post_url", "the constraint post_url of post is missing"),
             ("DROP INDEX log_member", "the index log_member of log is missing"),
-            ("DELETE FROM post_index_size", "the row of post_index_size is missing"),
             ("DELETE FROM revision_base", "the row of revision_base is missing"),
         ]),
     }

@@ -16,7 +16,7 @@ enum Treatment {
 }
 
 /// All tables of both engines, in the order in which they are copied: a row comes after the rows that it refers to.
-const TABLES: [(&str, Treatment); 64] = [
+const TABLES: [(&str, Treatment); 61] = [
     ("member", Treatment::Rows),
     ("member_acts", Treatment::Rows),
     ("removed_member", Treatment::Rows),
@@ -86,10 +86,7 @@ const TABLES: [(&str, Treatment); 64] = [
     ("token_key", Treatment::Empty),
     // The search index is made again from the posts.
     ("post_index", Treatment::Own),
-    ("post_index_size", Treatment::Own),
-    ("post_index_recent", Treatment::Own),
-    ("post_segment", Treatment::Own),
-    ("post_segment_block", Treatment::Own),
+    ("post_terms", Treatment::Own),
     // The revisions of the copy continue after those of the source: see `Target::commit`.
     ("revision", Treatment::Own),
     ("revision_base", Treatment::Own),

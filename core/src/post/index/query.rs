@@ -1,0 +1,180 @@
+//! A query: its terms with their weights, the posts that may match best, and the relevance of a post.
+
+use std::cmp::Ordering;
+
+use tidings_tokens::hangul;
+
+use super::entry::{Counts, hash, label, pair};
+use super::frequencies::{Frequencies, TermFrequencies};
+use super::{FORM_WEIGHT, QUERY_TOKENS, SIMILAR_WEIGHT, Terms};
+use crate::store::StoreError;
+
+/// The weight of a pair of syllables relative to a word of the search.
+const PAIR_WEIGHT: f64 = 0.3;
+
+/// The parameters of BM25: how much further occurrences of a word count, and how much the length of a post.
+const K: f64 = 1.2;
+const B: f64 = 0.75;
+
+/// A query. It matches a post that has one of its terms.
+pub(crate) struct Query {
+    /// The words, other forms of them and similar words, rarest first, then the pairs of syllables, rarest first.
+    terms: Vec<Term>,
+    /// The number of terms that are words.
+    words: usize,
+    /// The terms that a post with all words of the search has, rarest first.
+    required: Vec<Required>,
+    /// The average number of distinct words of a post.
+    length: f64,
+    /// Approximately the number of all posts.
+    pub(super) posts: f64,
+}
+
+struct Term {
+    term: String,
+    hash: u32,
+    /// The most that the term adds to the relevance of a post.
+    weight: f64,
+    /// The share of the posts that have it.
+    share: f64,
+}
+
+struct Required {
+    term: String,
+    share: f64,
+}
+
+/// Terms by which posts are found: those that have all of `all` and one of `any`, if there are any.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Condition {
+    pub(super) all: Vec<String>,
+    pub(super) any: Vec<String>,
+    /// The expected share of the posts that match.
+    pub(super) share: f64,
+}
+
+impl Query {
+    /// Creates a query for terms; `None` without words of the search.
+    ///
+    /// # Errors
+    /// Fails if the store fails.
+    pub(crate) fn new(terms: &Terms, frequencies: &TermFrequencies) -> Result<Option<Self>, StoreError> {
+        if terms.words.is_empty() {
+            return Ok(None);
+        }
+        let groups = [(&terms.words, 1.0), (&terms.forms, FORM_WEIGHT), (&terms.similar, SIMILAR_WEIGHT)];
+        let words: Vec<(&str, f64)> = groups
+            .into_iter()
+            .flat_map(|(words, weight)| words.iter().take(QUERY_TOKENS).map(move |word| (&**word, weight)))
+            .collect();
+        let searched = &terms.words[..terms.words.len().min(QUERY_TOKENS)];
+        let mut pairs: Vec<String> = searched.iter().flat_map(|word| hangul::pairs(word)).map(pair).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let hashes: Vec<u32> = pairs.iter().map(|pair| hash(pair)).collect();
+        let frequencies =
+            frequencies.of(&words.iter().map(|(word, _)| *word).collect::<Vec<_>>(), &hashes)?;
+        let pairs_weighted = pairs.iter().map(|pair| (&**pair, PAIR_WEIGHT));
+        let mut all: Vec<Term> = words
+            .iter()
+            .copied()
+            .chain(pairs_weighted)
+            .zip(&frequencies.of_terms)
+            .map(|((term, weight), posts)| Term::new(term, weight, *posts, &frequencies))
+            .collect();
+        let count = words.len();
+        all[..count].sort_by(Term::by_rarity);
+        all[count..].sort_by(Term::by_rarity);
+        let required = required(searched, &all);
+        Ok(Some(Self {
+            terms: all,
+            words: count,
+            required,
+            length: frequencies.length,
+            posts: frequencies.all,
+        }))
+    }
+
+    /// Returns the conditions by which the posts are found that may match best: those with all words of the search, then those
+    /// with its rarest ones. `few` is the number of posts of which any is among the candidates.
+    pub(super) fn conditions(&self, category: Option<&str>, few: f64) -> Vec<Condition> {
+        let category: Vec<String> = category.map(label).into_iter().collect();
+        let of_all = self.required.iter().map(|required| required.term.clone());
+        let all = Condition {
+            all: category.iter().cloned().chain(of_all).collect(),
+            any: Vec::new(),
+            share: self.required.iter().map(|required| required.share).product(),
+        };
+        let mut conditions = vec![all];
+        let mut rare = Condition { all: category.clone(), ..Condition::default() };
+        for term in &self.terms[..self.words] {
+            let is_all = self.required.len() == 1 && self.required[0].term == term.term;
+            if is_all {
+                continue;
+            }
+            if rare.share + term.share <= few / self.posts.max(1.0) {
+                rare.any.push(term.term.clone());
+                rare.share += term.share;
+            } else {
+                let any = vec![term.term.clone()];
+                conditions.push(Condition { all: category.clone(), any, share: term.share });
+            }
+        }
+        if !rare.any.is_empty() {
+            conditions.insert(1, rare);
+        }
+        conditions
+    }
+
+    /// Returns the condition that finds posts by pairs of syllables; `None` without one.
+    pub(super) fn of_pairs(&self, category: Option<&str>) -> Option<Condition> {
+        let pairs = &self.terms[self.words..];
+        let any: Vec<String> = pairs.iter().take(QUERY_TOKENS).map(|pair| pair.term.clone()).collect();
+        let share = pairs.iter().map(|pair| pair.share).sum::<f64>().min(1.0);
+        (!any.is_empty()).then(|| Condition { all: category.map(label).into_iter().collect(), any, share })
+    }
+
+    /// Returns the relevance of a post, see [`find`](super::find).
+    pub(super) fn relevance(&self, counts: &Counts<'_>) -> f64 {
+        let base = K * (1.0 - B + B * f64::from(counts.words) / self.length);
+        let of_term = |term: &Term| {
+            let occurrences = f64::from(counts.occurrences(term.hash));
+            term.weight * occurrences / (occurrences + base)
+        };
+        self.terms.iter().map(of_term).sum()
+    }
+}
+
+impl Term {
+    fn new(term: &str, weight: f64, posts: f64, frequencies: &Frequencies) -> Self {
+        let rarity = ((frequencies.posts - posts + 0.5) / (posts + 0.5)).ln().max(1e-6);
+        Self {
+            term: term.to_owned(),
+            hash: hash(term),
+            weight: weight * rarity * (K + 1.0),
+            share: posts / frequencies.posts,
+        }
+    }
+
+    fn by_rarity(&self, other: &Self) -> Ordering {
+        self.share.total_cmp(&other.share).then_with(|| self.term.cmp(&other.term))
+    }
+}
+
+/// Returns the terms of posts that have all words of a search. A Korean word may have another particle in the post, or be a part
+/// of a compound, so it is its stem's pairs of syllables that such a post has.
+fn required(words: &[String], terms: &[Term]) -> Vec<Required> {
+    let has_stem = |word: &str| hangul::stems(word).any(|stem| words.iter().any(|other| other == stem));
+    let mut required: Vec<Required> = Vec::new();
+    for word in words.iter().filter(|word| !has_stem(word)) {
+        let pairs: Vec<String> = hangul::pairs(word).map(pair).collect();
+        let is_hangul = pairs.len() + 1 == word.chars().count() && !pairs.is_empty();
+        for term in if is_hangul { pairs } else { vec![word.clone()] } {
+            if !required.iter().any(|other| other.term == term) {
+                let share = terms.iter().find(|other| other.term == term).map_or(0.0, |term| term.share);
+                required.push(Required { term, share });
+            }
+        }
+    }
+    required
+}
