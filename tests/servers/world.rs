@@ -23,8 +23,6 @@ const POSTS: usize = 6_000;
 const DATABASE: &str = "tidings";
 /// The minimum and the maximum number of words of a post that is searched: 84 on average.
 const LENGTHS: (f64, f64) = (30.0, 180.0);
-/// The maximum time until the index is merged after an import.
-const MERGED: Duration = Duration::from_secs(120);
 
 /// The database, its servers, and who uses them.
 pub(crate) struct World {
@@ -86,18 +84,9 @@ impl World {
         let began = Instant::now();
         self.cli(&["post", "import", path.to_str().ok_or("the path is no text")?], "");
         let rate = f64::from(u32::try_from(posts)?) / began.elapsed().as_secs_f64();
-        let merged = Instant::now();
-        let number = |sql: &str| self.connect().query(sql, &[])[0][0].as_ref().map_or(Ok(0), |n| n.parse());
-        while number("SELECT count(*) FROM lease WHERE name = 'search_index'")? > 0
-            && merged.elapsed() < MERGED
-        {
-            thread::sleep(Duration::from_millis(100));
-        }
         self.connect().query("VACUUM ANALYZE", &[]);
-        let size =
-            "SELECT (pg_total_relation_size('post_index') + pg_total_relation_size('post_index_recent')
-                            + pg_total_relation_size('post_segment_block')) / 1000000";
-        Ok((rate, number(size)?))
+        let size = "SELECT pg_total_relation_size('post_terms') / 1000000";
+        Ok((rate, self.connect().query(size, &[])[0][0].as_ref().map_or(Ok(0), |n| n.parse())?))
     }
 
     fn serve(&self) -> Result<Server> {

@@ -182,9 +182,8 @@ fn text(value: ValueRef<'_>) -> Option<String> {
 }
 
 /// Tables that any request may change: counters, the access log, the change numbers that invalidate caches, what servers
-/// share beside the data, the word model, which a server learns by itself, and the segments of the search index, which it
-/// merges by itself. The sender of webhooks removes what it has sent.
-const COUNTED: [&str; 21] = [
+/// share beside the data, and the word model, which a server learns by itself. The sender of webhooks removes what it has sent.
+const COUNTED: [&str; 19] = [
     "api_key",
     "day_count",
     "total_count",
@@ -202,8 +201,6 @@ const COUNTED: [&str; 21] = [
     "lane",
     "word_model",
     "word_model_part",
-    "post_segment",
-    "post_segment_block",
     "sqlite_sequence",
     "webhook_delivery",
 ];

@@ -147,6 +147,39 @@ fn a_search_finds_a_korean_word_with_and_without_its_particle() {
 }
 
 #[test]
+fn a_search_finds_korean_words_in_compounds_without_blanks_and_mistyped() {
+    let service = testing::service();
+    let titles_of_posts = [
+        "중앙도서관이 문을 열었다",
+        "데이터베이스를 배우는 시간",
+        "학생 식당의 새로운 차림표",
+        "도서 박람회",
+    ];
+    for (n, title) in titles_of_posts.iter().enumerate() {
+        let draft = Draft {
+            title: Some((*title).into()),
+            url: Some(format!("https://a.example/{n}")),
+            ..Draft::default()
+        };
+        service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+    }
+    for (search, first) in [
+        ("도서관", 0),
+        ("도서관까지", 0),
+        ("중앙 도서관", 0),
+        ("데이터 베이스", 1),
+        ("데이타베이스", 1),
+        ("학생식당", 2),
+        ("새로운 식당", 2),
+        ("박람회", 3),
+    ] {
+        let found = titles(testing::search(&service, search, 10));
+        assert_eq!(found.first().map(String::as_str), Some(titles_of_posts[first]), "{search}");
+    }
+    assert!(titles(testing::search(&service, "기숙사", 10)).is_empty());
+}
+
+#[test]
 fn a_search_in_a_category_finds_only_its_posts() {
     let service = service();
     assert_eq!(titles(testing::search_in(&service, "language", "rust", 10)), ["Notes"]);

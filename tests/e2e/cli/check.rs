@@ -32,11 +32,7 @@ fn change(directory: &Path, sql: &str) {
 
 /// Returns a statement that removes the posts with these keys from the search index.
 fn remove_from_index(keys: &str) -> String {
-    let key = match Engine::chosen() {
-        Engine::Sqlite => "rowid",
-        Engine::Postgres => "post",
-    };
-    format!("DELETE FROM post_index WHERE {key} IN ({keys});")
+    format!("DELETE FROM post_terms WHERE post IN ({keys});")
 }
 
 /// Makes derived rows wrong; returns the names of the checks that find it.

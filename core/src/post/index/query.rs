@@ -10,10 +10,12 @@ use super::{FORM_WEIGHT, QUERY_TOKENS, SIMILAR_WEIGHT, Terms};
 use crate::store::StoreError;
 
 /// The weight of a pair of syllables relative to a word of the search.
-const PAIR_WEIGHT: f64 = 0.3;
+const PAIR_WEIGHT: f64 = 0.6;
 
 /// The parameters of BM25: how much further occurrences of a word count, and how much the length of a post.
-const K: f64 = 1.2;
+///
+/// Source of the first: Trotman, Puurula and Burgess, *Improvements to BM25 and language models examined*, ADCS 2014.
+const K: f64 = 0.9;
 const B: f64 = 0.75;
 
 /// A query. It matches a post that has one of its terms.
@@ -177,4 +179,54 @@ fn required(words: &[String], terms: &[Term]) -> Vec<Required> {
         }
     }
     required
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::Caller;
+    use crate::post::{self, Draft};
+    use crate::testing;
+
+    fn strings(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn candidates_have_all_words_then_the_rarest() {
+        let service = testing::service();
+        for n in 0..20 {
+            let draft = Draft {
+                title: Some(["sea", "sea whale", "sea 도서관", "sea"][n % 4].into()),
+                url: Some(format!("https://a.example/{n}")),
+                ..Draft::default()
+            };
+            service.call(&Caller::Operator, post::Insert { draft }).unwrap();
+        }
+        let query = |words: &[&str], forms: &[&str]| {
+            let terms = Terms { words: strings(words), forms: strings(forms), ..Terms::default() };
+            Query::new(&terms, service.term_frequencies()).unwrap().unwrap()
+        };
+        let condition =
+            |all: &[&str], any: &[&str], share| Condition { all: strings(all), any: strings(any), share };
+        let sea = label("Sea");
+        assert_eq!(
+            query(&["sea", "whale", "orca"], &["orcas"]).conditions(Some("Sea"), 10.0),
+            [
+                condition(&[&sea, "sea", "whale", "orca"], &[], 0.0),
+                condition(&[&sea], &["orca", "orcas", "whale"], 0.25),
+                condition(&[&sea], &["sea"], 1.0),
+            ]
+        );
+        assert_eq!(query(&["sea"], &[]).conditions(None, 10.0), [condition(&["sea"], &[], 1.0)]);
+        let korean = query(&["도서관에서", "도서관"], &[]);
+        let pairs = ["\u{e000}도서", "\u{e000}서관"];
+        assert_eq!(
+            korean.conditions(None, 10.0),
+            [condition(&pairs, &[], 0.0625), condition(&[], &["도서관에서", "도서관"], 0.25)]
+        );
+        let all = ["\u{e000}관에", "\u{e000}에서", "\u{e000}도서", "\u{e000}서관"];
+        assert_eq!(korean.of_pairs(None), Some(condition(&[], &all, 0.5)));
+        assert!(query(&["sea"], &[]).of_pairs(None).is_none());
+    }
 }

@@ -60,7 +60,7 @@ fn by_formula(words: &[(&str, f64)]) -> Vec<f64> {
         let matching = number(occurrences.iter().filter(|n| **n > 0.0).count());
         let idf = ((all - matching + 0.5) / (matching + 0.5)).ln().max(1e-6);
         for ((sum, f), length) in sums.iter_mut().zip(occurrences).zip(lengths) {
-            *sum += weight * idf * f * 2.2 / (f + 1.2 * (0.25 + 0.75 * length / average));
+            *sum += weight * idf * f * 1.9 / (f + 0.9 * (0.25 + 0.75 * length / average));
         }
     }
     sums
