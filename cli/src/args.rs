@@ -122,7 +122,7 @@ pub(crate) enum Command {
     /// Manage the word model, which finds similar words
     #[command(subcommand)]
     Words(words::Words),
-    /// Measure the quality of the recommended feed on the database
+    /// Measure the quality of the recommended feed and of searches on the database
     #[command(subcommand)]
     Bench(bench::Bench),
     /// Copy the database to a file while servers and commands use it

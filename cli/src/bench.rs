@@ -6,6 +6,7 @@ use clap::Subcommand;
 use tidings_client::shown::number::number;
 use tidings_core::Error;
 use tidings_core::newsfeed::evaluation::{self, Evaluation};
+use tidings_core::search::evaluation::{self as searches, SearchEvaluation};
 
 use crate::failure::Failure;
 use crate::output::{Column, Page, Table, local};
@@ -21,6 +22,8 @@ pub(crate) enum Bench {
         #[arg(long, value_name = "DATE")]
         at: Option<String>,
     },
+    /// Measure how well searches find known posts: by title, by words of the text, and mistyped
+    Search,
 }
 
 pub(crate) fn run(session: &Session, command: &Bench) -> Result<ExitCode, Failure> {
@@ -31,13 +34,40 @@ pub(crate) fn run(session: &Session, command: &Bench) -> Result<ExitCode, Failur
             let mut told = |share| progress.told(share);
             let evaluation = evaluation::evaluate(tidings, caller, at.as_deref(), &mut told);
             progress.finish();
-            let evaluation = evaluation.map_err(|error| match error {
-                Error::BadRequest(why) => Failure::refused(&error.into(), why.message()),
-                error => refused_to_members(error),
-            })?;
+            let evaluation = evaluation.map_err(refused)?;
             out.answer(&evaluation, |page| describe(page, &evaluation))
         }
+        Bench::Search => {
+            let progress = Percent::start();
+            let evaluation = searches::evaluate(tidings, caller, &mut |share| progress.told(share));
+            progress.finish();
+            let evaluation = evaluation.map_err(refused)?;
+            out.answer(&evaluation, |page| describe_searches(page, &evaluation))
+        }
     }
+}
+
+fn refused(error: Error) -> Failure {
+    match error {
+        Error::BadRequest(why) => Failure::refused(&error.into(), why.message()),
+        error => refused_to_members(error),
+    }
+}
+
+fn describe_searches(page: &mut Page, evaluation: &SearchEvaluation) {
+    let names = ["script", "by"].map(Column::whole);
+    let figures = ["searches", "mrr@10", "found@10", "ms"].map(Column::number);
+    let mut table = Table::new(names.into_iter().chain(figures));
+    for row in &evaluation.rows {
+        let (mrr, found) = (format!("{:.4}", row.mrr10), format!("{:.4}", row.found10));
+        let (searches, ms) = (count(row.searches), format!("{:.1}", row.ms));
+        table.row([row.script.to_owned(), row.by.to_owned(), searches, mrr, found, ms]);
+    }
+    page.table(&table, "");
+    page.note(&format!(
+        "{} posts of the database, each searched by its title and by its text",
+        count(evaluation.posts)
+    ));
 }
 
 fn describe(page: &mut Page, evaluation: &Evaluation) {

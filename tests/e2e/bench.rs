@@ -1,4 +1,4 @@
-//! `tidings bench feed`: evaluates the recommended feed on a store with known preferences.
+//! `tidings bench`: evaluates the recommended feed on a store with known preferences, and searches for known posts.
 
 use serde_json::{Value, json};
 use tidings_tests::Server;
@@ -156,4 +156,26 @@ fn an_evaluation_date_without_later_acts_is_refused_and_so_is_a_member() {
     assert_eq!((refused.status, &refused.json()["result"]), (1, &json!("bad request")));
     let refused = server.cli(["--as", "ann", "bench", "feed"]);
     assert_eq!(refused.status, 1);
+}
+
+#[test]
+fn known_posts_are_searched_by_title_words_and_mistyped_words() {
+    let server = Server::start();
+    let texts = [
+        ("The telescope", "Astronomers observed distant galaxies yesterday evening"),
+        ("도서관 안내", "학생들이 열람실에서 조용히 공부한다"),
+    ];
+    let posts = texts.iter().zip(0..).map(|((title, post), n)| {
+        json!({"title": title, "post": post, "url": url("texts", n), "date": "2025-03-01"})
+    });
+    let report = server.cli_with_input(["post", "import", "-", "--json"], &lines(posts)).succeeded().json();
+    assert_eq!(report["errors"], json!([]));
+    let output = server.cli(["bench", "search"]).succeeded();
+    let without_times: Vec<&str> =
+        output.stdout.lines().map(|line| line.rsplit_once(' ').unwrap().0.trim()).collect();
+    insta::assert_snapshot!(without_times.join("\n"), @"");
+    assert!(output.stderr.contains("2 posts"), "{output:?}");
+    let rows = server.cli(["bench", "search", "--json"]).succeeded().json()["rows"].take();
+    assert!(rows[0]["ms"].as_f64().is_some_and(|ms| ms > 0.0) && rows[0]["found10"] == 1.0, "{rows}");
+    assert_eq!(server.cli(["--as", "ann", "bench", "search"]).status, 1);
 }

@@ -19,7 +19,7 @@ const POSTS: i64 = 20_000;
 const REREAD_MAX: usize = 2_000;
 /// The minimum time between two looks for new posts where there are more.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The number of words from which on the latest posts are read again, with about 60 bytes each.
+/// The number of words from which on fewer posts are read again, with about 60 bytes each.
 const WORDS_MAX: usize = 300_000;
 
 /// The frequencies of terms that a process keeps.
@@ -29,8 +29,9 @@ pub(crate) struct TermFrequencies {
 }
 
 /// The terms of the latest posts.
-#[derive(Default)]
 struct Latest {
+    /// The number of latest posts that are read at first.
+    first: i64,
     /// The words with the number of their posts.
     words: HashMap<Box<str>, u32>,
     /// The number of posts with each part of a word, by its hash.
@@ -60,7 +61,7 @@ pub(super) struct Frequencies {
 impl TermFrequencies {
     /// Returns the frequencies of a database, which are read when they are first needed.
     pub(crate) fn new(store: Arc<Store>) -> Self {
-        Self { store, latest: Mutex::default() }
+        Self { store, latest: Mutex::new(Latest::new(POSTS)) }
     }
 
     /// Calls `then` with the words of the latest posts, and the number of posts that have each.
@@ -106,17 +107,32 @@ impl TermFrequencies {
 }
 
 impl Latest {
+    fn new(first: i64) -> Self {
+        Self {
+            first,
+            words: HashMap::new(),
+            parts: NumberMap::default(),
+            posts: 0,
+            length: 0,
+            last: None,
+            read: None,
+            looked: None,
+        }
+    }
+
     fn catch_up(&mut self, tx: &mut dyn Tx) -> Result<(), StoreError> {
         let (version, changes) = (version_in(tx, Topic::Posts)?, texts::changes(tx)?);
         if self.words.len() + self.parts.len() > WORDS_MAX {
-            *self = Self::default();
+            // Even the first posts may have too many.
+            let is_first = i64::try_from(self.posts).is_ok_and(|posts| posts <= self.first);
+            *self = Self::new(if is_first { self.first / 2 } else { self.first });
         }
         let posts = self.posts;
         self.read_new(tx)?;
         let is_small = posts <= REREAD_MAX;
         let new = i64::try_from(self.posts - posts).unwrap_or(i64::MAX);
         if is_small && self.read.is_some_and(|(_, before)| changes - before != new) {
-            *self = Self::default();
+            *self = Self::new(self.first);
             self.read_new(tx)?;
         }
         self.read = Some((version, changes));
@@ -129,7 +145,7 @@ impl Latest {
         loop {
             let page = match self.last {
                 Some(last) => texts::tokens_after(tx, last)?,
-                None => texts::latest_tokens(tx, POSTS)?,
+                None => texts::latest_tokens(tx, self.first.max(1))?,
             };
             let Some((last, _)) = page.last() else { return Ok(()) };
             self.last = Some(*last);
