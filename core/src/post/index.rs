@@ -2,7 +2,7 @@
 //!
 //! `post_terms` has an entry for each post: its terms with their occurrences ([`entry`]). A term is a token of
 //! [`tidings_tokens::tokens`], which alone defines what a word is; a pair of syllables of a Hangul word, because Korean words
-//! are found in compounds and with other particles; a character of Han or Kana; or a topic or tag. Both engines only find
+//! are found in compounds and with other particles; a word of the title, once more; a character of Han or Kana; or a topic or tag. Both engines only find
 //! candidates by terms, the newest first ([`candidates`]): SQLite by an FTS5 table, PostgreSQL by a GIN index over hashes of
 //! terms, or by reading the latest posts. The program ranks the candidates ([`query`]), with the rarity of words in the latest
 //! posts ([`frequencies`]). So a search costs the same however many posts match, and both engines find the same.
@@ -199,12 +199,13 @@ pub(crate) fn has_words(tx: &mut dyn Tx, words: &[String]) -> Result<Vec<bool>, 
 /// `now` are left out; with a `category`, posts without this topic or tag are also left out.
 ///
 /// The relevance is BM25, the sum over the words of the query of `idf · f · (k + 1) / (f + k · (1 - b + b · l))`, where
-/// `f` is the number of occurrences of the word in the post, each in the title counted four times, `l` is the number of
+/// `f` is the number of occurrences of the word in the post, each in the title counted six times, `l` is the number of
 /// distinct words of the post relative to the average, `idf` measures the rarity of the word among the latest posts, `k` is 0.9
 /// and `b` is 0.75. Another form of a word counts four fifths, a similar word a fifth, and a pair of syllables of a Hangul word
 /// six tenths. Posts of equal relevance are ordered by date, then by their insertion, latest first.
 ///
-/// The posts are the best of 1,000 candidates: the newest with all words of the search, then the newest with its rarest words.
+/// The posts are the best of 1,000 candidates: the newest with all words of the search in the title, the newest with all words, then
+/// the newest with its rarest words.
 /// The posts after them are those of the next 2,000, and no more relevant than these.
 ///
 /// Source: Robertson and Zaragoza, *The probabilistic relevance framework: BM25 and beyond*, Foundations and

@@ -9,11 +9,12 @@ use crate::post::token_fields::TokenFields;
 use crate::record::id::PostKey;
 
 /// The weight of a word in the title relative to a word in the text.
-const TITLE_WEIGHT: u32 = 4;
+const TITLE_WEIGHT: u32 = 6;
 
 /// The characters before terms that are no words. They are for private use, so no word begins with one.
 const PAIR: char = '\u{e000}';
 const LABEL: char = '\u{e001}';
+const TITLE: char = '\u{e002}';
 
 /// The bytes of the number of words, and of each term, in [`Counts`].
 const HEAD: usize = 4;
@@ -22,6 +23,11 @@ const TERM: usize = 5;
 /// Returns the term of a pair of Hangul syllables.
 pub(super) fn pair(pair: &str) -> String {
     format!("{PAIR}{pair}")
+}
+
+/// Returns the term of a word of the title.
+pub(super) fn in_title(word: &str) -> String {
+    format!("{TITLE}{word}")
 }
 
 /// Returns the term of a topic or tag.
@@ -79,6 +85,9 @@ impl Entry {
             }
             counted.push((hash(token), occurrences));
             terms.push(token.to_owned());
+            if count.title > 0 {
+                terms.push(in_title(token));
+            }
         }
         let words = counted.len();
         for (part, occurrences) in of_parts {
@@ -100,7 +109,7 @@ impl Entry {
 /// How often a post has each of its terms.
 ///
 /// The bytes are the number of its distinct words; the hashes of its terms in ascending order; for each, the number of
-/// occurrences, each in the title counted four times, at most 255. Numbers are little-endian.
+/// occurrences, each in the title counted six times, at most 255. Numbers are little-endian.
 pub(super) struct Counts<'b> {
     /// The number of distinct words.
     pub(super) words: u32,
@@ -144,13 +153,22 @@ mod tests {
     fn an_entry_has_words_pairs_of_syllables_characters_and_labels() {
         let entry = entry("도서관에서 whales", "図書 whales 책");
         let sea = label("sea");
-        let expected = ["도서관에서", "도서관", "whales", "図書", "책"];
+        let expected = [
+            "도서관에서",
+            "\u{e002}도서관에서",
+            "도서관",
+            "\u{e002}도서관",
+            "whales",
+            "\u{e002}whales",
+            "図書",
+            "책",
+        ];
         let parts = ["図", "書", "\u{e000}관에", "\u{e000}도서", "\u{e000}서관", "\u{e000}에서"];
         assert_eq!(entry.terms, [&expected[..], &parts, &[&sea]].concat());
         let counts = Counts::of(&entry.counts).unwrap();
         assert_eq!(counts.words, 5);
         for (term, number) in
-            [("도서관", 4), ("whales", 5), ("책", 1), ("書", 1), ("\u{e000}도서", 8), ("sea", 0)]
+            [("도서관", 6), ("whales", 7), ("책", 1), ("書", 1), ("\u{e000}도서", 12), ("sea", 0)]
         {
             assert_eq!(counts.occurrences(hash(term)), number, "{term}");
         }
@@ -169,7 +187,7 @@ mod tests {
             let (tokens, entry) = (TokenFields::of(&title, &post), entry(&title, &post));
             let counts = Counts::of(&entry.counts).unwrap();
             for (token, count) in tokens.token.split_ascii_whitespace().zip(&tokens.counts) {
-                let expected = u8::try_from(4 * count.title + count.post).unwrap_or(u8::MAX);
+                let expected = u8::try_from(6 * count.title + count.post).unwrap_or(u8::MAX);
                 prop_assert_eq!(counts.occurrences(hash(token)), expected);
             }
             prop_assert!(entry.terms.iter().all(|term| !term.contains(char::is_whitespace)));

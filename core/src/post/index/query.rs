@@ -2,15 +2,18 @@
 
 use std::cmp::Ordering;
 
-use tidings_tokens::hangul;
+use tidings_tokens::{hangul, tokens};
 
-use super::entry::{Counts, hash, label, pair};
+use super::entry::{Counts, hash, in_title, label, pair};
 use super::frequencies::{Frequencies, TermFrequencies};
 use super::{FORM_WEIGHT, QUERY_TOKENS, SIMILAR_WEIGHT, Terms};
 use crate::store::StoreError;
 
 /// The weight of a pair of syllables relative to a word of the search.
 const PAIR_WEIGHT: f64 = 0.6;
+
+/// The expected part of the posts with words that have them in the title, of which little depends.
+const IN_TITLE: f64 = 0.2;
 
 /// The parameters of BM25: how much further occurrences of a word count, and how much the length of a post.
 ///
@@ -24,8 +27,10 @@ pub(crate) struct Query {
     terms: Vec<Term>,
     /// The number of terms that are words.
     words: usize,
-    /// The terms that a post with all words of the search has, rarest first.
+    /// The words that a post with all words of the search has.
     required: Vec<Required>,
+    /// The same with the pairs of syllables of Korean words instead of these; empty without a Korean word.
+    required_parts: Vec<Required>,
     /// The average number of distinct words of a post.
     length: f64,
     /// Approximately the number of all posts.
@@ -87,28 +92,34 @@ impl Query {
         let count = words.len();
         all[..count].sort_by(Term::by_rarity);
         all[count..].sort_by(Term::by_rarity);
-        let required = required(searched, &all);
-        Ok(Some(Self {
-            terms: all,
-            words: count,
-            required,
-            length: frequencies.length,
-            posts: frequencies.all,
-        }))
+        let share = |term: &str| all.iter().find(|other| other.term == term).map_or(0.0, |term| term.share);
+        let with_share = |term: String| Required { share: share(&term), term };
+        let [required, required_parts] =
+            required(searched).map(|terms| terms.into_iter().map(with_share).collect::<Vec<_>>());
+        let (length, posts) = (frequencies.length, frequencies.all);
+        Ok(Some(Self { terms: all, words: count, required, required_parts, length, posts }))
     }
 
-    /// Returns the conditions by which the posts are found that may match best: those with all words of the search, then those
-    /// with its rarest ones. `few` is the number of posts of which any is among the candidates.
+    /// Returns the conditions by which the posts are found that may match best: those with all words of the search in the title,
+    /// those with all words, those with all pairs of syllables of its Korean words, then those with its rarest words. `few` is
+    /// the number of posts of which any is among the candidates.
     pub(super) fn conditions(&self, category: Option<&str>, few: f64) -> Vec<Condition> {
         let category: Vec<String> = category.map(label).into_iter().collect();
-        let of_all = self.required.iter().map(|required| required.term.clone());
-        let all = Condition {
-            all: category.iter().cloned().chain(of_all).collect(),
+        let of_all = |terms: &[Required], term: fn(&Required) -> String, part: f64| Condition {
+            all: category.iter().cloned().chain(terms.iter().map(term)).collect(),
             any: Vec::new(),
-            share: self.required.iter().map(|required| required.share).product(),
+            share: terms.iter().map(|required| required.share).product::<f64>() * part,
         };
-        let mut conditions = vec![all];
+        let itself = |required: &Required| required.term.clone();
+        let mut conditions = vec![
+            of_all(&self.required, |required| in_title(&required.term), IN_TITLE),
+            of_all(&self.required, itself, 1.0),
+        ];
+        if !self.required_parts.is_empty() {
+            conditions.push(of_all(&self.required_parts, itself, 1.0));
+        }
         let mut rare = Condition { all: category.clone(), ..Condition::default() };
+        let place = conditions.len();
         for term in &self.terms[..self.words] {
             let is_all = self.required.len() == 1 && self.required[0].term == term.term;
             if is_all {
@@ -123,7 +134,7 @@ impl Query {
             }
         }
         if !rare.any.is_empty() {
-            conditions.insert(1, rare);
+            conditions.insert(place, rare);
         }
         conditions
     }
@@ -154,7 +165,7 @@ impl Term {
             term: term.to_owned(),
             hash: hash(term),
             weight: weight * rarity * (K + 1.0),
-            share: posts / frequencies.posts,
+            share: (posts / frequencies.posts).min(1.0),
         }
     }
 
@@ -163,22 +174,21 @@ impl Term {
     }
 }
 
-/// Returns the terms of posts that have all words of a search. A Korean word may have another particle in the post, or be a part
-/// of a compound, so it is its stem's pairs of syllables that such a post has.
-fn required(words: &[String], terms: &[Term]) -> Vec<Required> {
+/// Returns the terms that a post with all words of a search has, and the same with pairs of syllables in place of Korean words;
+/// none of the latter without such a word.
+///
+/// A Korean word may have another particle in the post, so its stem is compared; or be a part of a compound, which has its pairs.
+fn required(words: &[String]) -> [Vec<String>; 2] {
     let has_stem = |word: &str| hangul::stems(word).any(|stem| words.iter().any(|other| other == stem));
-    let mut required: Vec<Required> = Vec::new();
-    for word in words.iter().filter(|word| !has_stem(word)) {
+    let stems: Vec<String> = words.iter().filter(|word| !has_stem(word)).cloned().collect();
+    let mut parts: Vec<String> = Vec::new();
+    for word in &stems {
         let pairs: Vec<String> = hangul::pairs(word).map(pair).collect();
-        let is_hangul = pairs.len() + 1 == word.chars().count() && !pairs.is_empty();
-        for term in if is_hangul { pairs } else { vec![word.clone()] } {
-            if !required.iter().any(|other| other.term == term) {
-                let share = terms.iter().find(|other| other.term == term).map_or(0.0, |term| term.share);
-                required.push(Required { term, share });
-            }
-        }
+        let is_korean = pairs.len() + 1 == word.chars().count() && !pairs.is_empty();
+        parts.extend(if is_korean { pairs } else { vec![word.clone()] });
     }
-    required
+    let parts = tokens::distinct(parts);
+    if parts == stems { [stems, Vec::new()] } else { [stems, parts] }
 }
 
 #[cfg(test)]
@@ -213,17 +223,26 @@ mod tests {
         assert_eq!(
             query(&["sea", "whale", "orca"], &["orcas"]).conditions(Some("Sea"), 10.0),
             [
+                condition(&[&sea, "\u{e002}sea", "\u{e002}whale", "\u{e002}orca"], &[], 0.0),
                 condition(&[&sea, "sea", "whale", "orca"], &[], 0.0),
                 condition(&[&sea], &["orca", "orcas", "whale"], 0.25),
                 condition(&[&sea], &["sea"], 1.0),
             ]
         );
-        assert_eq!(query(&["sea"], &[]).conditions(None, 10.0), [condition(&["sea"], &[], 1.0)]);
+        assert_eq!(
+            query(&["sea"], &[]).conditions(None, 10.0),
+            [condition(&["\u{e002}sea"], &[], 0.2), condition(&["sea"], &[], 1.0)]
+        );
         let korean = query(&["도서관에서", "도서관"], &[]);
         let pairs = ["\u{e000}도서", "\u{e000}서관"];
         assert_eq!(
             korean.conditions(None, 10.0),
-            [condition(&pairs, &[], 0.0625), condition(&[], &["도서관에서", "도서관"], 0.25)]
+            [
+                condition(&["\u{e002}도서관"], &[], 0.05),
+                condition(&["도서관"], &[], 0.25),
+                condition(&pairs, &[], 0.0625),
+                condition(&[], &["도서관에서"], 0.0)
+            ]
         );
         let all = ["\u{e000}관에", "\u{e000}에서", "\u{e000}도서", "\u{e000}서관"];
         assert_eq!(korean.of_pairs(None), Some(condition(&[], &all, 0.5)));

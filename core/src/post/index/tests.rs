@@ -53,7 +53,7 @@ fn by_formula(words: &[(&str, f64)]) -> Vec<f64> {
     let average = lengths.iter().sum::<f64>() / all;
     let count = |tokens: &[String], word| number(tokens.iter().filter(|token| *token == word).count());
     let occurrences =
-        |word| posts.each_ref().map(|[title, post]| 4.0 * count(title, word) + count(post, word));
+        |word| posts.each_ref().map(|[title, post]| 6.0 * count(title, word) + count(post, word));
     let mut sums = vec![0.0; posts.len()];
     for (word, weight) in words {
         let occurrences = occurrences(*word);
