@@ -98,7 +98,7 @@ impl Builder {
         let stem = location.base();
         post::reindex::complete_index(&store)?;
         post::reindex::begin_to_renew_tokens(&store)?;
-        post::heat::start(&store, config.feed.popular_half_life_days, clock.now())?;
+        post::heat::convert(&store, config.feed.like_weight, clock.now())?;
         let keys = match &location {
             Location::File(named) => Keys::open(&config, &stem, named, clock.clone())?,
             Location::Postgres(_) => Keys::open_shared(&config, &stem, &store, clock.clone())?,

@@ -317,7 +317,11 @@ fn left(service: &Service) -> Vec<String> {
         ("searched", "member, original, date", ""),
         ("opened", "member, newsfeed || tag, date", ""),
         ("term", "visitor, term, date", ""),
-        ("post_stats", "view, fav, CAST(round(heat * 1000000) AS BIGINT)", ""),
+        (
+            "post_stats",
+            "view, fav, CAST(round(heat_0 * 100000) AS BIGINT) || '.' || CAST(round(heat_5 * 1000000) AS BIGINT)",
+            "",
+        ),
         ("visitor", "day || '.' || visitor, visits || '.' || hours, seen", ""),
         ("day_count", "day, counter, n", "WHERE n <> 0"),
         ("total_count", "0, counter, n", "WHERE n <> 0"),
