@@ -50,6 +50,11 @@ impl PostStats {
         }
     }
 
+    /// Changes the time of a view that counts for the popularity.
+    pub(crate) fn date_view(&mut self, before: Timestamp, at: Timestamp) {
+        self.heats = Heats::add(Heats::take(self.heats, VIEW_WEIGHT, before), VIEW_WEIGHT, at);
+    }
+
     /// Counts a like.
     pub(crate) fn like(&mut self, weight: f64, at: Timestamp) {
         self.fav += 1;

@@ -19,6 +19,8 @@ use crate::testing::{NOW, Service, service_at};
 use crate::transfer::member_import;
 use crate::{post, profile, search};
 
+mod popularity;
+
 const MINUTE: i64 = 60_000;
 const MEMBERS: [&str; 4] = ["ann", "ben", "cid", "dan"];
 const TOPICS: [&str; 3] = ["rust", "cats", "도서관"];
