@@ -44,3 +44,22 @@ impl Trials {
             .map(|(gains, differences)| (gains.mean(), differences.error()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The gains of 40 members, of whom `better` have 1 with the third choice and the others with the first.
+    fn trials(better: i64, before: usize) -> Trials {
+        let gains = |member: i64| if member < better { [0.0, 0.5, 1.0] } else { [1.0, 0.5, 0.0] };
+        Trials::of((0..40).map(|member| (MemberKey::new(member), gains(member))).collect(), before)
+    }
+
+    #[test]
+    fn a_choice_stays_unless_another_one_is_better_by_more_than_chance() {
+        assert_eq!((trials(40, 0).best(), trials(0, 2).best()), (2, 0));
+        assert_eq!((trials(22, 0).best(), trials(22, 1).best(), trials(22, 2).best()), (0, 1, 2));
+        let figures: Vec<_> = trials(40, 0).figures().collect();
+        assert_eq!(figures, [(0.0, 0.0), (0.5, 0.0), (1.0, 0.0)]);
+    }
+}

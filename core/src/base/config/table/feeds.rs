@@ -23,7 +23,7 @@ pub(super) const SETTINGS: &[Setting<Config>] = &[
         "Days in which an act loses half its weight for the popular feed",
     )
     .takes("DAYS")
-    .unset("3, until the acts of the store show that another half-life predicts better"),
+    .unset("auto: 3, or what predicts better"),
     Setting::new(
         "popular-like-weight",
         WEIGHT,
