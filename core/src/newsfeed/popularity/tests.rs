@@ -110,7 +110,7 @@ fn a_changed_half_life_is_one_row_and_every_server_follows() {
         assert_eq!(titles(tidings, &Page::default()), ["new", "old", "cold"]);
     }
     let first = Page { limit: Some(1), ..Page::default() };
-    let next = popular(&service, &first).unwrap().next().map(|next| next.to_string()).unwrap();
+    let next = popular(&service, &first).unwrap().next().unwrap().to_owned();
     let changes = |service: &Service| -> i64 {
         service.store().read(|tx| tx.one("SELECT count(*) FROM post_change", &[])?.take(0)).unwrap()
     };
