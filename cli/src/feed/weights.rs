@@ -68,7 +68,7 @@ fn describe(page: &mut Page, found: &FeedWeights) {
     match learned {
         Some(learned) => describe_learned(page, in_use, learned),
         None => {
-            page.note("nothing is learned yet: members with a feed of their own have made too few visits")
+            page.note("nothing is learned yet: members with a feed of their own have made too few visits");
         }
     }
     describe_popularity(page, popularity);
