@@ -48,6 +48,7 @@ pub use operations::{Get, Hide, Insert, Like, ListCategories, Remove, Unhide, Un
 
 use acts::{Act, Kind};
 pub(crate) use stats::PostStats;
+pub(crate) use viewer::counted_hour;
 
 /// A post as newsfeeds and searches return it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

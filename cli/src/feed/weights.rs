@@ -7,7 +7,8 @@ use tidings_client::Error as AccessError;
 use tidings_client::shown::number::number;
 use tidings_core::Error;
 use tidings_core::newsfeed::{
-    FeedWeights, GetWeights, LearnWeights, Learned, PinWeights, UnpinWeights, Weights as BySignal,
+    FeedWeights, GetWeights, LearnWeights, Learned, PinWeights, PopularityInUse, UnpinWeights,
+    Weights as BySignal,
 };
 
 use crate::failure::Failure;
@@ -50,7 +51,7 @@ pub(super) fn run(session: &Session, command: &Weights) -> Result<ExitCode, Fail
 }
 
 fn describe(page: &mut Page, found: &FeedWeights) {
-    let FeedWeights { in_use, weights, settings, learned, pinned } = found;
+    let FeedWeights { in_use, weights, settings, learned, pinned, popularity } = found;
     let names = ["settings", "learned", "pinned", "in use"].map(Column::number);
     let mut table = Table::new([Column::whole("signal")].into_iter().chain(names));
     let of_learned = learned.as_ref().map(|learned| &learned.weights);
@@ -64,13 +65,19 @@ fn describe(page: &mut Page, found: &FeedWeights) {
         table.styled_row(Style::Plain, [name.to_owned(), settings, learned, pinned, used]);
     }
     page.table(&table, "");
-    let Some(learned) = learned else {
-        return page
-            .note("nothing is learned yet: members with a feed of their own have made too few visits");
-    };
+    match learned {
+        Some(learned) => describe_learned(page, in_use, learned),
+        None => {
+            page.note("nothing is learned yet: members with a feed of their own have made too few visits");
+        }
+    }
+    describe_popularity(page, popularity);
+}
+
+fn describe_learned(page: &mut Page, in_use: &str, learned: &Learned) {
     let Learned { at, visits, members, ndcg10_of_settings, ndcg10, ndcg10_error, is_better, .. } = learned;
-    let [visits, members] = [*visits, *members].map(|n| number(i64::try_from(n).unwrap_or(i64::MAX)));
-    let verdict = match (&**in_use, is_better) {
+    let [visits, members] = [*visits, *members].map(count);
+    let verdict = match (in_use, is_better) {
         ("learned", _) => "they are in use",
         (_, true) => "others are in use",
         (_, false) => "that may be chance, so they are not used",
@@ -80,4 +87,44 @@ fn describe(page: &mut Page, found: &FeedWeights) {
         "ndcg@10 on the latest fifth of the visits: {ndcg10:.4} instead of {ndcg10_of_settings:.4}, difference \
          +/- {ndcg10_error:.4}: {verdict}"
     ));
+}
+
+fn describe_popularity(page: &mut Page, popularity: &PopularityInUse) {
+    let PopularityInUse { half_life_days, topic_lift, learned } = popularity;
+    page.note(&format!("popularity: half-life {}, topic lift {topic_lift}", half_life(*half_life_days)));
+    let Some(learned) = learned else {
+        return page.note("members have acted on too few posts to learn how popularity predicts best");
+    };
+    let [acts, members] = [learned.acts, learned.members].map(count);
+    let mut table =
+        Table::new([Column::whole("popularity")].into_iter().chain(["gain", "+/-"].map(Column::number)));
+    let mut row = |name: String, gain: f64, error: f64| {
+        table.styled_row(Style::Plain, [name, format!("{gain:.4}"), format!("{error:.4}")]);
+    };
+    for tried in &learned.half_lives {
+        row(format!("half-life {}", half_life(tried.half_life_days)), tried.gain, tried.error);
+    }
+    for tried in &learned.topic_lifts {
+        row(format!("topic lift {}", tried.topic_lift), tried.gain, tried.error);
+    }
+    page.table(&table, "");
+    page.note(&format!(
+        "learned at {} from {acts} acts of {members} members: half-life {}, topic lift {}",
+        local(learned.at),
+        half_life(learned.half_life_days),
+        learned.topic_lift
+    ));
+}
+
+/// Returns a half-life for people.
+fn half_life(days: Option<f64>) -> String {
+    match days {
+        None => "none".into(),
+        Some(days) if days < 1.0 => format!("{} hours", (days * 24.0 * 100.0).round() / 100.0),
+        Some(days) => format!("{days} days"),
+    }
+}
+
+fn count(n: usize) -> String {
+    number(i64::try_from(n).unwrap_or(i64::MAX))
 }

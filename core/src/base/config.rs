@@ -339,8 +339,8 @@ impl Default for Analysis {
 pub struct Feed {
     /// Number of the newest posts in the feeds. This bounds the memory of the feeds.
     pub posts: usize,
-    /// Days after which the weight of an act in the popular feed has halved; `None` for the median age of a post when a member
-    /// acts on it, or 3 days before there are enough acts.
+    /// Days after which the weight of an act in the popular feed has halved; `None` for 3 days until the acts of the store
+    /// show that another half-life predicts better.
     pub popular_half_life_days: Option<f64>,
     /// The weight of a like in the popular feed, in views.
     pub like_weight: f64,

@@ -29,7 +29,6 @@ impl Clusters {
     }
 
     /// Returns the number of members.
-    #[cfg(any(test, feature = "evaluation"))]
     pub(super) fn members(&self) -> usize {
         self.members.len()
     }

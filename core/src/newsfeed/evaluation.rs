@@ -18,11 +18,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::half_life;
-use super::index::FeedIndex;
+use super::index::{AsOf, FeedIndex};
 use super::learning;
 use super::meaning::Lexicon;
 use super::past::Replay;
+use super::popularity::Popularity;
 use super::recent::PastAct;
 use super::scoring_context::ScoringContext;
 use super::signals::Scoring;
@@ -125,22 +125,26 @@ pub fn evaluate(
     let at = at.ok_or(Error::BadRequest(NO_MEMBERS))?;
     let acts = history::all(tidings.store(), operator, &mut |share| progress(share * READING))?;
     let lexicon = tidings.words().current().map(|model| Arc::new(Lexicon::new(model)));
-    let index = |until: Timestamp| -> Result<FeedIndex> {
-        let config = &tidings.config().feed;
+    let config = &tidings.config().feed;
+    let index = |until: Timestamp, popularity: Popularity| -> Result<FeedIndex> {
+        let as_of = AsOf { revision: 0, now: at, popularity };
         let posts = tidings.store().read(|tx| feed_rows::until(tx, until, config.posts))?;
-        Ok(FeedIndex::next(None, posts, &[], lexicon.as_ref(), 0, at, config))
+        Ok(FeedIndex::next(None, posts, &[], lexicon.as_ref(), as_of, config))
     };
 
-    let split = index(at)?;
+    let split = index(at, Popularity::of(config, None))?;
     let (earlier, later) = acts.split_at(acts.partition_point(|act| act.at < at));
-    let config = &tidings.config().feed;
-    let half_life = half_life::of(config, &split, earlier);
-    let scoring = scoring(tidings, &split, earlier, at)?;
-    let mut judge = Judge::new(tidings, &split, &scoring)?;
-    let mut replay = Replay::new(&split, &acts, half_life, config);
+    // The feed as it would have been at that time.
+    let learned = learning::learn_all(tidings.store(), &split, earlier, config, None, at, &|| false)?;
+    let popularity = Popularity::of(config, learned.popularity.as_ref());
+    let better = learned.weights.filter(|learned| learned.is_better);
+    let scoring =
+        better.map_or_else(|| Scoring::of(config), |learned| Scoring::learned(learned.weights, config));
+    let mut judge = Judge::new(tidings, &split, popularity, &scoring)?;
+    let mut replay = Replay::new(&split, &acts, config);
     replay.go_to(at);
     let period = Period { from: at, until: Timestamp::MAX, acts: later };
-    judge.judge(&moment(&replay, &split, at), &period, &mut |share| {
+    judge.judge(&replay, &period, &mut |share| {
         progress(READING + share * (SPLIT - READING));
     })?;
     let (members, _, rows) = judge.report();
@@ -148,16 +152,16 @@ pub fn evaluate(
         return Err(Error::BadRequest(NO_MEMBERS));
     }
 
-    let index = index(Timestamp::MAX)?;
-    let mut judge = Judge::new(tidings, &index, &scoring)?;
-    let mut replay = Replay::new(&index, &acts, half_life, config);
+    let index = index(Timestamp::MAX, popularity)?;
+    let mut judge = Judge::new(tidings, &index, popularity, &scoring)?;
+    let mut replay = Replay::new(&index, &acts, config);
     let day = |at: Timestamp| at.as_millis().div_euclid(DAY_MS);
     let mut done = 0;
     for acts in later.chunk_by(|a, b| day(a.at) == day(b.at)) {
         let from = Timestamp::from_millis(day(acts[0].at) * DAY_MS);
         replay.go_to(from);
         let period = Period { from, until: from + DAY_MS, acts };
-        judge.judge(&moment(&replay, &index, from), &period, &mut |_| {})?;
+        judge.judge(&replay, &period, &mut |_| {})?;
         done += acts.len();
         #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
         progress(SPLIT + (1.0 - SPLIT) * done as f64 / later.len() as f64);
@@ -165,20 +169,6 @@ pub fn evaluate(
     let (of_days, days, daily) = judge.report();
     let daily = Daily { members: of_days, days, rows: if days > 0 { daily } else { Vec::new() } };
     Ok(Evaluation { at, members, posts: split.len(), rows, daily })
-}
-
-/// Returns the scoring that the feed would have had at the time `at`.
-fn scoring(tidings: &Tidings, index: &FeedIndex, acts: &[PastAct], at: Timestamp) -> Result<Scoring> {
-    let (store, config) = (tidings.store(), &tidings.config().feed);
-    let learned =
-        if config.learn { learning::learn(store, index, acts, config, at, &|| false)? } else { None };
-    let better = learned.filter(|learned| learned.is_better);
-    Ok(better.map_or_else(|| Scoring::of(config), |learned| Scoring::learned(learned.weights, config)))
-}
-
-/// Returns the posts of an index as they were at the time `at`.
-fn moment<'r>(replay: &'r Replay<'_>, index: &'r FeedIndex, at: Timestamp) -> ScoringContext<'r> {
-    ScoringContext::past(index, at, replay.popular(), &replay.together)
 }
 
 /// A time in which members acted.
@@ -192,22 +182,28 @@ struct Period<'a> {
 struct Judge<'t> {
     tidings: &'t Tidings,
     index: &'t FeedIndex,
+    popularity: Popularity,
     scorings: [Scoring; 2],
     tf_idf: TfIdf,
     scores: [Scores; RANKINGS.len()],
 }
 
 impl<'t> Judge<'t> {
-    fn new(tidings: &'t Tidings, index: &'t FeedIndex, scoring: &Scoring) -> Result<Self> {
+    fn new(
+        tidings: &'t Tidings,
+        index: &'t FeedIndex,
+        popularity: Popularity,
+        scoring: &Scoring,
+    ) -> Result<Self> {
         let scorings = [scoring.clone(), Scoring::of(&tidings.config().feed)];
         let tf_idf = TfIdf::read(tidings.store(), index)?;
-        Ok(Self { tidings, index, scorings, tf_idf, scores: Default::default() })
+        Ok(Self { tidings, index, popularity, scorings, tf_idf, scores: Default::default() })
     }
 
-    /// Compares the rankings at the beginning of a period with the acts of each member in it.
+    /// Compares the rankings at the beginning of a period, up to which acts were replayed, with the acts of each member in it.
     fn judge(
         &mut self,
-        moment: &ScoringContext<'_>,
+        replay: &Replay<'_>,
         period: &Period<'_>,
         progress: &mut dyn FnMut(f64),
     ) -> Result<()> {
@@ -216,7 +212,10 @@ impl<'t> Judge<'t> {
         let mut asked: Vec<MemberKey> = keys.into_iter().collect();
         asked.sort_unstable();
         let config = &self.tidings.config().feed;
-        let (popular, of_guests) = (moment.most_popular(), moment.of_guests(config));
+        let popular = replay.popular(self.popularity, period.from);
+        let moment = ScoringContext::past(self.index, period.from, popular, &replay.together);
+        let (popular, of_guests) =
+            (moment.most_popular(&replay.heats(self.popularity.decay())), moment.of_guests(config));
         let ended = moment.ended();
         let all = asked.len();
         for (done, member) in asked.into_iter().enumerate() {

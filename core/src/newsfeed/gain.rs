@@ -23,6 +23,13 @@ pub(super) fn ndcg(ranking: &[PostKey], relevant: &OwnSet<PostKey>) -> f64 {
     if ideal > 0.0 { gain / ideal } else { 0.0 }
 }
 
+/// Returns the gain of a post at a rank, from 1 on.
+pub(super) fn gain_of_rank(rank: usize) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "the settings allow far fewer posts")]
+    let place = (rank + 1) as f64;
+    1.0 / place.log2()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

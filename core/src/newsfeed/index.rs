@@ -11,6 +11,7 @@ use super::meaning::{Lexicon, Meanings};
 use super::next::Next;
 use super::order::{FeedKind, LIMIT, Order};
 use super::page::FeedPage;
+use super::popularity::{Popularity, PostsAt};
 use super::ranking;
 use super::snapshot::{Similarity, Snapshot, Words};
 use crate::base::clock::Timestamp;
@@ -37,6 +38,8 @@ pub(super) struct FeedIndex {
     /// Newest first, ties by greatest id.
     items: Vec<Arc<Item>>,
     snapshot: Arc<Snapshot>,
+    /// How popularity is measured.
+    pub(super) popularity: Popularity,
     /// Popularity by position.
     popular: Vec<f32>,
     /// The settings of the similarity.
@@ -47,6 +50,15 @@ pub(super) struct FeedIndex {
     pub(super) recommended_feed: GuestFeed,
     /// First pages of topic feeds, each computed at its first request.
     topic_pages: HashMap<Arc<str>, OnceLock<FeedPage>>,
+}
+
+/// The state of the database that an index shows.
+#[derive(Clone, Copy)]
+pub(super) struct AsOf {
+    pub(super) revision: i64,
+    pub(super) now: Timestamp,
+    /// How the popularity was measured with which the posts were read.
+    pub(super) popularity: Popularity,
 }
 
 /// A feed that is the same for all guests.
@@ -63,15 +75,14 @@ impl FeedIndex {
         changed: Vec<FeedRow>,
         removed: &[PostKey],
         lexicon: Option<&Arc<Lexicon>>,
-        revision: i64,
-        now: Timestamp,
+        as_of: AsOf,
         config: &Feed,
     ) -> Self {
         let mut names = Names::default();
         let words = Words::These(lexicon.cloned());
         let Some(before) = before else {
             let items = changed.into_iter().map(|row| Arc::new(Item::new(row, None, &mut names)));
-            return Self::of(items.collect(), words, 0, revision, now, config);
+            return Self::of(items.collect(), words, 0, as_of, config);
         };
         let number = before.number + 1;
         let mut items = before.items.clone();
@@ -97,26 +108,19 @@ impl FeedIndex {
         let words_before = before.meanings().map(|meanings| Arc::as_ptr(meanings.lexicon()));
         if gone.is_empty() && new.is_empty() && words_before == lexicon.map(Arc::as_ptr) {
             let snapshot = Arc::clone(&before.snapshot);
-            return Self::with(items, snapshot, number, Some(before), revision, now, config);
+            return Self::with(items, snapshot, number, Some(before), as_of, config);
         }
         items.retain(|item| !gone.contains(&item.key));
         items.append(&mut new);
-        Self::of(items, words, number, revision, now, config)
+        Self::of(items, words, number, as_of, config)
     }
 
     /// Computes the index of the newest `items`, as many as the settings allow.
-    pub(super) fn of(
-        items: Vec<Arc<Item>>,
-        words: Words,
-        number: u64,
-        revision: i64,
-        now: Timestamp,
-        config: &Feed,
-    ) -> Self {
+    pub(super) fn of(items: Vec<Arc<Item>>, words: Words, number: u64, as_of: AsOf, config: &Feed) -> Self {
         let mut items = newest_first(items);
         items.truncate(config.posts);
-        let snapshot = Arc::new(Snapshot::new(&items, words, now, config));
-        Self::with(items, snapshot, number, None, revision, now, config)
+        let snapshot = Arc::new(Snapshot::new(&items, words, as_of.now, config));
+        Self::with(items, snapshot, number, None, as_of, config)
     }
 
     /// Computes the parts of an index that depend on views, likes and the time. Its orders share tails with those of
@@ -126,21 +130,19 @@ impl FeedIndex {
         snapshot: Arc<Snapshot>,
         number: u64,
         before: Option<&Self>,
-        revision: i64,
-        now: Timestamp,
+        AsOf { revision, now, popularity }: AsOf,
         config: &Feed,
     ) -> Self {
-        let hottest = items.iter().filter_map(|item| item.heat).fold(f64::NEG_INFINITY, f64::max);
-        #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
-        let popular = items.iter().map(|item| ranking::popularity(hottest, item.heat) as f32).collect();
+        let heats: Vec<Option<f64>> = items.iter().map(|item| item.heat).collect();
         let ends = items.iter().filter_map(|item| item.end_date).filter(|end| *end > now).min();
         let mut index = Self {
             revision,
             number,
             topic_pages: snapshot.topics.keys().map(|name| (Arc::clone(name), OnceLock::new())).collect(),
+            popularity,
+            popular: popularity.of_posts(&heats, &snapshot.posts_at(0, now)),
             items,
             snapshot,
-            popular,
             interest: config.interest.clone(),
             ends: ends.unwrap_or(Timestamp::MAX),
             popular_feed: GuestFeed::empty(),
@@ -252,6 +254,11 @@ impl FeedIndex {
     /// Returns the places of the posts among those of their topics.
     pub(super) fn cadences(&self) -> &TopicCadence {
         &self.snapshot.cadences
+    }
+
+    /// Returns the posts from the position `first` on, as they are at a time.
+    pub(super) fn posts_at(&self, first: usize, at: Timestamp) -> PostsAt<'_> {
+        self.snapshot.posts_at(first, at)
     }
 
     /// Returns popularity by position.

@@ -13,19 +13,19 @@ use std::time::{Duration, Instant};
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 
 use super::co_visits::ItemNeighbours;
-use super::index::FeedIndex;
+use super::index::{AsOf, FeedIndex};
 use super::load::{Loaded, Seen, load};
 use super::meaning::{Lexicon, Meanings};
 use super::order_cache::OrderCache;
 use super::own_likes::OwnLikes;
 use super::personal::MemberFeedCache;
+use super::popularity::Popularity;
 use super::shared_orders::PublishedOrders;
 use super::signals::Scoring;
 use super::snapshot::Words;
 use crate::base::clock::{Clock, SECOND_MS, Timestamp};
 use crate::base::config::Feed;
 use crate::post::feed_rows::{self, FeedRow};
-use crate::post::heat;
 use crate::record::background::{Background, Stop, log_failure};
 use crate::record::error::{Error, Result};
 use crate::record::id::PostKey;
@@ -204,9 +204,9 @@ impl Shared {
         let (index, seen) = match self.changes(&before, now)? {
             Update::Nothing => return Ok(()),
             Update::Changes(Changes { changed, removed, revision, seen }) => {
+                let as_of = AsOf { revision, now, popularity: before.popularity };
                 let lexicon = lexicon.as_ref();
-                let index =
-                    FeedIndex::next(Some(&before), changed, &removed, lexicon, revision, now, &self.config);
+                let index = FeedIndex::next(Some(&before), changed, &removed, lexicon, as_of, &self.config);
                 (index, seen)
             }
             Update::Load => self.load(Words::These(lexicon), before.number + 1, now)?,
@@ -251,8 +251,9 @@ impl Shared {
 
     /// Loads the index completely, and returns it with the changes of posts that it shows.
     fn load(&self, words: Words, number: u64, now: Timestamp) -> Result<(FeedIndex, Seen)> {
-        let Loaded { items, revision, seen } = load(&self.store, &self.config, now)?;
-        Ok((FeedIndex::of(items, words, number, revision, now, &self.config), seen))
+        let Loaded { items, revision, seen, popularity } = load(&self.store, &self.config, now)?;
+        let as_of = AsOf { revision, now, popularity };
+        Ok((FeedIndex::of(items, words, number, as_of, &self.config), seen))
     }
 
     /// Returns what has changed since the index `before`.
@@ -265,6 +266,10 @@ impl Shared {
         let shown = *self.seen();
         self.store.read(|tx| {
             let (revision, seen) = (version_in(tx, Topic::Posts)?, Seen::by(tx)?);
+            // All posts have other heats with another half-life.
+            if Popularity::current(tx, &self.config)? != before.popularity {
+                return Ok(Update::Load);
+            }
             let mut removed = feed_rows::removed(tx, shown.horizon)?;
             // The index before may already lack them.
             removed.retain(|key| before.position(*key).is_some());
@@ -275,10 +280,10 @@ impl Shared {
             if before.len() >= self.config.posts && !removed.is_empty() {
                 return Ok(Update::Load);
             }
-            let Some(mut changed) = feed_rows::changed(tx, shown.horizon)? else {
+            let decay = before.popularity.decay();
+            let Some(mut changed) = feed_rows::changed(tx, shown.horizon, decay)? else {
                 return Ok(Update::Load);
             };
-            let decay = heat::decay(tx)?;
             for row in &mut changed {
                 row.bound_heat(decay, self.config.like_weight, now);
             }

@@ -218,7 +218,7 @@ fn strongest(sum: &[f32], features: &FeatureIndex, config: &config::Interest) ->
 mod tests {
     use super::*;
     use crate::base::config::Feed;
-    use crate::newsfeed::index::tests::row;
+    use crate::newsfeed::index::tests::{as_of_now, row};
     use crate::post::feed_rows::FeedRow;
     use crate::record::id::PostKey;
     use crate::testing::NOW;
@@ -233,7 +233,7 @@ mod tests {
             post(3, "rust", "async await"),
             post(4, "dogs", "bark"),
         ];
-        FeedIndex::next(None, rows, &[], None, 1, NOW, &Feed::default())
+        FeedIndex::next(None, rows, &[], None, as_of_now(), &Feed::default())
     }
 
     fn acts() -> Acts {

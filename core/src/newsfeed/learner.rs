@@ -8,20 +8,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::co_visits::{CoVisits, ItemNeighbours};
-use super::half_life;
 use super::index::FeedIndex;
 use super::index_cache::{Feeds, ReadNeighbours, Shared};
 use super::learning;
+use super::popularity;
 use super::recent::{self, PastAct};
 use super::weights;
 use crate::Tidings;
 use crate::base::clock::{DAY_MS, Timestamp};
 use crate::base::config::Feed;
-use crate::post::heat;
 use crate::record::background::log_failure;
 use crate::record::error::Result;
 use crate::record::lease::Lease;
-use crate::store::{Store, Topic};
+use crate::store::{Isolation, Store, Topic};
 
 /// The minimum time between two readings, and how often longer than a reading it is.
 const PAUSE: Duration = Duration::from_secs(30);
@@ -30,8 +29,6 @@ const PAUSE_FACTOR: u32 = 50;
 /// as many, they are learned every day.
 const NEW_MIN: usize = 100;
 const NEW_PART: usize = 10;
-/// The minimum change of the half-life of popularity, as a logarithm: about a quarter. A change loads all feeds again.
-const CHANGE_MIN: f64 = 0.25;
 
 impl Feeds {
     /// Loads the index and starts the threads of a service, of which one learns from the acts.
@@ -101,8 +98,9 @@ impl Shared {
     fn learn_if_due(&self, acts: &[PastAct], lease: &Lease) -> Result<()> {
         let now = self.clock.now();
         let is_due = || -> Result<bool> {
-            let learned = self.store.read(weights::learned)?;
-            Ok(is_due(learned.map(|learned| learned.at), acts, now))
+            let weights = self.store.read(weights::learned)?.map(|learned| learned.at);
+            let popularity = self.store.read(popularity::learned)?.map(|learned| learned.at);
+            Ok(is_due(weights.max(popularity), acts, now))
         };
         if !is_due()? || !lease.hold()? {
             return Ok(());
@@ -116,16 +114,7 @@ impl Shared {
     /// Learns from acts, in the order of their times, and stores what was learned.
     fn learn(&self, acts: &[PastAct], now: Timestamp) -> Result<()> {
         let Some(index) = self.index.load_full() else { return Ok(()) };
-        if let Some(days) = new_half_life(&self.store, &index, acts, &self.config)? {
-            heat::set_half_life(&self.store, days, now)?;
-        }
-        let stopped = || self.stop.is_set();
-        if self.config.learn
-            && let Some(learned) = learning::learn(&self.store, &index, acts, &self.config, now, &stopped)?
-        {
-            weights::store_learned(&self.store, &learned)?;
-        }
-        Ok(())
+        learn_and_store(&self.store, &index, acts, &self.config, now, &|| self.stop.is_set())
     }
 }
 
@@ -136,25 +125,22 @@ impl Shared {
 pub(crate) fn learn_from_import(tidings: &Tidings) -> Result<()> {
     let (store, config, now) = (tidings.store(), &tidings.config().feed, tidings.now());
     let (index, acts) = (tidings.feeds().index()?, recent::acts(store, config.posts)?);
-    if let Some(days) = new_half_life(store, &index, &acts, config)? {
-        heat::rebuild(store, days, config.like_weight, now)?;
-    }
-    if config.learn
-        && let Some(learned) = learning::learn(store, &index, &acts, config, now, &|| false)?
-    {
-        weights::store_learned(store, &learned)?;
-    }
+    learn_and_store(store, &index, &acts, config, now, &|| false)?;
     tidings.feeds().shared.update_scoring()
 }
 
-/// Returns the half-life of popularity that the acts show, if it is another than that of the database and no setting.
-fn new_half_life(store: &Store, index: &FeedIndex, acts: &[PastAct], config: &Feed) -> Result<Option<f64>> {
-    if config.popular_half_life_days.is_some() {
-        return Ok(None);
-    }
-    let Some(days) = half_life::of_acts(index, acts) else { return Ok(None) };
-    let current = store.read(heat::half_life_days)?;
-    Ok(current.is_none_or(|current| (days / current).ln().abs() > CHANGE_MIN).then_some(days))
+/// Learns how popularity is measured, and the weights unless the settings turn this off, and stores what was learned.
+fn learn_and_store(
+    store: &Store,
+    index: &FeedIndex,
+    acts: &[PastAct],
+    config: &Feed,
+    now: Timestamp,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<()> {
+    let before = store.read(popularity::learned)?;
+    let lessons = learning::learn_all(store, index, acts, config, before.as_ref(), now, is_stopped)?;
+    Ok(store.write(Isolation::Alone, move |tx| lessons.store(tx))?)
 }
 
 /// Returns whether it is time to learn from acts, in the order of their times, after the last time at `before`.

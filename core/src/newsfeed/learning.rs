@@ -9,7 +9,10 @@
 //! posts that could have been chosen are those of all feeds, whether they were shown or not, and a recommended feed with
 //! learned weights has at least a little of the noise of [`exploration`](crate::base::config::Feed::exploration).
 
+mod half_life;
+mod lift;
 mod logit;
+mod trials;
 mod visits;
 
 use serde::{Deserialize, Serialize};
@@ -17,17 +20,22 @@ use utoipa::ToSchema;
 
 use super::clusters::Clusters;
 use super::index::FeedIndex;
+use super::popularity::{LearnedPopularity, POPULARITY, Popularity};
 use super::recent::PastAct;
 use super::signals::{SIGNALS, Scoring, Signal, SignalWeights, Weights};
+use super::stored;
 
 use crate::base::clock::Timestamp;
 use crate::base::config::Feed;
 use crate::base::keyed::OwnSet;
 use crate::record::error::Result;
 use crate::record::id::MemberKey;
-use crate::store::Store;
+use crate::store::{Store, StoreError, Tx};
 use logit::{Choices, Prior, Vector};
 use visits::{Walk, visits};
+
+/// The name under which learned weights are stored.
+pub(super) const LEARNED: &str = "learned";
 
 /// The minimum number of visits to learn from.
 const VISITS_MIN: usize = 50;
@@ -64,12 +72,53 @@ pub struct Learned {
     pub weights: Weights,
 }
 
-/// Learns from `acts`, in the order of their times. Returns `None` if there are too few visits, or if `is_stopped`.
-pub(super) fn learn(
+/// What was learned from the acts of members; `None` where there are too few.
+pub(super) struct Lessons {
+    pub(super) popularity: Option<LearnedPopularity>,
+    pub(super) weights: Option<Learned>,
+}
+
+impl Lessons {
+    /// Stores what was learned.
+    pub(super) fn store(&self, tx: &mut dyn Tx) -> Result<(), StoreError> {
+        if let Some(popularity) = &self.popularity {
+            stored::write(tx, POPULARITY, &stored::json(popularity))?;
+        }
+        if let Some(weights) = &self.weights {
+            stored::write(tx, LEARNED, &stored::json(weights))?;
+        }
+        Ok(())
+    }
+}
+
+/// Learns from `acts`, in the order of their times, how popularity is measured, and then the weights with this popularity
+/// unless the settings turn this off. `before` is what is in use.
+pub(super) fn learn_all(
     store: &Store,
     index: &FeedIndex,
     acts: &[PastAct],
     config: &Feed,
+    before: Option<&LearnedPopularity>,
+    at: Timestamp,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<Lessons> {
+    let mut popularity = half_life::learn(index, acts, config, before, at, is_stopped);
+    let mut weights = None;
+    if config.learn {
+        let with_lift = |learned| lift::learn(store, index, acts, config, learned, is_stopped);
+        popularity = popularity.map(with_lift).transpose()?;
+        let in_use = Popularity::of(config, popularity.as_ref().or(before));
+        weights = learn(store, index, acts, (in_use, config), at, is_stopped)?;
+    }
+    Ok(Lessons { popularity, weights })
+}
+
+/// Learns the weights from `acts`, in the order of their times. Returns `None` if there are too few visits, or if `is_stopped`.
+fn learn(
+    store: &Store,
+    index: &FeedIndex,
+    acts: &[PastAct],
+    (popularity, config): (Popularity, &Feed),
     at: Timestamp,
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<Option<Learned>> {
@@ -78,7 +127,7 @@ pub(super) fn learn(
         return Ok(None);
     }
     let (earlier, latest) = visits.split_at(visits.len() - visits.len() / LATEST);
-    let mut walk = Walk::new(store, index, acts, config, visits.len(), is_stopped);
+    let mut walk = Walk::new(store, index, acts, (popularity, config), visits.len(), is_stopped);
     let mut all: Vec<(MemberKey, Choices)> = Vec::new();
     walk.walk(earlier, |lesson| all.extend(lesson.choices().map(|choices| (lesson.visit.member, choices))))?;
     let of_settings = Scoring::of(config);

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::thread;
 
 use super::item::{Item, Names};
+use super::popularity::Popularity;
 use crate::base::clock::Timestamp;
 use crate::base::config::Feed;
 use crate::post::change::{self, Ahead};
-use crate::post::{feed_rows, heat};
+use crate::post::feed_rows;
+use crate::post::heat::Decay;
 use crate::record::error::{Error, Result};
 use crate::record::id::PostKey;
 use crate::store::{Store, Topic, Tx, complete_version_in, version_in};
@@ -42,6 +44,8 @@ pub(super) struct Loaded {
     pub(super) revision: i64,
     /// The changes of posts that the items include.
     pub(super) seen: Seen,
+    /// How the popularity of the items was measured.
+    pub(super) popularity: Popularity,
     /// In any order.
     pub(super) items: Vec<Arc<Item>>,
 }
@@ -56,7 +60,8 @@ pub(super) struct Loaded {
 pub(super) fn load(store: &Store, config: &Feed, now: Timestamp) -> Result<Loaded> {
     store.read(|tx| {
         let (revision, seen) = (version_in(tx, Topic::Posts)?, Seen::by(tx)?);
-        let reader = Reader { decay: heat::decay(tx)?, config, now };
+        let popularity = Popularity::current(tx, config)?;
+        let reader = Reader { decay: popularity.decay(), config, now };
         let keys = feed_rows::newest(tx, config.posts)?;
         let parts = parts(keys.len(), cores()).into_iter().map(|part| &keys[part]);
         let parts: Vec<&[PostKey]> = parts.collect();
@@ -74,13 +79,13 @@ pub(super) fn load(store: &Store, config: &Feed, now: Timestamp) -> Result<Loade
             }
             Ok::<_, Error>(items)
         })?;
-        Ok(Loaded { revision, seen, items })
+        Ok(Loaded { revision, seen, popularity, items })
     })
 }
 
 /// Reads parts of the posts.
 struct Reader<'c> {
-    decay: Option<heat::Decay>,
+    decay: Decay,
     config: &'c Feed,
     now: Timestamp,
 }
@@ -97,7 +102,7 @@ impl Reader<'_> {
     fn read(&self, tx: &mut dyn Tx, keys: &[PostKey]) -> Result<Vec<Arc<Item>>> {
         let mut names = Names::default();
         let mut items = Vec::with_capacity(keys.len());
-        feed_rows::of_keys(tx, keys, &mut |mut row| {
+        feed_rows::of_keys(tx, keys, self.decay, &mut |mut row| {
             row.bound_heat(self.decay, self.config.like_weight, self.now);
             items.push(Arc::new(Item::new(row, None, &mut names)));
         })?;
@@ -167,7 +172,7 @@ mod tests {
     fn a_part_at_another_revision_is_not_read() {
         let service = service();
         let config = Feed::default();
-        let reader = Reader { decay: None, config: &config, now: testing::NOW };
+        let reader = Reader { decay: Decay::new(3.0), config: &config, now: testing::NOW };
         let keys = service.store().read(|tx| feed_rows::newest(tx, 9)).unwrap();
         let read = |revision| service.store().read(|tx| reader.read_at(tx, revision, &keys)).unwrap();
         let revision = service.store().version(Topic::Posts);

@@ -71,7 +71,7 @@ impl<'m> MemberSignals<'m> {
 #[cfg(test)]
 mod tests {
     use super::super::index::FeedIndex;
-    use super::super::index::tests::row;
+    use super::super::index::tests::{as_of_now, row};
     use super::super::scoring_context::tests::MEMBER;
     use super::super::signals::{Scoring, Weights};
     use super::super::{co_visits, interest};
@@ -90,7 +90,7 @@ mod tests {
             heat: (key % 5 == 0).then(|| f64::from(key)),
             ..row(key.into(), NOW - i64::from(key) * 3_600_000, if key % 2 == 0 { "cats" } else { "dogs" })
         });
-        let index = FeedIndex::next(None, rows.collect(), &[], None, 1, NOW, &Feed::default());
+        let index = FeedIndex::next(None, rows.collect(), &[], None, as_of_now(), &Feed::default());
         let mut others = co_visits::CoVisits::default();
         for (member, key) in (10..30).flat_map(|n| [(n, 17), (n, 4), (n, 9)]) {
             others.add(MemberKey::new(member), posts([key])[0], key == 17);

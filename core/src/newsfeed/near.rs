@@ -86,7 +86,7 @@ impl<'i> Own<'i> {
 mod tests {
     use super::*;
     use crate::base::config::{Feed, Interest};
-    use crate::newsfeed::index::tests::row;
+    use crate::newsfeed::index::tests::{as_of_now, row};
     use crate::post::feed_rows::FeedRow;
     use crate::testing::NOW;
 
@@ -98,7 +98,7 @@ mod tests {
             .iter()
             .zip(1..)
             .map(|(words, key)| FeedRow { keyword: (*words).into(), ..row(key, NOW - key, "all") });
-        let index = FeedIndex::next(None, rows.collect(), &[], None, 1, NOW, &Feed::default());
+        let index = FeedIndex::next(None, rows.collect(), &[], None, as_of_now(), &Feed::default());
         let share = Interest::default().word_share;
         let nearest = |own: &[u32], position| {
             Own::new(&index, own.iter().copied(), share).nearest(position, &mut Vec::new())

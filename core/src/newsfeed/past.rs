@@ -4,31 +4,29 @@ use std::borrow::Cow;
 
 use super::co_visits::{CoVisits, SimilarPosts};
 use super::index::FeedIndex;
-use super::ranking;
+use super::popularity::Popularity;
 use super::recent::PastAct;
 use super::scoring_context::ScoringContext;
 use crate::base::clock::Timestamp;
 use crate::base::config::Feed;
-use crate::post::heat::{Decay, VIEW_WEIGHT};
+use crate::post::heat::{Decay, Heats, VIEW_WEIGHT};
 
 /// The state of an index while its acts are replayed.
 pub(super) struct Replay<'i> {
     index: &'i FeedIndex,
     acts: std::slice::Iter<'i, PastAct>,
-    decay: Decay,
     like_weight: f64,
-    /// The heat of each post by position.
-    heats: Vec<Option<f64>>,
+    /// The heats of each post by position.
+    pub(super) heats: Vec<Option<Heats>>,
     pub(super) together: CoVisits,
 }
 
 impl<'i> Replay<'i> {
-    /// Begins before the first of these acts, the earliest first. `half_life_days` is that of popularity.
-    pub(super) fn new(index: &'i FeedIndex, acts: &'i [PastAct], half_life_days: f64, config: &Feed) -> Self {
+    /// Begins before the first of these acts, the earliest first.
+    pub(super) fn new(index: &'i FeedIndex, acts: &'i [PastAct], config: &Feed) -> Self {
         Self {
             index,
             acts: acts.iter(),
-            decay: Decay::new(half_life_days),
             like_weight: config.like_weight,
             heats: vec![None; index.len()],
             together: CoVisits::default(),
@@ -39,19 +37,29 @@ impl<'i> Replay<'i> {
     pub(super) fn go_to(&mut self, at: Timestamp) {
         while let Some(act) = self.acts.as_slice().first().filter(|act| act.at < at) {
             self.acts.next();
-            let Some(position) = self.index.position(act.post) else { continue };
-            let heat = &mut self.heats[position as usize];
-            *heat = self.decay.add(*heat, if act.is_like { self.like_weight } else { VIEW_WEIGHT }, act.at);
-            self.together.add(act.member, act.post, act.is_like);
+            self.heat(act);
+            if self.index.position(act.post).is_some() {
+                self.together.add(act.member, act.post, act.is_like);
+            }
         }
     }
 
-    /// Returns the popularity of the posts by position.
-    pub(super) fn popular(&self) -> Vec<f32> {
-        let hottest = self.heats.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
-        #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
-        let popular = self.heats.iter().map(|heat| ranking::popularity(hottest, *heat) as f32).collect();
-        popular
+    /// Adds an act to the heats of its post.
+    pub(super) fn heat(&mut self, act: &PastAct) {
+        let Some(position) = self.index.position(act.post) else { return };
+        let heats = &mut self.heats[position as usize];
+        *heats = Heats::add(*heats, if act.is_like { self.like_weight } else { VIEW_WEIGHT }, act.at);
+    }
+
+    /// Returns the heats of the posts by position, for this half-life.
+    pub(super) fn heats(&self, decay: Decay) -> Vec<Option<f64>> {
+        self.heats.iter().map(|heats| heats.as_ref().map(|heats| decay.heat(heats))).collect()
+    }
+
+    /// Returns the popularity of the posts at a time by position.
+    pub(super) fn popular(&self, popularity: Popularity, at: Timestamp) -> Vec<f32> {
+        popularity
+            .of_posts(&self.heats(popularity.decay()), &self.index.posts_at(self.index.newer_than(at, 0), at))
     }
 }
 

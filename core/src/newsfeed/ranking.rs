@@ -12,7 +12,7 @@
 //!   day. Its half-life follows the member's rhythm. The *[freshness](freshness)* for guests is counted in days, because
 //!   it compares posts across topics, and so is the *[freshness of a day](daily_freshness)*, which has a weight only if
 //!   the weights are learned.
-//! - *[Popularity](popularity)* is the decayed sum of the views and likes of a post.
+//! - *[Popularity](super::popularity)* is the decayed sum of the views and likes of a post, and a part of those of its topic.
 //!
 //! The weights were chosen on histories of readers of question sites, with `tidings bench feed`. Their steps are broad,
 //! because smaller differences are noise.
@@ -95,14 +95,6 @@ pub(super) fn recency(rate: f32, later: u32) -> f32 {
     let half_lives = later as f32 * rate;
     // Most posts are long past this, which is less than other signals are rounded by.
     if half_lives > 24.0 { 0.0 } else { (-half_lives).exp2() }
-}
-
-/// Returns the popularity of a post relative to the hottest of the store, from 0 (no acts) to 1: the square root of the
-/// ratio of their decayed sums of acts. The root raises the popularity of all but the hottest post.
-///
-/// Both heats are logarithms, see `post::heat`.
-pub(super) fn popularity(hottest: f64, heat: Option<f64>) -> f64 {
-    heat.map_or(0.0, |heat| ((heat - hottest) / 2.0).exp())
 }
 
 /// Returns uniform noise from 0 to 1 for the exploration setting; the same for the same member, post and day.
@@ -249,13 +241,6 @@ mod tests {
         assert!(halved([0, 26, 52].map(|later| recency(recency_rate(&config, 20), later).into())));
         assert!(halved([0, 210, 420].map(|later| recency(recency_rate(&config, 100), later).into())));
         assert!(recency(recency_rate(&config, 0), u32::MAX) < 1e-6);
-    }
-
-    #[test]
-    fn popularity_is_1_for_the_hottest_and_0_without_acts() {
-        assert!((popularity(9.0, Some(9.0)) - 1.0).abs() < 1e-12);
-        assert!((popularity(9.0, Some(9.0 - 4_f64.ln())) - 0.5).abs() < 1e-12);
-        assert!(popularity(9.0, None).abs() < 1e-12);
     }
 
     /// Posts with other labels interrupt runs of one label, in the order of their ranks.

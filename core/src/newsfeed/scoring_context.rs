@@ -205,7 +205,7 @@ pub(super) mod tests {
     use super::*;
     use crate::base::config;
     use crate::newsfeed::co_visits::CoVisits;
-    use crate::newsfeed::index::tests::row;
+    use crate::newsfeed::index::tests::{as_of_now, row};
     use crate::testing::{NOW, posts};
 
     pub(in crate::newsfeed) const MEMBER: MemberKey = MemberKey::new(1);
@@ -214,7 +214,7 @@ pub(super) mod tests {
     pub(in crate::newsfeed) fn index() -> FeedIndex {
         let topic = |key| if key % 2 == 0 { "cats" } else { "dogs" };
         let rows = (0..20).map(|key| row(key, NOW - key * 3_600_000, topic(key))).collect();
-        FeedIndex::next(None, rows, &[], None, 1, NOW, &Feed::default())
+        FeedIndex::next(None, rows, &[], None, as_of_now(), &Feed::default())
     }
 
     /// Returns what is recommended to a member who liked the post 18 ten hours ago.

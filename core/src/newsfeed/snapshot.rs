@@ -9,6 +9,7 @@ use super::item::Item;
 use super::labels::Labels;
 use super::meaning::{Lexicon, Meanings};
 use super::order::{FeedKind, Order};
+use super::popularity::PostsAt;
 use super::ranking;
 use crate::base::clock::Timestamp;
 use crate::base::config::{Feed, Interest};
@@ -101,6 +102,11 @@ impl Snapshot {
             fresh: fresh.collect(),
             cadences: TopicCadence::new(items),
         }
+    }
+
+    /// Returns the posts from the position `first` on, as they are at a time.
+    pub(super) fn posts_at(&self, first: usize, at: Timestamp) -> PostsAt<'_> {
+        PostsAt { dates: &self.dates, cadences: &self.cadences, first, at }
     }
 
     /// Returns the similarity of the posts of this snapshot. The first call computes it; others wait for it.

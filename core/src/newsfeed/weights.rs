@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::learning::{self, Learned};
+use super::learning::{self, LEARNED, Learned};
+use super::popularity::{self, PopularityInUse};
 use super::recent;
 use super::signals::{Scoring, Signal, SignalWeights, Weights};
+use super::stored;
 use crate::Tidings;
 use crate::account::Caller;
 use crate::audit::trail::{Action, Entry};
@@ -17,20 +19,19 @@ use crate::record::error::{Error, Problem, Result};
 use crate::record::operation::{Access, Operation, Spec, Work};
 use crate::record::schema::WeightsInUse;
 use crate::record::scope::Scope;
-use crate::store::{Isolation, Store, StoreError, Topic, Tx};
+use crate::store::{Isolation, StoreError, Tx};
 
 const GROUP: &str = "newsfeed";
 const ADMINS: Access = Access::Admins(Scope::Posts);
 /// The maximum weight of a signal.
 const WEIGHT_MAX: f64 = 1_000.0;
 
-const LEARNED: &str = "learned";
 const PINNED: &str = "pinned";
 
 impl Scoring {
     /// Returns the scoring in use.
     pub(super) fn current(tx: &mut dyn Tx, config: &Feed) -> Result<Self, StoreError> {
-        if let Some(pinned) = stored(tx, PINNED)? {
+        if let Some(pinned) = stored::read(tx, PINNED)? {
             return Ok(Self { weights: pinned, ..Self::of(config) });
         }
         let learned = learned(tx)?.filter(|learned| config.learn && learned.is_better);
@@ -55,6 +56,8 @@ pub struct FeedWeights {
     /// The weights that an administrator has pinned.
     #[schema(value_type = Option<SignalWeights>)]
     pub pinned: Option<Weights>,
+    /// How popularity is measured.
+    pub popularity: PopularityInUse,
 }
 
 /// Get the weights of the signals of the recommended feed
@@ -69,14 +72,15 @@ impl Operation for GetWeights {
         let (identity, config) = (caller.identify(tidings), &tidings.config().feed);
         tidings.store().read(|tx| {
             let _admin = identity.admin(tx, Scope::Posts)?;
-            let (learned, pinned) = (learned(tx)?, stored::<Weights>(tx, PINNED)?);
+            let (learned, pinned) = (learned(tx)?, stored::read::<Weights>(tx, PINNED)?);
             let in_use = match (&pinned, &learned) {
                 (Some(_), _) => PINNED,
                 (None, Some(learned)) if config.learn && learned.is_better => LEARNED,
                 _ => "settings",
             };
             let weights = Scoring::current(tx, config)?.weights;
-            Ok(FeedWeights { in_use: in_use.into(), weights, settings: Weights::of(config), learned, pinned })
+            let (settings, popularity) = (Weights::of(config), PopularityInUse::read(tx, config)?);
+            Ok(FeedWeights { in_use: in_use.into(), weights, settings, learned, pinned, popularity })
         })
     }
 }
@@ -106,10 +110,10 @@ impl Operation for PinWeights {
             let weight = weight as f32;
             pinned.0[signal as usize] = weight;
         }
-        let (identity, content) = (caller.identify(tidings), json(&pinned));
+        let (identity, content) = (caller.identify(tidings), stored::json(&pinned));
         tidings.store().write(Isolation::Alone, move |tx| {
             let admin = identity.admin(tx, Scope::Posts)?;
-            insert(tx, PINNED, &content)?;
+            stored::write(tx, PINNED, &content)?;
             Ok::<_, Error>(admin.record(tx, Entry::new(Action::FeedPin).after(&content))?)
         })?;
         changed(tidings, caller)
@@ -134,10 +138,9 @@ impl Operation for UnpinWeights {
         let identity = caller.identify(tidings);
         tidings.store().write(Isolation::Alone, move |tx| {
             let admin = identity.admin(tx, Scope::Posts)?;
-            if tx.run("DELETE FROM feed_weights WHERE origin = $1", &[PINNED.into()])? == 0 {
+            if !stored::remove(tx, PINNED)? {
                 return Ok(());
             }
-            tx.touch(Topic::Posts);
             Ok::<_, Error>(admin.record(tx, Entry::new(Action::FeedUnpin))?)
         })?;
         changed(tidings, caller)
@@ -159,17 +162,15 @@ impl Operation for LearnWeights {
         GetWeights {}.run(tidings, caller)?;
         let identity = caller.identify(tidings);
         let index = tidings.feeds().index()?;
-        let (store, config) = (tidings.store(), &tidings.config().feed);
+        let (store, config) = (tidings.store(), Feed { learn: true, ..tidings.config().feed.clone() });
         let acts = recent::acts(store, config.posts)?;
-        let learned = learning::learn(store, &index, &acts, config, tidings.now(), &|| false)?;
-        let content = learned.as_ref().map(json);
-        let is_better = learned.as_ref().map(|learned| learned.is_better);
+        let before = store.read(popularity::learned)?;
+        let lessons =
+            learning::learn_all(store, &index, &acts, &config, before.as_ref(), tidings.now(), &|| false)?;
         store.write(Isolation::Alone, move |tx| {
             let admin = identity.admin(tx, Scope::Posts)?;
-            if let Some(content) = &content {
-                insert(tx, LEARNED, content)?;
-            }
-            let result = match is_better {
+            lessons.store(tx)?;
+            let result = match lessons.weights.as_ref().map(|learned| learned.is_better) {
                 Some(true) => "better than the settings",
                 Some(false) => "not better than the settings",
                 None => "too few acts",
@@ -188,34 +189,5 @@ fn changed(tidings: &Tidings, caller: &Caller) -> Result<FeedWeights> {
 
 /// Returns what was learned.
 pub(super) fn learned(tx: &mut dyn Tx) -> Result<Option<Learned>, StoreError> {
-    stored(tx, LEARNED)
-}
-
-/// Stores what was learned.
-pub(super) fn store_learned(store: &Store, learned: &Learned) -> Result<()> {
-    let content = json(learned);
-    Ok(store.write(Isolation::Alone, move |tx| insert(tx, LEARNED, &content))?)
-}
-
-/// Returns what is stored; `None` also for a row of a version that this program cannot read.
-fn stored<T: serde::de::DeserializeOwned>(
-    tx: &mut dyn Tx,
-    origin: &'static str,
-) -> Result<Option<T>, StoreError> {
-    let row = tx.row("SELECT content FROM feed_weights WHERE origin = $1", &[origin.into()])?;
-    let content: Option<String> = row.map(|mut row| row.take(0)).transpose()?;
-    Ok(content.and_then(|content| serde_json::from_str(&content).ok()))
-}
-
-/// Stores the content of a row.
-fn json(content: &impl Serialize) -> String {
-    serde_json::to_string(content).expect("figures and names serialise without errors")
-}
-
-fn insert(tx: &mut dyn Tx, origin: &'static str, content: &String) -> Result<(), StoreError> {
-    let sql = "INSERT INTO feed_weights (origin, content) VALUES ($1, $2)
-               ON CONFLICT (origin) DO UPDATE SET content = excluded.content";
-    tx.run(sql, &[origin.into(), content.into()])?;
-    tx.touch(Topic::Posts);
-    Ok(())
+    stored::read(tx, LEARNED)
 }

@@ -13,6 +13,7 @@
 //! | new in TOPIC, new on SITE | novel, recent, fresh: the first topic, or the site of a post without topics |
 //! | more in TOPIC, more on SITE | the same of a post that is more than [`NEW_DAYS`] older than the newest |
 //! | popular today, popular | popular; today, if it is among the most popular and its acts are as young as that |
+//! | new in TOPIC, which is popular | popular, of a post without acts, which the acts on its topic lift |
 //!
 //! Reasons are computed when they are asked for, from the current acts of the member and the interest by which the posts were
 //! ranked. A page keeps them while its index is current, for a minute at most, because a post does not stay popular of today.
@@ -35,7 +36,7 @@ use crate::account::Caller;
 use crate::base::clock::{DAY_MS, SECOND_MS, Timestamp};
 use crate::base::config::Feed;
 use crate::base::text::shortened;
-use crate::post::heat::{self, Decay};
+use crate::post::heat;
 use crate::profile::history;
 use crate::record::error::{Error, Result};
 use crate::record::id::{MemberKey, PostKey};
@@ -119,8 +120,7 @@ pub(super) fn of_page(tidings: &Tidings, caller: &Caller, page: &FeedPage) -> Re
 /// Computes the reasons, and returns whether they are complete: the reasons of a member's feed for others lack the signals.
 fn compute(reader: &Reader<'_>, caller: &Caller, page: &FeedPage) -> Result<(Reasons, bool)> {
     let tidings = reader.tidings;
-    let half_life = tidings.store().read(heat::half_life_days)?.unwrap_or(heat::DEFAULT_HALF_LIFE_DAYS);
-    let facts = PublicFacts::new(&reader.index, reader.now, half_life, &tidings.config().feed);
+    let facts = PublicFacts::new(&reader.index, reader.now, &tidings.config().feed);
     let of_member = match page.kind() {
         FeedKind::Personal(key) => of_member(reader, &facts, caller, key, page)?,
         FeedKind::Popular | FeedKind::Topic(_) | FeedKind::Recommended => Some(Vec::new()),
@@ -180,18 +180,16 @@ struct PublicFacts<'i> {
     index: &'i FeedIndex,
     now: Timestamp,
     config: &'i Feed,
-    /// The half-life of popularity in days.
-    half_life: f64,
     newest: Timestamp,
     /// The first posts of the popular feed.
     popular: Vec<PostKey>,
 }
 
 impl<'i> PublicFacts<'i> {
-    fn new(index: &'i FeedIndex, now: Timestamp, half_life: f64, config: &'i Feed) -> Self {
+    fn new(index: &'i FeedIndex, now: Timestamp, config: &'i Feed) -> Self {
         let popular = index.popular_feed.order.from(0).take(POPULAR_TODAY).map(|(_, key)| key);
         let newest = if index.len() > 0 { index.date(0) } else { Timestamp::MIN };
-        Self { index, now, config, half_life, newest, popular: popular.collect() }
+        Self { index, now, config, newest, popular: popular.collect() }
     }
 
     /// Returns the reason of a post of a feed that is the same for all readers.
@@ -216,12 +214,16 @@ impl<'i> PublicFacts<'i> {
 
     /// Returns the sentence of a signal that has nothing to do with the reader.
     fn sentence(&self, signal: Signal, kind: FeedKind, item: &Item) -> String {
+        let word = if self.newest - item.about.date > NEW_DAYS * DAY_MS { "more" } else { "new" };
+        let name = name_in(kind, item);
+        if let (Signal::Popular, None, Some(topic)) = (signal, item.heat, name) {
+            return format!("{word} in {}, which is popular", named(topic));
+        }
         if signal == Signal::Popular {
             let text = if self.is_popular_today(item) { "popular today" } else { "popular" };
             return text.to_owned();
         }
-        let word = if self.newest - item.about.date > NEW_DAYS * DAY_MS { "more" } else { "new" };
-        if let Some(topic) = name_in(kind, item) {
+        if let Some(topic) = name {
             return format!("{word} in {}", named(topic));
         }
         site(item).map_or_else(|| word.to_owned(), |site| format!("{word} on {}", named(&site)))
@@ -236,9 +238,8 @@ impl<'i> PublicFacts<'i> {
         }
         let post = item.post();
         let weight = heat::weight_of(post.view, post.fav_cnt, self.config.like_weight);
-        let after_a_day = (-1.0 / self.half_life).exp2();
-        let worth = Decay::new(self.half_life).worth(item.heat, self.now);
-        weight > 0.0 && worth >= weight * after_a_day
+        let decay = self.index.popularity.decay();
+        weight > 0.0 && decay.worth(item.heat, self.now) >= weight * decay.after_a_day()
     }
 }
 

@@ -33,10 +33,8 @@ pub(crate) struct FeedRow {
 impl FeedRow {
     /// Limits the heat to that of the post's acts, as if they had all happened at `now`: an act has a future date if
     /// the clock was ahead when it happened.
-    pub(crate) fn bound_heat(&mut self, decay: Option<Decay>, like_weight: f64, now: Timestamp) {
-        if let Some(decay) = decay {
-            self.heat = decay.bounded(self.heat, heat::weight_of(self.view, self.fav, like_weight), now);
-        }
+    pub(crate) fn bound_heat(&mut self, decay: Decay, like_weight: f64, now: Timestamp) {
+        self.heat = decay.bounded(self.heat, heat::weight_of(self.view, self.fav, like_weight), now);
     }
 }
 
@@ -53,26 +51,30 @@ pub(crate) fn likes_of(
     rows.into_iter().map(|row| row.map(|mut row| row.take(0)).transpose()).collect()
 }
 
-/// The columns of a row in the order that [`feed_row`] reads.
-const COLUMNS: &str =
-    "p.key, p.id, p.title, p.url, p.host, p.img, p.topic, p.tag, p.keyword, p.date, p.end_date,
-                       s.view, s.fav, s.heat";
+/// Returns the columns of a row in the order that [`feed_row`] reads.
+fn columns(decay: Decay) -> String {
+    let of_heat = decay.columns();
+    format!(
+        "p.key, p.id, p.title, p.url, p.host, p.img, p.topic, p.tag, p.keyword, p.date, p.end_date, s.view, s.fav, {of_heat}"
+    )
+}
 
 /// Returns the posts that [changed](super::change) with a revision greater than the horizon `since`, newest first.
-/// Views and likes also count as changes. Returns `None` if not all of these changes are known anymore.
+/// Views and likes also count as changes. The heat is that of `decay`. Returns `None` if not all of these changes are known anymore.
 ///
 /// # Errors
 /// Fails if the store fails.
-pub(crate) fn changed(tx: &mut dyn Tx, since: i64) -> Result<Option<Vec<FeedRow>>> {
+pub(crate) fn changed(tx: &mut dyn Tx, since: i64, decay: Decay) -> Result<Option<Vec<FeedRow>>> {
     if !change::knows_since(tx, since)? {
         return Ok(None);
     }
     let sql = format!(
-        "SELECT {COLUMNS} FROM (SELECT DISTINCT post FROM post_change WHERE revision > $1) c
-         JOIN post p ON p.key = c.post JOIN post_stats s ON s.post = p.key ORDER BY p.date DESC, p.id DESC"
+        "SELECT {} FROM (SELECT DISTINCT post FROM post_change WHERE revision > $1) c
+         JOIN post p ON p.key = c.post JOIN post_stats s ON s.post = p.key ORDER BY p.date DESC, p.id DESC",
+        columns(decay)
     );
     let rows = tx.rows(&sql, &[since.into()])?;
-    rows.into_iter().map(|mut row| feed_row(&mut row)).collect::<Result<_>>().map(Some)
+    rows.into_iter().map(|mut row| feed_row(&mut row, decay)).collect::<Result<_>>().map(Some)
 }
 
 /// Returns the keys of the newest posts, at most `posts`, in ascending order.
@@ -90,22 +92,28 @@ pub(crate) fn newest(tx: &mut dyn Tx, posts: usize) -> Result<Vec<PostKey>> {
     Ok(keys)
 }
 
-/// Passes the posts with these keys, which are in ascending order, to `take`.
+/// Passes the posts with these keys, which are in ascending order, to `take`, with the heat of `decay`.
 ///
 /// The store has the rows in this order, so it reads each page once.
 ///
 /// # Errors
 /// Fails if the store fails.
-pub(crate) fn of_keys(tx: &mut dyn Tx, keys: &[PostKey], take: &mut dyn FnMut(FeedRow)) -> Result<()> {
+pub(crate) fn of_keys(
+    tx: &mut dyn Tx,
+    keys: &[PostKey],
+    decay: Decay,
+    take: &mut dyn FnMut(FeedRow),
+) -> Result<()> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM post p JOIN post_stats s ON s.post = p.key
-         WHERE p.key BETWEEN $1 AND $2 ORDER BY p.key"
+        "SELECT {} FROM post p JOIN post_stats s ON s.post = p.key
+         WHERE p.key BETWEEN $1 AND $2 ORDER BY p.key",
+        columns(decay)
     );
     // The newest posts usually have consecutive keys, so there are few statements.
     for run in keys.chunk_by(|a, b| a.as_i64() + 1 == b.as_i64()) {
         let mut failed = Ok(());
         tx.for_each(&sql, &[run[0].into(), run[run.len() - 1].into()], &mut |row| {
-            match feed_row(row) {
+            match feed_row(row, decay) {
                 Ok(row) => take(row),
                 Err(error) => failed = Err(error),
             }
@@ -120,18 +128,21 @@ fn limit(posts: usize) -> i64 {
     i64::try_from(posts).unwrap_or(i64::MAX)
 }
 
-/// Returns the newest posts with a date not after `at`, at most `posts`, newest first.
+/// Returns the newest posts with a date not after `at`, at most `posts`, newest first, with the
+/// heat of the default half-life.
 ///
 /// # Errors
 /// Fails if the store fails.
 #[cfg(any(test, feature = "evaluation"))]
 pub(crate) fn until(tx: &mut dyn Tx, at: Timestamp, posts: usize) -> Result<Vec<FeedRow>> {
+    let decay = Decay::new(heat::DEFAULT_HALF_LIFE_DAYS);
     let sql = format!(
-        "SELECT {COLUMNS} FROM post p JOIN post_stats s ON s.post = p.key
-         WHERE p.date <= $1 ORDER BY p.date DESC, p.id DESC LIMIT $2"
+        "SELECT {} FROM post p JOIN post_stats s ON s.post = p.key
+         WHERE p.date <= $1 ORDER BY p.date DESC, p.id DESC LIMIT $2",
+        columns(decay)
     );
     let rows = tx.rows(&sql, &[at.into(), limit(posts).into()])?;
-    rows.into_iter().map(|mut row| feed_row(&mut row)).collect()
+    rows.into_iter().map(|mut row| feed_row(&mut row, decay)).collect()
 }
 
 /// Returns the keys of the posts that were removed with a revision greater than the horizon `since`.
@@ -143,7 +154,7 @@ pub(crate) fn removed(tx: &mut dyn Tx, since: i64) -> Result<Vec<PostKey>> {
     rows.into_iter().map(|mut row| Ok(row.take(0)?)).collect()
 }
 
-fn feed_row(row: &mut Row) -> Result<FeedRow> {
+fn feed_row(row: &mut Row, decay: Decay) -> Result<FeedRow> {
     let (topic, tag): (String, String) = (row.take(6)?, row.take(7)?);
     Ok(FeedRow {
         key: row.take(0)?,
@@ -159,6 +170,6 @@ fn feed_row(row: &mut Row) -> Result<FeedRow> {
         end_date: row.take(10)?,
         view: row.take(11)?,
         fav: row.take(12)?,
-        heat: row.take(13)?,
+        heat: decay.take_from(row, 13)?,
     })
 }

@@ -1,13 +1,13 @@
 //! Checks and repairs the data that is derived from posts and from members' lists.
 //!
 //! Some of it cannot be recomputed completely. The counts of likes and views include those of guests, imports and
-//! removed members, so the lists of members give only a minimum. The acts behind a heat are not stored, so a heat is
-//! only lowered to the possible maximum.
+//! removed members, so the lists of members give only a minimum. The acts behind heats are not stored, so heats are only
+//! lowered to the possible maximum.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use super::heat::{self, VIEW_WEIGHT};
+use super::heat::{self, Decay, HALF_LIVES, VIEW_WEIGHT};
 use super::{PostStats, change, rows, texts_in};
 use crate::analysis::counters::Counter;
 use crate::base::clock::{SECOND_MS, Timestamp};
@@ -163,13 +163,13 @@ pub(crate) fn raise_stats(database: &dyn Inspected) -> Result<()> {
 /// The tolerated difference between the clocks of machines, in milliseconds.
 const SKEW_MS: i64 = 60 * 60 * SECOND_MS;
 
-/// Returns the ids of posts whose heat is greater than it would be if all their acts had happened at `now`, because
+/// Returns the ids of posts whose heats are greater than they would be if all their acts had happened at `now`, because
 /// some acts have dates in the future.
 pub(crate) fn wrong_heats(database: &dyn Inspected, like_weight: f64, now: Timestamp) -> Result<Vec<String>> {
     database.read(|tx| Ok(hot(tx, like_weight, now)?.into_iter().map(|hot| hot.id).collect()))
 }
 
-/// Lowers the heat of posts to the maximum that their acts can have at `now`.
+/// Lowers the heats of posts to the maximum that their acts can have at `now`.
 pub(crate) fn bound_heats(database: &dyn Inspected, like_weight: f64, now: Timestamp) -> Result<()> {
     let wrong = database.read(|tx| hot(tx, like_weight, now))?;
     for batch in wrong.chunks(BATCH) {
@@ -187,7 +187,8 @@ pub(crate) fn bound_heats(database: &dyn Inspected, like_weight: f64, now: Times
 
 /// Returns the posts whose heat is above the possible maximum.
 fn hot(tx: &mut dyn Tx, like_weight: f64, now: Timestamp) -> Result<Vec<Wrong>, StoreError> {
-    let Some(decay) = heat::decay(tx)? else { return Ok(Vec::new()) };
+    // Acts with dates in the future exceed the bound most with the shortest half-life.
+    let decay = Decay::new(HALF_LIVES[0]);
     let late = now + SKEW_MS;
     let bound = |weight| decay.bounded(Some(f64::MAX), weight, late);
     let Some(least) = bound(VIEW_WEIGHT) else { return Ok(Vec::new()) };
@@ -290,14 +291,14 @@ mod sql {
         tx.rows(sql, &[])?.into_iter().map(wrong).collect()
     }
 
-    /// Returns the posts with a heat above `heat`, with their views, likes and heat. Views and likes are at least the
+    /// Returns the posts with a heat above `heat` for the shortest half-life, with their views, likes and that heat. Views and likes are at least the
     /// numbers in members' lists.
     pub(super) fn hotter_than(tx: &mut dyn Tx, heat: f64) -> Result<Vec<(Wrong, i64, i64, f64)>, StoreError> {
-        let sql = "SELECT p.key, p.id, s.view, s.fav, coalesce(v.n, 0), coalesce(l.n, 0), s.heat
+        let sql = "SELECT p.key, p.id, s.view, s.fav, coalesce(v.n, 0), coalesce(l.n, 0), s.heat_0
                    FROM post_stats s JOIN post p ON p.key = s.post
                    LEFT JOIN (SELECT post, count(*) AS n FROM liked GROUP BY post) l ON l.post = p.key
                    LEFT JOIN (SELECT post, count(*) AS n FROM viewed GROUP BY post) v ON v.post = p.key
-                   WHERE s.heat > $1 ORDER BY p.key";
+                   WHERE s.heat_0 > $1 ORDER BY p.key";
         let post = |mut row: Row| {
             let wrong = Wrong { key: row.take(0)?, id: row.take(1)? };
             let (view, fav): (i64, i64) = (row.take(2)?, row.take(3)?);
@@ -310,9 +311,9 @@ mod sql {
     pub(super) fn raise_stats(tx: &mut dyn Tx, wrong: &Wrong) -> Result<(), StoreError> {
         // The lists are ordered by member, so each count reads all of them. This is acceptable because few posts are
         // wrong.
-        let sql = "INSERT INTO post_stats (post, view, fav, heat)
+        let sql = "INSERT INTO post_stats (post, view, fav)
                    SELECT key, (SELECT count(*) FROM viewed WHERE post = $1),
-                          (SELECT count(*) FROM liked WHERE post = $1), NULL
+                          (SELECT count(*) FROM liked WHERE post = $1)
                    FROM post WHERE key = $1
                    ON CONFLICT (post) DO UPDATE SET
                        view = CASE WHEN post_stats.view < excluded.view THEN excluded.view ELSE post_stats.view END,

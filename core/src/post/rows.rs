@@ -146,7 +146,7 @@ pub(super) fn insert(
     let keys = inserted.into_iter().map(|row| row.ok_or_else(missing)?.take(0));
     let keys: Vec<PostKey> = keys.collect::<Result<_, _>>()?;
     let stats = |(new, key): (&New<'_>, &PostKey)| [(*key).into(), new.view.into(), new.fav.into()];
-    let sql = "INSERT INTO post_stats (post, view, fav, heat) VALUES ($1, $2, $3, NULL)";
+    let sql = "INSERT INTO post_stats (post, view, fav) VALUES ($1, $2, $3)";
     run_each(tx, sql, &posts.iter().zip(&keys).map(stats).collect::<Vec<_>>())?;
     change::add_new(tx, &keys)?;
     label(tx, posts.iter().zip(&keys).map(|(new, key)| (*key, &*new.content.topic, &*new.content.tag)))?;

@@ -1,7 +1,7 @@
-//! The stats of a post: views, likes and heat, which acts change.
+//! The stats of a post: views, likes and heats, which acts change.
 
 use super::change;
-use super::heat::{Decay, VIEW_WEIGHT, weight_of};
+use super::heat::{Heats, VIEW_WEIGHT, weight_of};
 use crate::base::clock::Timestamp;
 use crate::record::id::PostKey;
 use crate::store::{Pipelined, StoreError, Topic, Tx};
@@ -11,8 +11,7 @@ pub(crate) struct PostStats {
     pub(crate) post: PostKey,
     view: i64,
     fav: i64,
-    heat: Option<f64>,
-    decay: Decay,
+    heats: Option<Heats>,
 }
 
 impl PostStats {
@@ -47,23 +46,28 @@ impl PostStats {
     pub(crate) fn view(&mut self, heated_at: Option<Timestamp>) {
         self.view += 1;
         if let Some(at) = heated_at {
-            self.heat = self.decay.add(self.heat, VIEW_WEIGHT, at);
+            self.heats = Heats::add(self.heats, VIEW_WEIGHT, at);
         }
+    }
+
+    /// Changes the time of a view that counts for the popularity.
+    pub(crate) fn date_view(&mut self, before: Timestamp, at: Timestamp) {
+        self.heats = Heats::add(Heats::take(self.heats, VIEW_WEIGHT, before), VIEW_WEIGHT, at);
     }
 
     /// Counts a like.
     pub(crate) fn like(&mut self, weight: f64, at: Timestamp) {
         self.fav += 1;
-        self.heat = self.decay.add(self.heat, weight, at);
+        self.heats = Heats::add(self.heats, weight, at);
     }
 
     /// Subtracts a like that was given at the time `at`.
     pub(crate) fn unlike(&mut self, weight: f64, at: Timestamp) {
         self.fav -= 1;
-        self.heat = self.decay.take(self.heat, weight, at);
+        self.heats = Heats::take(self.heats, weight, at);
     }
 
-    /// Writes the stats. The heat is limited to that of the same acts if all happened at `now`; a like weighs
+    /// Writes the stats. The heats are limited to those of the same acts if all happened at `now`; a like weighs
     /// `like_weight`.
     pub(crate) fn update(self, tx: &mut dyn Tx, like_weight: f64, now: Timestamp) -> Result<(), StoreError> {
         Self::update_each(tx, vec![(self, now)], like_weight)
@@ -80,7 +84,7 @@ impl PostStats {
         }
         for (stats, now) in &mut posts {
             let weight = weight_of(stats.view, stats.fav, like_weight);
-            stats.heat = stats.decay.bounded(stats.heat, weight, *now);
+            stats.heats = stats.heats.and_then(|heats| heats.bounded(weight, *now));
         }
         sql::update_each(tx, &posts)?;
         change::add_each(tx, &posts.iter().map(|(stats, _)| stats.post).collect::<Vec<_>>())?;
@@ -90,28 +94,34 @@ impl PostStats {
 }
 
 mod sql {
-    use super::{Decay, Pipelined, PostKey, PostStats, StoreError, Timestamp, Tx};
+    use super::super::heat::{GRID, heat_columns};
+    use super::{Heats, Pipelined, PostKey, PostStats, StoreError, Timestamp, Tx};
     use crate::store::{Arg, Row, ask_row_each, send_each};
+
+    /// The beginning of statements whose rows [`of_row`] reads.
+    macro_rules! select {
+        () => {
+            concat!("SELECT post, view, fav, ", heat_columns!(), " FROM post_stats")
+        };
+    }
 
     pub(super) fn by_ids(
         tx: &mut dyn Tx,
         ids: &[&str],
     ) -> Result<Pipelined<'static, Vec<Option<PostStats>>>, StoreError> {
-        let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay)
-                   FROM post_stats WHERE post = (SELECT key FROM post WHERE id = $1)";
+        let sql = concat!(select!(), " WHERE post = (SELECT key FROM post WHERE id = $1)");
         let args: Vec<_> = ids.iter().map(|id| [(*id).into()]).collect();
         let found = ask_row_each(tx, sql, &args)?;
         Ok(found.then(|_, rows| rows.into_iter().map(|row| row.map(of_row).transpose()).collect()))
     }
 
     pub(super) fn by_url(tx: &mut dyn Tx, url: &str) -> Result<Option<PostStats>, StoreError> {
-        let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay)
-                   FROM post_stats WHERE post = (SELECT key FROM post WHERE url = $1)";
+        let sql = concat!(select!(), " WHERE post = (SELECT key FROM post WHERE url = $1)");
         stats(tx, sql, url.into())
     }
 
     pub(super) fn by_key(tx: &mut dyn Tx, key: PostKey) -> Result<Option<PostStats>, StoreError> {
-        let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay) FROM post_stats WHERE post = $1";
+        let sql = concat!(select!(), " WHERE post = $1");
         stats(tx, sql, key.into())
     }
 
@@ -119,10 +129,7 @@ mod sql {
         tx: &mut dyn Tx,
         posts: &[PostStats],
     ) -> Result<Pipelined<'static, Vec<PostStats>>, StoreError> {
-        let sql = format!(
-            "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay) FROM post_stats WHERE post = $1 {}",
-            tx.dialect().for_update()
-        );
+        let sql = format!("{} WHERE post = $1 {}", select!(), tx.dialect().for_update());
         let args: Vec<_> = posts.iter().map(|stats| [stats.post.into()]).collect();
         // Posts are removed by work that runs alone.
         let missing = || StoreError::other("a post has no stats");
@@ -139,17 +146,23 @@ mod sql {
             post: row.take(0)?,
             view: row.take(1)?,
             fav: row.take(2)?,
-            heat: row.take(3)?,
-            decay: Decay::new(row.take(4)?),
+            heats: Heats::take_from(&mut row, 3)?,
         })
     }
 
     pub(super) fn update_each(tx: &mut dyn Tx, posts: &[(PostStats, Timestamp)]) -> Result<(), StoreError> {
-        let sql = "UPDATE post_stats SET view = $2, fav = $3, heat = $4 WHERE post = $1";
-        let args = posts.iter().map(|(stats, _)| {
-            let PostStats { post, view, fav, heat, .. } = stats;
-            [(*post).into(), (*view).into(), (*fav).into(), (*heat).into()]
+        const SQL: &str = "UPDATE post_stats SET view = $2, fav = $3, heat_0 = $4, heat_1 = $5, heat_2 = $6, heat_3 = $7,
+                                  heat_4 = $8, heat_5 = $9, heat_6 = $10, heat_7 = $11, heat_8 = $12, heat_9 = $13,
+                                  heat_10 = $14, heat_11 = $15
+                           WHERE post = $1";
+        let args = posts.iter().map(|(PostStats { post, view, fav, heats }, _)| {
+            std::array::from_fn::<_, { GRID + 3 }, _>(|n| match n {
+                0 => (*post).into(),
+                1 => (*view).into(),
+                2 => (*fav).into(),
+                _ => Heats::column(*heats, n - 3),
+            })
         });
-        send_each(tx, sql, &args.collect::<Vec<_>>())
+        send_each(tx, SQL, &args.collect::<Vec<_>>())
     }
 }

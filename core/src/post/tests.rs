@@ -394,7 +394,8 @@ fn feed_rows_are_first_the_newest_posts_and_then_the_changes() {
     assert_eq!(newest.iter().map(|row| &row.id).collect::<Vec<_>>(), [&ids[1], &ids[2], &ids[0]]);
 
     let since = || service.store().read(|tx| tx.horizon()).unwrap();
-    let changed_since = |since: i64| service.store().read(|tx| changed(tx, since)).unwrap().unwrap();
+    let changed_since =
+        |since: i64| service.store().read(|tx| changed(tx, since, Decay::new(3.0))).unwrap().unwrap();
     let now = since();
     assert_eq!(changed_since(now), []);
     view(&service, &Caller::Guest, &ids[3]).wait().unwrap();

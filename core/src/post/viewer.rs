@@ -1,5 +1,5 @@
-//! Limits the views that count for popularity: of each post, one view per viewer in an hour, and 30 views per network
-//! in an hour from guests, regardless of their user agents.
+//! Limits the views that count for popularity: of each post, one view per viewer in each hour of the clock, and 30 views
+//! per network in an hour from guests, regardless of their user agents.
 //!
 //! Every view counts as a view; the limit applies only to the heat. The module holds a few bytes in memory for each
 //! viewer of a post, under a hash whose random key belongs to the process. So a restart resets the limits, and each of
@@ -9,6 +9,7 @@
 //! Source of the hash: Aumasson and Bernstein, *`SipHash`: a fast short-input PRF*, INDOCRYPT 2012.
 
 use std::hash::{Hash, Hasher as _};
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use siphasher::sip::SipHasher24;
@@ -19,13 +20,20 @@ use crate::base::keyed::OwnMap;
 use crate::base::random::random;
 use crate::record::id::{MemberKey, PostKey};
 
-/// The period of both limits, in seconds.
+/// The period of both limits, in seconds. It begins at multiples since 1970, so that imports of past views count the same.
 const PERIOD_S: u32 = 60 * 60;
 /// The maximum number of views of a post by guests of one network that count in a period: enough for a campus behind
 /// one address, and a bound for a client that sends many user agents.
 const NETWORK_VIEWS: u32 = 30;
 /// The maximum number of entries of a generation. Each of the two generations takes about 4.5 MB.
 const ENTRIES: usize = 7 << 15;
+
+/// Returns the hour in which only the first view of a viewer counts, given a time in it.
+pub(crate) fn counted_hour(at: Timestamp) -> Range<Timestamp> {
+    let period_ms = i64::from(PERIOD_S) * SECOND_MS;
+    let start = at - at.as_millis().rem_euclid(period_ms);
+    start..start + period_ms
+}
 
 /// The viewer of a post.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +61,7 @@ struct Generations {
     rotated_s: u32,
 }
 
-/// The number of views that have counted since a time, in seconds since 1970.
+/// The number of views that have counted in the period since a time, in seconds since 1970.
 #[derive(Clone, Copy)]
 struct HourlyViews {
     since_s: u32,
@@ -129,9 +137,9 @@ impl Generations {
 }
 
 impl HourlyViews {
-    /// Returns whether the period is not over. It is over if the clock was set back to before its start.
+    /// Returns whether `now` is in the period.
     fn is_current(self, now: u32) -> bool {
-        now.checked_sub(self.since_s).is_some_and(|age| age < PERIOD_S)
+        self.since_s / PERIOD_S == now / PERIOD_S
     }
 }
 
@@ -158,21 +166,20 @@ mod tests {
     #[test]
     fn a_viewer_counts_once_an_hour_for_each_post() {
         let (service, viewers) = (testing::service(), Viewers::default());
+        let begin = counted_hour(NOW).start;
         let apple = guest(&service, "203.0.113.1", "apple");
         for viewer in [member(1), member(2), apple] {
             for post in [POST, OTHER] {
-                assert!(viewers.counts(post, viewer, NOW), "{viewer:?}");
-                for later in [0, 1, PERIOD_MS - 1] {
-                    assert!(!viewers.counts(post, viewer, NOW + later), "{viewer:?} {later}");
+                assert!(viewers.counts(post, viewer, begin + 2), "{viewer:?}");
+                for later in [0, 1, 2, PERIOD_MS - 1] {
+                    assert!(!viewers.counts(post, viewer, begin + later), "{viewer:?} {later}");
                 }
             }
         }
-        assert!(viewers.counts(POST, apple, NOW + PERIOD_MS));
-        assert!(
-            !viewers.counts(POST, apple, NOW + 2 * PERIOD_MS - 1),
-            "the hour begins with the view that counted"
-        );
-        assert!(viewers.counts(POST, member(1), NOW - PERIOD_MS), "the clock was set back");
+        assert_eq!(counted_hour(begin + PERIOD_MS - 1), begin..begin + PERIOD_MS);
+        assert!(viewers.counts(POST, apple, begin + PERIOD_MS));
+        assert!(!viewers.counts(POST, apple, begin + 2 * PERIOD_MS - 1));
+        assert!(viewers.counts(POST, member(1), begin - 1), "the clock was set back");
         assert!((0..9).all(|_| viewers.counts(POST, Viewer::Operator, NOW)));
         assert!(!viewers.counts(POST, guest(&service, "203.0.113.9", "Googlebot/2.1"), NOW));
     }

@@ -11,10 +11,10 @@ impl ScoringContext<'_> {
         self.index.newest().skip(self.first)
     }
 
-    /// Returns the posts that exist, the most popular first, ties newest first.
-    pub(super) fn most_popular(&self) -> Vec<PostKey> {
-        let mut posts: Vec<_> =
-            self.popular.iter().copied().zip(self.index.newest()).skip(self.first).collect();
+    /// Returns the posts that exist, the most popular first by these heats, ties newest first.
+    pub(super) fn most_popular(&self, heats: &[Option<f64>]) -> Vec<PostKey> {
+        let heats = heats.iter().map(|heat| heat.unwrap_or(f64::NEG_INFINITY));
+        let mut posts: Vec<_> = heats.zip(self.index.newest()).skip(self.first).collect();
         posts.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         posts.into_iter().map(|(_, key)| key).collect()
     }

@@ -91,8 +91,8 @@ mod tests {
     use super::*;
     use crate::base::clock::Timestamp;
     use crate::base::config::Feed;
-    use crate::newsfeed::index::tests::row;
-    use crate::testing::{NOW, posts};
+    use crate::newsfeed::index::tests::{as_of_now, row};
+    use crate::testing::posts;
 
     fn set<const N: usize>(keys: [i64; N]) -> OwnSet<PostKey> {
         posts(keys).into_iter().collect()
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn means_are_over_members_and_coverage_over_posts() {
         let rows = (1..=6).map(|key| row(key, Timestamp::from_millis(key), if key < 3 { "a" } else { "b" }));
-        let index = FeedIndex::next(None, rows.collect(), &[], None, 1, NOW, &Feed::default());
+        let index = FeedIndex::next(None, rows.collect(), &[], None, as_of_now(), &Feed::default());
         let (one, other) = (MemberKey::new(1), MemberKey::new(2));
         let mut scores = Scores::default();
         scores.add(one, &posts([1, 2]), &set([1]), &index);

@@ -26,13 +26,18 @@ pub(in crate::newsfeed) fn row(key: i64, date: Timestamp, topic: &str) -> FeedRo
     }
 }
 
+/// The first revision, with the popularity of the default settings.
+pub(in crate::newsfeed) fn as_of_now() -> AsOf {
+    AsOf { revision: 1, now: NOW, popularity: Popularity::of(&Feed::default(), None) }
+}
+
 fn row_at(key: i64, ms: i64, topic: &str) -> FeedRow {
     row(key, Timestamp::from_millis(ms), topic)
 }
 
 fn index(before: Option<&FeedIndex>, changed: Vec<FeedRow>, removed: &[i64]) -> FeedIndex {
     let config = Feed { posts: 100, ..Feed::default() };
-    FeedIndex::next(before, changed, &posts(removed.iter().copied()), None, 1, NOW, &config)
+    FeedIndex::next(before, changed, &posts(removed.iter().copied()), None, as_of_now(), &config)
 }
 
 /// Returns the keys of all posts of a feed.

@@ -115,7 +115,7 @@ fn a_late_change_of_all_posts_loads_all_posts() {
             let sql = "INSERT INTO post_change (revision, post) VALUES ($1, 0)";
             let revision = tx.revision();
             tx.run(sql, &[revision.into()])?;
-            tx.run("UPDATE post_stats SET view = 5, heat = NULL", &[])
+            tx.run("UPDATE post_stats SET view = 5, heat_0 = NULL, heat_4 = NULL, heat_5 = NULL", &[])
         };
         service.store().write(Isolation::Alone, all).unwrap();
     });

@@ -84,6 +84,9 @@ fn members_who_follow_one_another_get_what_is_popular_first() {
     insert_posts(&service);
     let members = import(&service, follow);
     let found = service.call(&Caller::Operator, GetWeights {}).unwrap();
+    let popularity = found.popularity.learned.unwrap();
+    assert_eq!((popularity.half_lives.len(), popularity.topic_lifts.len()), (12, 4));
+    assert!((popularity.topic_lift - found.popularity.topic_lift).abs() < 1e-9);
     let learned = found.learned.unwrap();
     assert!(learned.is_better && learned.ndcg10 > learned.ndcg10_of_settings, "{learned:?}");
     assert_eq!((&*found.in_use, found.weights), ("learned", learned.weights));

@@ -5,11 +5,11 @@ use std::hash::{Hash as _, Hasher as _};
 
 use super::super::co_visits::ItemNeighbours;
 use super::super::gain::ndcg;
-use super::super::half_life;
 use super::super::index::FeedIndex;
 use super::super::interest::{Interest, measure};
 use super::super::member_signals::MemberSignals;
 use super::super::past::Replay;
+use super::super::popularity::Popularity;
 use super::super::recent::PastAct;
 use super::super::scoring_context::ScoringContext;
 use super::super::signals::Scoring;
@@ -104,6 +104,7 @@ pub(super) struct Walk<'a> {
     store: &'a Store,
     index: &'a FeedIndex,
     config: &'a Feed,
+    popularity: Popularity,
     replay: Replay<'a>,
     neighbours: ItemNeighbours,
     /// The number of visits between two computations of `neighbours`.
@@ -115,6 +116,7 @@ pub(super) struct Walk<'a> {
 /// A visit with what the member had done before and what they chose.
 pub(super) struct Lesson<'a> {
     pub(super) visit: &'a Visit,
+    replay: &'a Replay<'a>,
     moment: &'a ScoringContext<'a>,
     acts: Acts,
     interest: Interest,
@@ -129,16 +131,16 @@ impl<'a> Walk<'a> {
         store: &'a Store,
         index: &'a FeedIndex,
         acts: &'a [PastAct],
-        config: &'a Feed,
+        (popularity, config): (Popularity, &'a Feed),
         count: usize,
         is_stopped: &'a dyn Fn() -> bool,
     ) -> Self {
-        let half_life = half_life::of(config, index, acts);
-        let (replay, neighbours) = (Replay::new(index, acts, half_life, config), ItemNeighbours::default());
+        let (replay, neighbours) = (Replay::new(index, acts, config), ItemNeighbours::default());
         Self {
             store,
             index,
             config,
+            popularity,
             replay,
             neighbours,
             epoch: count.div_ceil(EPOCHS).max(1),
@@ -160,14 +162,20 @@ impl<'a> Walk<'a> {
             }
             self.walked += 1;
             let acts = self.store.read(|tx| history::acts_before(tx, visit.member, visit.at))?;
-            let moment = ScoringContext::past(self.index, visit.at, self.replay.popular(), &self.neighbours);
+            let moment = ScoringContext::past(
+                self.index,
+                visit.at,
+                self.replay.popular(self.popularity, visit.at),
+                &self.neighbours,
+            );
             let existed = |at: &u32| *at as usize >= moment.first;
             let chosen = visit.chosen.iter().filter_map(|post| self.index.position(*post)).filter(existed);
             let chosen: Vec<u32> = chosen.take(CHOSEN_MAX).collect();
             if let Some(interest) = measure(&acts, &self.config.interest, self.index)
                 && !chosen.is_empty()
             {
-                teach(&Lesson { visit, moment: &moment, acts, interest, chosen, config: self.config });
+                let (replay, config) = (&self.replay, self.config);
+                teach(&Lesson { visit, replay, moment: &moment, acts, interest, chosen, config });
             }
         }
         Ok(())
@@ -192,10 +200,21 @@ impl Lesson<'_> {
 
     /// Returns the gain of the feed that a scoring gives, see [`ndcg`].
     pub(super) fn gain(&self, scoring: &Scoring) -> f64 {
+        self.gain_at(self.moment, scoring)
+    }
+
+    /// Returns the gain with another popularity.
+    pub(super) fn gain_with(&self, popularity: Popularity, scoring: &Scoring) -> f64 {
+        let ScoringContext { index, at, others, .. } = *self.moment;
+        let popular = self.replay.popular(popularity, at);
+        self.gain_at(&ScoringContext::past(index, at, popular, others), scoring)
+    }
+
+    fn gain_at(&self, moment: &ScoringContext<'_>, scoring: &Scoring) -> f64 {
         let seen: Vec<PostKey> =
             self.acts.liked.iter().chain(&self.acts.viewed).map(|(post, _)| *post).collect();
-        let ranking = self.moment.recommend(&self.acts, &seen, self.visit.member, scoring, self.config);
-        let chosen = self.chosen.iter().map(|at| self.moment.index.key(*at)).collect();
+        let ranking = moment.recommend(&self.acts, &seen, self.visit.member, scoring, self.config);
+        let chosen = self.chosen.iter().map(|at| moment.index.key(*at)).collect();
         ndcg(&ranking.unwrap_or_default(), &chosen)
     }
 }

@@ -249,7 +249,7 @@ fn old_acts_are_not_of_today() {
     let index = service.feeds().index().unwrap();
     let config = Feed::default();
     let text = |after_ms| {
-        let facts = PublicFacts::new(&index, NOW + after_ms, 3.0, &config);
+        let facts = PublicFacts::new(&index, NOW + after_ms, &config);
         facts.sentence(Signal::Popular, FeedKind::Popular, index.item(0))
     };
     assert_eq!([0, DAY_MS - 1_000, DAY_MS + 1_000].map(text), ["popular today", "popular today", "popular"]);
@@ -347,7 +347,7 @@ fn the_reasons_of_a_page_are_computed_once_a_minute_until_something_changes() {
 #[test]
 fn posts_that_were_not_ranked_for_the_member_are_counted_apart() {
     let rows = (0..5).map(|key| index::tests::row(key, NOW - key, "birds")).collect();
-    let index = FeedIndex::next(None, rows, &[], None, 1, NOW, &Feed::default());
+    let index = FeedIndex::next(None, rows, &[], None, index::tests::as_of_now(), &Feed::default());
     let guests = &index.recommended_feed.order;
     let order = Order::personal(MemberKey::new(1), posts([3, 4]), guests, posts([0]));
     let ranked = |order, at, limit| index.page(order, at, limit, NOW).ranked();
@@ -402,11 +402,11 @@ fn shares_are_rounded_to_a_sum_of_one() {
 #[test]
 fn a_post_that_has_left_the_feeds_since_the_page_still_has_a_reason() {
     let rows = (0..3).map(|key| index::tests::row(key, NOW - key, "birds")).collect();
-    let index = FeedIndex::next(None, rows, &[], None, 1, NOW, &Feed::default());
+    let index = FeedIndex::next(None, rows, &[], None, index::tests::as_of_now(), &Feed::default());
     let page = index.recommended_feed.first.clone();
-    let empty = FeedIndex::next(None, Vec::new(), &[], None, 1, NOW, &Feed::default());
+    let empty = FeedIndex::next(None, Vec::new(), &[], None, index::tests::as_of_now(), &Feed::default());
     let config = Feed::default();
-    let facts = PublicFacts::new(&empty, NOW, 3.0, &config);
+    let facts = PublicFacts::new(&empty, NOW, &config);
     let Why { text, shares } = facts.why(FeedKind::Recommended, &page.items()[0]);
     assert_eq!((text.as_str(), shares), ("new in birds", SignalShares::default()));
 }

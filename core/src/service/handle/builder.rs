@@ -97,7 +97,7 @@ impl Builder {
         let clock = store.clock_ahead().map_or(clock.clone(), |ahead| clock.corrected(ahead));
         let stem = location.base();
         post::reindex::begin_to_renew(&store)?;
-        post::heat::start(&store, config.feed.popular_half_life_days, clock.now())?;
+        post::heat::convert(&store, config.feed.like_weight, clock.now())?;
         let keys = match &location {
             Location::File(named) => Keys::open(&config, &stem, named, clock.clone())?,
             Location::Postgres(_) => Keys::open_shared(&config, &stem, &store, clock.clone())?,

@@ -20,7 +20,7 @@ impl Step {
 }
 
 /// The steps of the schema, applied once each and in order. A released step is never edited.
-const STEPS: [Step; 24] = [
+const STEPS: [Step; 25] = [
     Step::new(include_str!("0001_initial.sql"), 1),
     // Counters have other keys.
     Step::new(include_str!("0002_concurrent.sql"), 2),
@@ -52,8 +52,10 @@ const STEPS: [Step; 24] = [
     Step::new(include_str!("0022_zone_changes.sql"), 15),
     // Earlier programs show the templates of paths.
     Step::new(include_str!("0023_log_paths.sql"), 15),
+    // Earlier programs write the heat of one half-life.
+    Step::new(include_str!("0024_heats.sql"), 24),
     // The search index has other tables.
-    Step::new(include_str!("0025_search_candidates.sql"), 24),
+    Step::new(include_str!("0025_search_candidates.sql"), 25),
 ];
 
 /// The schema version of this program: the number of its steps.

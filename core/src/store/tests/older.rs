@@ -18,7 +18,7 @@ use crate::{Tidings, notice, post, profile, search};
 ///
 /// The member `ben` has liked post 2, viewed posts 1 and 2, searched, and opened a feed. Times are shortly before
 /// [`NOW`].
-const VERSIONS: [(&str, &str); 21] = [
+const VERSIONS: [(&str, &str); 22] = [
     (
         include_str!("../sqlite/0001_initial.sql"),
         "UPDATE revision SET n = 9;
@@ -79,6 +79,7 @@ const VERSIONS: [(&str, &str); 21] = [
     (include_str!("../sqlite/0019_tokens.sql"), ""),
     (include_str!("../sqlite/0020_zone_changes.sql"), ""),
     (include_str!("../sqlite/0021_log_paths.sql"), ""),
+    (include_str!("../sqlite/0022_heats.sql"), ""),
 ];
 
 /// Creates a database with this version of the schema.

@@ -19,6 +19,8 @@ use crate::testing::{NOW, Service, service_at};
 use crate::transfer::member_import;
 use crate::{post, profile, search};
 
+mod popularity;
+
 const MINUTE: i64 = 60_000;
 const MEMBERS: [&str; 4] = ["ann", "ben", "cid", "dan"];
 const TOPICS: [&str; 3] = ["rust", "cats", "도서관"];
@@ -317,7 +319,11 @@ fn left(service: &Service) -> Vec<String> {
         ("searched", "member, original, date", ""),
         ("opened", "member, newsfeed || tag, date", ""),
         ("term", "visitor, term, date", ""),
-        ("post_stats", "view, fav, CAST(round(heat * 1000000) AS BIGINT)", ""),
+        (
+            "post_stats",
+            "view, fav, CAST(round(heat_0 * 100000) AS BIGINT) || '.' || CAST(round(heat_5 * 1000000) AS BIGINT)",
+            "",
+        ),
         ("visitor", "day || '.' || visitor, visits || '.' || hours, seen", ""),
         ("day_count", "day, counter, n", "WHERE n <> 0"),
         ("total_count", "0, counter, n", "WHERE n <> 0"),

@@ -1,6 +1,6 @@
 //! Writes a batch of acts by member and by day, so that the visits of each day are computed once.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::Hasher as _;
 
 use siphasher::sip::SipHasher24;
@@ -14,7 +14,7 @@ use crate::analysis::{log, visitor};
 use crate::base::clock::Timestamp;
 use crate::base::keyed::OwnMap;
 use crate::import::{BatchTime, Written};
-use crate::post::PostStats;
+use crate::post::{PostStats, counted_hour};
 use crate::profile::history;
 use crate::record::error::Result;
 use crate::store::{StoreError, Tx};
@@ -42,6 +42,9 @@ struct Post {
 
 /// A line with its local day.
 type DayLine<'l> = (i64, &'l Line);
+
+/// The imported acts of a member by their times and numbers.
+type Known = BTreeSet<(Timestamp, i64)>;
 
 impl<'a> Writer<'a> {
     pub(super) fn new(acts: &'a ActImport, admin: &'a Admin<'a>) -> Self {
@@ -107,7 +110,11 @@ impl<'a> Writer<'a> {
     fn write_day(&mut self, tx: &mut dyn Tx, member: &Member<'_>, lines: &[DayLine<'_>]) -> Result<usize> {
         let (day, local_time) = (lines[0].0, self.acts.calendar.local_time());
         let (from, until) = (local_time.day_start(day), local_time.day_start(day + 1));
-        let mut known = sql::times(tx, member, from, until)?;
+        // The hours in which a view counts once may begin before the day, and end after it.
+        let mut acts = sql::acts(tx, member, counted_hour(from).start, counted_hour(until).end)?;
+        let mut known: Vec<Timestamp> =
+            acts.range((from, i64::MIN)..(until, i64::MIN)).map(|(at, _)| *at).collect();
+        known.dedup();
         known.extend(log::times(tx, member, from, until)?);
         let mut new = Vec::new();
         for (_, line) in lines {
@@ -119,7 +126,8 @@ impl<'a> Writer<'a> {
             if counts {
                 new.push(line.at);
             }
-            let done = counts && self.apply(tx, member, line.at, &line.act)?;
+            let done = counts && self.apply(tx, member, (line.at, number), &line.act, &acts)?;
+            acts.insert((line.at, number));
             *(if done { &mut self.written.inserted } else { &mut self.written.skipped }) += 1;
         }
         if !new.is_empty() {
@@ -153,14 +161,31 @@ impl<'a> Writer<'a> {
     }
 
     /// Applies a new act. Returns false if it has no effect because it is a like of a post that was liked earlier.
-    fn apply(&mut self, tx: &mut dyn Tx, member: &Member<'_>, at: Timestamp, act: &Act) -> Result<bool> {
+    fn apply(
+        &mut self,
+        tx: &mut dyn Tx,
+        member: &Member<'_>,
+        (at, number): (Timestamp, i64),
+        act: &Act,
+        known: &Known,
+    ) -> Result<bool> {
         // A reset removes earlier acts from the lists.
         let listed = at >= member.measured;
         match act {
             Act::View(url) => {
                 self.count(Counter::View, at, 1);
                 let Some(post) = self.post(tx, url)? else { return Ok(false) };
-                post.stats.view(Some(at));
+                // Of several views in an hour, the first one counts for the popularity, whichever was imported first.
+                let hour = counted_hour(at);
+                let views = known.range((hour.start, i64::MIN)..(hour.end, i64::MIN));
+                match views.filter(|(_, other)| *other == number).map(|(at, _)| *at).next() {
+                    Some(first) if first <= at => post.stats.view(None),
+                    Some(first) => {
+                        post.stats.view(None);
+                        post.stats.date_view(first, at);
+                    }
+                    None => post.stats.view(Some(at)),
+                }
                 post.changed = true;
                 if listed {
                     history::view(tx, &[(member, post.stats.post, at)])?;
@@ -225,18 +250,18 @@ fn hash(kind: &[u8], text: &str) -> i64 {
 }
 
 mod sql {
-    use super::{Member, StoreError, Timestamp, Tx};
+    use super::{Known, Member, StoreError, Timestamp, Tx};
 
-    /// Returns the times of the imported acts of a member from `from` to before `until`.
-    pub(super) fn times(
+    /// Returns the imported acts of a member from `from` to before `until`.
+    pub(super) fn acts(
         tx: &mut dyn Tx,
         member: &Member<'_>,
         from: Timestamp,
         until: Timestamp,
-    ) -> Result<Vec<Timestamp>, StoreError> {
-        let sql = "SELECT DISTINCT date FROM moved_act WHERE member = $1 AND date >= $2 AND date < $3";
+    ) -> Result<Known, StoreError> {
+        let sql = "SELECT date, act FROM moved_act WHERE member = $1 AND date >= $2 AND date < $3";
         let rows = tx.rows(sql, &[member.key.into(), from.into(), until.into()])?;
-        rows.into_iter().map(|mut row| row.take(0)).collect()
+        rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
     }
 
     /// Inserts an act. Returns false if it exists already.

@@ -78,7 +78,7 @@ fn kept(tidings: &Tidings) -> Vec<String> {
         "SELECT counter, sum(n) FROM total_count GROUP BY counter ORDER BY counter",
         "SELECT name, posts FROM category ORDER BY name",
         "SELECT name, post, topic FROM label ORDER BY name, post",
-        "SELECT post, view, fav, heat FROM post_stats ORDER BY post",
+        "SELECT post, view, fav, heat_0, heat_5, heat_11 FROM post_stats ORDER BY post",
     ]
     .map(read)
     .into()
@@ -365,7 +365,7 @@ fn likes_and_views_that_lists_do_not_show_stay_counted() {
 fn popularity_from_the_future_is_lowered_to_the_possible_maximum() {
     let service = lively();
     let heats = || {
-        let read = |tx: &mut dyn Tx| tx.rows("SELECT heat FROM post_stats ORDER BY post", &[]);
+        let read = |tx: &mut dyn Tx| tx.rows("SELECT heat_0 FROM post_stats ORDER BY post", &[]);
         let rows = service.store().read(read).unwrap();
         rows.into_iter().map(|mut row| row.take::<f64>(0).unwrap()).collect::<Vec<_>>()
     };
@@ -374,8 +374,8 @@ fn popularity_from_the_future_is_lowered_to_the_possible_maximum() {
     change(
         &service,
         &[
-            "UPDATE post_stats SET heat = heat + 300 * 0.231 WHERE post = 2",
-            "UPDATE post_stats SET heat = heat + 0.0001 WHERE post = 3",
+            "UPDATE post_stats SET heat_0 = heat_0 + 300 * 7.394 WHERE post = 2",
+            "UPDATE post_stats SET heat_0 = heat_0 + 0.0001 WHERE post = 3",
         ],
     );
     assert_eq!(wrong(&service.location()), ["popularity"]);

@@ -44,7 +44,7 @@ const TABLES: [(&str, Treatment); 61] = [
     ("label", Treatment::Rows),
     ("category", Treatment::Rows),
     ("removed_post", Treatment::Rows),
-    // The first start of a service sets it.
+    // The half-life of heats that an earlier version stored.
     ("decay", Treatment::Settings),
     ("feed_weights", Treatment::Rows),
     ("settled_like", Treatment::Rows),

@@ -87,7 +87,7 @@ impl Places {
 const KEYS: [&str; 11] =
     ["act", "counter", "date", "day", "key", "member", "number", "post", "revision", "slot", "visitor"];
 /// The columns that can be null.
-const NULLABLE: [(&str, &str); 10] = [
+const NULLABLE: [(&str, &str); 11] = [
     ("feedback", "member"),
     ("member", "admin"),
     ("member", "blacklisted"),
@@ -95,6 +95,7 @@ const NULLABLE: [(&str, &str); 10] = [
     ("member", "name"),
     ("post", "end_date"),
     ("post_stats", "heat"),
+    ("post_stats", "heat_0"),
     ("log", "named_member"),
     ("log", "path"),
     ("request", "named_member"),

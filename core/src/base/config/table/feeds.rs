@@ -23,7 +23,7 @@ pub(super) const SETTINGS: &[Setting<Config>] = &[
         "Days in which an act loses half its weight for the popular feed",
     )
     .takes("DAYS")
-    .unset("the median age of a post at an act"),
+    .unset("auto: 3, or what predicts better"),
     Setting::new(
         "popular-like-weight",
         WEIGHT,

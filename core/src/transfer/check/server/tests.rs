@@ -117,7 +117,7 @@ fn wrong_rows_on_a_server_are_repaired_while_another_process_writes() {
              UPDATE label SET topic = 0;
              UPDATE post_stats SET fav = 0 WHERE post = {first};
              DELETE FROM post_stats WHERE post = {second};
-             UPDATE post_stats SET heat = heat + 300 WHERE post = {third};
+             UPDATE post_stats SET heat_0 = heat_0 + 300 WHERE post = {third};
              DELETE FROM post_terms WHERE post = {third};
              INSERT INTO visitor (day, visitor, visits, hours, seen) VALUES (20000, 1, 1, 1, 1);
              INSERT INTO viewed (member, post, date) VALUES (999, {first}, 1)"

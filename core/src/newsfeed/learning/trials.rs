@@ -1,0 +1,65 @@
+//! Trials of several choices on the same acts, of which one replaces the choice before.
+
+use super::super::clusters::Clusters;
+use crate::record::id::MemberKey;
+
+/// The number of standard errors by which another choice must be better, so that chance alone makes the best of eleven others
+/// better in one of twenty stores.
+const ERRORS: f64 = 2.6;
+
+/// The gains of several choices.
+pub(super) struct Trials {
+    pub(super) gains: Vec<Clusters>,
+    /// The differences from the choice before.
+    differences: Vec<Clusters>,
+    before: usize,
+}
+
+impl Trials {
+    pub(super) fn of<const CHOICES: usize>(acts: Vec<(MemberKey, [f64; CHOICES])>, before: usize) -> Self {
+        let empty = || (0..CHOICES).map(|_| Clusters::default()).collect();
+        let mut trials = Self { gains: empty(), differences: empty(), before };
+        for (member, gains) in acts {
+            for (choice, gain) in gains.into_iter().enumerate() {
+                trials.gains[choice].add(member, gain);
+                trials.differences[choice].add(member, gain - gains[before]);
+            }
+        }
+        trials
+    }
+
+    /// Returns the choice with the greatest gain, if it is greater than that of the choice before by more than chance.
+    pub(super) fn best(&self) -> usize {
+        let mean = |choice: &usize| self.differences[*choice].mean();
+        let best = (0..self.gains.len()).max_by(|a, b| mean(a).total_cmp(&mean(b)));
+        let is_better = |choice: &usize| mean(choice) > ERRORS * self.differences[*choice].error();
+        best.filter(is_better).unwrap_or(self.before)
+    }
+
+    /// Returns the gain of each choice, and the standard error of its difference from the choice before.
+    pub(super) fn figures(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.gains
+            .iter()
+            .zip(&self.differences)
+            .map(|(gains, differences)| (gains.mean(), differences.error()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The gains of 40 members, of whom `better` have 1 with the third choice and the others with the first.
+    fn trials(better: i64, before: usize) -> Trials {
+        let gains = |member: i64| if member < better { [0.0, 0.5, 1.0] } else { [1.0, 0.5, 0.0] };
+        Trials::of((0..40).map(|member| (MemberKey::new(member), gains(member))).collect(), before)
+    }
+
+    #[test]
+    fn a_choice_stays_unless_another_one_is_better_by_more_than_chance() {
+        assert_eq!((trials(40, 0).best(), trials(0, 2).best()), (2, 0));
+        assert_eq!((trials(22, 0).best(), trials(22, 1).best(), trials(22, 2).best()), (0, 1, 2));
+        let figures: Vec<_> = trials(40, 0).figures().collect();
+        assert_eq!(figures, [(0.0, 0.0), (0.5, 0.0), (1.0, 0.0)]);
+    }
+}

@@ -1,0 +1,38 @@
+//! The rows of what was learned for the feeds, and of what an administrator has pinned, by name. A row has a JSON text.
+
+use serde::Serialize;
+
+use crate::store::{StoreError, Topic, Tx};
+
+/// Returns what is stored; `None` also for a row of a version that this program cannot read.
+pub(super) fn read<T: serde::de::DeserializeOwned>(
+    tx: &mut dyn Tx,
+    origin: &'static str,
+) -> Result<Option<T>, StoreError> {
+    let row = tx.row("SELECT content FROM feed_weights WHERE origin = $1", &[origin.into()])?;
+    let content: Option<String> = row.map(|mut row| row.take(0)).transpose()?;
+    Ok(content.and_then(|content| serde_json::from_str(&content).ok()))
+}
+
+/// Returns the content of a row.
+pub(super) fn json(content: &impl Serialize) -> String {
+    serde_json::to_string(content).expect("figures and names serialise without errors")
+}
+
+/// Stores the content of a row. The feeds use it at once.
+pub(super) fn write(tx: &mut dyn Tx, origin: &'static str, content: &String) -> Result<(), StoreError> {
+    let sql = "INSERT INTO feed_weights (origin, content) VALUES ($1, $2)
+               ON CONFLICT (origin) DO UPDATE SET content = excluded.content";
+    tx.run(sql, &[origin.into(), content.into()])?;
+    tx.touch(Topic::Posts);
+    Ok(())
+}
+
+/// Removes a row, and returns whether there was one.
+pub(super) fn remove(tx: &mut dyn Tx, origin: &'static str) -> Result<bool, StoreError> {
+    if tx.run("DELETE FROM feed_weights WHERE origin = $1", &[origin.into()])? == 0 {
+        return Ok(false);
+    }
+    tx.touch(Topic::Posts);
+    Ok(true)
+}
